@@ -1,0 +1,20 @@
+"""Attention you can read: the reusable classes of the attention notebooks.
+
+``import d2l_ext`` loads torch and nothing heavier. Drawing (``d2l_ext.plotting``), interactive pieces (``d2l_ext.explorers``), exercises
+(``d2l_ext.exercises``) and D2L's names (``d2l_ext.compat``) load when first used.
+"""
+from importlib import import_module
+
+from .attention import AdditiveAttention, MultiHeadAttention, dot_product_attention, masked_softmax, merge_heads, record_attention, split_heads
+from .masks import Mask, causal, padding, to_sdpa, to_torch_mha, window
+from .positional import PositionalEncoding, sinusoids
+
+__version__ = "0.1.0"
+__all__ = ["AdditiveAttention", "Mask", "MultiHeadAttention", "PositionalEncoding", "causal", "dot_product_attention", "masked_softmax", "merge_heads",
+           "padding", "record_attention", "sinusoids", "split_heads", "to_sdpa", "to_torch_mha", "window"]
+
+
+def __getattr__(name: str):
+    if name in {"compat", "exercises", "explorers", "plotting"}:
+        return import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,332 @@
+"""Attention: the masked softmax, two ways to score, and multi-head attention."""
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from .masks import Mask, Predicate, combine
+
+
+def masked_softmax(scores: Tensor, valid_lens: Tensor | None = None, *, mask: Mask | Predicate | Tensor | None = None) -> Tensor:
+    """Softmax over the keys (the last axis) that counts only the keys a query may attend to.
+
+    scores: (queries, keys), (batch, queries, keys) or (batch, heads, queries, keys).
+    valid_lens: integers, (batch,) or (batch, queries). mask: a predicate or booleans, True = may attend.
+    Returns weights of the shape of ``scores``. Each row sums to 1, or is all zeros where there is nothing to attend to; hidden keys
+    weigh exactly 0 and get no gradient, in every dtype; ``scores`` is not modified.
+    Raises TypeError for integer scores, ValueError for lengths or masks that don't fit.
+
+    >>> masked_softmax(torch.zeros(1, 2, 4), torch.tensor([[2, 0]])).tolist()
+    [[[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]]]
+    """
+    check_float(scores=scores)
+    if scores.dim() not in (2, 3, 4):
+        raise ValueError(f"scores must have shape (queries, keys), (batch, queries, keys) or (batch, heads, queries, keys), got {tuple(scores.shape)}")
+    four = four_axes(scores)
+    keep = combine(*four.shape, valid_lens=valid_lens, mask=mask, device=scores.device)
+    return softmax_where(keep, four).reshape(scores.shape)
+
+
+def softmax_where(keep: Tensor | None, scores: Tensor) -> Tensor:
+    """Softmax over the last axis of what ``keep`` allows; 0 elsewhere. Works in half precision, where a constant like -1e9 overflows."""
+    if keep is None:
+        return scores.softmax(-1)
+    return scores.masked_fill(~keep, torch.finfo(scores.dtype).min).softmax(-1) * keep
+
+
+def four_axes(X: Tensor) -> Tensor:
+    """(a, b), (batch, a, b) or (batch, heads, a, b) as (batch|1, heads|1, a, b)."""
+    return X[:, None] if X.dim() == 3 else X.reshape((1,) * (4 - X.dim()) + X.shape)
+
+
+def dot_product_attention(queries: Tensor, keys: Tensor, values: Tensor, mask: Mask | Predicate | Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """Scaled dot-product attention: softmax(q kᵀ / √d) v (Vaswani et al. 2017, section 3.2.1).
+
+    queries (..., queries, d), keys (..., keys, d), values (..., keys, v), where ... is nothing, (batch,) or (batch, heads).
+    mask: a predicate or booleans, True = may attend.
+    Returns the output (..., queries, v) and the weights (..., queries, keys) as ``masked_softmax`` guarantees them. A key that no query
+    may see reaches neither, NaN and infinity included.
+
+    >>> output, weights = dot_product_attention(torch.tensor([[9., 0.]]), torch.eye(2), torch.tensor([[1.], [5.]]))
+    >>> output.shape, [round(w, 3) for w in weights[0].tolist()]
+    (torch.Size([1, 1]), [0.998, 0.002])
+    """
+    check_float(queries=queries, keys=keys, values=values)
+    for name, X in (("queries", queries), ("keys", keys), ("values", values)):
+        if X.dim() not in (2, 3, 4) or X.shape[:-2] != queries.shape[:-2]:
+            raise ValueError(f"{name} have shape {tuple(X.shape)}, queries {tuple(queries.shape)}: expected (steps, width), (batch, steps, width) or "
+                             "(batch, heads, steps, width), with the same batch and heads")
+    check_counts(keys, values)
+    if queries.shape[-1] != keys.shape[-1]:
+        raise ValueError(f"queries have width {queries.shape[-1]}, keys have width {keys.shape[-1]}: a dot product needs equal widths")
+    q, k, v = four_axes(queries), four_axes(keys), four_axes(values)
+    keep = combine(*q.shape[:3], k.shape[2], mask=mask, device=q.device)
+    if keep is not None:
+        seen = keep.any(2)[..., None]
+        k, v = torch.where(seen, k, 0.0), torch.where(seen, v, 0.0)
+    weights = softmax_where(keep, q / math.sqrt(q.shape[-1]) @ k.mT)
+    steps = queries.shape[:-1]
+    return (weights @ v).reshape(*steps, values.shape[-1]), weights.reshape(*steps, keys.shape[-2])
+
+
+class AdditiveAttention(nn.Module):
+    """Attention whose score is a small network: w_vᵀ tanh(W_q q + W_k k) (Bahdanau et al. 2015, appendix A.1.2).
+
+    queries (batch, queries, query_size), keys (batch, keys, key_size), values (batch, keys, v); the two sizes equal ``num_hiddens`` unless given.
+    Returns the output (batch, queries, v), with ``need_weights=True`` also the weights before dropout (batch, queries, keys). Empty rows and
+    unseen positions as in ``MultiHeadAttention``.
+
+    >>> attention = AdditiveAttention(num_hiddens=8, query_size=3, key_size=2)
+    >>> attention(torch.rand(1, 4, 3), torch.rand(1, 5, 2), torch.rand(1, 5, 6)).shape
+    torch.Size([1, 4, 6])
+    """
+
+    def __init__(self, num_hiddens: int, dropout: float = 0.0, *, query_size: int | None = None, key_size: int | None = None):
+        super().__init__()
+        check_dropout(dropout)
+        self.W_q = nn.Linear(query_size or num_hiddens, num_hiddens, bias=False)
+        self.W_k = nn.Linear(key_size or num_hiddens, num_hiddens, bias=False)
+        self.w_v = nn.Linear(num_hiddens, 1, bias=False)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None = None, *,
+                mask: Mask | Predicate | Tensor | None = None, need_weights: bool = False) -> Tensor | tuple[Tensor, Tensor]:
+        check_inputs(queries, keys, values)
+        check_width("queries", queries, self.W_q.in_features)
+        check_width("keys", keys, self.W_k.in_features)
+        keep = combine(queries.shape[0], 1, queries.shape[1], keys.shape[1], valid_lens, mask, device=queries.device)
+        if keep is not None:
+            queries, keys, values = hide_unseen(keep, queries, keys, values)
+        features = self.W_q(queries)[:, :, None] + self.W_k(keys)[:, None]
+        scores = self.w_v(features.tanh()).squeeze(-1)
+        weights = softmax_where(keep, scores[:, None])[:, 0]
+        output = self.dropout(weights) @ values
+        return (output, weights) if need_weights else output
+
+
+def split_heads(X: Tensor, num_heads: int) -> Tensor:
+    """(batch, steps, heads * head_size) -> (batch, heads, steps, head_size): head i gets the i-th block of columns.
+
+    >>> split_heads(torch.arange(4.).reshape(1, 1, 4), num_heads=2).tolist()
+    [[[[0.0, 1.0]], [[2.0, 3.0]]]]
+    """
+    return X.unflatten(-1, (num_heads, -1)).transpose(1, 2)
+
+
+def merge_heads(X: Tensor) -> Tensor:
+    """(batch, heads, steps, head_size) -> (batch, steps, heads * head_size): undoes ``split_heads``."""
+    return X.transpose(1, 2).flatten(2)
+
+
+class MultiHeadAttention(nn.Module):
+    """Multi-head attention: W_o [h_1; ...; h_h] with h_i = attention(W_q⁽ⁱ⁾ q, W_k⁽ⁱ⁾ k, W_v⁽ⁱ⁾ v) (Vaswani et al. 2017, section 3.2.2).
+
+    query_size, key_size, value_size: widths of the inputs; each left out equals ``num_hiddens``. head_size: width of a head; left out it
+    is ``num_hiddens / num_heads``. position: a module with ``transform(q, k)``, returning both, and ``bias(q, k)``, addable to
+    (batch, heads, queries, keys) or None, through which relative positions enter; ``q`` and ``k`` are (batch, heads, steps, head_size).
+    Parameters: W_q, W_k, W_v, W_o, each an ``nn.Linear``; a ``state_dict`` moves to and from D2L's class as it is.
+    Raises ValueError where the sizes don't fit: heads that don't divide ``num_hiddens``, sizes below 1, dropout outside [0, 1).
+
+    >>> attention = MultiHeadAttention(num_hiddens=8, num_heads=2)
+    >>> output, weights = attention(torch.rand(1, 3, 8), torch.rand(1, 5, 8), torch.rand(1, 5, 8), need_weights=True)
+    >>> output.shape, weights.shape
+    (torch.Size([1, 3, 8]), torch.Size([1, 2, 3, 5]))
+    """
+
+    def __init__(self, num_hiddens: int, num_heads: int, dropout: float = 0.0, bias: bool = False, *, query_size: int | None = None,
+                 key_size: int | None = None, value_size: int | None = None, head_size: int | None = None, position: nn.Module | None = None):
+        super().__init__()
+        sizes = dict(num_hiddens=num_hiddens, num_heads=num_heads, query_size=query_size, key_size=key_size, value_size=value_size, head_size=head_size)
+        for name, size in sizes.items():
+            if size is not None and size < 1:
+                raise ValueError(f"{name}={size} must be at least 1")
+        if head_size is None and num_hiddens % num_heads:
+            raise ValueError(f"{num_heads=} does not divide {num_hiddens=}; give head_size to choose the width of a head yourself")
+        check_dropout(dropout)
+        self.num_heads = num_heads
+        self.head_size = head_size or num_hiddens // num_heads
+        inner = self.num_heads * self.head_size
+        self.W_q = nn.Linear(query_size or num_hiddens, inner, bias=bias)
+        self.W_k = nn.Linear(key_size or num_hiddens, inner, bias=bias)
+        self.W_v = nn.Linear(value_size or num_hiddens, inner, bias=bias)
+        self.W_o = nn.Linear(inner, num_hiddens, bias=bias)
+        self.dropout = nn.Dropout(dropout)
+        self.position = position
+
+    def forward(self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None = None, *,
+                mask: Mask | Predicate | Tensor | None = None, causal: bool = False, need_weights: bool = False) -> Tensor | tuple[Tensor, Tensor]:
+        """Attend. All constraints are and-ed; True = may attend.
+
+        queries (batch, queries, query_size), keys (batch, keys, key_size), values (batch, keys, value_size).
+        valid_lens: integers, (batch,) or (batch, queries). mask: a predicate, or booleans (queries, keys), (batch, queries, keys) or
+        (batch, 1|heads, queries, keys). causal: a query sees the keys up to its own position; needs as many queries as keys.
+        Returns the output (batch, queries, num_hiddens); with ``need_weights=True`` also the weights before dropout
+        (batch, heads, queries, keys). Both ways give the same output when dropout is inactive; the first is the fused kernel.
+
+        Guaranteed: a query with nothing to attend to gets zeros before ``W_o``, in weights, values and gradients. A position that no
+        query may see reaches neither output nor gradients, NaN and infinity included; where only some queries may see it, this holds
+        for finite inputs. No input is modified. Double backward needs ``need_weights=True`` or PyTorch's math backend.
+        """
+        check_inputs(queries, keys, values)
+        for name, X, linear in (("queries", queries, self.W_q), ("keys", keys, self.W_k), ("values", values, self.W_v)):
+            check_width(name, X, linear.in_features)
+        only_causal = causal and valid_lens is None and mask is None
+        keep = combine(queries.shape[0], self.num_heads, queries.shape[1], keys.shape[1], valid_lens, mask, causal, queries.device)
+        if keep is not None and not only_causal:
+            queries, keys, values = hide_unseen(keep, queries, keys, values)
+        q, k, v = (split_heads(linear(X), self.num_heads) for linear, X in ((self.W_q, queries), (self.W_k, keys), (self.W_v, values)))
+        bias = None
+        if self.position is not None:
+            q, k = self.position.transform(q, k)
+            bias = self.position.bias(q, k)
+        if need_weights:
+            heads, weights = self._explicit(q, k, v, keep, bias)
+            return self.W_o(merge_heads(heads)), weights
+        return self.W_o(merge_heads(self._fused(q, k, v, keep, bias, only_causal)))
+
+    def _explicit(self, q: Tensor, k: Tensor, v: Tensor, keep: Tensor | None, bias: Tensor | None) -> tuple[Tensor, Tensor]:
+        scores = q / math.sqrt(self.head_size) @ k.mT
+        weights = softmax_where(keep, scores if bias is None else scores + bias)
+        return self.dropout(weights) @ v, weights
+
+    def _fused(self, q: Tensor, k: Tensor, v: Tensor, keep: Tensor | None, bias: Tensor | None, only_causal: bool) -> Tensor:
+        dropout = self.dropout.p if self.training else 0.0
+        if only_causal and bias is None:
+            return F.scaled_dot_product_attention(q, k, v, is_causal=True, dropout_p=dropout)
+        if keep is None:
+            return F.scaled_dot_product_attention(q, k, v, attn_mask=bias, dropout_p=dropout)
+        sees = keep.any(-1, keepdim=True)  # kernels disagree on empty rows: let those see everything, then drop what they saw
+        allowed = keep | ~sees
+        mask = allowed if bias is None else bias.masked_fill(~allowed, -math.inf)
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout).masked_fill(~sees, 0.0)
+
+    @classmethod
+    def from_torch(cls, attention: nn.MultiheadAttention) -> MultiHeadAttention:
+        """A copy of an ``nn.MultiheadAttention`` with the same weights and dropout. Ours is batch first, whatever the original is."""
+        if attention.bias_k is not None or attention.add_zero_attn:
+            raise ValueError("nn.MultiheadAttention with add_bias_kv or add_zero_attn has no counterpart here")
+        bias = attention.in_proj_bias is not None
+        ours = cls(attention.embed_dim, attention.num_heads, attention.dropout, bias, key_size=attention.kdim, value_size=attention.vdim)
+        packed = attention.in_proj_weight
+        weights = (attention.q_proj_weight, attention.k_proj_weight, attention.v_proj_weight) if packed is None else packed.chunk(3)
+        state = {f"W_{name}.weight": weight for name, weight in zip("qkvo", (*weights, attention.out_proj.weight))}
+        if bias:
+            state |= {f"W_{name}.bias": part for name, part in zip("qkvo", (*attention.in_proj_bias.chunk(3), attention.out_proj.bias))}
+        ours.to(attention.out_proj.weight).load_state_dict(state)
+        return ours.train(attention.training)
+
+    def to_torch(self) -> nn.MultiheadAttention:
+        """A batch-first ``nn.MultiheadAttention`` with the same weights and dropout.
+
+        Raises ValueError where PyTorch's class can't say the same: a position module, queries not as wide as the output, a ``head_size`` of one's own.
+        """
+        hiddens, inner = self.W_o.out_features, self.W_o.in_features
+        if self.position is not None or self.W_q.in_features != hiddens or inner != hiddens:
+            raise ValueError(f"nn.MultiheadAttention needs position=None and query_size = num_heads * head_size = num_hiddens, "
+                             f"got position={self.position}, query_size={self.W_q.in_features}, num_heads * head_size={inner}, num_hiddens={hiddens}")
+        bias = self.W_q.bias is not None
+        theirs = nn.MultiheadAttention(hiddens, self.num_heads, self.dropout.p, bias, kdim=self.W_k.in_features, vdim=self.W_v.in_features, batch_first=True)
+        inputs = (self.W_q, self.W_k, self.W_v)
+        state = {"out_proj.weight": self.W_o.weight}
+        if theirs.in_proj_weight is None:
+            state |= {f"{name}_proj_weight": linear.weight for name, linear in zip("qkv", inputs)}
+        else:
+            state["in_proj_weight"] = torch.cat([linear.weight for linear in inputs])
+        if bias:
+            state |= {"in_proj_bias": torch.cat([linear.bias for linear in inputs]), "out_proj.bias": self.W_o.bias}
+        theirs.to(self.W_o.weight).load_state_dict(state)
+        return theirs.train(self.training)
+
+
+def hide_unseen(keep: Tensor, queries: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Zeros at the key positions that no query may see, so that not even a NaN there gets through (0 x NaN is NaN).
+
+    In self-attention such a position is a query as well: it stays as it is, but for what isn't finite.
+    """
+    seen = keep.any(2).any(1)[..., None]
+    hidden_keys = torch.where(seen, keys, 0.0)
+    hidden_values = hidden_keys if values is keys else torch.where(seen, values, 0.0)
+    if queries is keys:
+        queries = torch.where(seen | queries.isfinite(), queries, 0.0)
+    return queries, hidden_keys, hidden_values
+
+
+@contextmanager
+def record_attention(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
+    """While open, records the weights of every ``MultiHeadAttention`` in ``model``, whatever its callers ask for.
+
+    Yields a dictionary: name in the model (``"attention"`` if the model is one itself) -> list of detached weights
+    (batch, heads, queries, keys), one per call. The hooks are gone afterwards, also after an exception.
+
+    >>> attention = MultiHeadAttention(8, 2)
+    >>> with record_attention(attention) as weights:
+    ...     output = attention(*[torch.rand(1, 3, 8)] * 3)
+    >>> weights["attention"][0].shape
+    torch.Size([1, 2, 3, 3])
+    """
+    recorded: dict[str, list[Tensor]] = {}
+    handles = []
+
+    def watch(name: str, module: MultiHeadAttention) -> None:
+        calls = recorded[name] = []
+        asked = []
+
+        def before(module, args, kwargs):
+            asked[:] = [kwargs.get("need_weights", False)]
+            return args, {**kwargs, "need_weights": True}
+
+        def after(module, args, output):
+            calls.append(output[1].detach())
+            return output if asked[0] else output[0]
+
+        handles.extend([module.register_forward_pre_hook(before, with_kwargs=True), module.register_forward_hook(after)])
+
+    try:
+        for name, module in model.named_modules():
+            if isinstance(module, MultiHeadAttention):
+                watch(name or "attention", module)
+        yield recorded
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def check_float(**tensors: Tensor) -> None:
+    """Raise TypeError unless every argument is a floating-point tensor."""
+    for name, X in tensors.items():
+        if not isinstance(X, Tensor) or not X.is_floating_point():
+            raise TypeError(f"{name} must be a floating-point tensor, got {getattr(X, 'dtype', type(X).__name__)}")
+
+
+def check_counts(keys: Tensor, values: Tensor) -> None:
+    """Raise ValueError unless each key has one value."""
+    if keys.shape[-2:-1] != values.shape[-2:-1]:
+        raise ValueError(f"there are {keys.shape[-2]} keys but {values.shape[-2]} values: each key needs one value")
+
+
+def check_inputs(queries: Tensor, keys: Tensor, values: Tensor) -> None:
+    """Raise unless queries, keys and values are floating point, (batch, steps, hiddens), with one batch and one value per key."""
+    check_float(queries=queries, keys=keys, values=values)
+    for name, X in (("queries", queries), ("keys", keys), ("values", values)):
+        if X.dim() != 3:
+            raise ValueError(f"{name} must have shape (batch, steps, hiddens), got {tuple(X.shape)}")
+        if X.shape[0] != queries.shape[0]:
+            raise ValueError(f"queries have batch {queries.shape[0]}, {name} have batch {X.shape[0]}")
+    check_counts(keys, values)
+
+
+def check_width(name: str, X: Tensor, width: int) -> None:
+    """Raise ValueError unless the last axis of ``X`` has this width."""
+    if X.shape[-1] != width:
+        raise ValueError(f"{name} have width {X.shape[-1]}, expected {width}")
+
+
+def check_dropout(dropout: float) -> None:
+    """Raise ValueError unless 0 <= dropout < 1."""
+    if not 0 <= dropout < 1:
+        raise ValueError(f"{dropout=} must lie in [0, 1)")

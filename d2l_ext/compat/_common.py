@@ -1,0 +1,243 @@
+"""What both versions of D2L's names share: attention by way of ``d2l_ext``, D2L's drawing functions, and its names for torch's functions."""
+from __future__ import annotations
+
+import inspect
+import math
+import sys
+from collections.abc import Callable
+from itertools import cycle
+
+import torch
+from torch import Tensor, arange, cat as concat, eye, matmul, nn, normal, ones, rand, randn, stack, tensor, zeros
+from torch.nn.parameter import is_lazy
+
+from .. import attention as core
+from ..masks import combine
+from ..positional import PositionalEncoding
+
+__all__ = ["DotProductAttention", "Module", "PositionalEncoding", "add_to_class", "arange", "check_shape", "concat", "eye", "masked_softmax", "matmul", "nn",
+           "normal", "numpy", "ones", "plot", "rand", "randn", "reshape", "set_figsize", "show_heatmaps", "stack", "tensor", "torch", "try_gpu",
+           "use_svg_display", "zeros"]
+
+
+def numpy(x: Tensor, *args, **kwargs):
+    return x.detach().cpu().numpy(*args, **kwargs)
+
+
+def reshape(x: Tensor, *args, **kwargs) -> Tensor:
+    return x.reshape(*args, **kwargs)
+
+
+class Module(nn.Module):
+    """D2L's base class, as far as sections 11.5 and 11.6 use it: without training. The two arguments are kept and not used."""
+
+    def __init__(self, plot_train_per_epoch: float = 2, plot_valid_per_epoch: float = 1):
+        super().__init__()
+        self.save_hyperparameters()
+
+    def save_hyperparameters(self, ignore: list[str] = []) -> None:
+        """Keep the arguments of the calling function as attributes, and all together as ``hparams``."""
+        local = inspect.currentframe().f_back.f_locals
+        self.hparams = {name: value for name, value in local.items() if name not in {"self", *ignore} and not name.startswith("_")}
+        for name, value in self.hparams.items():
+            setattr(self, name, value)
+
+
+def add_to_class(Class: type) -> Callable:
+    """Decorator: the function becomes a method of ``Class``. The decorated name itself is then None, as in D2L.
+
+    >>> class Token: pass
+    >>> @add_to_class(Token)
+    ... def name(self): return "dog"
+    >>> Token().name()
+    'dog'
+    """
+    def wrapper(obj):
+        setattr(Class, obj.__name__, obj)
+    return wrapper
+
+
+def check_shape(a: Tensor, shape: tuple[int, ...]) -> None:
+    """Raise AssertionError unless ``a`` has this shape.
+
+    >>> check_shape(torch.zeros(2, 3), (2, 3))
+    """
+    if a.shape != shape:
+        raise AssertionError(f"tensor's shape {tuple(a.shape)} != expected shape {tuple(shape)}")
+
+
+def try_gpu(i: int = 0) -> torch.device:
+    """The i-th GPU if there is one, else the CPU."""
+    return torch.device(f"cuda:{i}" if torch.cuda.device_count() > i else "cpu")
+
+
+def masked_softmax(X: Tensor, valid_lens: Tensor | None) -> Tensor:
+    """``d2l_ext.masked_softmax`` under D2L's argument names; ``X`` is not modified.
+
+    >>> masked_softmax(torch.zeros(1, 1, 4), torch.tensor([2])).tolist()
+    [[[0.5, 0.5, 0.0, 0.0]]]
+    """
+    return core.masked_softmax(X, valid_lens)
+
+
+class DotProductAttention(nn.Module):
+    """Scaled dot-product attention that returns the output and keeps ``attention_weights``: before dropout, detached.
+
+    queries (batch, queries, d), keys (batch, keys, d), values (batch, keys, v); valid_lens (batch,) or (batch, queries).
+
+    >>> attention = DotProductAttention(dropout=0.5)
+    >>> attention(torch.rand(2, 3, 4), torch.rand(2, 5, 4), torch.rand(2, 5, 6), torch.tensor([1, 5])).shape
+    torch.Size([2, 3, 6])
+    >>> attention.attention_weights[0, 0].tolist()
+    [1.0, 0.0, 0.0, 0.0, 0.0]
+    """
+
+    def __init__(self, dropout: float):
+        super().__init__()
+        core.check_dropout(dropout)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None = None) -> Tensor:
+        core.check_inputs(queries, keys, values)
+        core.check_width("keys", keys, queries.shape[-1])
+        weights = core.masked_softmax(queries / math.sqrt(queries.shape[-1]) @ keys.mT, valid_lens)
+        self.attention_weights = weights.detach()
+        return self.dropout(weights) @ values
+
+
+def transpose_qkv(X: Tensor, num_heads: int) -> Tensor:
+    """(batch, steps, num_hiddens) -> (batch * num_heads, steps, num_hiddens / num_heads): a row's heads follow one another.
+
+    >>> transpose_qkv(torch.arange(4.).reshape(1, 1, 4), 2).tolist()
+    [[[0.0, 1.0]], [[2.0, 3.0]]]
+    """
+    return core.split_heads(X, num_heads).flatten(0, 1)
+
+
+def transpose_output(X: Tensor, num_heads: int) -> Tensor:
+    """(batch * num_heads, steps, head_size) -> (batch, steps, num_heads * head_size): undoes ``transpose_qkv``."""
+    return core.merge_heads(X.unflatten(0, (-1, num_heads)))
+
+
+class FoldedHeads(Module):
+    """D2L's multi-head attention but for its layers ``W_q, W_k, W_v, W_o``: the heads are folded into the batch.
+
+    ``attention.attention_weights`` is (batch * num_heads, queries, keys). Guarantees what ``d2l_ext.MultiHeadAttention`` does.
+    """
+
+    def __init__(self, num_hiddens: int, num_heads: int, dropout: float, **kwargs):
+        super().__init__(**kwargs)
+        if num_heads < 1 or num_hiddens < 1 or num_hiddens % num_heads:
+            raise ValueError(f"{num_heads=} does not divide {num_hiddens=}")
+        self.num_heads = num_heads
+        self.attention = DotProductAttention(dropout)
+
+    def forward(self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None = None) -> Tensor:
+        core.check_inputs(queries, keys, values)
+        for name, X, linear in (("queries", queries, self.W_q), ("keys", keys, self.W_k), ("values", values, self.W_v)):
+            check_known_width(name, X, linear)
+        if valid_lens is not None:
+            keep = combine(len(queries), 1, queries.shape[1], keys.shape[1], valid_lens, device=queries.device)
+            queries, keys, values = core.hide_unseen(keep, queries, keys, values)
+            valid_lens = valid_lens.repeat_interleave(self.num_heads, dim=0)
+        q, k, v = (self.transpose_qkv(linear(X)) for linear, X in ((self.W_q, queries), (self.W_k, keys), (self.W_v, values)))
+        return self.W_o(self.transpose_output(self.attention(q, k, v, valid_lens)))
+
+    def transpose_qkv(self, X: Tensor) -> Tensor:
+        return transpose_qkv(X, self.num_heads)
+
+    def transpose_output(self, X: Tensor) -> Tensor:
+        return transpose_output(X, self.num_heads)
+
+
+class Additive(core.AdditiveAttention):
+    """D2L's additive attention but for its layers ``W_q, W_k, w_v``; keeps ``attention_weights``, detached."""
+
+    def __init__(self, dropout: float, **kwargs):
+        nn.Module.__init__(self, **kwargs)  # not the parent's: D2L makes its layers in another order, or lazily
+        core.check_dropout(dropout)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None = None) -> Tensor:
+        core.check_inputs(queries, keys, values)
+        for name, X, linear in (("queries", queries, self.W_q), ("keys", keys, self.W_k)):
+            check_known_width(name, X, linear)
+            if isinstance(linear, nn.LazyLinear):
+                linear(X)  # settles the width that the parent checks
+        output, weights = super().forward(queries, keys, values, valid_lens, need_weights=True)
+        self.attention_weights = weights.detach()
+        return output
+
+
+def check_known_width(name: str, X: Tensor, linear: nn.Linear) -> None:
+    """Raise ValueError unless the last axis of ``X`` has the layer's input width; a lazy layer without weights has none yet."""
+    if not is_lazy(linear.weight):
+        core.check_width(name, X, linear.weight.shape[1])
+
+
+def load_pyplot(name: str):
+    """``__getattr__`` of D2L's modules: ``d2l.plt`` loads matplotlib when it is asked for."""
+    if name == "plt":
+        from matplotlib import pyplot
+        return pyplot
+    raise AttributeError(f"no {name!r} here: d2l_ext.compat has the names that D2L's sections 11.5 and 11.6 use")
+
+
+def use_svg_display() -> None:
+    """Notebooks show figures as SVG from now on, the same text for the same figure; elsewhere this does nothing."""
+    shell = "IPython" in sys.modules and sys.modules["IPython"].get_ipython()
+    if shell:
+        from matplotlib_inline.backend_inline import set_matplotlib_formats
+        load_pyplot("plt").rcParams["svg.hashsalt"] = "d2l"
+        set_matplotlib_formats("svg", metadata={"Date": None, "Creator": None})
+
+
+def set_figsize(figsize: tuple[float, float] = (3.5, 2.5)) -> None:
+    """Figures have this size, in inches, from now on, and are shown as SVG."""
+    use_svg_display()
+    load_pyplot("plt").rcParams["figure.figsize"] = figsize
+
+
+def plot(X, Y=None, xlabel=None, ylabel=None, legend=[], xlim=None, ylim=None, xscale="linear", yscale="linear", fmts=("-", "m--", "g-.", "r:"),
+         figsize=(3.5, 2.5), axes=None) -> None:
+    """Draw curves: ``Y`` over ``X``, or ``X`` over 0, 1, ... where ``Y`` is left out.
+
+    X, Y: one curve, or a sequence of curves; one X serves all. Tensors may require gradients. With more curves than ``fmts``, these repeat.
+    """
+    set_figsize(figsize)
+    axes = load_pyplot("plt").gca() if axes is None else axes
+    axes.cla()
+    curves = as_curves(X if Y is None else Y)
+    places = [range(len(curve)) for curve in curves] if Y is None else as_curves(X)
+    if len(places) != len(curves):
+        places = places * len(curves)
+    for x, y, fmt in zip(places, curves, cycle(fmts)):
+        axes.plot(x, y, fmt)
+    axes.set(xlabel=xlabel, ylabel=ylabel, xscale=xscale, yscale=yscale, xlim=xlim, ylim=ylim)
+    if legend:
+        axes.legend(legend)
+    axes.grid()
+
+
+def as_curves(values) -> list:
+    """One curve, or a sequence of them, as a list of curves that matplotlib can draw."""
+    curves = list(numpy(values)) if isinstance(values, Tensor) else [numpy(value) if isinstance(value, Tensor) else value for value in values]
+    one = getattr(curves[0], "ndim", None) == 0 or not hasattr(curves[0], "__len__")
+    return [curves] if one else curves
+
+
+def show_heatmaps(matrices, xlabel: str, ylabel: str, titles=None, figsize=(2.5, 2.5), cmap="Reds") -> None:
+    """Draw a grid of heat maps with one colour bar, which, unlike D2L's, is true of every one of them.
+
+    matrices: (rows, columns, queries, keys). titles: one per column.
+    """
+    use_svg_display()
+    matrices = numpy(torch.as_tensor(matrices))
+    if matrices.ndim != 4:
+        raise ValueError(f"matrices must have shape (rows, columns, queries, keys), got {matrices.shape}")
+    rows, columns = matrices.shape[:2]
+    figure, axes = load_pyplot("plt").subplots(rows, columns, figsize=figsize, sharex=True, sharey=True, squeeze=False)
+    for i, j in ((i, j) for i in range(rows) for j in range(columns)):
+        image = axes[i, j].imshow(matrices[i, j], cmap=cmap, vmin=matrices.min(), vmax=matrices.max())
+        axes[i, j].set(xlabel=xlabel if i == rows - 1 else "", ylabel=ylabel if j == 0 else "", title=titles[j] if titles else "")
+    figure.colorbar(image, ax=axes, shrink=0.6)

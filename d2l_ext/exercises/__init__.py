@@ -1,0 +1,211 @@
+"""Exercises that check themselves: ``check("split-heads", my_function)`` says what is wrong and why, ``hint("split-heads")`` helps in steps.
+
+Each lesson's exercises stand in a module of their own (``lesson_02``). An exercise knows the right answer and the misconceptions:
+a wrong answer that agrees with a known misconception is told which one it is.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pkgutil import iter_modules
+
+import torch
+
+MARKS = {"not attempted": "○", "wrong": "✗", "right": "✓"}
+
+
+@dataclass(frozen=True)
+class Result:
+    """What ``check`` found: ``state`` is "not attempted", "wrong" or "right"."""
+
+    state: str
+    message: str
+
+    def __repr__(self) -> str:
+        return f"{MARKS[self.state]} {self.message}"
+
+
+@dataclass(frozen=True)
+class Hint:
+    """Help, shown as plain text."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+@dataclass
+class Exercise:
+    """What the exercises share: a name, staged hints, and words for a right answer."""
+
+    name: str
+    hints: Sequence[str]
+    praise: str
+
+    def judge(self, answer) -> Result:
+        """Judge an answer that was attempted; may raise, ``check`` turns that into a message."""
+        raise NotImplementedError
+
+
+@dataclass
+class Choice(Exercise):
+    """Predict and Explain: one letter, or a set of letters. ``reasons`` says for each wrong letter what it overlooks."""
+
+    right: str | frozenset[str] = ""
+    options: str = "abcd"
+    reasons: dict[str, str] = field(default_factory=dict)
+
+    def judge(self, answer) -> Result:
+        given = frozenset(str(letter).strip().lower() for letter in ([answer] if isinstance(answer, str) else answer))
+        right = frozenset([self.right]) if isinstance(self.right, str) else self.right
+        if not given or not given <= set(self.options):
+            return Result("wrong", f"Answer with letters from {', '.join(self.options)}, got {answer!r}.")
+        if given == right:
+            return Result("right", self.praise)
+        surplus, missing = sorted(given - right), sorted(right - given)
+        return Result("wrong", self.reasons[surplus[0]] if surplus else f"True so far, but {len(missing)} more of the statements hold.")
+
+
+@dataclass
+class Build(Exercise):
+    """Build and Break: a function, compared with ``reference`` on ``inputs``.
+
+    ``inputs()`` gives argument tuples, small, random and with all sizes different. ``misconceptions`` pairs wrong functions with what to
+    say to whoever wrote one. A misconception that crashes on the inputs is skipped.
+    """
+
+    reference: Callable | None = None
+    inputs: Callable[[], list[tuple]] | None = None
+    misconceptions: Sequence[tuple[Callable, str]] = ()
+    digits: int = 4
+
+    def judge(self, answer) -> Result:
+        if not callable(answer):
+            return Result("wrong", f"Give the function itself, got {type(answer).__name__}: check({self.name!r}, your_function).")
+        for arguments in self.inputs():
+            given, wanted = answer(*copies(arguments)), self.reference(*copies(arguments))
+            if given is None or given is ...:
+                return Result("not attempted", "Not attempted yet: the function returns nothing.")
+            if not same(given, wanted):
+                known = next((words for wrong, words in self.misconceptions if agrees(wrong, given, arguments)), None)
+                return Result("wrong", known or first_difference(given, wanted, self.digits))
+        return Result("right", self.praise)
+
+
+@dataclass
+class Lines(Exercise):
+    """A calculation on paper: numbered lines of numbers, judged in order, to ``tolerance``.
+
+    ``lines`` gives for each line the right numbers and the known wrong ones with their reasons.
+    """
+
+    lines: dict[int, tuple[Sequence[float], dict[tuple, str]]] = field(default_factory=dict)
+    tolerance: float = 0.02
+
+    def judge(self, answer) -> Result:
+        if not isinstance(answer, dict):
+            return Result("wrong", f"Give a dictionary of lines, got {type(answer).__name__}.")
+        done = 0
+        for number, (right, known) in self.lines.items():
+            given = answer.get(number, [])
+            if not len(given):
+                break
+            if not self.near(given, right):
+                return Result("wrong", f"Line {number}: " + next((words for wrong, words in known.items() if self.near(given, wrong)), self.first(given, right)))
+            done += 1
+        if done == len(self.lines):
+            return Result("right", self.praise)
+        return Result("not attempted", f'Lines 1 to {done} are right; go on with line {done + 1}.' if done else f'Not attempted yet. hint("{self.name}") helps.')
+
+    def near(self, given, wanted) -> bool:
+        return len(given) == len(wanted) and all(abs(float(a) - b) <= self.tolerance for a, b in zip(given, wanted))
+
+    def first(self, given, right) -> str:
+        if len(given) != len(right):
+            return f"there should be {len(right)} numbers, got {len(given)}."
+        place = next(i for i, (a, b) in enumerate(zip(given, right)) if abs(float(a) - b) > self.tolerance)
+        return f"number {place + 1} is not {given[place]:g}. Work it out once more from the line before."
+
+
+def check(name: str, answer=None) -> Result:
+    """Try an answer to the exercise ``name``. Never raises for the answer's sake, and never changes it.
+
+    >>> check("split-heads", None)
+    ○ Not attempted yet. hint("split-heads") helps.
+    """
+    exercise = find(name)
+    if answer is None or answer is ... or isinstance(answer, (str, set, frozenset, list, tuple)) and not answer:
+        return Result("not attempted", f'Not attempted yet. hint("{name}") helps.')
+    try:
+        with torch.random.fork_rng(devices=[]):
+            return exercise.judge(answer)
+    except NotImplementedError:
+        return Result("not attempted", f'Not attempted yet. hint("{name}") helps.')
+    except Exception as error:  # the learner's code may raise anything; a lesson goes on
+        return Result("wrong", f"Your code raises {type(error).__name__}: {error}")
+
+
+def hint(name: str, step: int = 1) -> Hint:
+    """The first hint, or a further one: ``hint("split-heads", 2)``."""
+    hints = find(name).hints
+    if not 1 <= step <= len(hints):
+        return Hint(f"There are {len(hints)} hints: ask for step 1 to {len(hints)}.")
+    more = f'\nMore: hint("{name}", {step + 1})' if step < len(hints) else "\nThat was the last hint; the solution is folded below."
+    return Hint(f"Hint {step} of {len(hints)}. {hints[step - 1]}{more}")
+
+
+def find(name: str) -> Exercise:
+    """The exercise of this name; raises KeyError that lists the names there are."""
+    exercises = all_exercises()
+    if name not in exercises:
+        raise KeyError(f"no exercise {name!r}; there are {', '.join(sorted(exercises))}")
+    return exercises[name]
+
+
+def all_exercises() -> dict[str, Exercise]:
+    """Every exercise of every lesson, by name."""
+    lessons = [import_module(f".{module.name}", __name__) for module in iter_modules(__path__) if module.name.startswith("lesson_")]
+    return {exercise.name: exercise for lesson in lessons for exercise in lesson.EXERCISES}
+
+
+def copies(arguments: tuple) -> tuple:
+    return tuple(argument.clone() if isinstance(argument, torch.Tensor) else argument for argument in arguments)
+
+
+def same(given, wanted) -> bool:
+    """Whether the answer has the reference's structure, shape and numbers (to rounding)."""
+    if isinstance(wanted, (tuple, list)):
+        return isinstance(given, (tuple, list)) and len(given) == len(wanted) and all(map(same, given, wanted))
+    if isinstance(wanted, torch.Tensor):
+        given = given.detach() if isinstance(given, torch.Tensor) else given
+        return isinstance(given, torch.Tensor) and given.shape == wanted.shape and torch.allclose(given.double(), wanted.detach().double(), atol=1e-5, rtol=1e-4, equal_nan=True)
+    if isinstance(wanted, float):
+        return isinstance(given, (int, float, torch.Tensor)) and abs(float(given) - wanted) < 1e-4 * max(1, abs(wanted))
+    return bool(given == wanted)
+
+
+def agrees(wrong: Callable, given, arguments: tuple) -> bool:
+    try:
+        return same(given, wrong(*copies(arguments)))
+    except Exception:  # a misconception need not run on every input
+        return False
+
+
+def first_difference(given, wanted, digits: int) -> str:
+    """What differs first: the kind, the shape, or the first number."""
+    if isinstance(wanted, (tuple, list)):
+        if not isinstance(given, (tuple, list)) or len(given) != len(wanted):
+            return f"Return {len(wanted)} things, got {type(given).__name__}{f' of {len(given)}' if isinstance(given, (tuple, list)) else ''}."
+        place = next(i for i, pair in enumerate(zip(given, wanted)) if not same(*pair))
+        return f"Result {place + 1} of {len(wanted)}: " + first_difference(given[place], wanted[place], digits)
+    if not isinstance(wanted, torch.Tensor):
+        return f"Expected {wanted!r}, got {given!r}."
+    if not isinstance(given, torch.Tensor):
+        return f"Return a tensor, got {type(given).__name__}."
+    if given.shape != wanted.shape:
+        return f"The shape should be {tuple(wanted.shape)}, yours is {tuple(given.shape)}."
+    off = ~torch.isclose(given.double(), wanted.double(), atol=1e-5, rtol=1e-4)
+    place = tuple(off.nonzero()[0].tolist())
+    return f"The shape is right, {int(off.sum())} of {off.numel()} numbers are not. The first at {list(place)}: expected {wanted[place]:.{digits}f}, yours is {given[place]:.{digits}f}."

@@ -1,0 +1,119 @@
+"""The exercises of lesson 02, multi-head attention."""
+import math
+
+import torch
+
+from ..attention import merge_heads, split_heads
+from . import Build, Choice, Lines
+
+
+def split_inputs():
+    generator = torch.Generator().manual_seed(2)
+    return [(torch.randn(2, 5, 12, generator=generator), 3), (torch.randn(1, 3, 4, generator=generator), 2)]
+
+
+def attention_inputs():
+    generator = torch.Generator().manual_seed(3)
+    queries, keys, values = (torch.randn(3, steps, width, generator=generator) for steps, width in ((4, 7), (6, 5), (6, 9)))
+    W_q, W_k, W_v, W_o = (torch.randn(out, width, generator=generator) for out, width in ((12, 7), (12, 5), (12, 9), (8, 12)))
+    return [(queries, keys, values, W_q, W_k, W_v, W_o, 3, torch.tensor([6, 2, 4]))]
+
+
+def attend(queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens, *, axis=-1, scale=None, mask="keep", split=split_heads, merge=merge_heads, turned=False):
+    """Multi-head attention with one thing to get wrong at a time."""
+    if turned:
+        W_o = W_o.T
+    q, k, v = split(queries @ W_q.T, num_heads), split(keys @ W_k.T, num_heads), split(values @ W_v.T, num_heads)
+    scores = q @ k.mT / (math.sqrt(q.shape[-1]) if scale is None else scale(q.shape[-1], num_heads))
+    keep = torch.arange(keys.shape[1]) < valid_lens[:, None, None, None]
+    if mask is None:
+        keep = torch.ones_like(keep)
+    elif mask == "off by one":
+        keep = torch.arange(keys.shape[1]) <= valid_lens[:, None, None, None]
+    elif mask == "swapped":
+        keep = ~keep
+    elif mask == "after":
+        return merge((scores.softmax(axis) * keep) @ v) @ W_o.T
+    return merge(scores.masked_fill(~keep, torch.finfo(scores.dtype).min).softmax(axis) @ v) @ W_o.T
+
+
+def variant(**choices):
+    return lambda *arguments: attend(*arguments, **choices)
+
+
+def tokens_in_head(head, steps, hiddens, num_heads):
+    token_of = torch.arange(steps)[:, None].expand(steps, hiddens)
+    return token_of.reshape(num_heads, -1)[head].unique().tolist()
+
+
+def count(num_hiddens, num_heads, head_size, query_size, key_size, value_size, bias):
+    inner = num_heads * head_size
+    return (query_size + key_size + value_size + num_hiddens) * inner + (3 * inner + num_hiddens) * bias
+
+
+EXERCISES = [
+    Choice("four-heads", right="a", praise="Right. Each question needs one number, and the two stay in different heads.",
+           hints=["Write down head 1's matrices: which of their rows has anything in it?", "Columns 0 and 2 hold the two questions. In which heads are they when each head has one column?"],
+           reasons={"b": "One head mixes the questions because both columns share its row of weights. With four heads, do columns 0 and 2 share one?",
+                    "c": "Columns 1 and 3 of the values are empty: nothing there can become 1 or 3.",
+                    "d": "Width 1 is allowed: four heads of width 1 make 4. A head compares tokens through that one number."}),
+    Build("split-heads", praise="Right: every head gets its block of columns, of every token.",
+          hints=["Which shape has all four axes, in the order in which the numbers already lie?", "X.reshape(batch, steps, num_heads, hiddens // num_heads) cuts each token into heads.",
+                 "Now two axes must change places: transpose(1, 2)."],
+          reference=split_heads, inputs=split_inputs, misconceptions=[
+              (lambda X, h: X.reshape(X.shape[0], h, X.shape[1], -1), "The shape is right, but a reshape without a transpose cuts the sentence into stretches: head 0 holds whole tokens from the start. Cut each token first, then swap the axes."),
+              (lambda X, h: X.reshape(X.shape[0], X.shape[1], h, -1), "Each token is cut into heads; now the heads have to come before the steps: swap axes 1 and 2."),
+              (lambda X, h: X.unflatten(-1, (-1, h)).permute(0, 3, 1, 2), "You deal the columns out in turn (head 0 gets columns 0, h, 2h ...). A head is a block of neighbouring columns: heads before head size in the reshape."),
+              (lambda X, h: split_heads(X, h).mT, "Steps and head size have changed places. Swap axes 1 and 2, not the last two."),
+              (lambda X, h: split_heads(X, h).flip(1), "The heads come out in reverse order: head 0 is the first block of columns."),
+              (lambda X, h: split_heads(X, h).flatten(0, 1), "This is D2L's shape, heads folded into the batch. Keep them as an axis of their own: (batch, heads, steps, head size)."),
+          ]),
+    Build("multi-head", praise="Right: the same numbers as the package's class, padding and all.",
+          hints=["Six steps: project, split, score, hide, weigh, merge and mix. Each is one line.", "Split with unflatten(-1, (num_heads, -1)).transpose(1, 2); merge with transpose(1, 2).flatten(2).",
+                 "hidden = torch.arange(keys.shape[1]) >= valid_lens[:, None, None, None] broadcasts over heads and queries; masked_fill the scores, then softmax over the last axis."],
+          reference=attend, inputs=attention_inputs, misconceptions=[
+              (variant(axis=-2), "For one query, your weights over the keys do not sum to 1; for one key, those over the queries do. Softmax goes over the keys, the last axis."),
+              (variant(axis=1), "Your softmax goes over the heads. Each head has its own weights; softmax goes over the keys, the last axis."),
+              (variant(scale=lambda p, h: math.sqrt(p * h)), "You scale by the width of the model. A head's dot product has head-size terms: divide by the square root of the head size."),
+              (variant(scale=lambda p, h: 1.0), "The scores are not scaled. Divide them by the square root of the head size."),
+              (variant(scale=lambda p, h: float(p)), "You divide by the head size, not by its square root."),
+              (variant(mask=None), "The lengths have no effect: keys from position valid_lens on must get no weight."),
+              (variant(mask="swapped"), "The mask is upside down: you hide the real tokens and look at the padding."),
+              (variant(mask="off by one"), "One key too many: a length of 2 means positions 0 and 1."),
+              (variant(mask="after"), "You hide keys after the softmax, so the weights that are left no longer sum to 1. Hide the scores before it."),
+              (variant(split=lambda X, h: X.reshape(X.shape[0], h, X.shape[1], -1), merge=lambda X: X.reshape(X.shape[0], X.shape[2], -1)), "Tokens are cut into stretches: split and merge need a transpose."),
+              (variant(merge=lambda X: X.reshape(X.shape[0], X.shape[2], -1)), "Splitting is right, merging is not: bring the steps before the heads (transpose), then flatten."),
+          ]),
+    Build("mixed-up", praise="Right: each head gets a stretch of the sentence.",
+          hints=["Follow the numbers: fill a (steps, hiddens) tensor with each token's own number, then reshape it the wrong way.", "torch.arange(steps)[:, None].expand(steps, hiddens) is that tensor; .unique().tolist() reads it off."],
+          reference=tokens_in_head, inputs=lambda: [(0, 3, 4, 2), (1, 3, 4, 2), (2, 5, 12, 3), (0, 7, 8, 4)], misconceptions=[
+              (lambda head, n, d, h: list(range(n)), "That would be the right split: every token in every head. Without the transpose a head gets only a stretch."),
+              (lambda head, n, d, h: [head], "Heads and tokens are not the same count: a head holds steps * hiddens / num_heads numbers. How many tokens is that?"),
+              (lambda head, n, d, h: list(range(n * head // h, n * (head + 1) // h)), "Where a head begins or ends in the middle of a token, that token is in it too: it gets at least one number."),
+              (lambda head, n, d, h: list(range(n))[head::h], "The tokens are not dealt out in turn: reshape keeps the order, so each head gets neighbours."),
+              (lambda head, n, d, h: tokens_in_head(h - 1 - head, n, d, h), "Head 0 gets the beginning of the sentence, not its end."),
+          ]),
+    Choice("why-split", right=frozenset("bde"), options="abcde", praise="Right: rows of weights are gained, width per head is lost, parameters and work stay.",
+           hints=["Three statements are true. The notebook counted parameters and operations for several h.", "The deeper cell `rank` is about d; the ladder's rung three is about e."],
+           reasons={"a": "Statement a is false: the cell `parameters` counted the same for 1, 2, 4 and 8 heads.",
+                    "c": "Statement c is false: each head does 1/h of the work, so the sum does not depend on h. The cell `cost` counted it."}),
+    Build("count-parameters", praise="Right, and a test would compare it with sum(W.numel() for W in layer.parameters()).",
+          hints=["All heads together have the width num_heads * head_size.", "W_q, W_k and W_v lead from their inputs' widths to that width, W_o from it to num_hiddens.", "A bias has as many numbers as its matrix has outputs."],
+          reference=count, inputs=lambda: [(8, 2, 3, 5, 7, 9, False), (8, 2, 3, 5, 7, 9, True), (64, 4, 16, 64, 64, 64, False)], misconceptions=[
+              (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, bias) * h, "You count every head twice over: num_heads * head_size is already the width of all heads together."),
+              (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, bias) - h * p * d - d * bias, "The output projection W_o is missing."),
+              (lambda d, h, p, q, k, v, bias: 4 * d * d, "4 * num_hiddens ** 2 holds only when all widths are equal. Here the inputs have widths of their own."),
+              (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, True), "Biases are counted even where bias=False."),
+              (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, False), "The biases are missing: one number per output of each matrix."),
+              (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, False) + (q + k + v + h * p) * bias, "A bias is as wide as its matrix's output, not its input."),
+          ]),
+    Lines("pencil", praise="Right, all six lines. You have computed multi-head attention by hand.",
+          hints=["The token bites has one number that isn't zero, the third: W_q x is the third column of W_q.", "A key is W_k x: for dog it is the sum of columns 1 and 4 of W_k, with its height as the factor of the fourth.",
+                 "Line 4: the scores 2, 1, 1 count 4.11, 2.03, 2.03; divide by their sum."],
+          lines={1: ([2, 1, 1, 2], {(2, 0, 2, 0): "These are the first two columns' places: multiply every row of W_q with the token."}),
+                 2: ([2, 1, 1], {(4, 1, 2): "You used all four numbers or the other head's key: head 1 has the rows 1 and 2 of W_q x and of W_k x.", (1.41, 0.71, 0.71): "Line 2 is before scaling: don't divide by the square root of 2 yet."}),
+                 3: ([2, 2, 1], {(2, 1, 1): "That is head 1 again: head 2 has the rows 3 and 4.", (1.41, 1.41, 0.71): "Line 3 is before scaling: don't divide by the square root of 2 yet."}),
+                 4: ([0.503, 0.248, 0.248], {(0.576, 0.212, 0.212): "You left out the scaling: a score of 2 counts e^(2/1.41) = 4.11, not e^2 = 7.39."}),
+                 5: ([0.401, 0.401, 0.198], {(0.422, 0.422, 0.155): "You left out the scaling: a score of 2 counts e^(2/1.41) = 4.11, not e^2 = 7.39."}),
+                 6: ([1.248, 0.503, 0.995, 0.198], {(1.248, 0.503, 1.248, 0.503): "Head 2 uses its own weights, line 5, not those of head 1.", (1.0, 0.0, 3.0, 0.0): "That is the notebook's other example, where the questions were loud. Here the weights are softer."})}),
+]

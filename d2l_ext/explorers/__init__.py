@@ -1,0 +1,166 @@
+"""Pieces to play with: computed and drawn in the browser, by the same small ES module with a kernel and without.
+
+``shared.js`` and a piece's own file make its source. Where anywidget is installed, a kernel's explorer is a widget whose state Python reads and
+sets; in exported pages, and wherever scripts run, the same source inlined; elsewhere a still picture, or its words.
+"""
+from __future__ import annotations
+
+import base64
+import html
+import json
+import pathlib
+import re
+from collections.abc import Hashable, Mapping, Sequence
+from numbers import Real
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..attention import MultiHeadAttention, dot_product_attention, merge_heads, split_heads
+from ..plotting import Picture
+
+HERE = pathlib.Path(__file__).parent
+VIEW = "application/vnd.jupyter.widget-view+json"
+Rule = Mapping[Hashable, Any] | tuple[float, float]
+
+
+class Explorer:
+    """An interactive piece: ``data`` that stays, and a ``state`` of named settings that its controls and Python change.
+
+    piece: the name of its JavaScript file. title, numbers: what it shows, in words. rules: for each setting what may be set, a mapping from what is
+    accepted to what is stored, or (lowest, highest). still: the picture in ``images/`` that shows the default state; it stands in where
+    scripts don't run, if its description has the same ``numbers``.
+    ``widget`` is the anywidget, None where anywidget isn't installed.
+    """
+
+    def __init__(self, piece: str, title: str, numbers: str, data: dict, state: dict, rules: dict[str, Rule], still: str = ""):
+        self.piece, self.title, self.numbers, self.data, self.still = piece, title, numbers, data, still
+        self._rules, self._state, self._default = rules, dict(state), dict(state)
+        self.widget = make_widget(source(piece), data, state)
+
+    @property
+    def state(self) -> dict:
+        """The settings as they are now, a copy. Assigning checks them as ``set`` does."""
+        return dict(self._state if self.widget is None else self.widget.state)
+
+    @state.setter
+    def state(self, settings: dict) -> None:
+        self.set(**settings)
+
+    def set(self, **settings) -> None:
+        """Change some of the settings. Raises ValueError, and changes nothing, for a name or value that isn't among the possible ones."""
+        changed = self.state | {name: self._checked(name, value) for name, value in settings.items()}
+        self._state = changed
+        if self.widget is not None:
+            self.widget.state = changed
+
+    def _checked(self, name: str, value):
+        if name not in self._rules:
+            raise ValueError(f"there is no setting {name!r}: choose from {', '.join(self._rules)}")
+        rule = self._rules[name]
+        if isinstance(rule, Mapping):
+            if not isinstance(value, Hashable) or value not in rule:
+                raise ValueError(f"{name}={value!r} is not possible: choose from {', '.join(map(repr, rule))}")
+            return rule[value]
+        if not isinstance(value, Real) or not rule[0] <= value <= rule[1]:
+            raise ValueError(f"{name}={value!r} must be a number in {rule[0]:g}..{rule[1]:g}")
+        return float(value)
+
+    def html(self) -> str:
+        """The piece in its default state as HTML that needs nothing else; the same on every run."""
+        alt = html.escape(f"{self.title} {self.numbers}")
+        picture = Picture(self.still) if self.still else None
+        if picture is not None and self.numbers in picture.alt:
+            image = base64.b64encode(picture.svg).decode()
+            still = f'<img class="d2l-still" alt="{html.escape(picture.alt)}" style="max-width: 100%; background: white" src="data:image/svg+xml;base64,{image}">'
+        else:
+            still = f'<p class="d2l-still">{alt}</p>'
+        values = json.dumps({"data": self.data, "state": self._default}).replace("<", "\\u003c")
+        return (f'<div class="d2l-explorer" data-piece="{self.piece}">{still}<script type="application/json">{values}</script>'
+                f'<script type="module">\n{source(self.piece)}\nrevive("{self.piece}", render);\n</script></div>')
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        bundle, metadata = {"text/html": self.html(), "text/plain": repr(self)}, {}
+        if self.widget is not None:
+            view, metadata = self.widget._repr_mimebundle_()
+            bundle[VIEW] = view[VIEW]
+        return bundle, metadata
+
+    def __repr__(self) -> str:
+        return f"[explorer] {self.title}\n{self.numbers}"
+
+
+def source(piece: str) -> str:
+    """The JavaScript of a piece, behind what all pieces share."""
+    return "\n".join((HERE / f"{name}.js").read_text(encoding="utf-8") for name in ("shared", piece))
+
+
+def make_widget(esm: str, data: dict, state: dict):
+    """An anywidget with ``data`` and ``state`` synchronised, None where anywidget isn't installed."""
+    try:
+        import anywidget
+        from traitlets import Dict, Unicode
+    except ImportError:
+        return None
+
+    class Piece(anywidget.AnyWidget):
+        _esm = Unicode().tag(sync=True)
+        data = Dict().tag(sync=True)
+        state = Dict().tag(sync=True)
+
+    return Piece(_esm=esm, data=data, state=state)
+
+
+def heads_explorer(attention: MultiHeadAttention, X: Tensor, tokens: Sequence[str], features: Sequence[str]) -> Explorer:
+    """The matrices of ``attention`` cut into more or fewer heads: who attends to whom, and what comes out.
+
+    X (tokens, features), its rows named by ``tokens``, its columns by ``features``. Settings: ``num_heads``, a divisor of the channels;
+    ``asks``, a token or its position; ``sharpness``, a factor on the scores in 0..2. The piece starts with the attention's own heads and
+    the token whose weights are most decided.
+    Raises ValueError for attention with bias or positions, for shapes that don't fit, for numbers that aren't finite.
+    """
+    if attention.W_q.bias is not None or attention.position is not None:
+        raise ValueError(f"needs attention with bias=False and position=None, got bias={attention.W_q.bias is not None}, position={attention.position}")
+    if not len(tokens) or tuple(X.shape) != (len(tokens), len(features)):
+        raise ValueError(f"X must have shape (tokens, features), at least one token, got {tuple(X.shape)} with {len(tokens)} tokens and {len(features)} features")
+    matrices = {"X": X} | {name: getattr(attention, name).weight for name in ("W_q", "W_k", "W_v", "W_o")}
+    matrices = {name: matrix.detach().double().cpu() for name, matrix in matrices.items()}
+    for name, matrix in matrices.items():
+        if name != "W_o" and matrix.shape[1] != len(features):
+            raise ValueError(f"{name} takes inputs of width {matrix.shape[1]}, X has width {len(features)}")
+        if not matrix.isfinite().all():
+            raise ValueError(f"{name} must be finite, but holds NaN or infinity")
+
+    heads, (X, W_q, W_k, W_v, W_o) = attention.num_heads, matrices.values()
+    mixed, weights = dot_product_attention(*(split_heads(X[None] @ W.mT, heads) for W in (W_q, W_k, W_v)))
+    output = (merge_heads(mixed) @ W_o.mT)[0]
+    decided = [round(value, 4) for value in weights.square().sum((0, 1, 3)).tolist()]
+    asks = decided.index(max(decided))
+    labels = [clean(token) for token in tokens]
+    takes = (f"head {i + 1} takes " + some([f"{label[:20]} {weight:.2f}" for label, weight in zip(labels, row)])
+             for i, row in enumerate(weights[0, :4, asks].tolist()))
+    divisors = [i for i in range(1, len(W_q) + 1) if len(W_q) % i == 0 and (i <= 16 or i == heads)]
+    return Explorer(
+        "heads",
+        title=f"Multi-head attention over {some([label[:20] for label in labels])}: the same matrices, cut into {', '.join(map(str, divisors))} heads.",
+        numbers=f"{heads} heads, {labels[asks][:20]} asks: {'; '.join(takes)}. Output: {some([f'{value + 0:.2f}' for value in output[asks].round(decimals=2).tolist()])}.",
+        data={"tokens": labels, "features": [clean(feature) for feature in features], "divisors": divisors} | {name: exact(matrix) for name, matrix in matrices.items()},
+        state={"num_heads": heads, "asks": asks, "sharpness": 1.0},
+        rules={"num_heads": {i: i for i in divisors}, "asks": {token: i for i, token in enumerate(tokens)} | {i: i for i in range(len(tokens))}, "sharpness": (0, 2)},
+        still="02_explorer")
+
+
+def clean(text: str) -> str:
+    """Text on one line, without what can't be stored or printed."""
+    return re.sub("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]", " ", str(text))
+
+
+def some(words: list[str], count: int = 8) -> str:
+    """The first ``count``, and how many more."""
+    return ", ".join(words[:count]) + (f" and {len(words) - count} more" if len(words) > count else "")
+
+
+def exact(matrix: Tensor) -> list[list[float]]:
+    """Rows of numbers in as many digits as float32 has, so that they read the same on every machine."""
+    return [[float(f"{value:.9g}") for value in row] for row in matrix.tolist()]

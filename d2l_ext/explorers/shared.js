@@ -1,0 +1,242 @@
+// What all interactive pieces share. Python puts this file in front of NAME.js; the same source serves anywidget and pages without a kernel.
+// A piece is `render({ model, el })`: it reads model.get("data"), which stays, and model.get("state"), which its controls and Python change.
+
+const STYLE = `
+.d2l-piece { --faint: rgba(128, 128, 128, .35); max-width: 1080px; padding: 10px 6px; color: var(--jp-content-font-color1, CanvasText);
+  background: var(--jp-layout-color0, Canvas); font-family: var(--jp-content-font-family, system-ui, sans-serif);
+  font-size: max(15px, var(--jp-content-font-size1, 15px)); line-height: 1.4; }
+.d2l-piece p { margin: 0; }
+.d2l-piece .controls { display: flex; flex-wrap: wrap; gap: 8px 30px; align-items: center; padding-bottom: 10px; border-bottom: 1px solid var(--faint); }
+.d2l-piece fieldset, .d2l-piece .control { display: flex; flex-wrap: wrap; gap: 4px 8px; align-items: center; margin: 0; padding: 0; border: 0; min-width: 0; }
+.d2l-piece legend, .d2l-piece .name { float: left; padding: 0; margin: 0; font-size: inherit; font-weight: 600; color: inherit; width: auto; border: 0; }
+.d2l-piece .pill { display: flex; align-items: center; gap: 6px; padding: 3px 11px 3px 8px; border: 1px solid var(--faint); border-radius: 99px; cursor: pointer; }
+.d2l-piece .pill:has(:checked) { border-color: currentColor; font-weight: 600; }
+.d2l-piece .pill span { max-width: 9em; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.d2l-piece input { accent-color: var(--query); margin: 0; }
+.d2l-piece input[type=range] { width: 150px; height: 24px; }
+.d2l-piece select { font: inherit; color: inherit; background: inherit; border: 1px solid currentColor; border-radius: 4px; padding: 3px 6px; max-width: 14em; }
+.d2l-piece :is(input, select):focus-visible { outline: 3px solid var(--query); outline-offset: 2px; }
+.d2l-piece canvas { display: block; }
+.d2l-piece .result { margin-top: 12px; padding: 5px 12px; border-left: 4px solid var(--output); font-size: 1.07em; }
+`;
+
+// ------------------------------------------------------------------ the page
+
+/** An element with attributes and children; text goes in as text, never as markup. */
+export function node(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}
+
+/** Write `text` where it differs from what is there: live regions stay quiet otherwise. */
+export function write(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+/** The frame of a piece in `el`: controls in a line, the body, one spoken sentence. Math typesetters leave it alone. */
+export function frame(el, ...controls) {
+  const body = node("div");
+  const result = node("p", { class: "result", "aria-live": "polite" });
+  const root = node("div", { class: "d2l-piece tex2jax_ignore mathjax_ignore" }, node("div", { class: "controls" }, ...controls), body, result);
+  el.append(node("style", {}, STYLE), root);
+  return { root, body, result };
+}
+
+/** Call `draw(colours, width)` now and whenever state, width, theme or zoom change. Returns what stops it. */
+export function keepDrawn(model, root, draw) {
+  let colours, seen;
+  const redraw = () => root.isConnected && draw((colours ??= theme(root)), (seen = root.clientWidth));
+  const restyle = () => { colours = undefined; redraw(); };
+  const resized = new ResizeObserver(() => { if (root.clientWidth !== seen) restyle(); });
+  const themed = new MutationObserver(restyle);
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  resized.observe(root);
+  for (const page of [document.documentElement, document.body]) themed.observe(page, { attributes: true, attributeFilter: ["class", "data-theme", "data-jp-theme-name"] });
+  dark.addEventListener("change", restyle);
+  window.addEventListener("resize", restyle);  // zoom
+  model.on("change:state", redraw);
+  redraw();
+  return () => {
+    resized.disconnect();
+    themed.disconnect();
+    dark.removeEventListener("change", restyle);
+    window.removeEventListener("resize", restyle);
+    model.off("change:state", redraw);
+  };
+}
+
+/** Change some of the state; Python and every other view of the piece hear of it. */
+export function change(model, settings) {
+  model.set("state", { ...model.get("state"), ...settings });
+  model.save_changes();
+}
+
+/** A model for pages without a kernel. */
+export function fakeModel(values) {
+  const listeners = new Map();
+  const of = (event) => listeners.get(event) ?? listeners.set(event, new Set()).get(event);
+  return {
+    get: (name) => values[name],
+    set(name, value) { values[name] = value; of(`change:${name}`).forEach((listener) => listener()); },
+    on: (event, listener) => of(event).add(listener),
+    off: (event, listener) => of(event).delete(listener),
+    save_changes() {},
+  };
+}
+
+/** Bring every still copy of a piece on this page to life. */
+export function revive(piece, render) {
+  for (const host of document.querySelectorAll(`.d2l-explorer[data-piece="${piece}"]:not([data-live])`)) {
+    const values = host.querySelector('script[type="application/json"]');
+    if (!values) continue;
+    host.dataset.live = "";
+    const el = node("div");
+    host.append(el);
+    render({ model: fakeModel(JSON.parse(values.textContent)), el });
+    host.querySelector(".d2l-still").hidden = true;
+  }
+}
+
+// ------------------------------------------------------------------ controls: labelled, native, deaf to JupyterLab's shortcuts
+
+const NATIVE = { "data-lm-suppress-shortcuts": "true" };
+
+/** One of several: radio buttons while they are few, else a list. `options` are [value, label] pairs; `show(value)` marks one. */
+export function choice(name, options, pick) {
+  const many = options.length > 8;
+  const group = `d2l-${Math.random().toString(36).slice(2)}`;
+  const inputs = options.map(([, label], i) => (many
+    ? node("option", { value: i }, clip(label, 40))
+    : node("input", { type: "radio", name: group, value: i, ...NATIVE })));
+  const element = many
+    ? node("label", { class: "control" }, node("span", { class: "name" }, name), node("select", NATIVE, ...inputs))
+    : node("fieldset", {}, node("legend", {}, name), ...inputs.map((input, i) => {
+      const label = clip(options[i][1], 200);
+      return node("label", { class: "pill", title: label }, input, node("span", {}, label));
+    }));
+  element.addEventListener("change", (event) => pick(options[event.target.value][0]));
+  const show = (value) => { inputs[options.findIndex(([option]) => option === value)][many ? "selected" : "checked"] = true; };
+  return { element, show };
+}
+
+/** A number in a range, with its value beside it. */
+export function slider(name, { min, max, step }, pick) {
+  const input = node("input", { type: "range", min, max, step, ...NATIVE });
+  const value = node("span", { "aria-hidden": "true" });
+  input.addEventListener("input", () => pick(Number(input.value)));
+  const show = (number) => { input.value = number; write(value, `× ${number.toFixed(1)}`); };
+  return { element: node("label", { class: "control" }, node("span", { class: "name" }, name), input, value), show };
+}
+
+// ------------------------------------------------------------------ words
+
+/** At most `length` characters of a token on one line; nothing becomes "(empty)"; right-to-left text is kept to itself. */
+export function clip(text, length) {
+  const letters = Array.from(String(text).replace(/\s+/g, " ").trim() || "(empty)");
+  const kept = letters.length > length ? letters.slice(0, length - 1).join("") + "…" : letters.join("");
+  return /^[ -~…]*$/.test(kept) ? kept : `\u2068${kept}\u2069`;
+}
+
+export const list = (words) => (words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`);
+
+/** A number to two decimals, in fewer figures where it is large; never "-0.00". */
+export const digits = (number) => (Math.abs(number) >= 1000 ? number.toPrecision(3) : (Math.round(number * 100) / 100 || 0).toFixed(2));
+
+// ------------------------------------------------------------------ matrices: arrays of rows
+
+export const transpose = (A) => A[0].map((_, j) => A.map((row) => row[j]));
+export const dot = (a, b) => { let sum = 0; for (let i = 0; i < a.length; i++) sum += a[i] * b[i]; return sum; };
+/** A Bᵀ, which is what `nn.Linear` does with its weight B. */
+export const times = (A, B) => A.map((row) => B.map((other) => dot(row, other)));
+
+export function softmax(row) {
+  const largest = Math.max(...row);
+  const powers = row.map((score) => Math.exp(score - largest));
+  const sum = powers.reduce((a, b) => a + b);
+  return powers.map((power) => power / sum);
+}
+
+// ------------------------------------------------------------------ colours and maps
+
+const ROLES = { query: [0, 114, 178], key: [213, 94, 0], value: [0, 158, 115], output: [204, 121, 167] };  // Okabe & Ito
+const mix = (from, to, amount) => from.map((part, i) => Math.round(part + (to[i] - part) * amount));
+const luminance = (colour) => colour.reduce((sum, part, i) => sum + [0.2126, 0.7152, 0.0722][i] * (part / 255) ** 2.2, 0);
+export const css = (colour) => `rgb(${colour.join(" ")})`;
+
+/** The page's ink and paper as numbers, and the roles' colours as they suit it. */
+export function theme(root) {
+  const style = getComputedStyle(root);
+  const drop = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const [paper, ink] = [style.backgroundColor, style.color].map((paint) => {
+    drop.fillStyle = paint;
+    drop.fillRect(0, 0, 1, 1);
+    return [...drop.getImageData(0, 0, 1, 1).data.slice(0, 3)];
+  });
+  const roles = luminance(paper) < 0.3 ? { ...ROLES, query: [86, 180, 233] } : ROLES;
+  for (const [role, colour] of Object.entries(roles)) root.style.setProperty(`--${role}`, css(colour));
+  const ramp = Uint32Array.from({ length: 256 }, (_, i) => mix(paper, roles.query, i / 255).reduceRight((all, part) => all * 256 + part, 255));
+  const tint = (role) => mix(paper, roles[role], 0.2);
+  const faint = mix(paper, ink, 0.16);
+  const on = (colour) => { const y = luminance(colour); return css([ink, paper].sort((a, b) => Math.abs(luminance(b) - y) - Math.abs(luminance(a) - y))[0]); };
+  return { ...roles, ink, paper, faint, ramp, tint, on, weight: (amount) => mix(paper, roles.query, amount), size: parseFloat(style.fontSize) - 1, family: style.fontFamily };
+}
+
+/** A canvas's pen for `width` by `height` CSS pixels, sharp at any zoom, wiped. */
+export function pen(canvas, width, height, { size, family }) {
+  const ratio = window.devicePixelRatio;
+  const context = canvas.getContext("2d");
+  if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+    Object.assign(canvas, { width: Math.round(width * ratio), height: Math.round(height * ratio) });
+    Object.assign(canvas.style, { width: `${width}px`, height: `${height}px` });
+  }
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, width, height);
+  context.font = `${size}px ${family}`;
+  context.textBaseline = "middle";
+  return context;
+}
+
+/** As much of `text` as fits into `width`, written at (x, y). */
+export function label(context, text, x, y, { width = Infinity, align = "left", bold = false, colour } = {}) {
+  const font = context.font;
+  if (bold) context.font = `600 ${font}`;
+  let shown = clip(text, 60);
+  for (let length = Array.from(shown).length; context.measureText(shown).width > width && length > 1; length--) shown = clip(text, length - 1);
+  Object.assign(context, { textAlign: align, fillStyle: css(colour) });
+  context.fillText(shown, x, y);
+  context.font = font;
+}
+
+const pixels = globalThis.document?.createElement("canvas");
+/** Weights as a map at (x, y), cells `across` by `down`: 0 is paper, 1 the query's colour. */
+export function map(context, { ramp }, weights, x, y, across, down) {
+  const [rows, columns] = [weights.length, weights[0].length];
+  const image = new ImageData(columns, rows);
+  const words = new Uint32Array(image.data.buffer);
+  weights.forEach((row, i) => row.forEach((weight, j) => { words[i * columns + j] = ramp[Math.round(weight * 255)]; }));
+  Object.assign(pixels, { width: columns, height: rows });
+  pixels.getContext("2d").putImageData(image, 0, 0);
+  context.imageSmoothingEnabled = false;
+  context.drawImage(pixels, x, y, columns * across, rows * down);
+}
+
+/** Lines between cells, and each cell's number; `fill(value)` is the colour it stands on. */
+export function figures(context, colours, values, x, y, across, down, fill) {
+  const [rows, columns] = [values.length, values[0].length];
+  context.fillStyle = css(colours.faint);
+  for (let i = 0; i <= rows; i++) context.fillRect(x, y + i * down, columns * across, 1);
+  for (let j = 0; j <= columns; j++) context.fillRect(x + j * across, y, 1, rows * down + 1);
+  context.textAlign = "center";
+  values.forEach((row, i) => row.forEach((value, j) => {
+    context.fillStyle = colours.on(fill(value));
+    context.fillText(digits(value), x + (j + 0.5) * across, y + (i + 0.5) * down + 1);
+  }));
+}
+
+/** A frame around a cell or a row of them. */
+export function outline(context, colour, x, y, width, height, thick = 2.5) {
+  Object.assign(context, { strokeStyle: css(colour), lineWidth: thick });
+  context.strokeRect(x, y, width, height);
+}

@@ -1,0 +1,49 @@
+"""Positional encodings: what tells attention where a token stands."""
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from .attention import check_dropout, check_float, check_width
+
+
+def sinusoids(steps: int, num_hiddens: int) -> Tensor:
+    """The sinusoidal table p[i, 2j] = sin(i / 10000^(2j/d)), p[i, 2j+1] = cos(i / 10000^(2j/d)) (Vaswani et al. 2017, section 3.5).
+
+    Returns (steps, num_hiddens) in float64, since angles in single precision are off by 0.007 at position 100,000. An odd width ends with a sine.
+
+    >>> sinusoids(2, 3)[1].round(decimals=4).tolist()
+    [0.8415, 0.5403, 0.0022]
+    """
+    columns = torch.arange(0, num_hiddens, 2, dtype=torch.float64)
+    angles = torch.arange(steps, dtype=torch.float64)[:, None] / 10_000 ** (columns / num_hiddens)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:, :num_hiddens]
+
+
+class PositionalEncoding(nn.Module):
+    """Adds the sinusoidal table to a sequence, then drops out (Vaswani et al. 2017, section 3.5).
+
+    Takes and returns (batch, steps, num_hiddens). ``P`` is a non-persistent buffer of shape (1, max_len, num_hiddens): it follows the
+    module's device and dtype and is not saved. An input longer than ``max_len`` is refused with a ValueError that says what to do.
+
+    >>> PositionalEncoding(4)(torch.zeros(1, 2, 4))[0, 0].tolist()
+    [0.0, 1.0, 0.0, 1.0]
+    """
+
+    def __init__(self, num_hiddens: int, dropout: float = 0.0, max_len: int = 1000):
+        super().__init__()
+        for name, size in dict(num_hiddens=num_hiddens, max_len=max_len).items():
+            if size < 1:
+                raise ValueError(f"{name}={size} must be at least 1")
+        check_dropout(dropout)
+        self.dropout = nn.Dropout(dropout)
+        self.register_buffer("P", sinusoids(max_len, num_hiddens).to(torch.get_default_dtype())[None], persistent=False)
+
+    def forward(self, X: Tensor) -> Tensor:
+        check_float(X=X)
+        if X.dim() != 3:
+            raise ValueError(f"X must have shape (batch, steps, hiddens), got {tuple(X.shape)}")
+        check_width("X", X, self.P.shape[2])
+        if X.shape[1] > self.P.shape[1]:
+            raise ValueError(f"X has {X.shape[1]} steps, more than max_len={self.P.shape[1]}: build PositionalEncoding with a larger max_len")
+        return self.dropout(X + self.P[:, :X.shape[1]].to(X.dtype))

@@ -1,0 +1,409 @@
+"""Draw the pictures of the lessons: `python images/draw.py [names...]`.
+
+Each function draws one picture and is its only source; without names all are drawn.
+"""
+
+import sys
+from math import cos, degrees, exp, sin, sqrt
+from pathlib import Path
+
+from _style import (AMBER, BODY, FAINT, HEAD, KEY, LINE, OUTPUT, QUERY, SKY, SMALL, STROKE, STRONG,
+                    VALUE, Sheet, tint, toward)
+
+TOKENS = "dog", "bites", "man"
+VECTORS = (1, 0, 0, 1), (0, 0, 1, 0), (0, 1, 0, 3)  # animal, person, action, height
+ROLES = {"q": QUERY, "k": KEY, "v": VALUE}
+
+
+def split_and_merge():
+    s = Sheet(800, 412, "Split into heads and merge back", (
+        "A grid of three tokens by four columns, cells numbered 0 to 11, is cut between its second "
+        "and third column into two heads of three by two. Attention turns each head into a new grid "
+        "with the same cells, written 0′ to 11′, and merging puts them side by side again. "
+        "Number 6 is outlined on its whole way."))
+    cell, top, gap = 35, 92, 46
+    light, dark = 0.13, 0.36
+    tall = 3 * cell
+    heads_top = (top, top + tall + gap)
+    middle = top + tall + gap / 2
+    whole_top = middle - tall / 2
+    x_whole, x_cut, x_out, x_merged = 68, 324, 474, 628
+
+    def numbers(columns, prime=""):
+        return [[f"{4 * i + j}{prime}" for j in columns] for i in range(3)]
+
+    def whole(x, colour, prime=""):
+        s.grid(x, whole_top, numbers(range(4), prime), cell, colour, [[light, light, dark, dark]] * 3)
+        cut = x + 2 * cell
+        s.line([(cut, whole_top - 9), (cut, whole_top + tall + 9)], STRONG, 2, dash="5 4")
+
+    def heads(x, colour, prime=""):
+        for y, columns, amount in zip(heads_top, ((0, 1), (2, 3)), (light, dark)):
+            s.grid(x, y, numbers(columns, prime), cell, colour, [[amount] * 2] * 3)
+
+    def follow(x, y):
+        s.frame(x, y, cell, cell, STRONG, 3)
+
+    whole(x_whole, VALUE)
+    heads(x_cut, VALUE)
+    heads(x_out, OUTPUT, "′")
+    whole(x_merged, OUTPUT, "′")
+    follow(x_whole + 2 * cell, whole_top + cell)
+    follow(x_cut, heads_top[1] + cell)
+    follow(x_out, heads_top[1] + cell)
+    follow(x_merged + 2 * cell, whole_top + cell)
+
+    for i, word in enumerate(TOKENS):
+        s.text(x_whole - 12, whole_top + (i + 0.5) * cell, word, BODY, "end")
+        for y in heads_top:
+            s.text(x_cut - 10, y + (i + 0.5) * cell, word, SMALL, "end")
+    for y, label in zip(heads_top, ("head 1", "head 2")):
+        centre = y + tall / 2
+        s.arrow([(x_whole + 4 * cell + 10, middle), (x_cut - 60, centre)], curve="h")
+        s.arrow([(x_cut + 2 * cell + 10, centre), (x_out - 10, centre)])
+        s.arrow([(x_out + 2 * cell + 10, centre), (x_merged - 10, middle)], curve="h")
+        s.text(x_cut + cell, y - 14, label, SMALL, colour=STRONG)
+        s.text(x_out + cell, y - 14, label, SMALL, colour=STRONG)
+    for x, label, how in ((243, "split", "reshape, transpose"), (434, "attend", "each head alone"),
+                          (588, "merge", "transpose, reshape")):
+        s.text(x, 30, label, HEAD, bold=True, colour=STRONG)
+        s.text(x, 53, how, SMALL)
+    bottom = heads_top[1] + tall
+    s.lines(x_whole + 2 * cell, whole_top + tall + 28, "tokens × hiddens", "(3, 4)")
+    s.lines((x_cut + x_out + 2 * cell) / 2, bottom + 20, "heads × tokens × head size", "(2, 3, 2)")
+    s.lines(x_merged + 2 * cell, whole_top + tall + 28, "tokens × hiddens", "(3, 4)")
+    s.lines(x_merged + 2 * cell, bottom + 4, "6′ is a weighted mean", "of 2, 6 and 10")
+    return s
+
+
+def multi_head_block():
+    s = Sheet(800, 504, "Multi-head attention", (
+        "Queries, keys and values each run to every head. Head i projects them with its own three "
+        "matrices and attends, giving h_1 to h_h at the same time. The head outputs are stacked into "
+        "one long vector, and one last matrix W_o turns it into the output."))
+    centres, middle = (128, 252, 428), 278
+    x_in, x_project, x_attend, x_stack, x_mix, x_out = 18, 228, 346, 508, 632, 708
+    wide, tall, step = 82, 33, 38
+    offsets = {"q": -step, "k": 0, "v": step}
+    sources = {"q": (centres[1] - step, 188, "queries"), "k": (middle, 168, "keys"),
+               "v": (2 * middle - centres[1] + step, 148, "values")}
+
+    for centre in centres:
+        s.panel(x_project - 10, centre - 59, x_attend + 130 - x_project, 118)
+    for role, (y, bus, label) in sources.items():
+        s.line([(bus, centres[0] + offsets[role]), (bus, centres[-1] + offsets[role])], ROLES[role])
+    for role, (y, bus, label) in sources.items():
+        s.line([(x_in + 96, y), (bus, y)], ROLES[role], halo=True)
+        s.box(x_in, y - 20, 96, 40, ROLES[role], label)
+    for role in "vkq":
+        y, bus, label = sources[role]
+        for number, centre in zip(("1", "2", "*h*"), centres):
+            y_here, colour = centre + offsets[role], ROLES[role]
+            s.arrow([(bus + 1, y_here), (x_project, y_here)], colour, halo=True)
+            s.box(x_project, y_here - tall / 2, wide, tall, colour, f"*W*_{{{number}}}^{{({role})}}", 17)
+            s.arrow([(x_project + wide, y_here), (x_attend, y_here)], colour)
+            s.dot(bus, y_here, colour)
+        s.dot(bus, y, colour)
+
+    for number, centre, block in zip(("1", "2", "*h*"), centres, (-78, -26, 78)):
+        s.box(x_attend, centre - 54, 110, 108, LINE, amount=0)
+        s.text(x_attend + 55, centre - 12, f"head {number}", BODY, bold=True, colour=STRONG)
+        s.text(x_attend + 55, centre + 13, "attention", BODY, colour=STRONG)
+        s.arrow([(x_attend + 110, centre), (x_stack, middle + block)], OUTPUT, curve="h")
+    for x in (x_project + wide / 2, x_attend + 55):
+        s.text(x, (centres[1] + centres[2]) / 2, "⋮", 24, colour=STRONG)
+    s.grid(x_stack, middle - 104, [["*h*_1"], ["*h*_2"], ["⋮"], ["*h*_{*h*}"]], 52, OUTPUT, text=HEAD)
+    s.arrow([(x_stack + 52, middle), (x_mix, middle)], OUTPUT)
+    s.box(x_mix, middle - 26, 52, 52, LINE, "*W*_o", HEAD, amount=0.1)
+    s.arrow([(x_mix + 52, middle), (x_out, middle)], OUTPUT)
+    s.box(x_out, middle - 24, 76, 48, OUTPUT, "output")
+    for x, label in ((x_project + wide / 2, "project"), (x_attend + 55, "attend"),
+                     (x_stack + 26, "concatenate"), (x_mix + 26, "project")):
+        s.text(x, 30, label, HEAD, bold=True, colour=STRONG)
+    s.text((x_project + x_attend + 110) / 2, 53, "all heads at the same time", SMALL)
+    return s
+
+
+def attention_pooling():
+    query, scale = (5, 0, 0, 0), sqrt(4)
+    scores = [sum(q * k for q, k in zip(query, key)) / scale for key in VECTORS]
+    weights = [exp(score) / sum(map(exp, scores)) for score in scores]
+    heights = [vector[-1] for vector in VECTORS]
+    output = sum(w * v for w, v in zip(weights, heights))
+    s = Sheet(800, 366, "Attention pooling is a soft look-up", (
+        "The query “How tall is the animal?” is compared with the keys of dog, bites and man. "
+        "Softmax turns the scores 2.5, 0 and 0 into the weights 0.86, 0.07 and 0.07. "
+        "The values, heights 1, 0 and 3, are added with these weights: the output is 1.07."))
+    rows, middle, cell = (128, 204, 280), 204, 28
+    x_query, x_key, x_score, x_weight, x_value, x_out = 20, 206, 386, 452, 574, 698
+
+    s.grid(x_query, middle - cell / 2, [query], cell, QUERY)
+    s.lines(x_query + 56, middle - 54, "How tall is", "the animal?")
+    for y, word, key, score, weight, height in zip(rows, TOKENS, VECTORS, scores, weights, heights):
+        s.arrow([(x_query + 4 * cell, middle), (x_key, y)], QUERY, curve="h")
+        s.text(x_key + 2 * cell, y - 27, word, SMALL)
+        s.grid(x_key, y - cell / 2, [key], cell, KEY)
+        s.arrow([(x_key + 4 * cell, y), (x_score - 20, y)], LINE)
+        s.text(x_score, y, f"{score:.1f}", BODY, colour=STRONG)
+        s.arrow([(x_score + 20, y), (x_weight, y)], LINE)
+        s.weights(x_weight, y - 18, [[weight]], 60, 36, [[f"{weight:.2f}"]])
+        s.text((x_weight + 60 + x_value) / 2, y, "×", HEAD)
+        s.arrow([(x_value + 36, y), (x_out, middle)], VALUE, 1 + 9 * weight, curve="h")
+        s.grid(x_value, y - 18, [[height]], 36, VALUE)
+    s.box(x_out, middle - 22, 74, 44, OUTPUT, f"{output:.2f}", HEAD)
+    for x, label, how in ((x_query + 56, "query", ""), (x_key + 56, "keys", "compare"),
+                          (x_score, "scores", "*q* · *k* / √4"), (x_weight + 30, "weights", "softmax"),
+                          (x_value + 18, "values", "heights"), (x_out + 37, "output", "weighted sum")):
+        s.text(x, 30, label, HEAD, bold=True, colour=STRONG)
+        s.text(x, 53, how, SMALL)
+    terms = " + ".join(f"{w:.2f} · {v}" for w, v in zip(weights, heights))
+    s.text(780, 338, f"{terms} = {output:.2f}", BODY, "end", colour=STRONG)
+    return s
+
+
+def self_attention():
+    s = Sheet(800, 468, "Self-attention", (
+        "Each of the tokens dog, bites and man has its own query, key and value. The query of bites "
+        "meets all three keys, its own among them, and gets three weights. The three values, added "
+        "with these weights, are the output for bites; there is one output per token."))
+    columns = dict(zip("123", (150, 408, 666)))
+    wide, tall, top = 70, 48, 84
+    under, y_weight, y_out = top + tall, 240, 364
+
+    def role(number, kind):
+        return columns[number] + {"q": -76, "k": 0, "v": 76}[kind]
+
+    for number, word in zip("123", TOKENS):
+        x = columns[number]
+        for kind, name in zip("qkv", ("query", "key", "value")):
+            at = role(number, kind)
+            s.arrow([(x, 46), (at, top)], LINE, curve="v")
+            s.box(at - wide / 2, top, wide, tall, ROLES[kind])
+            s.text(at, top + 16, f"*{kind}*_{number}", HEAD, colour=STRONG)
+            s.text(at, top + 36, name, SMALL)
+        s.token(x, 30, word, 76)
+    for number, weight in zip("123", (0.25, 0.5, 0.25)):
+        x, x_value = columns[number], role(number, "v")
+        s.arrow([(x_value, y_weight), (408, y_out - 24)], VALUE, 1 + 9 * weight, curve="v")
+        near = 20 if number == "1" else -20
+        s.arrow([(role("2", "q"), under + 1), (x + near, y_weight - 18)], QUERY, curve="v")
+    for number, word, weight in zip("123", TOKENS, (0.25, 0.5, 0.25)):
+        x, x_value = columns[number], role(number, "v")
+        s.arrow([(x, under + 1), (x, y_weight - 18)], KEY, halo=True)
+        s.arrow([(x_value, under + 1), (x_value, y_weight - 14)], VALUE, halo=True)
+        s.weights(x - 34, y_weight - 18, [[weight]], 68, 36, [[f"α_{{2{number}}}"]], HEAD)
+        s.arrow([(x + 34, y_weight), (x_value - 14, y_weight)])
+        s.add("circle", cx=x_value, cy=y_weight, r=14, fill="#ffffff", stroke=LINE, stroke_width=STROKE)
+        s.text(x_value, y_weight, "×", HEAD, colour=STRONG)
+        own = number == "2"
+        s.box(x - 38, y_out - 24, 76, 48, OUTPUT if own else FAINT, amount=0.3 if own else 0.1)
+        s.text(x, y_out - 8, f"*y*_{number}", HEAD, colour=STRONG)
+        s.text(x, y_out + 12, word, SMALL)
+    for y, label in ((30, "tokens"), (y_weight, "weights"), (y_out, "outputs")):
+        s.text(20, y, label, SMALL, "start")
+    s.lines(400, y_out + 56, "The query of bites meets every key; its weights mix the values.",
+            "*y*_1 and *y*_3 are made in the same way, from *q*_1 and *q*_3.", size=BODY)
+    return s
+
+
+def masks():
+    s = Sheet(800, 318, "Four masks", (
+        "Four grids; rows are the queries dog, bites, man and pad, columns the keys, filled cells may "
+        "attend. Nothing hidden: all are filled. Causal: those up to the diagonal. Padding: all but the "
+        "last column. Both: up to the diagonal, and never the last column."))
+    words, cell, top, left, pitch = (*TOKENS, "pad"), 40, 122, 92, 176
+    panels = (("nothing hidden", ("each query sees", "every key"), lambda i, j: True),
+              ("causal", ("no query sees", "a later key"), lambda i, j: j <= i),
+              ("padding", ("no query sees", "the padding"), lambda i, j: j < 3),
+              ("both", ("neither a later key", "nor the padding"), lambda i, j: j <= i and j < 3))
+    for number, (name, means, attends) in enumerate(panels):
+        x = left + number * pitch
+        s.text(x + 2 * cell, 30, name, HEAD, bold=True, colour=STRONG)
+        s.lines(x + 2 * cell, 54, *means)
+        s.weights(x, top, [[attends(i, j) for j in range(4)] for i in range(4)], cell, cell)
+        for j, word in enumerate(words):
+            s.text(x + (j + 0.5) * cell, top - 14, word, SMALL)
+    for i, word in enumerate(words):
+        s.text(left - 10, top + (i + 0.5) * cell, word, SMALL, "end")
+    s.text(24, top + 2 * cell, "queries", SMALL, turn=-90, colour=STRONG)
+    below = top + 4 * cell + 18
+    s.text(left + 2 * cell, below, "keys", SMALL, colour=STRONG)
+    s.text(left + 3 * pitch + 4 * cell, below, "filled: may attend", SMALL, "end", colour=STRONG)
+    return s
+
+
+def clock_hands():
+    s = Sheet(800, 466, "Positions as clock hands", (
+        "Four rows of four clocks, one row per position 0 to 3. All hands start upright. At each "
+        "position the hand of columns 0, 1 has turned by 57 degrees more, the next ones by 32, 18 and "
+        "10. A large clock shows that a tip at angle θ lies sin θ across, cos θ up."))
+    width, pairs, radius = 32, 4, 36
+    x0, y0, across, down = 130, 124, 100, 92
+    for j in range(pairs):
+        speed = 10000 ** (-2 * j / width)
+        x = x0 + j * across
+        s.text(x, 30, f"{2 * j}, {2 * j + 1}", HEAD, bold=True, colour=STRONG)
+        s.text(x, 54, f"{degrees(speed):.0f}° a step", SMALL)
+        for i in range(4):
+            clock(s, x, y0 + i * down, radius, i * speed, [n * speed for n in range(i)])
+    s.text(20, 30, "columns", SMALL, "start")
+    s.text(20, 88, "position", SMALL, "start")
+    for i in range(4):
+        s.text(44, y0 + i * down, str(i), HEAD, bold=True, colour=STRONG)
+    for y in (30, *(y0 + i * down for i in range(4))):
+        s.text(x0 + 3 * across + 62, y, "…", HEAD)
+
+    x, y, r, angle = 640, 246, 88, 1.0
+    tip = x + r * sin(angle), y - r * cos(angle)
+    clock(s, x, y, r, angle, sector=True)
+    s.line([(x, tip[1]), tip], SKY, 4)
+    s.line([(tip[0], y), tip], AMBER, 4)
+    s.dot(*tip, STRONG, 4.5)
+    s.text(x + r * sin(angle) / 2, tip[1] - 13, "sin θ", BODY, colour=STRONG)
+    s.text(x + r + 8, (y + tip[1]) / 2, "cos θ", BODY, "start", colour=STRONG)
+    s.text(x + 12, y - 30, "θ", BODY, colour=STRONG)
+    s.lines(x, 112, "each hand is two numbers:", "how far across, how far up")
+    s.lines(x, 366, "θ = position × speed", "a step turns every hand",
+            "by its own fixed angle;", "32 columns are 16 hands")
+    return s
+
+
+def clock(s, x, y, radius, angle, ghosts=(), sector=False):
+    """A clock whose hand has turned by `angle` from upright, clockwise."""
+    s.add("circle", cx=x, cy=y, r=radius, fill="#fafafa", stroke=LINE, stroke_width=1.5)
+    s.line([(x, y - radius), (x, y - radius + 6)], LINE, 1.5)
+    for ghost in ghosts:
+        s.line([(x, y), (x + 0.86 * radius * sin(ghost), y - 0.86 * radius * cos(ghost))], FAINT, STROKE)
+    if sector:
+        s.line([(x, y), (x, y - radius)], LINE, 1.5, dash="4 4")
+        s.line([(x, y), (x + radius, y)], LINE, 1.5, dash="4 4")
+    s.line([(x, y), (x + radius * sin(angle), y - radius * cos(angle))], STRONG, 4)
+    s.dot(x, y, STRONG, 4.5)
+    s.dot(x + radius * sin(angle), y - radius * cos(angle), STRONG, 4.5)
+
+
+def who_sees_whom():
+    s = Sheet(800, 388, "Who sees whom", (
+        "Five tokens below two layers, three times. In a convolution of width 3 the paths from x_1 and "
+        "x_5 meet in the middle of layer 2. In a recurrent network x_1 walks through four neighbours to "
+        "the last state of layer 1. In self-attention it arrives there in one step."))
+    rows, gap, r, centres = (286, 200, 114), 44, 14, (178, 426, 674)
+    edges = {  # ((layer, position) -> (layer, position)), layer 0 being the tokens
+        "cnn": [((n, i + k), (n + 1, i)) for n in (0, 1) for i in range(n + 1, 4 - n)
+                for k in (-1, 0, 1)],
+        "rnn": [((n, i), (n + 1, i)) for n in (0, 1) for i in range(5)]
+        + [((n, i), (n, i + 1)) for n in (1, 2) for i in range(4)],
+        "att": [((n, i), (n + 1, j)) for n in (0, 1) for i in range(5) for j in range(5)]}
+    paths = {"cnn": [((0, 0), (1, 1)), ((1, 1), (2, 2)), ((0, 4), (1, 3)), ((1, 3), (2, 2))],
+             "rnn": [((0, 0), (1, 0)), *(((1, i), (1, i + 1)) for i in range(4)), ((0, 4), (1, 4))],
+             "att": [((0, 0), (1, 4)), ((0, 4), (1, 4))]}
+    meeting = {"cnn": (2, 2), "rnn": (1, 4), "att": (1, 4)}
+    panels = {"cnn": ("convolution", "width 3, no padding", "after 2 layers"),
+              "rnn": ("recurrence", "left to right", "after 4 steps along"),
+              "att": ("self-attention", "everyone to everyone", "in 1 step")}
+    for (name, (title, how, verdict)), centre in zip(panels.items(), centres):
+        def place(node):
+            return centre + (node[1] - 2) * gap, rows[node[0]]
+
+        def draw(edge, colour, width):
+            a, b = map(place, edge)
+            s.arrow([toward(a, b, r), toward(b, a, r + 1)], colour, width)
+
+        s.text(centre, 30, title, HEAD, bold=True, colour=STRONG)
+        s.text(centre, 54, how, SMALL)
+        for edge in edges[name]:
+            if edge not in paths[name]:
+                draw(edge, "#bdbdbd", 1.2)
+        for edge in paths[name]:
+            draw(edge, STRONG, 3)
+        used = {node for edge in edges[name] for node in edge}
+        for node in sorted(used):
+            x, y = place(node)
+            on_path = any(node in edge for edge in paths[name])
+            fill = tint(OUTPUT, 0.75) if node == meeting[name] else "#ffffff" if on_path else "#f2f2f2"
+            s.add("circle", cx=x, cy=y, r=r, fill=fill, stroke=STRONG if on_path else LINE,
+                  stroke_width=STROKE if on_path else 1.5)
+            if node[0] == 0:
+                s.text(x, y, f"*x*_{node[1] + 1}", 15, colour=STRONG)
+        s.text(centre, 330, "*x*_1 meets *x*_5", BODY, colour=STRONG)
+        s.text(centre, 356, verdict, BODY, bold=True, colour=STRONG)
+    for y, label in zip(rows, ("tokens", "layer 1", "layer 2")):
+        s.text(14, y, label, SMALL, "start")
+    return s
+
+
+def encoder_decoder():
+    s = Sheet(800, 450, "Encoder and decoder", (
+        "The encoder reads dog, bites, man through self-attention, every token seeing every token. The "
+        "decoder reads start, man, bites through causal self-attention, then cross-attention: queries "
+        "from the decoder, keys and values from the encoder. It answers man, bites, dog."))
+    top, bottom, tall, wide = 112, 326, 124, 130
+    x_in, x_embed, x_self, x_cross, x_forward, x_out = 52, 108, 250, 448, 598, 740
+    centre = x_cross + wide / 2
+
+    def words(x, y, label, tokens):
+        s.text(x, y - 66, label, SMALL)
+        for i, word in enumerate(tokens):
+            s.token(x, y + (i - 1) * 38, word, 68)
+
+    def attention(x, y, lines, attends):
+        s.box(x, y - tall / 2, wide, tall, LINE, amount=0)
+        s.lines(x + wide / 2, y - 43, *lines, size=15, bold=True, colour=STRONG)
+        mask = [[attends(i, j) for j in range(3)] for i in range(3)]
+        s.weights(x + wide / 2 - 30, y - 7, mask, 20, 20)
+
+    def step(x, y, *lines):
+        s.box(x, y - 26, 84, 52, LINE, amount=0.1)
+        s.lines(x + 42, y - 10, *lines, size=15, colour=STRONG)
+
+    for y, name, right in ((top, "encoder", x_cross + wide), (bottom, "decoder", x_forward + 84)):
+        s.panel(x_embed - 8, y - 92, right - x_embed + 16, 166)
+        s.text(x_embed + 4, y - 74, name, HEAD, "start", bold=True, colour=STRONG)
+        s.arrow([(x_in + 34, y), (x_embed, y)])
+        step(x_embed, y, "embed +", "position")
+        for dy, colour in ((-16, QUERY), (0, KEY), (16, VALUE)):
+            s.arrow([(x_embed + 84, y + dy), (x_self, y + dy)], colour)
+    words(x_in, top, "read", TOKENS)
+    words(x_in, bottom, "said so far", ("start", "man", "bites"))
+    words(x_out, bottom, "say next", ("man", "bites", "dog"))
+    attention(x_self, top, ("encoder", "self-attention"), lambda i, j: True)
+    attention(x_self, bottom, ("causal", "self-attention"), lambda i, j: j <= i)
+    attention(x_cross, bottom, ("cross-", "attention"), lambda i, j: True)
+
+    s.arrow([(x_self + wide, top), (centre - 42, top)])
+    step(centre - 42, top, "feed-", "forward")
+    for side, colour, label, anchor in ((-1, KEY, "keys", "end"), (1, VALUE, "values", "start")):
+        x = centre + side * 18
+        s.arrow([(x, top + 27), (x, bottom - tall / 2)], colour)
+        s.text(x + side * 10, 210, label, SMALL, anchor)
+    s.arrow([(x_self + wide, bottom), (x_cross, bottom)], QUERY)
+    s.text((x_self + wide + x_cross) / 2, bottom - 15, "queries", SMALL)
+    s.arrow([(x_cross + wide, bottom), (x_forward, bottom)])
+    step(x_forward, bottom, "feed-", "forward")
+    s.arrow([(x_forward + 84, bottom), (x_out - 34, bottom)])
+    s.lines(694, 74, "in each grid", "rows: queries", "columns: keys", "filled: may attend")
+    s.text(400, 426, "left out: residual connections, layer norm, the last step from vectors to words", SMALL)
+    return s
+
+
+PICTURES = {
+    "01_attention_pooling": attention_pooling,
+    "02_multi_head_block": multi_head_block,
+    "02_split_and_merge": split_and_merge,
+    "03_self_attention": self_attention,
+    "03_masks": masks,
+    "04_clock_hands": clock_hands,
+    "06_who_sees_whom": who_sees_whom,
+    "07_encoder_decoder": encoder_decoder,
+}
+
+
+def main(names, folder=Path(__file__).parent):
+    for name in names or PICTURES:
+        path = Path(folder, f"{name}.svg")
+        path.write_bytes(PICTURES[name]().svg().encode())
+        print(path.name, path.stat().st_size)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,44 @@
+"""Run notebooks in fresh kernels and store what they print: `make notebooks`, or with names for some of them.
+
+Stored outputs are what the code printed, without what varies: no times in the metadata, no widget state, no model ids.
+"""
+import json
+import pathlib
+import sys
+import time
+
+import nbformat
+from nbclient import NotebookClient
+from nbtext import KERNEL, write
+
+ROOT = pathlib.Path(__file__).parent.parent
+WIDGET = "application/vnd.jupyter.widget-view+json"
+
+
+def execute(path: pathlib.Path) -> None:
+    notebook = nbformat.read(path, as_version=4)
+    NotebookClient(notebook, timeout=180, kernel_name="python3", resources={"metadata": {"path": path.parent}}).execute()
+    for cell in notebook.cells:
+        cell.metadata.pop("execution", None)
+        cell.metadata.pop("collapsed", None)
+        if cell.cell_type == "code":
+            cell.outputs = [output for output in map(lasting, cell.outputs) if output]
+    notebook.metadata = KERNEL
+    write(json.loads(nbformat.writes(notebook)), path)
+
+
+def lasting(output: dict) -> dict | None:
+    """The output without its live widget; None where nothing else is left but the widget's own text."""
+    if WIDGET not in output.get("data", {}):
+        return output
+    del output["data"][WIDGET]
+    return output
+
+
+if __name__ == "__main__":
+    wanted = sys.argv[1:] or [""]
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        if any(word in path.stem for word in wanted):
+            start = time.time()
+            execute(path)
+            print(f"{path.name}: {time.time() - start:.0f} s, {path.stat().st_size // 1024} KiB", flush=True)

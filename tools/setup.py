@@ -1,0 +1,198 @@
+"""Make .venv and install what the notebooks need. Run it as often as you like:
+
+    python tools/setup.py
+
+A finished set-up is recognised at once, an interrupted one goes on where it stopped.
+Two environment variables change what is installed:
+
+    PINS         the file of exact versions, pins.txt if not given;
+                 empty: whatever the ranges in requirements.txt allow
+    TORCH_INDEX  where PyTorch comes from: the address of an index, or the word
+                 "default" for the ordinary registry; remembered in .venv
+"""
+import sys
+
+# This file must parse in any Python, so that an old one gets a sentence: no f-strings.
+if sys.version_info < (3, 11):
+    sys.exit("Python %d.%d is too old, 3.11 or later is needed. If you have one under "
+             "another name: make lab PYTHON=python3.12" % sys.version_info[:2])
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+STAMP = VENV / "set-up-done"
+REMEMBERED = VENV / "torch-index"
+LAB_SETTINGS = VENV / "share/jupyter/lab/settings/overrides.json"
+
+CPU_INDEX = "https://download.pytorch.org/whl/cpu"
+D2L = "d2l==1.0.3"
+AGAIN = "then run the same command again; it goes on from here."
+BROKEN_OFF = re.compile("Max retries|[Tt]imed out|Timeout|ConnectionError|Connection broken"
+                        "|IncompleteRead|ProtocolError|ProxyError|SSLError")
+
+
+def stop(message):
+    """End with one sentence instead of a traceback."""
+    sys.exit("Set-up stopped: " + message)
+
+
+def say(line):
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def read(path):
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+
+def fingerprint(pins, index):
+    """One number for all that decides what is installed."""
+    files = [read(ROOT / name) for name in ("requirements.txt", "pyproject.toml")]
+    pinned = read(ROOT / pins) if pins else ""
+    return hashlib.sha256(repr([str(ROOT), pins, pinned, index, files]).encode()).hexdigest()
+
+
+def make_venv():
+    """Make .venv, or make it anew where an interruption or a removed Python broke it."""
+    for folder in list(VENV.glob("lib/python*/site-packages")) + [VENV / "Lib/site-packages"]:
+        for info in folder.glob("*.dist-info"):
+            if not (info / "RECORD").exists():  # pip writes it last: this install was cut off,
+                shutil.rmtree(info)             # but would count as complete
+    probe = ("import sys, importlib.metadata as m; m.version('pip'); "
+             "sys.exit(sys.version_info < (3, 11))")
+    if PYTHON.exists() and subprocess.run([PYTHON, "-c", probe], capture_output=True).returncode == 0:
+        return
+    try:
+        import ensurepip  # noqa: F401
+    except ImportError:
+        stop("this Python can't make environments. On Debian and Ubuntu: sudo apt install "
+             "python%d.%d-venv, " % sys.version_info[:2] + AGAIN)
+    base = getattr(sys, "_base_executable", None) or sys.executable
+    made = subprocess.run([base, "-m", "venv", "--clear", VENV], capture_output=True, text=True)
+    if made.returncode:
+        lines = (made.stdout + made.stderr).strip().splitlines() or ["no reason given"]
+        stop("no .venv could be made in %s: %s" % (ROOT, lines[-1]))
+
+
+def pip(*arguments):
+    """Run `pip install`, showing one moving line in a terminal; return its output if it failed."""
+    command = [str(PYTHON), "-m", "pip", "install", "--disable-pip-version-check", "--no-input",
+               "--retries", "2", "--progress-bar", "off"]
+    process = subprocess.Popen(
+        command + list(arguments), cwd=str(ROOT), stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", errors="replace",
+        env=dict(os.environ, PIP_USER="0", PYTHONUNBUFFERED="1"))
+    width = shutil.get_terminal_size().columns - 1
+    lines = []
+    try:
+        for line in process.stdout:
+            lines.append(line.rstrip())
+            if sys.stdout.isatty():
+                sys.stdout.write("\r" + ("      " + line.strip())[:width].ljust(width))
+                sys.stdout.flush()
+    finally:
+        process.wait()
+        if sys.stdout.isatty():
+            sys.stdout.write("\r" + " " * width + "\r")
+    return lines if process.returncode else None
+
+
+def install(*arguments):
+    """Run `pip install` and stop with a sentence, or pip's own last lines, if it fails."""
+    failed = pip(*arguments)
+    if failed is None:
+        return
+    last = "\n  ".join(failed[-12:])
+    # an index that can't be reached looks like a conflict to pip: ask it for something simple
+    if BROKEN_OFF.search(last) or pip("--dry-run", "--ignore-installed", "--no-deps", "pip"):
+        stop("the package index can't be reached. Check the network, PIP_INDEX_URL and "
+             "TORCH_INDEX, " + AGAIN)
+    stop("pip could not finish. Its last lines:\n  " + last)
+
+
+def answers(url):
+    import urllib.request  # here, because it loads slowly and is rarely needed
+
+    try:
+        urllib.request.urlopen(url, timeout=5).close()
+        return True
+    except Exception:  # whatever is in the way, the ordinary registry is the answer
+        return False
+
+
+def has_nvidia_gpu():
+    try:
+        return subprocess.run(["nvidia-smi", "-L"], capture_output=True, timeout=20).returncode == 0
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+
+
+def torch_source(index):
+    """Where PyTorch comes from, None for the ordinary registry, and a word about it."""
+    if index:
+        return (None if index == "default" else index), "as TORCH_INDEX says"
+    if not sys.platform.startswith("linux"):
+        return None, "for this system"
+    if has_nvidia_gpu():
+        return None, "for your GPU, some gigabytes"
+    if answers(CPU_INDEX + "/torch/"):
+        return CPU_INDEX, "for the CPU"
+    return None, "from the ordinary registry, as PyTorch's CPU index can't be reached"
+
+
+def install_torch(index, constraints):
+    requirement = re.search(r"(?m)^torch\b[^#\n]*", read(ROOT / "requirements.txt")).group().strip()
+    source, why = torch_source(index)
+    say("1/4 PyTorch (%s)" % why)
+    # what torch needs comes with the next step: an index of PyTorch's lacks the pinned versions
+    arguments = ["--index-url", source, "--no-deps"] if source else []
+    if index and index != read(REMEMBERED):
+        arguments.append("--force-reinstall")  # another build of the same version
+    install(requirement, *(constraints + arguments))
+    if index:
+        REMEMBERED.write_text(index, encoding="utf-8")
+
+
+def main():
+    pins = os.environ.get("PINS", "pins.txt").strip()
+    index = os.environ.get("TORCH_INDEX", "").strip() or read(REMEMBERED)
+    if pins and not (ROOT / pins).is_file():
+        stop("there is no file %s (PINS)." % pins)
+    mark = fingerprint(pins, index)
+    if PYTHON.exists() and read(STAMP) == mark:
+        return
+    STAMP.unlink(missing_ok=True)
+
+    say("Setting up .venv with Python %d.%d (once; a few minutes)" % sys.version_info[:2])
+    constraints = ["-c", pins] if pins else []
+    make_venv()
+    install_torch(index, constraints)
+    say("2/4 JupyterLab and what the lessons use")
+    install(*(["-r", "requirements.txt"] + constraints))
+    say("3/4 d2l, to compare with")
+    if pip("--no-deps", D2L) is not None:
+        say("    %s could not be had, only the comparisons with it are missing; to try again: "
+            "%s -m pip install --no-deps %s" % (D2L, PYTHON.relative_to(ROOT), D2L))
+    say("4/4 d2l_ext, from this folder")
+    install("--no-deps", "-e", ".")
+    LAB_SETTINGS.parent.mkdir(parents=True, exist_ok=True)
+    LAB_SETTINGS.write_text('{"@jupyterlab/apputils-extension:notification": '
+                            '{"fetchNews": "false", "checkForUpdates": false}}\n', encoding="utf-8")
+    STAMP.write_text(mark, encoding="utf-8")
+    say(".venv is ready.")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit("\nInterrupted. The same command goes on from here.")
+    except OSError as problem:
+        stop("%s" % problem)
