@@ -20,7 +20,7 @@ setup:  ## make or repair .venv, nothing more
 	@"$(PYTHON)" tools/setup.py
 
 notebooks: setup  ## run all notebooks and store their outputs
-	@$(RUN) tools/execute.py $(ARGS)
+	@OMP_NUM_THREADS=1 $(RUN) tools/execute.py $(ARGS)
 
 images: setup  ## draw the pictures in images/ anew
 	@$(RUN) images/draw.py $(ARGS)

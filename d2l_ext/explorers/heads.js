@@ -16,11 +16,11 @@ export function attend({ Q, K, V }, W_o, heads, sharpness) {
 
 // ------------------------------------------------------------------ in words
 
-/** Where a row of weights goes: "dog 0.50 and man 0.50". */
-export function takes(weights, tokens) {
+/** Where a row of weights goes, the `most` largest of them: "dog 0.50 and man 0.50". */
+export function takes(weights, tokens, most = 3) {
   if (weights.length > 1 && Math.max(...weights) - Math.min(...weights) < 0.005) return `all ${weights.length} alike (${digits(weights[0])} each)`;
   const order = weights.map((weight, i) => [weight, i]).filter(([weight]) => weight >= 0.05).sort((a, b) => b[0] - a[0]);
-  const named = (order.length ? order : [[Math.max(...weights), weights.indexOf(Math.max(...weights))]]).slice(0, 3);
+  const named = (order.length ? order : [[Math.max(...weights), weights.indexOf(Math.max(...weights))]]).slice(0, most);
   const words = named.map(([weight, i]) => `${clip(tokens[i], 20)} ${digits(weight)}`);
   const rest = 1 - named.reduce((sum, [weight]) => sum + weight, 0);
   return list(rest > 0.05 ? [...words, `others ${digits(rest)}`] : words);
@@ -29,8 +29,8 @@ export function takes(weights, tokens) {
 /** The result for one token in a sentence. */
 export function sentence({ weights, output }, tokens, asks) {
   const [heads, channels] = [weights.length, output[asks].length];
-  const each = weights.slice(0, 4).map((rows, head) => `${heads > 1 ? `head ${head + 1}` : "it"} takes ${takes(rows[asks], tokens)}`);
-  const more = heads > 4 ? `, and so on` : "";
+  const each = weights.slice(0, 4).map((rows, head) => `${heads > 1 ? `head ${head + 1}` : "it"} takes ${takes(rows[asks], tokens, heads > 4 ? 1 : 3)}`);
+  const more = heads > 4 ? "; and so on" : "";
   const point = heads === 1 ? ", and this one mixture fills every channel" : "";
   const numbers = channels <= 8 ? ` Output: ${output[asks].map(digits).join(", ")}.` : "";
   return `${clip(tokens[asks], 20)}, ${heads} ${heads === 1 ? "head" : "heads"}: ${each.join("; ")}${more}${point}.${numbers}`;
@@ -45,27 +45,31 @@ function wants(query, W_k, features) {
   return found.length <= 2 && found.every(([part]) => part > 0) ? `asks for ${list(found.map(([, feature]) => clip(feature, 16)))}` : "";
 }
 
-/** What a channel of the values is, where W_v picks a single feature. */
+/** What a channel of the values is: the feature that W_v picks, "unused" where it picks none, else nothing that has a name. */
 function carries(row, features) {
   const found = named(row, features);
-  if (found.length > 1) return "";
-  return found.length ? (found[0][0] === 1 ? found[0][1] : `${digits(found[0][0])} ${found[0][1]}`) : "–";
+  if (found.length !== 1) return found.length ? "" : "unused";
+  return found[0][0] === 1 ? found[0][1] : `${digits(found[0][0])} ${found[0][1]}`;
 }
+
+const span = (first, last) => (first === last ? `channel ${first}` : `channels ${first} ${last > first + 1 ? "to" : "and"} ${last}`);
 
 // ------------------------------------------------------------------ on the screen
 
 const HEADS_STYLE = `
-.d2l-piece .heads { display: grid; justify-content: start; gap: 14px 34px; margin: 10px 0 4px; }
+.d2l-piece .cut { margin-top: 12px; }
+.d2l-piece .heads { display: grid; justify-content: start; gap: 18px 24px; margin: 12px 0 4px; }
 .d2l-piece .heads canvas { cursor: pointer; margin: 4px 0; }
-.d2l-piece .channels { display: flex; flex-wrap: wrap; align-items: center; gap: 6px 18px; margin-top: 10px; }
-.d2l-piece .channels .group { display: flex; flex-wrap: wrap; gap: 4px; align-items: center; }
-.d2l-piece .channels .cell { border: 1.5px solid var(--output); border-radius: 4px; padding: 1px 8px; text-align: center; min-width: 3.6em; }
-.d2l-piece .channels .cell b { display: block; font-weight: 600; font-variant-numeric: tabular-nums; }
+.d2l-piece .line { display: flex; flex-wrap: wrap; align-items: center; gap: 6px 18px; margin-top: 10px; }
+.d2l-piece .group { display: flex; flex-wrap: wrap; gap: 4px; align-items: center; }
+.d2l-piece .cell { border: 1.5px solid var(--output); border-radius: 4px; padding: 1px 8px; text-align: center; min-width: 3.6em; }
+.d2l-piece .cell b { font-weight: 600; font-variant-numeric: tabular-nums; }
 `;
 
 export function render({ model, el }) {
   const { tokens, features, divisors, ...matrices } = model.get("data");
   const projected = project(matrices);
+  const names = matrices.W_v.map((row) => carries(row, features));
   const plain = matrices.W_o.every((row, i) => row.every((part, j) => part === Number(i === j)));  // W_o changes nothing
   const controls = {
     num_heads: choice("heads", divisors.map((heads) => [heads, String(heads)]), (num_heads) => change(model, { num_heads })),
@@ -73,11 +77,11 @@ export function render({ model, el }) {
     sharpness: slider("sharpness", { min: 0, max: 2, step: 0.1 }, (sharpness) => change(model, { sharpness })),
   };
   const { root, body, result } = frame(el, ...Object.values(controls).map((control) => control.element));
-  const cut = node("p");
+  const cut = node("p", { class: "cut" });
   const shelf = node("div", { class: "heads" });
-  const channels = node("div", { class: "channels" });
+  const output = node("div");
   root.prepend(node("style", {}, HEADS_STYLE));
-  body.append(cut, shelf, channels);
+  body.append(cut, shelf, output);
   const cards = [];
 
   function card(head) {
@@ -96,7 +100,7 @@ export function render({ model, el }) {
     for (const [name, control] of Object.entries(controls)) control.show(state[name]);
     const all = attend(projected, matrices.W_o, heads, sharpness);
     const size = projected.Q[0].length / heads;
-    const plan = layout(tokens, heads, size, width, colours);
+    const plan = layout(tokens, names, heads, width, colours);
     while (cards.length < heads) cards.push(card(cards.length));
     if (shelf.childElementCount !== heads) shelf.replaceChildren(...cards.slice(0, heads).map((each) => each.element));
     shelf.style.gridTemplateColumns = `repeat(${plan.columns}, max-content)`;
@@ -108,76 +112,84 @@ export function render({ model, el }) {
       const values = transpose(projected.V).slice(...own);
       const mixed = all.mixed[asks].slice(...own);
       const wanted = wants(projected.Q[asks].slice(...own), matrices.W_k.slice(...own), features);
-      const names = values.map((_, i) => `${own[0] + i} ${carries(matrices.W_v[own[0] + i], features)}`);
       const { title, taken, canvas } = cards[head];
-      cards[head].element.style.width = `${plan.width}px`;
+      cards[head].element.style.width = heads > 1 ? `${plan.width}px` : "";
       title.replaceChildren(node("b", {}, `head ${head + 1}`), wanted && ` ${wanted}`);
-      write(taken, `takes ${takes(weights[asks], tokens)}`);
-      cards[head].rowAt = drawHead(canvas, colours, plan, { tokens, asks, weights, values, names, mixed });
+      const channels = span(own[0], own[1] - 1);
+      write(taken, plan.figures ? `takes ${takes(weights[asks], tokens)} → ${channels}` : `takes ${takes(weights[asks], tokens, 1)}`);
+      cards[head].rowAt = drawHead(canvas, colours, plan, { tokens, asks, weights, values, names: values.map((_, i) => names[own[0] + i] || `channel ${own[0] + i}`), mixed });
       canvas.setAttribute("aria-label", `Head ${head + 1}, a map of weights: rows ask, columns are asked. ${clip(tokens[asks], 20)} takes `
-        + `${takes(weights[asks], tokens)}. It fills channels ${own[0]} to ${own[1] - 1}: ${mixed.slice(0, 8).map(digits).join(", ")}.`);
+        + `${takes(weights[asks], tokens)}. It fills ${channels}: ${mixed.slice(0, 8).map(digits).join(", ")}.`);
     }
-    showOutput(channels, all, asks, size, clip(tokens[asks], 20), plain);
+    showOutput(output, all, asks, size, clip(tokens[asks], 20), names, plain);
     write(result, sentence(all, tokens, asks));
   });
 }
 
-/** How many heads stand side by side, and how large a cell is: with numbers where they fit, a bare map else. */
-function layout(tokens, heads, size, width, colours) {
-  const gap = 34;
-  const card = (columns) => Math.floor((Math.min(width, 1080) - 12 - gap * (columns - 1)) / columns);
-  const [left, right] = [96, 74];
-  const most = Math.min(heads, 4);
-  for (let columns = most; columns > 0 && tokens.length <= 8; columns--) {
-    const across = Math.min(56, Math.floor((card(columns) - left - right) / tokens.length));
-    if (across >= 3 * colours.size - 2) return { columns, figures: true, left, across, down: 32, rows: Math.min(size, 6), width: left + right + across * tokens.length };
+/** How many heads stand side by side, and how large a cell is: with figures where they fit, a bare map else. */
+function layout(tokens, names, heads, width, { measure, size }) {
+  const [count, most, gap] = [tokens.length, Math.min(heads, 4), 24];
+  const room = (columns) => Math.floor((Math.min(width, 1080) - 12 + gap) / columns) - gap;
+  const left = Math.ceil(Math.min(110, Math.max(...["× values", ...tokens, ...names].map(measure)))) + 10;
+  const right = 14 + measure("= output");
+  for (let columns = most; columns > 0 && count <= 8; columns = Math.floor(columns / 2)) {
+    const across = Math.min(56, Math.floor((room(columns) - left - right) / count));
+    if (across >= 2.5 * size) return { columns, figures: true, left, across, down: Math.round(2.3 * size), width: left + right + across * count };
   }
-  const columns = Math.max(1, Math.min(heads > 8 ? 8 : most, Math.floor(width / 130)));
-  const across = Math.max(1, Math.min(24, Math.floor((Math.min(card(columns), 300) - 18) / tokens.length * 4) / 4));
-  return { columns, figures: false, left: 14, across, down: across, rows: 0, width: 18 + across * tokens.length };
+  const columns = Math.max(1, Math.min(heads > 8 ? 8 : most, Math.floor(width / 110)));
+  const across = Math.max(1, Math.min(24, (Math.min(room(columns), 300) - 18) / count));
+  return { columns, figures: false, left: 15, across, down: across, width: 18 + across * count };
 }
 
 /** The map of one head, the asking row outlined; under it the values this row weighs, beside them what comes out. Returns: y -> token. */
 function drawHead(canvas, colours, plan, { tokens, asks, weights, values, names, mixed }) {
-  const { left, across, down, rows } = plan;
+  const { left, across, down, width } = plan;
   const { ink, size } = colours;
-  const [count, wide] = [tokens.length, tokens.length * plan.across];
+  const [count, wide] = [tokens.length, tokens.length * across];
+  const rows = plan.figures ? Math.min(values.length, 6) : 0;
   const top = plan.figures ? size + 10 : 3;
   const below = top + count * down + size + 16;
-  const context = pen(canvas, plan.width, rows ? below + rows * down + 3 : top + count * down + 4, colours);
+  const context = pen(canvas, width, rows ? below + rows * down + 3 : top + count * down + 4, colours);
+  const beside = (text, y, bold) => label(context, text, left - 8, y, { width: left - 8, align: "right", bold, colour: ink });
   map(context, colours, weights, left, top, across, down);
-  if (plan.figures) {
-    figures(context, colours, weights, left, top, across, down, colours.weight);
-    tokens.forEach((token, i) => {
-      label(context, token, left + (i + 0.5) * across, top / 2, { width: across - 4, align: "center", colour: ink });
-      label(context, token, left - 8, top + (i + 0.5) * down, { width: left - 8, align: "right", bold: i === asks, colour: ink });
-    });
-  } else {
-    outline(context, colours.faint, left, top, wide, count * down, 1);
-    label(context, "▸", left - 12, top + (asks + 0.5) * down, { colour: ink });
+  outline(context, colours.query, left, top, wide, count * down, 2);
+  if (!plan.figures) {
+    label(context, "▸", 2, top + (asks + 0.5) * down, { colour: ink });
+    outline(context, ink, left, top + asks * down - 1, wide, down + 2, 1.5);
+    return (y) => Math.floor((y - top) / down);
   }
-  outline(context, ink, left, top + asks * down, wide, down);
-  if (rows) {
-    const x = left + wide + 16;
-    label(context, "× values", left - 8, below - size / 2 - 4, { align: "right", colour: ink });
-    label(context, "= output", x + 27, below - size / 2 - 4, { align: "center", colour: ink });
-    for (const [role, block, at, cell] of [["value", values.slice(0, rows), left, across], ["output", mixed.slice(0, rows).map((value) => [value]), x, 54]]) {
-      context.fillStyle = css(colours.tint(role));
-      context.fillRect(at, below, block[0].length * cell, rows * down);
-      figures(context, colours, block, at, below, cell, down, () => colours.tint(role));
-      outline(context, colours[role], at, below, block[0].length * cell, rows * down, 2);
-    }
-    names.slice(0, rows).forEach((name, i) => label(context, name, left - 8, below + (i + 0.5) * down, { width: left - 8, align: "right", colour: ink }));
+  figures(context, colours, weights, left, top, across, down, colours.weight);
+  beside("weights", top / 2);
+  tokens.forEach((token, i) => {
+    label(context, token, left + (i + 0.5) * across, top / 2, { width: across - 4, align: "center", colour: ink });
+    beside(token, top + (i + 0.5) * down, i === asks);
+  });
+  outline(context, ink, left, top + asks * down, wide, down, 3);
+
+  const x = left + wide + 14;
+  beside("× values", below - size / 2 - 4);
+  label(context, "= output", x, below - size / 2 - 4, { colour: ink });
+  names.slice(0, rows).forEach((name, i) => beside(name, below + (i + 0.5) * down));
+  const whole = values.flat().every(Number.isInteger);
+  for (const [role, block, at, cell] of [["value", values, left, across], ["output", mixed.map((value) => [value]), x, width - x - 2]]) {
+    const [shown, tint] = [block.slice(0, rows), colours.tint(role)];
+    context.fillStyle = css(tint);
+    context.fillRect(at, below, shown[0].length * cell, rows * down);
+    figures(context, colours, shown, at, below, cell, down, () => tint, role === "value" && whole ? String : digits);
+    outline(context, colours[role], at, below, shown[0].length * cell, rows * down, 2);
   }
   return (y) => Math.floor((y - top) / down);
 }
 
-/** The asking token's output: its heads' channels side by side, and after W_o where that changes them. */
-function showOutput(host, { mixed, output, weights }, asks, size, token, plain) {
-  const cells = (row, first) => row.map((value, i) => node("span", { class: "cell" }, String(first + i), node("b", {}, digits(value))));
-  const groups = weights.slice(0, 16).map((_, head) => node("span", { class: "group" }, `head ${head + 1}`, ...cells(mixed[asks].slice(head * size, head * size + size).slice(0, 16), head * size)));
-  host.replaceChildren(node("b", {}, plain ? `output of ${token}` : `heads side by side`), ...groups);
-  if (!plain) host.append(node("b", {}, `through W_o: output of ${token}`), node("span", { class: "group" }, ...cells(output[asks].slice(0, 16), 0)));
+/** The asking token's output: its heads' channels side by side, then what W_o makes of them where it changes them; the first 16. */
+function showOutput(host, { mixed, output, weights }, asks, size, token, names, plain) {
+  const cell = (value, channel, name = "") => node("span", { class: "cell" }, `channel ${channel}`, node("br"), name, " ", node("b", {}, digits(value)));
+  const line = (name, ...groups) => node("div", { class: "line" }, node("b", {}, name), ...groups.map((group) => node("span", { class: "group" }, ...group)));
+  const beside = mixed[asks].map((value, channel) => cell(value, channel, names[channel] && names[channel] !== "unused" ? clip(names[channel], 16) : ""));
+  const lines = [];
+  if (beside.length <= 16) lines.push(line(plain ? `output of ${token}` : "side by side", ...weights.map((_, head) => [`head ${head + 1}`, ...beside.slice(head * size, (head + 1) * size)])));
+  if (beside.length > 16 || !plain) lines.push(line(`output of ${token}`, [...output[asks].slice(0, 16).map((value, channel) => cell(value, channel)), output[asks].length > 16 ? "…" : ""]));
+  host.replaceChildren(...lines);
 }
 
 export default { render };

@@ -163,6 +163,7 @@ export function softmax(row) {
 const ROLES = { query: [0, 114, 178], key: [213, 94, 0], value: [0, 158, 115], output: [204, 121, 167] };  // Okabe & Ito
 const mix = (from, to, amount) => from.map((part, i) => Math.round(part + (to[i] - part) * amount));
 const luminance = (colour) => colour.reduce((sum, part, i) => sum + [0.2126, 0.7152, 0.0722][i] * (part / 255) ** 2.2, 0);
+const contrast = (one, other) => Math.abs(Math.log((luminance(one) + 0.05) / (luminance(other) + 0.05)));
 export const css = (colour) => `rgb(${colour.join(" ")})`;
 
 /** The page's ink and paper as numbers, and the roles' colours as they suit it. */
@@ -176,11 +177,14 @@ export function theme(root) {
   });
   const roles = luminance(paper) < 0.3 ? { ...ROLES, query: [86, 180, 233] } : ROLES;
   for (const [role, colour] of Object.entries(roles)) root.style.setProperty(`--${role}`, css(colour));
+  const size = parseFloat(style.fontSize) - 1;
+  const family = style.fontFamily;
+  const measure = (text) => { drop.font = `600 ${size}px ${family}`; return drop.measureText(clip(text, 60)).width; };
   const ramp = Uint32Array.from({ length: 256 }, (_, i) => mix(paper, roles.query, i / 255).reduceRight((all, part) => all * 256 + part, 255));
   const tint = (role) => mix(paper, roles[role], 0.2);
   const faint = mix(paper, ink, 0.16);
-  const on = (colour) => { const y = luminance(colour); return css([ink, paper].sort((a, b) => Math.abs(luminance(b) - y) - Math.abs(luminance(a) - y))[0]); };
-  return { ...roles, ink, paper, faint, ramp, tint, on, weight: (amount) => mix(paper, roles.query, amount), size: parseFloat(style.fontSize) - 1, family: style.fontFamily };
+  const on = (colour) => css(contrast(colour, ink) > contrast(colour, paper) ? ink : paper);
+  return { ...roles, ink, paper, faint, ramp, tint, on, weight: (amount) => mix(paper, roles.query, amount), size, family, measure };
 }
 
 /** A canvas's pen for `width` by `height` CSS pixels, sharp at any zoom, wiped. */
@@ -222,8 +226,8 @@ export function map(context, { ramp }, weights, x, y, across, down) {
   context.drawImage(pixels, x, y, columns * across, rows * down);
 }
 
-/** Lines between cells, and each cell's number; `fill(value)` is the colour it stands on. */
-export function figures(context, colours, values, x, y, across, down, fill) {
+/** Lines between cells, and each cell's number in `words`; `fill(value)` is the colour it stands on. */
+export function figures(context, colours, values, x, y, across, down, fill, words = digits) {
   const [rows, columns] = [values.length, values[0].length];
   context.fillStyle = css(colours.faint);
   for (let i = 0; i <= rows; i++) context.fillRect(x, y + i * down, columns * across, 1);
@@ -231,7 +235,7 @@ export function figures(context, colours, values, x, y, across, down, fill) {
   context.textAlign = "center";
   values.forEach((row, i) => row.forEach((value, j) => {
     context.fillStyle = colours.on(fill(value));
-    context.fillText(digits(value), x + (j + 0.5) * across, y + (i + 0.5) * down + 1);
+    context.fillText(words(value), x + (j + 0.5) * across, y + (i + 0.5) * down + 1);
   }));
 }
 
