@@ -7,11 +7,14 @@ from importlib import import_module
 
 from .attention import AdditiveAttention, MultiHeadAttention, dot_product_attention, masked_softmax, merge_heads, record_attention, split_heads
 from .masks import Mask, causal, padding, to_sdpa, to_torch_mha, window
-from .positional import PositionalEncoding, sinusoids
+from .positional import LearnedPositionalEncoding, PositionalEncoding, sinusoids
+from .relative import ALiBi, RotaryEmbedding, ShawRelativeKeys, T5RelativeBias
+from .sequence import Convolution, Recurrence, SelfAttention, cost, flops, influence, reach
 
 __version__ = "0.1.0"
-__all__ = ["AdditiveAttention", "Mask", "MultiHeadAttention", "PositionalEncoding", "causal", "dot_product_attention", "masked_softmax", "merge_heads",
-           "padding", "record_attention", "sinusoids", "split_heads", "to_sdpa", "to_torch_mha", "window"]
+__all__ = ["ALiBi", "AdditiveAttention", "Convolution", "LearnedPositionalEncoding", "Mask", "MultiHeadAttention", "PositionalEncoding", "Recurrence",
+           "RotaryEmbedding", "SelfAttention", "ShawRelativeKeys", "T5RelativeBias", "causal", "cost", "dot_product_attention", "flops", "influence",
+           "masked_softmax", "merge_heads", "padding", "reach", "record_attention", "sinusoids", "split_heads", "to_sdpa", "to_torch_mha", "window"]
 
 
 def __getattr__(name: str):

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from .checks import check_counts, check_dropout, check_float, check_inputs, check_size, check_width
 from .masks import Mask, Predicate, combine
 
 
@@ -88,9 +89,11 @@ class AdditiveAttention(nn.Module):
 
     def __init__(self, num_hiddens: int, dropout: float = 0.0, *, query_size: int | None = None, key_size: int | None = None):
         super().__init__()
+        query_size, key_size = (num_hiddens if size is None else size for size in (query_size, key_size))
+        check_size(num_hiddens=num_hiddens, query_size=query_size, key_size=key_size)
         check_dropout(dropout)
-        self.W_q = nn.Linear(query_size or num_hiddens, num_hiddens, bias=False)
-        self.W_k = nn.Linear(key_size or num_hiddens, num_hiddens, bias=False)
+        self.W_q = nn.Linear(query_size, num_hiddens, bias=False)
+        self.W_k = nn.Linear(key_size, num_hiddens, bias=False)
         self.w_v = nn.Linear(num_hiddens, 1, bias=False)
         self.dropout = nn.Dropout(dropout)
 
@@ -115,11 +118,18 @@ def split_heads(X: Tensor, num_heads: int) -> Tensor:
     >>> split_heads(torch.arange(4.).reshape(1, 1, 4), num_heads=2).tolist()
     [[[[0.0, 1.0]], [[2.0, 3.0]]]]
     """
+    if X.dim() != 3:
+        raise ValueError(f"X must have shape (batch, steps, heads * head_size), got {tuple(X.shape)}")
+    check_size(num_heads=num_heads)
+    if X.shape[-1] % num_heads:
+        raise ValueError(f"{num_heads=} does not divide the width {X.shape[-1]}")
     return X.unflatten(-1, (num_heads, -1)).transpose(1, 2)
 
 
 def merge_heads(X: Tensor) -> Tensor:
     """(batch, heads, steps, head_size) -> (batch, steps, heads * head_size): undoes ``split_heads``."""
+    if X.dim() != 4:
+        raise ValueError(f"X must have shape (batch, heads, steps, head_size), got {tuple(X.shape)}")
     return X.transpose(1, 2).flatten(2)
 
 
@@ -141,19 +151,20 @@ class MultiHeadAttention(nn.Module):
     def __init__(self, num_hiddens: int, num_heads: int, dropout: float = 0.0, bias: bool = False, *, query_size: int | None = None,
                  key_size: int | None = None, value_size: int | None = None, head_size: int | None = None, position: nn.Module | None = None):
         super().__init__()
-        sizes = dict(num_hiddens=num_hiddens, num_heads=num_heads, query_size=query_size, key_size=key_size, value_size=value_size, head_size=head_size)
-        for name, size in sizes.items():
-            if size is not None and size < 1:
-                raise ValueError(f"{name}={size} must be at least 1")
+        query_size, key_size, value_size = (num_hiddens if size is None else size for size in (query_size, key_size, value_size))
+        check_size(num_hiddens=num_hiddens, num_heads=num_heads, query_size=query_size, key_size=key_size, value_size=value_size)
         if head_size is None and num_hiddens % num_heads:
             raise ValueError(f"{num_heads=} does not divide {num_hiddens=}; give head_size to choose the width of a head yourself")
+        head_size = num_hiddens // num_heads if head_size is None else head_size
+        check_size(head_size=head_size)
         check_dropout(dropout)
-        self.num_heads = num_heads
-        self.head_size = head_size or num_hiddens // num_heads
-        inner = self.num_heads * self.head_size
-        self.W_q = nn.Linear(query_size or num_hiddens, inner, bias=bias)
-        self.W_k = nn.Linear(key_size or num_hiddens, inner, bias=bias)
-        self.W_v = nn.Linear(value_size or num_hiddens, inner, bias=bias)
+        if position is not None and not (callable(getattr(position, "transform", None)) and callable(getattr(position, "bias", None))):
+            raise TypeError(f"position must have the methods transform(q, k) and bias(q, k), got {type(position).__name__}")
+        self.num_heads, self.head_size = num_heads, head_size
+        inner = num_heads * head_size
+        self.W_q = nn.Linear(query_size, inner, bias=bias)
+        self.W_k = nn.Linear(key_size, inner, bias=bias)
+        self.W_v = nn.Linear(value_size, inner, bias=bias)
         self.W_o = nn.Linear(inner, num_hiddens, bias=bias)
         self.dropout = nn.Dropout(dropout)
         self.position = position
@@ -184,6 +195,7 @@ class MultiHeadAttention(nn.Module):
         if self.position is not None:
             q, k = self.position.transform(q, k)
             bias = self.position.bias(q, k)
+            check_bias(bias, (*q.shape[:3], k.shape[2]))
         if need_weights:
             heads, weights = self._explicit(q, k, v, keep, bias)
             return self.W_o(merge_heads(heads)), weights
@@ -195,19 +207,21 @@ class MultiHeadAttention(nn.Module):
         return self.dropout(weights) @ v, weights
 
     def _fused(self, q: Tensor, k: Tensor, v: Tensor, keep: Tensor | None, bias: Tensor | None, only_causal: bool) -> Tensor:
-        dropout = self.dropout.p if self.training else 0.0
+        options = {"dropout_p": self.dropout.p if self.training else 0.0, "scale": 1 / math.sqrt(self.head_size)}
         if only_causal and bias is None:
-            return F.scaled_dot_product_attention(q, k, v, is_causal=True, dropout_p=dropout)
+            return F.scaled_dot_product_attention(q, k, v, is_causal=True, **options)
         if keep is None:
-            return F.scaled_dot_product_attention(q, k, v, attn_mask=bias, dropout_p=dropout)
+            return F.scaled_dot_product_attention(q, k, v, attn_mask=bias, **options)
         sees = keep.any(-1, keepdim=True)  # kernels disagree on empty rows: let those see everything, then drop what they saw
         allowed = keep | ~sees
         mask = allowed if bias is None else bias.masked_fill(~allowed, -math.inf)
-        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout).masked_fill(~sees, 0.0)
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, **options).masked_fill(~sees, 0.0)
 
     @classmethod
     def from_torch(cls, attention: nn.MultiheadAttention) -> MultiHeadAttention:
         """A copy of an ``nn.MultiheadAttention`` with the same weights and dropout. Ours is batch first, whatever the original is."""
+        if not isinstance(attention, nn.MultiheadAttention):
+            raise TypeError(f"attention must be an nn.MultiheadAttention, got {type(attention).__name__}")
         if attention.bias_k is not None or attention.add_zero_attn:
             raise ValueError("nn.MultiheadAttention with add_bias_kv or add_zero_attn has no counterpart here")
         bias = attention.in_proj_bias is not None
@@ -244,16 +258,22 @@ class MultiHeadAttention(nn.Module):
 
 
 def hide_unseen(keep: Tensor, queries: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Zeros at the key positions that no query may see, so that not even a NaN there gets through (0 x NaN is NaN).
+    """Zeros at the keys that no query may see and at the queries that see nothing: 0 x NaN is NaN, so a weight of 0 would not keep it out.
 
-    In self-attention such a position is a query as well: it stays as it is, but for what isn't finite.
+    In self-attention a key that no one sees is a query as well: it stays as it is, but for what isn't finite.
     """
-    seen = keep.any(2).any(1)[..., None]
+    seen, sees = keep.any(2).any(1)[..., None], keep.any(3).any(1)[..., None]
+    if queries is keys:
+        sees = sees & (seen | queries.isfinite())
     hidden_keys = torch.where(seen, keys, 0.0)
     hidden_values = hidden_keys if values is keys else torch.where(seen, values, 0.0)
-    if queries is keys:
-        queries = torch.where(seen | queries.isfinite(), queries, 0.0)
-    return queries, hidden_keys, hidden_values
+    return torch.where(sees, queries, 0.0), hidden_keys, hidden_values
+
+
+def check_bias(bias: Tensor | None, shape: tuple[int, ...]) -> None:
+    """Raise ValueError unless ``bias`` can be added to scores of this shape."""
+    if bias is not None and (bias.dim() > len(shape) or any(size not in (1, wanted) for size, wanted in zip(bias.shape[::-1], shape[::-1]))):
+        raise ValueError(f"position.bias has shape {tuple(bias.shape)}, which can't be added to scores of shape {tuple(shape)}")
 
 
 @contextmanager
@@ -269,6 +289,8 @@ def record_attention(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
     >>> weights["attention"][0].shape
     torch.Size([1, 2, 3, 3])
     """
+    if not isinstance(model, nn.Module):
+        raise TypeError(f"model must be an nn.Module, got {type(model).__name__}")
     recorded: dict[str, list[Tensor]] = {}
     handles = []
 
@@ -284,7 +306,7 @@ def record_attention(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
             calls.append(output[1].detach())
             return output if asked[0] else output[0]
 
-        handles.extend([module.register_forward_pre_hook(before, with_kwargs=True), module.register_forward_hook(after)])
+        handles.extend([module.register_forward_pre_hook(before, with_kwargs=True), module.register_forward_hook(after, prepend=True)])
 
     try:
         for name, module in model.named_modules():
@@ -294,39 +316,3 @@ def record_attention(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
     finally:
         for handle in handles:
             handle.remove()
-
-
-def check_float(**tensors: Tensor) -> None:
-    """Raise TypeError unless every argument is a floating-point tensor."""
-    for name, X in tensors.items():
-        if not isinstance(X, Tensor) or not X.is_floating_point():
-            raise TypeError(f"{name} must be a floating-point tensor, got {getattr(X, 'dtype', type(X).__name__)}")
-
-
-def check_counts(keys: Tensor, values: Tensor) -> None:
-    """Raise ValueError unless each key has one value."""
-    if keys.shape[-2:-1] != values.shape[-2:-1]:
-        raise ValueError(f"there are {keys.shape[-2]} keys but {values.shape[-2]} values: each key needs one value")
-
-
-def check_inputs(queries: Tensor, keys: Tensor, values: Tensor) -> None:
-    """Raise unless queries, keys and values are floating point, (batch, steps, hiddens), with one batch and one value per key."""
-    check_float(queries=queries, keys=keys, values=values)
-    for name, X in (("queries", queries), ("keys", keys), ("values", values)):
-        if X.dim() != 3:
-            raise ValueError(f"{name} must have shape (batch, steps, hiddens), got {tuple(X.shape)}")
-        if X.shape[0] != queries.shape[0]:
-            raise ValueError(f"queries have batch {queries.shape[0]}, {name} have batch {X.shape[0]}")
-    check_counts(keys, values)
-
-
-def check_width(name: str, X: Tensor, width: int) -> None:
-    """Raise ValueError unless the last axis of ``X`` has this width."""
-    if X.shape[-1] != width:
-        raise ValueError(f"{name} have width {X.shape[-1]}, expected {width}")
-
-
-def check_dropout(dropout: float) -> None:
-    """Raise ValueError unless 0 <= dropout < 1."""
-    if not 0 <= dropout < 1:
-        raise ValueError(f"{dropout=} must lie in [0, 1)")

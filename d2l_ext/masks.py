@@ -6,6 +6,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from .checks import check_boolean, check_integer, check_lengths, check_lengths_type, check_size
+
 Predicate = Callable[[Tensor, Tensor], Tensor]  # (query, key) -> may attend
 
 
@@ -29,19 +31,27 @@ class Mask:
         return self.predicate(query, key)
 
     def __and__(self, other: Predicate) -> Mask:
+        other = Mask(other)
         return Mask(lambda query, key: self(query, key) & other(query, key))
 
     def __or__(self, other: Predicate) -> Mask:
+        other = Mask(other)
         return Mask(lambda query, key: self(query, key) | other(query, key))
 
     def __invert__(self) -> Mask:
         return Mask(lambda query, key: ~self(query, key))
 
+    def __bool__(self) -> bool:
+        raise TypeError("masks compose with &, | and ~, not with `and`, `or`, `not`")
+
     def tensor(self, queries: int, keys: int, device: torch.device | None = None) -> Tensor:
         """The answers for all pairs: booleans of shape (queries, keys), or (batch, queries, keys) where the predicate knows a batch."""
         answer = self(torch.arange(queries, device=device)[:, None], torch.arange(keys, device=device))
         if not isinstance(answer, Tensor) or answer.dtype != torch.bool:
-            raise TypeError(f"mask: a predicate must answer with a boolean tensor, got {getattr(answer, 'dtype', type(answer).__name__)}")
+            kind = answer.dtype if isinstance(answer, Tensor) else type(answer).__name__
+            raise TypeError(f"mask: the predicate must answer with a boolean tensor, got {kind}")
+        if any(size not in (1, wanted) for size, wanted in zip(answer.shape[::-1], (keys, queries))):
+            raise ValueError(f"mask: the predicate answers with shape {tuple(answer.shape)}, which doesn't fit (queries, keys) = ({queries}, {keys})")
         return answer.broadcast_to(torch.broadcast_shapes(answer.shape, (queries, keys)))
 
 
@@ -53,6 +63,7 @@ def causal(offset: int = 0) -> Mask:
     >>> causal(offset=2).tensor(2, 4).int().tolist()
     [[1, 1, 1, 0], [1, 1, 1, 1]]
     """
+    check_integer(offset=offset)
     return Mask(lambda query, key: key <= query + offset)
 
 
@@ -62,6 +73,7 @@ def window(size: int) -> Mask:
     >>> window(0).tensor(2, 2).int().tolist()
     [[1, 0], [0, 1]]
     """
+    check_integer(size=size)
     if size < 0:
         raise ValueError(f"size={size} must not be negative")
     return Mask(lambda query, key: (query - key).abs() <= size)
@@ -77,34 +89,7 @@ def padding(valid_lens: Tensor) -> Mask:
     """
     check_lengths_type(valid_lens)
     lengths = valid_lens[:, None, None] if valid_lens.dim() == 1 else valid_lens[..., None]
-    return Mask(lambda query, key: key < lengths.to(key.device))
-
-
-def check_lengths_type(valid_lens: Tensor) -> None:
-    """Raise TypeError or ValueError unless ``valid_lens`` is an integer tensor of one or two axes."""
-    if not isinstance(valid_lens, Tensor):
-        raise TypeError(f"valid_lens must be an integer tensor of shape (batch,) or (batch, queries), got {type(valid_lens).__name__}")
-    if valid_lens.is_floating_point() or valid_lens.is_complex() or valid_lens.dtype == torch.bool:
-        raise TypeError(f"valid_lens must hold integers, got {valid_lens.dtype}")
-    if valid_lens.dim() not in (1, 2):
-        raise ValueError(f"valid_lens must have shape (batch,) or (batch, queries), got {tuple(valid_lens.shape)}")
-
-
-def check_lengths(valid_lens: Tensor, batch: int, queries: int, keys: int) -> None:
-    """Raise unless ``valid_lens`` fits. Its values are looked at in eager mode only: under compile, export and vmap they can't be."""
-    check_lengths_type(valid_lens)
-    if tuple(valid_lens.shape) not in [(batch,), (batch, queries)]:
-        raise ValueError(f"valid_lens has shape {tuple(valid_lens.shape)}, expected ({batch},) or ({batch}, {queries}) for {batch=}, {queries=}")
-    if torch.compiler.is_compiling() or not valid_lens.numel():
-        return
-    try:
-        low, high = valid_lens.min().item(), valid_lens.max().item()
-    except RuntimeError:  # under vmap no single value is to be had
-        return
-    if low < 0:
-        raise ValueError(f"valid_lens contains {low}: a length must not be negative")
-    if high > keys:
-        raise ValueError(f"valid_lens contains {high}, but there are only {keys=}")
+    return Mask(lambda query, key: key < lengths.to(key.device, torch.int64))
 
 
 def combine(batch: int, heads: int, queries: int, keys: int, valid_lens: Tensor | None = None, mask: Mask | Predicate | Tensor | None = None,
@@ -116,6 +101,8 @@ def combine(batch: int, heads: int, queries: int, keys: int, valid_lens: Tensor 
         parts.append(padding(valid_lens)(None, torch.arange(keys, device=device))[:, None])
     if mask is not None:
         parts.append(mask_tensor(mask, batch, heads, queries, keys, device))
+    if not isinstance(causal_, bool):
+        raise TypeError(f"causal must be True or False, got {causal_!r:.60}: give a mask of your own as mask=, composed with &")
     if causal_:
         if queries != keys:
             raise ValueError(f"causal=True needs as many queries as keys, got {queries=} and {keys=}: "
@@ -135,8 +122,7 @@ def mask_tensor(mask: Mask | Predicate | Tensor, batch: int, heads: int, queries
         if not callable(mask):
             raise TypeError(f"mask must be a predicate or a boolean tensor, got {type(mask).__name__}")
         mask = (mask if isinstance(mask, Mask) else Mask(mask)).tensor(queries, keys, device)
-    if mask.dtype != torch.bool:
-        raise TypeError(f"mask must be boolean, True = may attend, got {mask.dtype}")
+    check_boolean(mask)
     shape = tuple(mask.shape)
     fitting = [(queries, keys), (batch, queries, keys), (1, queries, keys)] + [(b, h, queries, keys) for b in (1, batch) for h in (1, heads)]
     if shape not in fitting:
@@ -148,8 +134,7 @@ def mask_tensor(mask: Mask | Predicate | Tensor, batch: int, heads: int, queries
 
 def to_sdpa(mask: Tensor) -> Tensor:
     """Our mask for ``torch.nn.functional.scaled_dot_product_attention``: the same, since True = may attend there too."""
-    if mask.dtype != torch.bool:
-        raise TypeError(f"mask must be boolean, True = may attend, got {mask.dtype}")
+    check_boolean(mask)
     return mask
 
 
@@ -161,6 +146,7 @@ def to_torch_mha(mask: Tensor, num_heads: int = 1) -> Tensor:
     >>> to_torch_mha(torch.tensor([[True, False]])).tolist()
     [[False, True]]
     """
+    check_size(num_heads=num_heads)
     hidden = ~to_sdpa(mask)
     if hidden.dim() == 2:
         return hidden

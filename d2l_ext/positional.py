@@ -4,7 +4,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from .attention import check_dropout, check_float, check_width
+from .checks import check_dropout, check_integer, check_sequence, check_size
 
 
 def sinusoids(steps: int, num_hiddens: int) -> Tensor:
@@ -15,6 +15,10 @@ def sinusoids(steps: int, num_hiddens: int) -> Tensor:
     >>> sinusoids(2, 3)[1].round(decimals=4).tolist()
     [0.8415, 0.5403, 0.0022]
     """
+    check_integer(steps=steps)
+    if steps < 0:
+        raise ValueError(f"steps={steps} must not be negative")
+    check_size(num_hiddens=num_hiddens)
     columns = torch.arange(0, num_hiddens, 2, dtype=torch.float64)
     angles = torch.arange(steps, dtype=torch.float64)[:, None] / 10_000 ** (columns / num_hiddens)
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:, :num_hiddens]
@@ -32,18 +36,30 @@ class PositionalEncoding(nn.Module):
 
     def __init__(self, num_hiddens: int, dropout: float = 0.0, max_len: int = 1000):
         super().__init__()
-        for name, size in dict(num_hiddens=num_hiddens, max_len=max_len).items():
-            if size < 1:
-                raise ValueError(f"{name}={size} must be at least 1")
+        check_size(num_hiddens=num_hiddens, max_len=max_len)
         check_dropout(dropout)
         self.dropout = nn.Dropout(dropout)
         self.register_buffer("P", sinusoids(max_len, num_hiddens).to(torch.get_default_dtype())[None], persistent=False)
 
     def forward(self, X: Tensor) -> Tensor:
-        check_float(X=X)
-        if X.dim() != 3:
-            raise ValueError(f"X must have shape (batch, steps, hiddens), got {tuple(X.shape)}")
-        check_width("X", X, self.P.shape[2])
+        check_sequence(X, self.P.shape[2])
         if X.shape[1] > self.P.shape[1]:
-            raise ValueError(f"X has {X.shape[1]} steps, more than max_len={self.P.shape[1]}: build PositionalEncoding with a larger max_len")
+            raise ValueError(f"X has {X.shape[1]} steps, more than max_len={self.P.shape[1]}: build {type(self).__name__} with a larger max_len")
         return self.dropout(X + self.P[:, :X.shape[1]].to(X.dtype))
+
+
+class LearnedPositionalEncoding(PositionalEncoding):
+    """Adds a learned vector per position, then drops out (Gehring et al. 2017, section 3.1; compared in Vaswani et al. 2017, table 3, row E).
+
+    p[i] = P[0, i], where ``P`` is a parameter of shape (1, max_len, num_hiddens): it is trained, saved, and starts as noise. Takes and returns
+    (batch, steps, num_hiddens). An input longer than ``max_len`` is refused with a ValueError; positions that training never showed stay noise.
+
+    >>> sum(p.numel() for p in LearnedPositionalEncoding(num_hiddens=4, max_len=10).parameters())
+    40
+    """
+
+    def __init__(self, num_hiddens: int, dropout: float = 0.0, max_len: int = 1000):
+        super().__init__(num_hiddens, dropout, max_len)
+        table = torch.randn_like(self.P)
+        del self.P  # the sinusoids, which were a buffer
+        self.P = nn.Parameter(table)

@@ -521,7 +521,7 @@ def exercise_cells(notebook):
 def exercise_kinds(notebook):
     found, kinds = trios(notebook), set()
     for text, *_ in found.values():
-        heading = re.match(rf"## ({'|'.join(KINDS)}): .+ · \d+ minutes? · level [123]\n", text.text)
+        heading = re.match(rf"#{{2,3}} ({'|'.join(KINDS)}): .+ · \d+ minutes? · level [123]\n", text.text)
         if not heading:
             yield text.id, f"begin with `## Kind: title · N minutes · level N`, kind one of {', '.join(KINDS)}, level 1 to 3"
         else:

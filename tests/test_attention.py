@@ -104,10 +104,10 @@ def zeros_in_half_precision(attend):
     zeros_for_empty_rows(attend, torch.float16)
 
 
-def masks_low_scores(attend):
+def masks_low_scores(attend, position=None):
     """Scores of -1e8, far below the constants that masks are often made of."""
-    m = MultiHeadAttention(4, 1)
-    m.load_state_dict({f"W_{name}.weight": torch.eye(4) for name in "qkvo"})
+    m = MultiHeadAttention(4, 1, position=position)
+    m.load_state_dict({f"W_{name}.weight": torch.eye(4) for name in "qkvo"}, strict=False)
     keys = torch.full((1, 3, 4), -1e4)
     values = torch.randn(1, 3, 4)
     torch.testing.assert_close(attend(m, -keys, keys, values, valid_lens=torch.tensor([2])), values[:, :2].mean(1, keepdim=True).expand(1, 3, 4))
@@ -270,6 +270,22 @@ def test_weights_of_empty_rows_are_zero_and_the_others_sum_to_one(dtype):
     _, weights = m(*inputs, torch.tensor([[0, 4, 0], [1, 0, 3]]), need_weights=True)
     torch.testing.assert_close(weights.sum(-1), torch.tensor([[0, 1, 0], [1, 0, 1]], dtype=dtype)[:, None].expand(2, 2, 3), atol=0.01, rtol=0)
     assert (weights[1, :, 2, 3] == 0).all()
+
+
+def naive_kernel(q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
+    """As some kernels answer: NaN, values and gradients, where a query sees nothing."""
+    scores = q @ k.mT * (scale or 1 / math.sqrt(q.shape[-1]))
+    scores = scores.masked_fill(~attn_mask, -math.inf) if attn_mask.dtype == torch.bool else scores + attn_mask
+    return scores.softmax(-1) @ v
+
+
+@pytest.mark.parametrize("position", [None, (2, 3, 4)], ids=["mask", "bias"])
+def test_it_does_not_matter_what_the_kernel_makes_of_empty_rows(monkeypatch, position):
+    m, *inputs = cross(position=position and FakePosition(position))
+    attend = lambda m, *X: m(*X, torch.tensor([[0, 4, 0], [0, 0, 0]]))  # noqa: E731
+    expected = outcome(attend, m, *inputs)
+    monkeypatch.setattr(F, "scaled_dot_product_attention", naive_kernel)
+    assert_same(outcome(attend, m, *inputs), expected)
 
 
 @both_paths
@@ -435,6 +451,17 @@ def test_any_bias_that_can_be_added_gives_both_paths_the_same(shape, lengths, le
     m, *inputs = cross(position=FakePosition(shape))
     with torch.set_grad_enabled(learning):
         torch.testing.assert_close(fused(m, *inputs, lengths), explicit(m, *inputs, lengths))
+
+
+@both_paths
+def test_low_scores_stay_hidden_where_there_is_a_bias(attend):
+    class Added(FakePosition):
+        def transform(self, q, k):
+            return q, k
+
+        def bias(self, q, k):
+            return torch.zeros(1, 3, 3)
+    masks_low_scores(attend, Added())
 
 
 def test_a_position_module_without_bias_keeps_the_causal_kernel():

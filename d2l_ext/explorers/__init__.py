@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import base64
 import html
+import itertools
 import json
+import math
 import pathlib
 import re
 from collections.abc import Hashable, Mapping, Sequence
@@ -149,6 +151,82 @@ def heads_explorer(attention: MultiHeadAttention, X: Tensor, tokens: Sequence[st
         state={"num_heads": heads, "asks": asks, "sharpness": 1.0},
         rules={"num_heads": {i: i for i in divisors}, "asks": {token: i for i, token in enumerate(tokens)} | {i: i for i in range(len(tokens))}, "sharpness": (0, 2)},
         still="02_explorer")
+
+
+def pooling_explorer(keys: Tensor, values: Tensor, query: Sequence[float], scale: float = 1.0) -> Explorer:
+    """One query over ``keys`` (keys, d) and ``values`` (keys, v): the query's numbers, the scale and the mask give scores, weights and output.
+
+    Settings: ``q1``, ``q2`` ..., the query's d numbers, each within the largest size of any in keys and query; ``scale``, which divides the scores,
+    in 1..100; ``key1``, ``key2`` ..., True where the query may attend. At the start it may attend to every key.
+    Raises ValueError for shapes that don't fit, more than 12 keys, widths above 6, numbers that aren't finite.
+    """
+    query, keys, values = (torch.as_tensor(part).detach().double().cpu() for part in (query, keys, values))
+    if keys.dim() != 2 or values.dim() != 2 or len(keys) != len(values) or query.shape != keys.shape[1:]:
+        raise ValueError(f"keys must be (keys, d), values (keys, v), query (d,), got {tuple(keys.shape)}, {tuple(values.shape)}, {tuple(query.shape)}")
+    if not 1 <= len(keys) <= 12 or not 1 <= keys.shape[1] <= 6 or not 1 <= values.shape[1] <= 6:
+        raise ValueError(f"shows 1 to 12 keys and widths 1 to 6, got {len(keys)} keys of width {keys.shape[1]}, values of width {values.shape[1]}")
+    if not all(part.isfinite().all() for part in (query, keys, values)):
+        raise ValueError("query, keys and values must be finite, but hold NaN or infinity")
+
+    scores = keys @ query / scale
+    weights = scores.softmax(-1)
+    limit = max(1.0, keys.abs().max().item(), query.abs().max().item())
+    presets = {1.0: "1", math.sqrt(keys.shape[1]): f"√{keys.shape[1]}", float(scale): f"{scale:g}"}
+    numbers = {name: ", ".join(f"{number + 0:.2f}" for number in row.round(decimals=2).tolist())
+               for name, row in (("scores", scores), ("weights", weights), ("output", weights @ values))}
+    state = {f"q{i}": number for i, number in enumerate(query.tolist(), 1)} | {"scale": float(scale)}
+    rules = {name: (1, 100) if name == "scale" else (-limit, limit) for name in state}
+    marks = {f"key{i}": True for i in range(1, len(keys) + 1)}
+    explorer = Explorer(
+        "pooling",
+        title=f"Attention pooling over {len(keys)} keys: a query, a scale and a mask give scores, weights and one mixed value.",
+        numbers=f"Query {', '.join(f'{number:g}' for number in query.tolist())}, scale {scale:g}: scores {numbers['scores']}; "
+                f"weights {numbers['weights']}. Output: {numbers['output']}.",
+        data={"keys": exact(keys), "values": exact(values), "limit": limit, "presets": list(presets.items())}, state=state | marks,
+        rules=rules | {name: {True: True, False: False} for name in marks}, still="01_explorer")
+    explorer.set(scale=scale)
+    return explorer
+
+
+def order_explorer(attention: MultiHeadAttention, X: Tensor, tokens: Sequence[str], features: Sequence[str], valid_len: int) -> Explorer:
+    """Self-attention over 2 to 5 words that can be moved and hidden: each one's output, and whether it is as in the first order.
+
+    attention: one head, no bias, no positions. X (tokens, features), its rows named by ``tokens``, its columns by ``features``. valid_len: how many
+    places count under the padding mask. Settings: ``order``, the tokens joined by blanks or their numbers, "2103"; ``causal`` and ``padding``,
+    whether that mask is on; ``layers``, 1 or 2 times the same layer. At the start the first ``valid_len`` words stand in reverse, and nothing is hidden.
+    Raises ValueError for attention or shapes that don't fit, for equal tokens, for numbers that aren't finite.
+    """
+    if attention.W_q.bias is not None or attention.position is not None or attention.num_heads != 1:
+        raise ValueError(f"needs attention with num_heads=1, bias=False and position=None, got num_heads={attention.num_heads}, "
+                         f"bias={attention.W_q.bias is not None}, position={attention.position}")
+    labels = [clean(token) for token in tokens]
+    if not 2 <= len(set(labels)) == len(labels) <= 5 or tuple(X.shape) != (len(labels), len(features)):
+        raise ValueError(f"X must have shape (tokens, features), its 2 to 5 tokens all different, got {tuple(X.shape)}, tokens {labels} and {len(features)} features")
+    if not 1 <= valid_len <= len(labels):
+        raise ValueError(f"valid_len={valid_len} must lie in 1..{len(labels)}")
+    matrices = {"X": X} | {name: getattr(attention, name).weight for name in ("W_q", "W_k", "W_v", "W_o")}
+    matrices = {name: matrix.detach().double().cpu() for name, matrix in matrices.items()}
+    for name, matrix in matrices.items():
+        if matrix.shape[0 if name == "W_o" else 1] != len(features):
+            raise ValueError(f"{name} has shape {tuple(matrix.shape)}, X has width {len(features)}: both layers need this width")
+        if not matrix.isfinite().all():
+            raise ValueError(f"{name} must be finite, but holds NaN or infinity")
+
+    X, W_q, W_k, W_v, W_o = matrices.values()
+    output = dot_product_attention(X @ W_q.mT, X @ W_k.mT, X @ W_v.mT)[0] @ W_o.mT
+    start = [*reversed(range(valid_len)), *range(valid_len, len(labels))]
+    said = (f"{labels[i][:20]} {', '.join(f'{value + 0:.2f}' for value in output[i].round(decimals=2).tolist())}" for i in start)
+    orders = {"".join(map(str, order)): " ".join(tokens[i] for i in order) for order in itertools.permutations(range(len(labels)))}
+    yes_no = {True: True, False: False}
+    return Explorer(
+        "order",
+        title=f"Self-attention over {some([label[:20] for label in labels])}: words to move, masks to switch on.",
+        numbers=f"Said as {' '.join(labels[i][:20] for i in start)}, one layer, nothing hidden, each word has the output that it has in "
+                f"{' '.join(label[:20] for label in labels)}: {'; '.join(said)}.",
+        data={"tokens": labels, "features": [clean(feature) for feature in features], "validLen": valid_len} | {name: exact(matrix) for name, matrix in matrices.items()},
+        state={"order": "".join(map(str, start)), "causal": False, "padding": False, "layers": 1},
+        rules={"order": {words: code for code, words in orders.items()} | {code: code for code in orders}, "causal": yes_no, "padding": yes_no, "layers": {1: 1, 2: 2}},
+        still="03_explorer")
 
 
 def clean(text: str) -> str:

@@ -36,7 +36,11 @@ export function sentence({ weights, output }, tokens, asks) {
   return `${clip(tokens[asks], 20)}, ${heads} ${heads === 1 ? "head" : "heads"}: ${each.join("; ")}${more}${point}.${numbers}`;
 }
 
-const named = (row, features) => row.map((part, i) => [part, features[i]]).filter(([part]) => Math.abs(part) > 1e-3 * Math.max(...row.map(Math.abs)));
+/** The parts of a row that aren't negligible, with their features. */
+function named(row, features) {
+  const least = 1e-3 * Math.max(...row.map(Math.abs));
+  return row.map((part, i) => [part, features[i]]).filter(([part]) => Math.abs(part) > least);
+}
 
 /** What one head looks for in a key, where it is one or two features: the score is linear in them. */
 function wants(query, W_k, features) {
@@ -58,7 +62,7 @@ const span = (first, last) => (first === last ? `channel ${first}` : `channels $
 
 const HEADS_STYLE = `
 .d2l-piece .cut { margin-top: 12px; }
-.d2l-piece .heads { display: grid; justify-content: start; gap: 18px 24px; margin: 12px 0 4px; }
+.d2l-piece .heads { display: grid; justify-content: start; gap: 18px 20px; margin: 12px 0 4px; }
 .d2l-piece .heads canvas { cursor: pointer; margin: 4px 0; }
 .d2l-piece .line { display: flex; flex-wrap: wrap; align-items: center; gap: 6px 18px; margin-top: 10px; }
 .d2l-piece .group { display: flex; flex-wrap: wrap; gap: 4px; align-items: center; }
@@ -70,6 +74,9 @@ export function render({ model, el }) {
   const { tokens, features, divisors, ...matrices } = model.get("data");
   const projected = project(matrices);
   const names = matrices.W_v.map((row) => carries(row, features));
+  const values = transpose(projected.V);
+  const figure = values.flat().every(Number.isInteger) ? String : digits;  // how values are written
+  const widest = ["0.00", ...values.flat().map(figure)].reduce((a, b) => (b.length > a.length ? b : a));
   const plain = matrices.W_o.every((row, i) => row.every((part, j) => part === Number(i === j)));  // W_o changes nothing
   const controls = {
     num_heads: choice("heads", divisors.map((heads) => [heads, String(heads)]), (num_heads) => change(model, { num_heads })),
@@ -100,7 +107,7 @@ export function render({ model, el }) {
     for (const [name, control] of Object.entries(controls)) control.show(state[name]);
     const all = attend(projected, matrices.W_o, heads, sharpness);
     const size = projected.Q[0].length / heads;
-    const plan = layout(tokens, names, heads, width, colours);
+    const plan = layout(tokens, names, widest, heads, width, colours);
     while (cards.length < heads) cards.push(card(cards.length));
     if (shelf.childElementCount !== heads) shelf.replaceChildren(...cards.slice(0, heads).map((each) => each.element));
     shelf.style.gridTemplateColumns = `repeat(${plan.columns}, max-content)`;
@@ -109,7 +116,6 @@ export function render({ model, el }) {
     for (let head = 0; head < heads; head++) {
       const own = [head * size, (head + 1) * size];
       const weights = all.weights[head];
-      const values = transpose(projected.V).slice(...own);
       const mixed = all.mixed[asks].slice(...own);
       const wanted = wants(projected.Q[asks].slice(...own), matrices.W_k.slice(...own), features);
       const { title, taken, canvas } = cards[head];
@@ -117,7 +123,7 @@ export function render({ model, el }) {
       title.replaceChildren(node("b", {}, `head ${head + 1}`), wanted && ` ${wanted}`);
       const channels = span(own[0], own[1] - 1);
       write(taken, plan.figures ? `takes ${takes(weights[asks], tokens)} → ${channels}` : `takes ${takes(weights[asks], tokens, 1)}`);
-      cards[head].rowAt = drawHead(canvas, colours, plan, { tokens, asks, weights, values, names: values.map((_, i) => names[own[0] + i] || `channel ${own[0] + i}`), mixed });
+      cards[head].rowAt = drawHead(canvas, colours, plan, { tokens, asks, weights, mixed, figure, values: values.slice(...own), names: names.slice(...own).map((name, i) => name || `channel ${own[0] + i}`) });
       canvas.setAttribute("aria-label", `Head ${head + 1}, a map of weights: rows ask, columns are asked. ${clip(tokens[asks], 20)} takes `
         + `${takes(weights[asks], tokens)}. It fills ${channels}: ${mixed.slice(0, 8).map(digits).join(", ")}.`);
     }
@@ -127,14 +133,14 @@ export function render({ model, el }) {
 }
 
 /** How many heads stand side by side, and how large a cell is: with figures where they fit, a bare map else. */
-function layout(tokens, names, heads, width, { measure, size }) {
-  const [count, most, gap] = [tokens.length, Math.min(heads, 4), 24];
-  const room = (columns) => Math.floor((Math.min(width, 1080) - 12 + gap) / columns) - gap;
-  const left = Math.ceil(Math.min(110, Math.max(...["× values", ...tokens, ...names].map(measure)))) + 10;
-  const right = 14 + measure("= output");
+function layout(tokens, names, widest, heads, width, { measure, size }) {
+  const [count, most, gap] = [tokens.length, Math.min(heads, 4), 20];
+  const room = (columns) => Math.floor((Math.min(width, 1120) - 12 + gap) / columns) - gap;
+  const left = Math.ceil(Math.min(110, Math.max(...["× values", ...tokens, ...names].map(measure)))) + 12;
+  const right = Math.ceil(measure("= output")) + 10;
   for (let columns = most; columns > 0 && count <= 8; columns = Math.floor(columns / 2)) {
     const across = Math.min(56, Math.floor((room(columns) - left - right) / count));
-    if (across >= 2.5 * size) return { columns, figures: true, left, across, down: Math.round(2.3 * size), width: left + right + across * count };
+    if (across >= measure(widest) + 1) return { columns, figures: true, left, across, down: Math.round(2.3 * size), width: left + right + across * count };
   }
   const columns = Math.max(1, Math.min(heads > 8 ? 8 : most, Math.floor(width / 110)));
   const across = Math.max(1, Math.min(24, (Math.min(room(columns), 300) - 18) / count));
@@ -142,7 +148,7 @@ function layout(tokens, names, heads, width, { measure, size }) {
 }
 
 /** The map of one head, the asking row outlined; under it the values this row weighs, beside them what comes out. Returns: y -> token. */
-function drawHead(canvas, colours, plan, { tokens, asks, weights, values, names, mixed }) {
+function drawHead(canvas, colours, plan, { tokens, asks, weights, values, names, mixed, figure }) {
   const { left, across, down, width } = plan;
   const { ink, size } = colours;
   const [count, wide] = [tokens.length, tokens.length * across];
@@ -152,13 +158,14 @@ function drawHead(canvas, colours, plan, { tokens, asks, weights, values, names,
   const context = pen(canvas, width, rows ? below + rows * down + 3 : top + count * down + 4, colours);
   const beside = (text, y, bold) => label(context, text, left - 8, y, { width: left - 8, align: "right", bold, colour: ink });
   map(context, colours, weights, left, top, across, down);
-  outline(context, colours.query, left, top, wide, count * down, 2);
   if (!plan.figures) {
+    outline(context, colours.query, left, top, wide, count * down, 2);
     label(context, "▸", 2, top + (asks + 0.5) * down, { colour: ink });
     outline(context, ink, left, top + asks * down - 1, wide, down + 2, 1.5);
     return (y) => Math.floor((y - top) / down);
   }
   figures(context, colours, weights, left, top, across, down, colours.weight);
+  outline(context, colours.query, left, top, wide, count * down, 2);
   beside("weights", top / 2);
   tokens.forEach((token, i) => {
     label(context, token, left + (i + 0.5) * across, top / 2, { width: across - 4, align: "center", colour: ink });
@@ -166,16 +173,15 @@ function drawHead(canvas, colours, plan, { tokens, asks, weights, values, names,
   });
   outline(context, ink, left, top + asks * down, wide, down, 3);
 
-  const x = left + wide + 14;
+  const x = left + wide + 10;
   beside("× values", below - size / 2 - 4);
   label(context, "= output", x, below - size / 2 - 4, { colour: ink });
   names.slice(0, rows).forEach((name, i) => beside(name, below + (i + 0.5) * down));
-  const whole = values.flat().every(Number.isInteger);
   for (const [role, block, at, cell] of [["value", values, left, across], ["output", mixed.map((value) => [value]), x, width - x - 2]]) {
     const [shown, tint] = [block.slice(0, rows), colours.tint(role)];
     context.fillStyle = css(tint);
     context.fillRect(at, below, shown[0].length * cell, rows * down);
-    figures(context, colours, shown, at, below, cell, down, () => tint, role === "value" && whole ? String : digits);
+    figures(context, colours, shown, at, below, cell, down, () => tint, role === "value" ? figure : digits);
     outline(context, colours[role], at, below, shown[0].length * cell, rows * down, 2);
   }
   return (y) => Math.floor((y - top) / down);

@@ -2,7 +2,7 @@
 // A piece is `render({ model, el })`: it reads model.get("data"), which stays, and model.get("state"), which its controls and Python change.
 
 const STYLE = `
-.d2l-piece { --faint: rgba(128, 128, 128, .35); max-width: 1080px; padding: 10px 6px; color: var(--jp-content-font-color1, CanvasText);
+.d2l-piece { --faint: rgba(128, 128, 128, .35); contain: content; max-width: 1120px; padding: 10px 6px; color: var(--jp-content-font-color1, CanvasText);
   background: var(--jp-layout-color0, Canvas); font-family: var(--jp-content-font-family, system-ui, sans-serif);
   font-size: max(15px, var(--jp-content-font-size1, 15px)); line-height: 1.4; }
 .d2l-piece p { margin: 0; }
@@ -67,10 +67,10 @@ export function keepDrawn(model, root, draw) {
   };
 }
 
-/** Change some of the state; Python and every other view of the piece hear of it. */
+/** Change some of the state: views redraw at once, Python hears of it after the paint. */
 export function change(model, settings) {
   model.set("state", { ...model.get("state"), ...settings });
-  model.save_changes();
+  setTimeout(() => model.save_changes(), 30);
 }
 
 /** A model for pages without a kernel. */
@@ -179,7 +179,7 @@ export function theme(root) {
   for (const [role, colour] of Object.entries(roles)) root.style.setProperty(`--${role}`, css(colour));
   const size = parseFloat(style.fontSize) - 1;
   const family = style.fontFamily;
-  const measure = (text) => { drop.font = `600 ${size}px ${family}`; return drop.measureText(clip(text, 60)).width; };
+  const measure = (text) => { drop.font = `${size}px ${family}`; return drop.measureText(clip(text, 60)).width; };
   const ramp = Uint32Array.from({ length: 256 }, (_, i) => mix(paper, roles.query, i / 255).reduceRight((all, part) => all * 256 + part, 255));
   const tint = (role) => mix(paper, roles[role], 0.2);
   const faint = mix(paper, ink, 0.16);

@@ -1,0 +1,151 @@
+"""The exercises of lesson 01, attention pooling."""
+import math
+from dataclasses import dataclass
+
+import torch
+
+from ..masks import padding
+from . import Build, Choice, Exercise, Result
+
+
+@dataclass
+class DefeatedMask(Exercise):
+    """Break: three scores whose last one wins although -1e6 is written over it."""
+
+    def judge(self, answer) -> Result:
+        scores = torch.as_tensor(answer, dtype=torch.float32).detach()
+        if scores.shape != (3,):
+            return Result("wrong", f"Give three scores, got shape {tuple(scores.shape)}.")
+        if not scores.isfinite().all():
+            return Result("wrong", "Finite scores only: infinity and NaN would break any softmax.")
+        hidden = scores.clone()
+        hidden[2] = -1e6
+        weight = hidden.softmax(-1)[2].item()
+        if weight > 0.9:
+            return Result("right", self.praise)
+        if scores[:2].max() >= -9e5:
+            lowest = "Your visible scores are far above -1e6, so the hidden key gets nothing."
+            return Result("wrong", "The last score is overwritten, whatever you choose. " + lowest if scores[2] > scores[:2].max() + 100 else lowest)
+        return Result("wrong", f"Close: the hidden key gets {weight:.2f} of the weight. How do both visible scores compare with -1e6?")
+
+
+def pooling_inputs():
+    generator = torch.Generator().manual_seed(1)
+    queries, keys, values = (torch.randn(*shape, generator=generator) for shape in ((4, 6), (5, 6), (5, 3)))
+    keep = torch.tensor([[1, 1, 0, 1, 0], [0, 1, 1, 0, 1], [0, 0, 0, 0, 0], [1, 1, 1, 1, 0]]).bool()
+    return [(queries, keys, values, torch.ones(4, 5).bool()), (queries, keys, values, keep)]
+
+
+def pooling(queries, keys, values, keep, *, axis=-1, scale=math.sqrt, mask="before", empty="zeros"):
+    """Attention with one thing to get wrong at a time."""
+    scores = queries @ keys.T / scale(queries.shape[-1])
+    if mask is None:
+        weights = scores.softmax(axis)
+    elif mask == "after":
+        weights = scores.softmax(axis) * keep
+    elif mask == "product":
+        weights = (scores * keep).softmax(axis)
+    else:
+        keep = ~keep if mask == "swapped" else keep
+        lowest = -math.inf if empty == "nan" else -1e9
+        weights = scores.masked_fill(~keep, lowest).softmax(axis)
+        weights = weights * keep if empty == "zeros" else weights
+    return weights @ values, weights
+
+
+def variant(**choices):
+    return lambda *arguments: pooling(*arguments, **choices)
+
+
+def lengths_inputs():
+    return [(torch.tensor([2, 0, 4]), 3, 5), (torch.tensor([3, 1]), 4, 6), (torch.tensor([[1, 3, 0], [4, 2, 4]]), 3, 4)]
+
+
+def length_mask(valid_lens, queries, keys):
+    return padding(valid_lens).tensor(queries, keys).expand(-1, queries, -1)
+
+
+def dealt_out(valid_lens, queries, keys):
+    if valid_lens.dim() == 1:
+        valid_lens = valid_lens.repeat(queries).reshape(len(valid_lens), queries)
+    return length_mask(valid_lens, queries, keys)
+
+
+def per_query_only(valid_lens, queries, keys):
+    if valid_lens.dim() == 1:
+        valid_lens = valid_lens[None].expand(len(valid_lens), queries)
+    return length_mask(valid_lens, queries, keys)
+
+
+def regression(x, known_x, known_y, sigma, *, score=lambda distance, sigma: -distance**2 / (2 * sigma**2), axis=-1):
+    return score(x[:, None] - known_x, sigma).softmax(axis) @ known_y
+
+
+def regression_inputs():
+    generator = torch.Generator().manual_seed(4)
+    x, known_x, known_y = (torch.randn(count, generator=generator) for count in (4, 7, 7))
+    return [(x, known_x, known_y, 0.5), (x, known_x, known_y, 2.0)]
+
+
+def kernel(score):
+    return lambda *arguments: regression(*arguments, score=score)
+
+
+MIXED_LENGTHS = ("A sentence's queries get the lengths of other sentences. Each length belongs to all queries of its own sentence: "
+                 "make it a column with [:, None], or repeat_interleave it; repeat deals the lengths out in turn.")
+
+EXERCISES = [
+    Choice("between-two", right="b", praise="Right. Two keys fit equally well, so each gives half.",
+           hints=["Compute the four dot products of (10, 10, 0) with the keys.", "They are 100, 100, 0, 0. After dividing by 8, how do the weights of 12.5 and 0 compare?"],
+           reasons={"a": "That is the sum of both values. Weights sum to 1, so the output is a mean: never more than the largest value.",
+                    "c": "That is the mean of all four values. Two of the keys score 0 here, against 12.5: they get almost no weight.",
+                    "d": "A Python dictionary would return the first that fits. The softmax treats equal scores equally."}),
+    Build("pooling", praise="Right: masked, scaled, and zeros where there is nothing to attend to.",
+          hints=["Five steps: score, hide, softmax, clear, mix.", "scores.masked_fill(~keep, lowest) hides; torch.finfo(scores.dtype).min is the lowest number there is.",
+                 "In a row where all is hidden the softmax is uniform: multiply the weights with keep."],
+          reference=pooling, inputs=pooling_inputs, misconceptions=[
+              (variant(axis=0), "Your columns sum to 1: the softmax is over the queries, the wrong axis. Keys are the last axis: softmax(-1)."),
+              (variant(scale=lambda d: 1), "The scores are not scaled. Divide them by the square root of the width of the queries."),
+              (variant(scale=float), "You divide by the width, not by its square root: the weights come out too even."),
+              (variant(mask=None), "The mask has no effect: where keep is False, the weight must be 0."),
+              (variant(mask="swapped"), "The mask is upside down: True means may attend, and you hide exactly those."),
+              (variant(mask="swapped", empty="uniform"), "The mask is upside down: True means may attend, and you hide exactly those."),
+              (variant(mask="swapped", empty="nan"), "The mask is upside down: True means may attend, and you hide exactly those."),
+              (variant(mask="after"), "You hide keys after the softmax, so the weights that are left no longer sum to 1. Hide the scores before it."),
+              (variant(mask="product"), "A score multiplied by 0 is 0, and a score of 0 still gets weight. Hide it with a very low number instead."),
+              (variant(empty="uniform"), "All right but for the query that may attend to nothing: it gets the mean of hidden values. It should get zeros."),
+              (variant(empty="nan"), "All right but for the query that may attend to nothing: its row of minus infinities becomes NaN. It should get zeros."),
+              (lambda *arguments: pooling(*arguments)[0], "The output is right. Return the weights as well: return output, weights."),
+              (lambda *arguments: pooling(*arguments)[::-1], "The two results have changed places: first the output, then the weights."),
+          ]),
+    Build("lengths", praise="Right, for lengths per sentence and per query.",
+          hints=["Key j may be attended to when j < length, and torch.arange(keys) holds all j.", "Bring valid_lens to shape (batch, queries, 1): valid_lens[:, None, None] for one length per sentence, valid_lens[:, :, None] for one per query.",
+                 "The result must have all three axes: expand(-1, queries, -1) repeats one row per sentence for every query."],
+          reference=length_mask, inputs=lengths_inputs, misconceptions=[
+              (lambda lens, n, m: ~length_mask(lens, n, m), "Upside down: True means may attend, so the first valid_lens keys are True."),
+              (lambda lens, n, m: length_mask(lens + 1, n, m), "One key too many: a length of 2 means positions 0 and 1, so compare with <."),
+              (dealt_out, MIXED_LENGTHS),
+              (per_query_only, MIXED_LENGTHS),
+              (lambda lens, n, m: length_mask(lens, n, m).flip(-1), "You keep the last keys. Padding stands at the end: the first valid_lens keys are the real ones."),
+              (lambda lens, n, m: (torch.arange(m) < lens[:, None]) if lens.dim() == 1 else length_mask(lens, n, m), "The axis of the queries is missing: (batch, keys) should be (batch, queries, keys). Every query of a sentence gets the same row."),
+              (lambda lens, n, m: (torch.arange(m) < lens[:, None, None]) if lens.dim() == 1 else length_mask(lens, n, m), "Right but for the shape: expand the axis of the queries from 1 to their number."),
+          ]),
+    DefeatedMask("defeat", praise="Right: next to scores below -1e6, a hidden key is the most attractive of all. The lowest number of the type cannot be undercut.",
+                 hints=["The hidden score becomes -1e6 whatever you write there. What counts is how the other two compare with it.", "A softmax looks at differences only: the visible scores need to be lower than -1e6, by 10 or more."]),
+    Choice("why-scale", right=frozenset("ade"), options="abcde", praise="Right: variance d, typical size √d, and a scale that keeps gradients alive.",
+           hints=["Three statements are true. The cells `variance` and `saturation` measured two of them.", "Does dividing by a positive number change which of several numbers is the largest?"],
+           reasons={"b": "Statement b is false: the softmax divides by its sum, with any scale.",
+                    "c": "Statement c is false: dividing all scores by the same positive number keeps their order."}),
+    Build("kernel", praise="Right: kernel regression is attention whose score is a distance.",
+          hints=["x[:, None] - known_x has shape (queries, keys).", "Square it, divide by 2 sigma², put a minus in front, softmax over the last axis, multiply with known_y."],
+          reference=regression, inputs=regression_inputs, misconceptions=[
+              (kernel(lambda distance, sigma: distance**2 / (2 * sigma**2)), "The minus is missing: far points get the most weight."),
+              (kernel(lambda distance, sigma: -distance.abs() / (2 * sigma**2)), "Square the distance; its absolute value gives another kernel."),
+              (kernel(lambda distance, sigma: -distance**2 / (2 * sigma)), "sigma needs a square as well: divide by 2 sigma²."),
+              (kernel(lambda distance, sigma: -distance**2 / sigma**2), "The 2 is missing: divide by 2 sigma²."),
+              (kernel(lambda distance, sigma: -distance**2 / 2 * sigma**2), "You multiply by sigma²: in a / 2 * b Python divides by 2 alone. Put 2 * sigma**2 in brackets."),
+              (lambda x, known_x, known_y, sigma: (-(x[:, None] - known_x) ** 2 / (2 * sigma**2)).exp() @ known_y, "The weights don't sum to 1: take the softmax, not the exponential alone."),
+              (lambda *arguments: regression(*arguments, axis=0), "The softmax is over the queries: every known point shares itself out among the new ones. Use the last axis, the known points."),
+              (lambda x, known_x, known_y, sigma: known_y[(x[:, None] - known_x).abs().argmin(-1)], "That is the nearest point's y alone. Every point counts, near ones more."),
+          ]),
+]

@@ -1,0 +1,224 @@
+"""Convolution, recurrence and self-attention as layers of one signature, and three ways to measure them: operations, time, and who sees whom."""
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Callable, Sequence
+from math import ceil, inf
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
+
+from .attention import MultiHeadAttention
+
+Layer = Callable[[Tensor], Tensor]
+# The processor's time is steadier than the wall's on a busy machine; some systems count it too coarsely.
+CLOCK = time.thread_time if time.get_clock_info("thread_time").resolution < 1e-5 else time.perf_counter
+
+
+class Convolution(nn.Module):
+    """Each output is a learned mixture of ``kernel_size`` inputs, ``dilation`` apart: y_i = Σ_j W_j x_{i + j·dilation} (Zhang et al. 2023, section 11.6.1).
+
+    Takes and returns (batch, steps, num_hiddens). Centred: the kernel's middle is at i, and its width must be odd. ``causal=True``: its last place is
+    at i. What lies outside the sequence counts as zeros.
+
+    >>> Convolution(8, kernel_size=3)(torch.rand(2, 5, 8)).shape
+    torch.Size([2, 5, 8])
+    """
+
+    def __init__(self, num_hiddens: int, kernel_size: int = 3, *, dilation: int = 1, causal: bool = False):
+        super().__init__()
+        for name, size in dict(num_hiddens=num_hiddens, kernel_size=kernel_size, dilation=dilation).items():
+            if size < 1:
+                raise ValueError(f"{name}={size} must be at least 1")
+        if not causal and kernel_size % 2 == 0:
+            raise ValueError(f"{kernel_size=} has no middle: a centred kernel is odd")
+        outside = (kernel_size - 1) * dilation
+        self.padding = (outside, 0) if causal else (outside // 2, outside // 2)
+        self.conv = nn.Conv1d(num_hiddens, num_hiddens, kernel_size, dilation=dilation, bias=False)
+
+    def forward(self, X: Tensor) -> Tensor:
+        return self.conv(F.pad(X.mT, self.padding)).mT
+
+
+class Recurrence(nn.Module):
+    """Each output is made of its input and the output before it: h_i = tanh(W x_i + U h_{i-1}), h_0 = 0 (Zhang et al. 2023, section 11.6.1).
+
+    Takes and returns (batch, steps, num_hiddens). One direction: an output sees the past and itself.
+
+    >>> Recurrence(8)(torch.rand(2, 5, 8)).shape
+    torch.Size([2, 5, 8])
+    """
+
+    def __init__(self, num_hiddens: int):
+        super().__init__()
+        self.rnn = nn.RNN(num_hiddens, num_hiddens, batch_first=True, bias=False)
+
+    def forward(self, X: Tensor) -> Tensor:
+        return self.rnn(X)[0]
+
+
+class SelfAttention(nn.Module):
+    """Each output is a weighted mean over all positions: queries, keys and values are the sequence itself (Vaswani et al. 2017, section 3.2.3).
+
+    Takes and returns (batch, steps, num_hiddens). ``causal=True``: an output sees the past and itself.
+
+    >>> SelfAttention(8, num_heads=2)(torch.rand(2, 5, 8)).shape
+    torch.Size([2, 5, 8])
+    """
+
+    def __init__(self, num_hiddens: int, num_heads: int = 1, *, causal: bool = False):
+        super().__init__()
+        self.attention, self.causal = MultiHeadAttention(num_hiddens, num_heads), causal
+
+    def forward(self, X: Tensor) -> Tensor:
+        return self.attention(X, X, X, causal=self.causal)
+
+
+# ---- formulas ----------------------------------------------------------------------------------------------------------------------------
+
+class Cost(NamedTuple):
+    """What a layer costs. ``path`` and ``meet`` count moves from a position to another."""
+
+    operations: int  # of one layer; a multiply and an add are two
+    steps: int       # products of matrices of which each waits for the one before
+    path: int        # moves until every output has seen every input that it can ever see
+    meet: int        # moves until some unit has seen all inputs
+
+
+FORMULAS = {
+    "convolution": {"operations": "2knd²", "steps": "1", "path": "⌈2(n - 1)/(k - 1)⌉", "meet": "⌈(n - 1)/(k - 1)⌉",
+                    "holds for": "layers without gaps, centred; path and meet are layers"},
+    "recurrence": {"operations": "4nd²", "steps": "n", "path": "n - 1", "meet": "n - 1",
+                   "holds for": "one layer, one direction; path and meet are steps of time"},
+    "attention products": {"operations": "4n²d", "steps": "2", "path": "1", "meet": "1",
+                           "holds for": "scores and weighted sums alone, without masks"},
+    "attention layer": {"operations": "8nd² + 4n²d", "steps": "4", "path": "1", "meet": "1",
+                        "holds for": "with its four projections, without masks"},
+}
+
+
+def cost(kind: str, n: int, d: int, k: int = 3) -> Cost:
+    """Operations, sequential steps and path lengths of one layer over n tokens of width d; ``FORMULAS`` has them in writing (Vaswani et al. 2017, table 1).
+
+    kind: "convolution" (kernel k, odd), "recurrence", "attention products" or "attention layer". Numbers are exact where the textbooks give
+    orders: constants count, and the products of attention stand apart from the layer, which also projects.
+    Raises ValueError for another kind, sizes below 1, or a kernel that isn't odd and at least 3.
+
+    >>> cost("recurrence", n=10, d=2)
+    Cost(operations=160, steps=10, path=9, meet=9)
+    """
+    if kind not in FORMULAS:
+        raise ValueError(f"there is no kind {kind!r}: choose from {', '.join(FORMULAS)}")
+    if min(n, d) < 1:
+        raise ValueError(f"{n=} and {d=} must be at least 1")
+    if k < 3 or k % 2 == 0:
+        raise ValueError(f"{k=} must be odd and at least 3: a kernel of 1 sees no neighbour")
+    if kind == "convolution":
+        return Cost(2 * k * n * d**2, 1, ceil(2 * (n - 1) / (k - 1)), ceil((n - 1) / (k - 1)))
+    if kind == "recurrence":
+        return Cost(4 * n * d**2, n, n - 1, n - 1)
+    products, moves = 4 * n**2 * d, min(n - 1, 1)
+    return Cost(products, 2, moves, moves) if kind == "attention products" else Cost(8 * n * d**2 + products, 4, moves, moves)
+
+
+# ---- measurements ------------------------------------------------------------------------------------------------------------------------
+
+def influence(model: nn.Module, n: int, num_hiddens: int | None = None) -> Tensor:
+    """How strongly input j moves output i: |∂y_i/∂x_j|, summed over the width of one random sequence.
+
+    Returns (n, n) in float64, rows outputs, columns inputs; float32 would lose what a long recurrence leaves. The model itself stays as it is.
+    num_hiddens: the width of the input; left out, that of the model's first matrix.
+    """
+    model = copy.deepcopy(model).double().eval()
+    width = num_hiddens or next(model.parameters()).shape[1]
+    generator = torch.Generator().manual_seed(0)
+    X = torch.randn(1, n, width, dtype=torch.float64, generator=generator)
+    copies = X.repeat(n, 1, 1).requires_grad_()  # copy i is asked about output i, so that one pass backwards answers all
+    Y = model(copies)
+    direction = torch.randn(Y.shape[-1], dtype=torch.float64, generator=generator)  # a plain sum over the width could cancel
+    asked = Y[range(n), range(n)] @ direction
+    return torch.autograd.grad(asked.sum(), copies)[0].abs().sum(-1)
+
+
+def reach(model: nn.Module, n: int, num_hiddens: int | None = None) -> Tensor:
+    """Who can influence whom: (n, n) booleans, True where output i depends on input j; ``influence`` asked for more than 0.
+
+    >>> reach(Convolution(4, kernel_size=3), 4).int().tolist()
+    [[1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 1], [0, 0, 1, 1]]
+    """
+    return influence(model, n, num_hiddens) > 0
+
+
+def flops(layer: Layer, n: int, d: int) -> int:
+    """Operations that PyTorch counts for one sequence (1, n, d). Attention takes the explicit path: of the fused kernel on the CPU it counts nothing.
+
+    >>> flops(Recurrence(8), n=5, d=8) == cost("recurrence", n=5, d=8).operations
+    True
+    """
+    with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
+        layer(torch.zeros(1, n, d))
+    return counter.get_total_flops()
+
+
+def longest_chain(layer: Layer, n: int, d: int) -> int:
+    """The most matrix products that wait for each other, along the graph that PyTorch records of one sequence (1, n, d).
+
+    >>> longest_chain(Recurrence(8), n=5, d=8)
+    5
+    """
+    with sdpa_kernel(SDPBackend.MATH):
+        end = layer(torch.zeros(1, n, d, requires_grad=True)).grad_fn
+    length, todo = {None: 0}, [end]
+    while todo:  # a node's length is known once those of the nodes before it are
+        node = todo[-1]
+        before = [earlier for earlier, _ in node.next_functions]
+        waiting = [earlier for earlier in before if earlier not in length]
+        if waiting:
+            todo += waiting
+        else:
+            product = any(word in node.name().lower() for word in ("mm", "convolution"))
+            length[todo.pop()] = product + max((length[earlier] for earlier in before), default=0)
+    return length[end]
+
+
+def fastest(runs: Sequence[tuple[Layer, int, int]], repeats: int = 5) -> list[float]:
+    """Seconds of a forward pass for each (layer, n, d) in ``runs``: the fastest of ``repeats``, on the CPU, with one thread.
+
+    Whatever disturbs a measurement makes it longer, so the fastest is nearest the truth. Each round goes through all runs in turn, so that a
+    busy spell of the machine cannot spoil one of them alone; a first round, not counted, warms up.
+    """
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        inputs = [torch.randn(1, n, d, generator=torch.Generator().manual_seed(0)) for _, n, d in runs]
+        best = [inf] * len(inputs)
+        with torch.no_grad():
+            for counted in [False] + [True] * repeats:
+                for i, ((layer, _, _), X) in enumerate(zip(runs, inputs)):
+                    start = CLOCK()
+                    layer(X)
+                    if counted:
+                        best[i] = min(best[i], CLOCK() - start)
+        return best
+    finally:
+        torch.set_num_threads(threads)
+
+
+def slope(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
+    """The power in y ~ x^power and its standard error: the straight line through the logarithms, by least squares.
+
+    >>> slope([1, 2, 4], [3, 12, 48])
+    (2.0, 0.0)
+    """
+    if len(x) != len(y) or len(x) < 3:
+        raise ValueError(f"{len(x)} and {len(y)} numbers: a slope with its error needs three pairs or more")
+    a, b = (torch.tensor(values, dtype=torch.float64).log2() for values in (x, y))
+    a, b = a - a.mean(), b - b.mean()
+    power = (a @ b) / (a @ a)
+    error = ((b - power * a).square().sum() / (len(x) - 2) / (a @ a)).sqrt()
+    return float(power), float(error)

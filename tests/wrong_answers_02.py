@@ -1,0 +1,150 @@
+"""What learners answer wrongly in 02, and what they should then read. Written from the exercises' texts, not from their checks."""
+import math
+
+import torch
+from torch.nn import functional as F
+
+# ---- split-heads --------------------------------------------------------------------------------------------------------------------
+
+SPLITS = [
+    (lambda X, h: X.reshape(X.shape[0], h, X.shape[1], X.shape[2] // h), "without a transpose"),
+    (lambda X, h: X.view(*X.shape[:2], h, -1), "swap axes 1 and 2"),
+    (lambda X, h: X.view(*X.shape[:2], h, -1).permute(0, 2, 3, 1), "not the last two"),
+    (lambda X, h: X.view(*X.shape[:2], -1, h).permute(0, 3, 1, 2), "deal the columns out"),
+    (lambda X, h: X.transpose(1, 2).reshape(X.shape[0], h, X.shape[1], -1), "(?i)cut each token first"),
+    (lambda X, h: torch.stack(X.chunk(h, dim=-1)), r"shape should be \(2, 3, 5, 4\), yours is \(3, 2, 5, 4\)"),
+    (lambda X, h: list(X.chunk(h, dim=-1)), "Return a tensor, got list"),
+    (lambda X, h: torch.stack([X[:, :, i::h] for i in range(h)], 1), "deal the columns out"),
+    (lambda X, h: X.unflatten(-1, (h, -1)).permute(0, 2, 1, 3).reshape(-1, X.shape[1], X.shape[2] // h), "axis of their own"),
+    (lambda X, h: X.unflatten(-1, (2, -1)).transpose(1, 2), "shape should be"),  # two heads, as in the lesson
+    (lambda X, h: X.reshape(1, 3, 2, 2).transpose(1, 2), "raises RuntimeError"),  # the lesson's sizes
+    (lambda X, h: X.unflatten(-1, (h, -1)).swapaxes(1, 2)[:, list(range(h))[::-1]], "reverse order"),
+    (lambda X: X, "raises TypeError"),
+    (torch.zeros(2, 3, 5, 4), "Give the function itself, got Tensor"),
+]
+
+# ---- multi-head: a right answer, and one thing changed ----------------------------------------------------------------------------------
+
+MULTI_HEAD = """
+def answer(queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens):
+    def heads_of(X):
+        return X.view(X.shape[0], X.shape[1], num_heads, -1).transpose(1, 2)
+    q = heads_of(queries @ W_q.T)
+    k = heads_of(keys @ W_k.T)
+    v = heads_of(values @ W_v.T)
+    scores = q @ k.transpose(2, 3) / math.sqrt(q.shape[-1])
+    lens = valid_lens[:, None, None, None]
+    scores = scores.masked_fill(torch.arange(k.shape[2]) >= lens, -1e9)
+    weights = F.softmax(scores, dim=-1)
+    output = weights @ v
+    output = output.transpose(1, 2).reshape(queries.shape[0], queries.shape[1], -1)
+    return output @ W_o.T
+"""
+
+HIDE = "    scores = scores.masked_fill(torch.arange(k.shape[2]) >= lens, -1e9)\n"
+CHANGES = [
+    ("dim=-1", "dim=-2", "over the keys"),
+    ("dim=-1", "dim=1", "over the heads"),
+    ("dim=-1", "dim=0", "numbers are not"),
+    ("q.shape[-1])", "W_q.shape[0])", "width of the model"),
+    ("q.shape[-1])", "queries.shape[-1])", "numbers are not"),
+    ("/ math.sqrt(q.shape[-1])", "", "not scaled"),
+    ("math.sqrt(q.shape[-1])", "q.shape[-1]", "not by its square root"),
+    ("/ math.sqrt", "* math.sqrt", "numbers are not"),
+    (">= lens", "< lens", "upside down"),
+    (">= lens", "> lens", "One key too many"),
+    (">= lens", ">= lens - 1", "numbers are not"),
+    (HIDE, "", "lengths have no effect"),
+    ("-1e9)", "0)", "still counts"),
+    (HIDE + "    weights = F.softmax(scores, dim=-1)\n", "    weights = F.softmax(scores, dim=-1) * (torch.arange(k.shape[2]) < lens)\n", "no longer sum to 1"),
+    ("valid_lens[:, None, None, None]", "valid_lens[:, None, None]", "raises RuntimeError"),
+    ("valid_lens[:, None, None, None]", "valid_lens.max()", "lengths have no effect|numbers are not"),
+    ("X.view(X.shape[0], X.shape[1], num_heads, -1).transpose(1, 2)", "X.reshape(X.shape[0], num_heads, X.shape[1], -1)", "numbers are not|transpose"),
+    ("output.transpose(1, 2).reshape", "output.reshape", "merging is not"),
+    ("k = heads_of(keys @ W_k.T)", "k = heads_of(keys @ W_q.T)", "raises RuntimeError"),
+    ("v = heads_of(values @ W_v.T)", "v = k", "numbers are not"),
+    ("output @ W_o.T", "output", "shape should be"),
+    ("output @ W_o.T", "output @ W_o", "raises RuntimeError"),
+    ("output @ W_o.T", "output @ W_o.T, weights", "Return a tensor, got tuple"),
+]
+
+
+def multi_head(old, new):
+    assert old in MULTI_HEAD
+    space = {"torch": torch, "math": math, "F": F}
+    exec(MULTI_HEAD.replace(old, new), space)
+    return space["answer"]
+
+
+# ---- mixed-up and count-parameters ------------------------------------------------------------------------------------------------------
+
+def stretch(head, steps, hiddens, num_heads):
+    return torch.arange(steps).repeat_interleave(hiddens).reshape(num_heads, -1)[head]
+
+
+MIXED_UP = [
+    (lambda head, steps, hiddens, num_heads: list(range(steps)), "That would be the right split"),
+    (lambda head, steps, hiddens, num_heads: [head], "not the same count"),
+    (lambda head, steps, hiddens, num_heads: list(range(head * steps // num_heads, (head + 1) * steps // num_heads)), "middle of a token"),
+    (lambda head, steps, hiddens, num_heads: [t for t in range(steps) if t % num_heads == head], "not dealt out"),
+    (lambda *sizes: stretch(*sizes).tolist(), "(?i)each token once"),
+    (lambda *sizes: stretch(*sizes).unique(), "(?i)return a list"),
+    (lambda *sizes: set(stretch(*sizes).tolist()), "(?i)return a list"),
+    (lambda *sizes: len(stretch(*sizes).unique()), "(?i)return a list"),
+    (lambda *sizes: (stretch(*sizes).unique() + 1).tolist(), "(?i)count from 0"),
+    (lambda head, steps, hiddens, num_heads: stretch(num_heads - 1 - head, steps, hiddens, num_heads).unique().tolist(), "beginning of the sentence"),
+    (lambda head, steps, hiddens, num_heads: stretch(head, hiddens, steps, num_heads).unique().tolist(), "3 entries, yours has 4"),  # columns, not tokens
+]
+
+COUNTS = [
+    (lambda d, h, p, q, k, v, bias: 4 * d**2, "widths are equal|widths of their own"),
+    (lambda d, h, p, q, k, v, bias: (q + k + v) * h * p + (3 * h * p if bias else 0), "output projection"),
+    (lambda d, h, p, q, k, v, bias: (q + k + v + d) * p + (3 * p + d) * bias, "Expected 174"),  # one head only
+    (lambda d, h, p, q, k, v, bias: h * ((q + k + v + d) * h * p + (3 * h * p + d) * bias), "twice over"),
+    (lambda d, h, p, q, k, v, bias: (q + k + v + d) * d + 4 * d * bias, "Expected 174"),  # head size ignored
+    (lambda d, h, p, q, k, v, bias: (q + k + v + d) * h * p, "biases are missing"),
+    (lambda d, h, p, q, k, v, bias: (q + k + v + d) * h * p + 3 * h * p + d, "even where bias=False"),
+    (lambda d, h, p, q, k, v, bias: (q + k + v + d) * h * p + (q + k + v + h * p) * bias, "output, not its input"),
+    (lambda d, h, p, q, k, v, bias: (q + k + v + d) * h * p + 4 * h * p * bias, "Expected 200, got 198"),
+    (lambda d, h, p, q, k, v, bias: [q * h * p, k * h * p, v * h * p, h * p * d], "(?i)one number"),
+    (174, "Give the function itself, got int"),
+]
+
+# ---- the page for pencil ----------------------------------------------------------------------------------------------------------------
+
+LINES = {1: [2, 1, 1, 2], 2: [2, 1, 1], 3: [2, 2, 1], 4: [0.5, 0.25, 0.25], 5: [0.4, 0.4, 0.2], 6: [1.25, 0.5, 1.0, 0.2]}
+
+
+def up_to(line, *numbers):
+    return {i: LINES[i] for i in range(1, line)} | {line: list(numbers)}
+
+
+PENCIL = [
+    (up_to(1, 0, 0, 1, 0), "Line 1: .*column"),  # the row of W_q instead of the column
+    (up_to(1, 2, 1), "Line 1: there should be 4 numbers, got 2"),
+    (up_to(2, 4, 3, 2), "Line 2: .*all four"),
+    (up_to(2, 2, 2, 1), "Line 2: .*head 1"),
+    (up_to(2, 1.41, 0.71, 0.71), "Line 2 is before scaling"),
+    (up_to(3, 2, 1, 1), "head 1 again"),
+    (up_to(4, 0.58, 0.21, 0.21), "left out the scaling"),
+    (up_to(4, 4.11, 2.03, 2.03), "Line 4: .*divide"),
+    (up_to(4, 0.45, 0.27, 0.27), "Line 4: number 1 is not 0.45"),  # divided by 2
+    (up_to(5, 0.42, 0.42, 0.16), "left out the scaling"),
+    (up_to(6, 1.25, 0.5, 1.25, 0.25), "own weights, line 5"),
+    (up_to(6, 1, 0, 3, 0), "other example"),
+    (up_to(6, 1.25, 0.5, 1.0, float("nan")), "Line 6: number 4"),
+    ({1: "2 1 1 2"}, "Line 1: "),
+    ({1: 2}, "(?i)line 1: .*list"),
+    ([2, 1, 1, 2], "Give a dictionary"),
+]
+
+WRONG = {
+    "four-heads": [("b", "share"), ("c", "empty"), ("d", "Width 1 is allowed")],
+    "split-heads": SPLITS,
+    "multi-head": [(multi_head(old, new), words) for old, new, words in CHANGES],
+    "mixed-up": MIXED_UP,
+    "why-split": [({"a", "b", "d", "e"}, "Statement a is false"), ({"b", "c", "d", "e"}, "Statement c is false"), ({"b"}, "2 more"), ({"b", "e"}, "1 more"),
+                  ("bde", "set"), ({"b", "d", "f"}, "letters from a, b, c, d, e"), ({1, 2}, "letters from")],
+    "count-parameters": COUNTS,
+    "pencil": PENCIL,
+}
