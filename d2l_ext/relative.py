@@ -9,7 +9,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from .checks import check_width
+from .checks import check_integer, check_size, check_width
 from .positional import sinusoids
 
 
@@ -47,7 +47,7 @@ class ShawRelativeKeys(RelativePosition):
     Keys only: the paper's second table, for values, is left out. Heads share ``table``, (2c + 1, head_size) with c = ``max_distance``;
     row c is offset 0, and offsets beyond ±c use the outermost rows. The bias is (batch, heads, queries, keys); no (queries, keys, head_size)
     tensor is made, since each query meets the 2c + 1 rows once and then picks per key.
-    Raises ValueError for sizes below 1, and for heads of another width.
+    Raises TypeError or ValueError for sizes that are no integers of at least 1, and ValueError for heads of another width.
 
     >>> from d2l_ext import MultiHeadAttention
     >>> position = ShawRelativeKeys(head_size=4, max_distance=2)
@@ -57,7 +57,7 @@ class ShawRelativeKeys(RelativePosition):
 
     def __init__(self, head_size: int, max_distance: int):
         super().__init__()
-        check_sizes(head_size=head_size, max_distance=max_distance)
+        check_size(head_size=head_size, max_distance=max_distance)
         self.max_distance = max_distance
         self.table = nn.Parameter(torch.randn(2 * max_distance + 1, head_size) / math.sqrt(head_size))
 
@@ -82,7 +82,7 @@ class T5RelativeBias(RelativePosition):
 
     def __init__(self, num_heads: int, num_buckets: int = 32, max_distance: int = 128, bidirectional: bool = True):
         super().__init__()
-        check_sizes(num_heads=num_heads, num_buckets=num_buckets, max_distance=max_distance)
+        check_size(num_heads=num_heads, num_buckets=num_buckets, max_distance=max_distance)
         side = num_buckets // 2 if bidirectional else num_buckets
         exact = side // 2
         if side < 2 or bidirectional and num_buckets % 2:
@@ -125,7 +125,7 @@ class ALiBi(RelativePosition):
 
     def __init__(self, num_heads: int):
         super().__init__()
-        check_sizes(num_heads=num_heads)
+        check_size(num_heads=num_heads)
         power = 2 ** (num_heads.bit_length() - 1)  # the largest that is not above num_heads
         extra = [2 ** (-4 * odd / power) for odd in range(1, 2 * (num_heads - power), 2)]
         self.slopes = [2 ** (-8 * h / power) for h in range(1, power + 1)] + extra  # numbers: no ``.half()`` rounds them
@@ -152,6 +152,7 @@ class RotaryEmbedding(RelativePosition):
 
     def __init__(self, head_size: int, interleaved: bool = True):
         super().__init__()
+        check_integer(head_size=head_size)
         if head_size < 2 or head_size % 2:
             raise ValueError(f"{head_size=} must be even and at least 2: features turn in pairs")
         self.head_size, self.interleaved = head_size, interleaved
@@ -168,13 +169,6 @@ class RotaryEmbedding(RelativePosition):
         sizes, pair = ((-1, 2), -1) if self.interleaved else ((2, -1), -2)
         a, b = X.unflatten(-1, sizes).unbind(pair)
         return torch.stack([a * cosine - b * sine, a * sine + b * cosine], pair).flatten(-2).to(X.dtype)
-
-
-def check_sizes(**sizes: int) -> None:
-    """Raise ValueError unless every size is at least 1."""
-    for name, size in sizes.items():
-        if size < 1:
-            raise ValueError(f"{name}={size} must be at least 1")
 
 
 def check_heads(q: Tensor, num_heads: int) -> None:

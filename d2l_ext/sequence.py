@@ -21,7 +21,7 @@ CLOCK = time.thread_time if time.get_clock_info("thread_time").resolution < 1e-5
 
 
 class Convolution(nn.Module):
-    """Each output is a learned mixture of ``kernel_size`` inputs, ``dilation`` apart: y_i = Σ_j W_j x_{i + j·dilation} (Zhang et al. 2023, section 11.6.1).
+    """Each output is a learned mixture of ``kernel_size`` inputs, ``dilation`` apart: y_i = Σ_j W_j x_{i + j·dilation} (Zhang et al. 2023, section 16.3.1).
 
     Takes and returns (batch, steps, num_hiddens). Centred: the kernel's middle is at i, and its width must be odd. ``causal=True``: its last place is
     at i. What lies outside the sequence counts as zeros.
@@ -46,7 +46,7 @@ class Convolution(nn.Module):
 
 
 class Recurrence(nn.Module):
-    """Each output is made of its input and the output before it: h_i = tanh(W x_i + U h_{i-1}), h_0 = 0 (Zhang et al. 2023, section 11.6.1).
+    """Each output is made of its input and the output before it: h_i = tanh(W x_i + U h_{i-1}), h_0 = 0 (Zhang et al. 2023, section 9.4.2).
 
     Takes and returns (batch, steps, num_hiddens). One direction: an output sees the past and itself.
 

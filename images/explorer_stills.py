@@ -1,11 +1,11 @@
-"""The interactive pieces as still pictures, each in its default state, for readers whose pages run no scripts.
+"""The interactive pieces as still pictures, for readers whose pages run no scripts: each in its default state.
 
 A picture stands in for its piece only where its description holds the very numbers that the piece's `repr` lists.
 """
 
 from math import exp, sqrt
 
-from _style import BODY, HEAD, OUTPUT, SMALL, STRONG, TEXT, VALUE, Sheet
+from _style import BODY, HEAD, KEY, OUTPUT, QUERY, SMALL, STRONG, TEXT, VALUE, Sheet
 
 TOKENS = "dog", "bites", "man"
 HEIGHTS = 1, 0, 3
@@ -48,4 +48,65 @@ def heads():
     return s
 
 
-PICTURES = {"02_explorer": heads}
+def pooling():
+    keys, values = ((10, 0, 0), (0, 10, 0), (0, 0, 10), (0, 0, 10)), ((1, 0, 0), (10, 0, 0), (100, 5, 0), (1000, 6, 0))
+    query, scale = (0, 10, 9), 8
+    scores = [sum(q * k for q, k in zip(query, key)) / scale for key in keys]
+    weights = [exp(score) / sum(map(exp, scores)) for score in scores]
+    output = [sum(w * v for w, v in zip(weights, column)) for column in zip(*values)]
+    said = (", ".join(f"{number:.2f}" for number in numbers) for numbers in (scores, weights, output))
+    s = Sheet(800, 396, "Attention pooling over a soft dictionary", (
+        "Four keys in rows, each with its score, a bar for its weight and its value; below them the output. "
+        "Query 0, 10, 9, scale 8: scores {}; weights {}. Output: {}.".format(*said)))
+    tall, step, top = 36, 54, 104
+    x_key, x_score, x_weight, x_value, wide = 98, 296, 366, 552, 46
+    s.text(20, 30, "query", BODY, "start", bold=True, colour=STRONG)
+    s.grid(x_key, 12, [query], wide, QUERY, height=tall)
+    s.text(x_score - 30, 30, "scale 8", BODY, "start", colour=STRONG)
+    for x, name in ((x_key, "key"), (x_score - 22, "score"), (x_weight, "weight"), (x_value, "value")):
+        s.text(x, 78, name, BODY, "start", bold=True, colour=STRONG)
+    for i, (key, score, weight, value) in enumerate(zip(keys, scores, weights, values)):
+        y = top + i * step
+        s.text(20, y + tall / 2 - 8, f"key {i + 1}", BODY, "start")
+        s.grid(x_key, y - 8, [key], wide, KEY, height=tall)
+        s.text(x_score, y + 10, f"{score:.2f}", BODY, colour=STRONG)
+        if weight > 0.005:
+            s.add("rect", x=x_weight, y=y, width=120 * weight, height=20, rx=2, fill=QUERY)
+        s.text(x_weight + 120 * weight + 10, y + 10, f"{weight:.2f}", BODY, "start", colour=STRONG)
+        s.grid(x_value, y - 8, [value], 74, VALUE, height=tall)
+    s.text(x_value - 16, 338, "output", BODY, "end", bold=True, colour=STRONG)
+    s.grid(x_value, 320, [[f"{number:.2f}" for number in output]], 74, OUTPUT, height=tall)
+    s.text(20, 374, "Key 2 gets 0.64 of the weight, keys 3 and 4 get 0.18 each", BODY, "start", colour=STRONG)
+    return s
+
+
+def order():
+    words, features, start = (*TOKENS, "pad"), ("animal", "person", "action", "height"), (2, 1, 0, 3)
+    vectors = (1, 0, 0, 1), (0, 0, 1, 0), (0, 1, 0, 3), (1, 1, 1, 1)
+    asked = [(0, 0, 2 * height) if not action else (4 * action, 2 * action, 0) for *_, action, height in vectors]
+    asked[3] = 4, 2, 2  # the filler asks for everything
+    powers = [[exp(sum(q * k for q, k in zip(query, key)) / 2) for key in vectors] for query in asked]
+    weights = [[power / sum(row) for power in row] for row in powers]
+    outputs = [[f"{sum(w * vector[i] for w, vector in zip(row, vectors)):.2f}" for i in range(4)] for row in weights]
+    said = "; ".join(f"{words[i]} {', '.join(outputs[i])}" for i in start)
+    s = Sheet(800, 330, "Self-attention over words that can be moved", (
+        "The words man, bites, dog and pad in a row; under them a map of their weights, and each word's output. "
+        f"Said as man bites dog pad, one layer, nothing hidden, each word has the output that it has in dog bites man pad: {said}."))
+    wide, tall, left, right, top = 58, 36, 76, 340, 132
+    for place, word in enumerate(words[i] for i in start):
+        s.token(52 + 90 * place, 36, word, 78)
+        s.text(left + (place + 0.5) * wide, top - 13, word, SMALL)
+        s.text(left - 10, top + (place + 0.5) * tall, word, BODY, "end", colour=STRONG)
+        s.text(right + 4 * wide + 14, top + (place + 0.5) * tall, "= the same", BODY, "start")
+        s.text(right + (place + 0.5) * wide, top - 13, features[place], SMALL)
+    shown = [[weights[i][j] for j in start] for i in start]
+    s.weights(left, top, shown, wide, tall, [[f"{w:.2f}" for w in row] for row in shown])
+    s.grid(right, top, [outputs[i] for i in start], wide, OUTPUT, height=tall)
+    for x, name in ((left, "weights"), (right, "output")):
+        s.text(x, top - 36, name, BODY, "start", bold=True, colour=STRONG)
+    s.lines(right + 4 * wide + 14, top - 31, "compared with", "dog bites man pad", anchor="start")
+    s.text(20, 306, "Nothing hidden: another order, and every word’s output is the same", BODY, "start", colour=STRONG)
+    return s
+
+
+PICTURES = {"01_explorer": pooling, "02_explorer": heads, "03_explorer": order}

@@ -1,5 +1,6 @@
 """Pictures say in words what they show, notice what they can't show, and list their numbers, so that a wrong one is seen in a text comparison."""
 import base64
+import io
 import re
 
 import matplotlib
@@ -8,6 +9,7 @@ import pytest
 import torch
 from IPython.core.formatters import DisplayFormatter
 from matplotlib import pyplot as plt
+from PIL import Image
 from notebook_rules import ROOT
 
 from d2l_ext import plotting
@@ -132,3 +134,15 @@ def test_a_description_may_hold_quotes(tmp_path, monkeypatch):
 def test_a_missing_picture_is_named():
     with pytest.raises(FileNotFoundError, match="no images/09_nothing.svg"):
         picture("09_nothing")
+
+
+def test_points_are_drawn_and_listed():
+    drawing = lines(points={"known": ([1, 3], [0.25, 0.75])})
+    assert "known" in repr(drawing) and "0.25 0.75" in repr(drawing)
+    assert repr(drawing) != repr(lines(points={"known": ([1, 3], [0.75, 0.25])})) and repr(lines()) == repr(lines(points={}))
+
+
+def test_stored_pictures_are_small_and_keep_white_white():
+    png = base64.b64decode(weights()._repr_mimebundle_()[0]["image/png"])
+    picture = Image.open(io.BytesIO(png))
+    assert picture.mode == "P" and picture.convert("RGB").getpixel((0, 0)) == (255, 255, 255) and len(png) < 10_000

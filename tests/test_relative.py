@@ -713,3 +713,9 @@ BAD = [
 def test_bad_input_is_refused_by_name(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("call", [lambda: ShawRelativeKeys(4, 2.0), lambda: T5RelativeBias(2, 32.0), lambda: ALiBi(4.0), lambda: RotaryEmbedding(8 / 2)])
+def test_a_size_is_an_integer(call):
+    with pytest.raises(TypeError, match="must be an integer, got"):
+        call()

@@ -93,7 +93,7 @@ MIXED_UP = [
     (lambda *sizes: len(stretch(*sizes).unique()), "(?i)return a list"),
     (lambda *sizes: (stretch(*sizes).unique() + 1).tolist(), "(?i)count from 0"),
     (lambda head, steps, hiddens, num_heads: stretch(num_heads - 1 - head, steps, hiddens, num_heads).unique().tolist(), "beginning of the sentence"),
-    (lambda head, steps, hiddens, num_heads: stretch(head, hiddens, steps, num_heads).unique().tolist(), "3 entries, yours has 4"),  # columns, not tokens
+    (lambda head, steps, hiddens, num_heads: stretch(head, hiddens, steps, num_heads).unique().tolist(), "list of 3, got list of 4"),  # columns, not tokens
 ]
 
 COUNTS = [

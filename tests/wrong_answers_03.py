@@ -73,7 +73,7 @@ KEYS_SEEN = [
     (lambda i, queries, keys: (list(range(i)), list(range(keys - queries + i))), "missing in both"),
     (lambda i, queries, keys: (list(range(i + 1)), list(range(keys - queries + i))), "its own key is missing"),
     (lambda i, queries, keys: (list(range(i + 1)), list(range(keys - queries, keys - queries + i + 1))), "what the cache is for"),
-    (lambda i, queries, keys: (i + 1, keys - queries + i + 1), "(?i)list"),
+    (lambda i, queries, keys: (i + 1, keys - queries + i + 1), "Those are counts"),
     (lambda i, queries, keys: list(range(i + 1)), "(?i)return 2 things|Return two"),
     (lambda i, queries, keys: (list(range(1, i + 2)), list(range(1, keys - queries + i + 2))), "(?i)count from 0"),
     ("0 to i", "Give the function itself"),
@@ -95,7 +95,7 @@ COSTS = [
 ]
 
 WRONG = {
-    "swapped-end": [("a", "nothing is hidden"), ("c", "man saw all three"), ("d", "still sees"), ("both", "letters"), (["b", "c"], "man saw")],
+    "swapped-end": [("a", "nothing is hidden"), ("c", "man saw all three"), ("d", "still sees"), ("both", "letters"), (("b", "c"), "man saw")],
     "self-attention": [(self_attention(old, new), words) for old, new, words in CHANGES] + [(by_package, "upside down|numbers are not")],
     "top-left": KEYS_SEEN,
     "hidden": [({"a", "b", "d", "e"}, "b is false"), ({"a", "c"}, "c is false"), ({"a", "d"}, "1 more"), ("a", "2 more"), ({"a", "b", "c", "d", "e"}, "b is false"), ({"e"}, "2 more")],

@@ -17,7 +17,7 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 
 def execute(path: pathlib.Path) -> None:
     notebook = nbformat.read(path, as_version=4)
-    NotebookClient(notebook, timeout=180, kernel_name="python3", resources={"metadata": {"path": path.parent}}).execute()
+    NotebookClient(notebook, timeout=180, kernel_name="python3", coalesce_streams=True, resources={"metadata": {"path": path.parent}}).execute()
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
         cell.metadata.pop("collapsed", None)

@@ -12,6 +12,7 @@ from pkgutil import iter_modules
 
 import torch
 
+seen: dict[str, int] = {}  # the last hint shown, by exercise
 MARKS = {"not attempted": "○", "wrong": "✗", "right": "✓"}
 
 
@@ -47,6 +48,10 @@ class Exercise:
     def judge(self, answer) -> Result:
         """Judge an answer that was attempted; may raise, ``check`` turns that into a message."""
         raise NotImplementedError
+
+    def given(self) -> str:
+        """What the answer was tried on, in words, for whoever's code raised an error."""
+        return ""
 
 
 @dataclass
@@ -93,6 +98,10 @@ class Build(Exercise):
                 return Result("wrong", known or first_difference(given, wanted, self.digits))
         return Result("right", self.praise)
 
+    def given(self) -> str:
+        shapes = [str(tuple(argument.shape)) if isinstance(argument, torch.Tensor) else repr(argument) for argument in self.inputs()[0]]
+        return f"\n  It was called with {', '.join(shapes)} (shapes for tensors)."
+
 
 @dataclass
 class Lines(Exercise):
@@ -117,7 +126,7 @@ class Lines(Exercise):
             done += 1
         if done == len(self.lines):
             return Result("right", self.praise)
-        return Result("not attempted", f'Lines 1 to {done} are right; go on with line {done + 1}.' if done else f'Not attempted yet. hint("{self.name}") helps.')
+        return Result("not attempted", f"Right up to line {done}; go on with line {done + 1}." if done else f'Not attempted yet. hint("{self.name}") helps.')
 
     def near(self, given, wanted) -> bool:
         return len(given) == len(wanted) and all(abs(float(a) - b) <= self.tolerance for a, b in zip(given, wanted))
@@ -144,15 +153,17 @@ def check(name: str, answer=None) -> Result:
     except NotImplementedError:
         return Result("not attempted", f'Not attempted yet. hint("{name}") helps.')
     except Exception as error:  # the learner's code may raise anything; a lesson goes on
-        return Result("wrong", f"Your code raises {type(error).__name__}: {error}")
+        return Result("wrong", f"Your code raises {type(error).__name__}: {error}{exercise.given()}")
 
 
-def hint(name: str, step: int = 1) -> Hint:
-    """The first hint, or a further one: ``hint("split-heads", 2)``."""
+def hint(name: str, step: int | None = None) -> Hint:
+    """The next hint each time it is called, or a certain one: ``hint("split-heads", 2)``."""
     hints = find(name).hints
+    step = min(seen.get(name, 0) + 1, len(hints)) if step is None else step
+    seen[name] = step
     if not 1 <= step <= len(hints):
         return Hint(f"There are {len(hints)} hints: ask for step 1 to {len(hints)}.")
-    more = f'\nMore: hint("{name}", {step + 1})' if step < len(hints) else "\nThat was the last hint; the solution is folded below."
+    more = "\nCall it again for the next." if step < len(hints) else "\nThat was the last hint; the solution is folded below."
     return Hint(f"Hint {step} of {len(hints)}. {hints[step - 1]}{more}")
 
 
@@ -195,7 +206,9 @@ def agrees(wrong: Callable, given, arguments: tuple) -> bool:
 
 def first_difference(given, wanted, digits: int) -> str:
     """What differs first: the kind, the shape, or the first number."""
-    if isinstance(wanted, (tuple, list)):
+    if isinstance(wanted, list):
+        return f"Expected {wanted}, got {given!r:.200}."
+    if isinstance(wanted, tuple):
         if not isinstance(given, (tuple, list)) or len(given) != len(wanted):
             return f"Return {len(wanted)} things, got {type(given).__name__}{f' of {len(given)}' if isinstance(given, (tuple, list)) else ''}."
         place = next(i for i, pair in enumerate(zip(given, wanted)) if not same(*pair))
@@ -203,7 +216,7 @@ def first_difference(given, wanted, digits: int) -> str:
     if not isinstance(wanted, torch.Tensor):
         return f"Expected {wanted!r}, got {given!r}."
     if not isinstance(given, torch.Tensor):
-        return f"Return a tensor, got {type(given).__name__}."
+        return f"Return one tensor, got {type(given).__name__}{f' of {len(given)}' if isinstance(given, (tuple, list)) else ''}."
     if given.shape != wanted.shape:
         return f"The shape should be {tuple(wanted.shape)}, yours is {tuple(given.shape)}."
     off = ~torch.isclose(given.double(), wanted.double(), atol=1e-5, rtol=1e-4)

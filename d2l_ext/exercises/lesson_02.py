@@ -19,10 +19,8 @@ def attention_inputs():
     return [(queries, keys, values, W_q, W_k, W_v, W_o, 3, torch.tensor([6, 2, 4]))]
 
 
-def attend(queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens, *, axis=-1, scale=None, mask="keep", split=split_heads, merge=merge_heads, turned=False):
+def attend(queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens, *, axis=-1, scale=None, mask="keep", fill=None, split=split_heads, merge=merge_heads):
     """Multi-head attention with one thing to get wrong at a time."""
-    if turned:
-        W_o = W_o.T
     q, k, v = split(queries @ W_q.T, num_heads), split(keys @ W_k.T, num_heads), split(values @ W_v.T, num_heads)
     scores = q @ k.mT / (math.sqrt(q.shape[-1]) if scale is None else scale(q.shape[-1], num_heads))
     keep = torch.arange(keys.shape[1]) < valid_lens[:, None, None, None]
@@ -34,11 +32,23 @@ def attend(queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens, *, 
         keep = ~keep
     elif mask == "after":
         return merge((scores.softmax(axis) * keep) @ v) @ W_o.T
-    return merge(scores.masked_fill(~keep, torch.finfo(scores.dtype).min).softmax(axis) @ v) @ W_o.T
+    fill = torch.finfo(scores.dtype).min if fill is None else fill
+    return merge(scores.masked_fill(~keep, fill).softmax(axis) @ v) @ W_o.T
 
 
 def variant(**choices):
     return lambda *arguments: attend(*arguments, **choices)
+
+
+FILLS = (None, -math.inf)  # a learner may hide with either
+
+
+def reshaped(X, num_heads):
+    return X.reshape(X.shape[0], num_heads, X.shape[1], -1)
+
+
+def unmoved(X):
+    return X.reshape(X.shape[0], X.shape[2], -1)
 
 
 def tokens_in_head(head, steps, hiddens, num_heads):
@@ -61,28 +71,31 @@ EXERCISES = [
           hints=["Which shape has all four axes, in the order in which the numbers already lie?", "X.reshape(batch, steps, num_heads, hiddens // num_heads) cuts each token into heads.",
                  "Now two axes must change places: transpose(1, 2)."],
           reference=split_heads, inputs=split_inputs, misconceptions=[
-              (lambda X, h: X.reshape(X.shape[0], h, X.shape[1], -1), "The shape is right, but a reshape without a transpose cuts the sentence into stretches: head 0 holds whole tokens from the start. Cut each token first, then swap the axes."),
+              (lambda X, h: X.reshape(X.shape[0], h, X.shape[1], -1), "The shape is right, but a reshape without a transpose cuts the sentence into stretches: the first head holds neighbouring numbers of the first tokens. Cut each token first, then swap the axes."),
               (lambda X, h: X.reshape(X.shape[0], X.shape[1], h, -1), "Each token is cut into heads; now the heads have to come before the steps: swap axes 1 and 2."),
-              (lambda X, h: X.unflatten(-1, (-1, h)).permute(0, 3, 1, 2), "You deal the columns out in turn (head 0 gets columns 0, h, 2h ...). A head is a block of neighbouring columns: heads before head size in the reshape."),
+              (lambda X, h: X.unflatten(-1, (-1, h)).permute(0, 3, 1, 2), "You deal the columns out in turn (the first head gets columns 0, h, 2h ...). A head is a block of neighbouring columns: heads before head size in the reshape."),
               (lambda X, h: split_heads(X, h).mT, "Steps and head size have changed places. Swap axes 1 and 2, not the last two."),
-              (lambda X, h: split_heads(X, h).flip(1), "The heads come out in reverse order: head 0 is the first block of columns."),
+              (lambda X, h: split_heads(X, h).flip(1), "The heads come out in reverse order: the first head is the first block of columns."),
               (lambda X, h: split_heads(X, h).flatten(0, 1), "This is D2L's shape, heads folded into the batch. Keep them as an axis of their own: (batch, heads, steps, head size)."),
           ]),
     Build("multi-head", praise="Right: the same numbers as the package's class, padding and all.",
           hints=["Six steps: project, split, score, hide, weigh, merge and mix. Each is one line.", "Split with unflatten(-1, (num_heads, -1)).transpose(1, 2); merge with transpose(1, 2).flatten(2).",
                  "hidden = torch.arange(keys.shape[1]) >= valid_lens[:, None, None, None] broadcasts over heads and queries; masked_fill the scores, then softmax over the last axis."],
           reference=attend, inputs=attention_inputs, misconceptions=[
-              (variant(axis=-2), "For one query, your weights over the keys do not sum to 1; for one key, those over the queries do. Softmax goes over the keys, the last axis."),
-              (variant(axis=1), "Your softmax goes over the heads. Each head has its own weights; softmax goes over the keys, the last axis."),
+              *((variant(axis=-2, fill=fill, mask=mask), "Your weights sum to 1 over the queries. Softmax goes over the keys, the last axis, so that each query's weights sum to 1.") for fill in FILLS for mask in ("keep", None)),
+              *((variant(axis=1, fill=fill), "Your softmax goes over the heads. Each head has its own weights; softmax goes over the keys, the last axis.") for fill in FILLS),
               (variant(scale=lambda p, h: math.sqrt(p * h)), "You scale by the width of the model. A head's dot product has head-size terms: divide by the square root of the head size."),
+              (variant(scale=lambda p, h: math.sqrt(7)), "You scale by the width of the queries before they are projected. Divide by the square root of the head size."),
               (variant(scale=lambda p, h: 1.0), "The scores are not scaled. Divide them by the square root of the head size."),
               (variant(scale=lambda p, h: float(p)), "You divide by the head size, not by its square root."),
               (variant(mask=None), "The lengths have no effect: keys from position valid_lens on must get no weight."),
-              (variant(mask="swapped"), "The mask is upside down: you hide the real tokens and look at the padding."),
+              (variant(mask=None, scale=lambda p, h: 1.0), "Two things are missing: the scores are not scaled, and the lengths have no effect."),
+              (variant(fill=0.0), "You hide a key by setting its score to 0, but a score of 0 still weighs e^0 = 1. Set it to minus infinity."),
+              *((variant(mask="swapped", fill=fill), "The mask is upside down: you hide the real tokens and look at the padding.") for fill in FILLS),
               (variant(mask="off by one"), "One key too many: a length of 2 means positions 0 and 1."),
               (variant(mask="after"), "You hide keys after the softmax, so the weights that are left no longer sum to 1. Hide the scores before it."),
-              (variant(split=lambda X, h: X.reshape(X.shape[0], h, X.shape[1], -1), merge=lambda X: X.reshape(X.shape[0], X.shape[2], -1)), "Tokens are cut into stretches: split and merge need a transpose."),
-              (variant(merge=lambda X: X.reshape(X.shape[0], X.shape[2], -1)), "Splitting is right, merging is not: bring the steps before the heads (transpose), then flatten."),
+              *((variant(split=reshaped, merge=merge), "Tokens are cut into stretches: splitting needs a transpose, and so does merging.") for merge in (merge_heads, unmoved)),
+              (variant(merge=unmoved), "Splitting is right, merging is not: bring the steps before the heads (transpose), then flatten."),
           ]),
     Build("mixed-up", praise="Right: each head gets a stretch of the sentence.",
           hints=["Follow the numbers: fill a (steps, hiddens) tensor with each token's own number, then reshape it the wrong way.", "torch.arange(steps)[:, None].expand(steps, hiddens) is that tensor; .unique().tolist() reads it off."],
@@ -101,6 +114,9 @@ EXERCISES = [
           hints=["All heads together have the width num_heads * head_size.", "W_q, W_k and W_v lead from their inputs' widths to that width, W_o from it to num_hiddens.", "A bias has as many numbers as its matrix has outputs."],
           reference=count, inputs=lambda: [(8, 2, 3, 5, 7, 9, False), (8, 2, 3, 5, 7, 9, True), (64, 4, 16, 64, 64, 64, False)], misconceptions=[
               (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, bias) * h, "You count every head twice over: num_heads * head_size is already the width of all heads together."),
+              (lambda d, h, p, q, k, v, bias: (q + k + v + d) * p + (3 * p + d) * bias, "That is one head. All heads together have the width num_heads * head_size."),
+              (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, False) + 4 * h * p * bias, "W_o's bias is as wide as its output, num_hiddens."),
+              (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, False) + 4 * d * bias, "The biases of W_q, W_k and W_v are as wide as the heads together, num_heads * head_size."),
               (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, bias) - h * p * d - d * bias, "The output projection W_o is missing."),
               (lambda d, h, p, q, k, v, bias: 4 * d * d, "4 * num_hiddens ** 2 holds only when all widths are equal. Here the inputs have widths of their own."),
               (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, True), "Biases are counted even where bias=False."),

@@ -27,9 +27,9 @@ def variant(**choices):
     return lambda *arguments: self_attention(*arguments, **choices)
 
 
-def emptied(keep, words):
-    """A misconception whose mask leaves rows empty: nan, or an even mean, by how it was filled in."""
-    return [(variant(keep=keep, fill=fill), words) for fill in (-math.inf, -1e9)]
+def emptied(words, **choices):
+    """A misconception that softens a row in which all is hidden: nan, or an even mean, by how it was filled in."""
+    return [(variant(fill=fill, **choices), words) for fill in (-math.inf, -1e9)]
 
 
 def keys_seen(i, queries, keys):
@@ -54,16 +54,17 @@ EXERCISES = [
               (variant(keep=lambda query, key, n: key < n), "The padding is hidden, the future is not: a query may see keys up to its own position."),
               (variant(keep=lambda query, key, n: key <= query), "The future is hidden, the filler is not: keys from valid_len on must get no weight."),
               (variant(keep=lambda query, key, n: (key <= query) | (key < n)), "You let a key through when either mask allows it. Both must: & instead of |."),
-              *emptied(lambda query, key, n: ~((key <= query) & (key < n)), "The mask is upside down: you hide what may be seen, and look at the rest."),
-              *emptied(lambda query, key, n: (key > query) & (key < n), "The causal mask is upside down: each token sees only later ones, and the last sees nothing."),
-              *emptied(lambda query, key, n: (key >= query) & (key < n), "The triangle is the wrong one: your tokens see themselves and later ones. Rows are queries, so what may be seen lies below the diagonal."),
-              *emptied(lambda query, key, n: (key < query) & (key < n), "You hide the token from itself. Then the first one sees nothing at all: key <= query."),
+              *emptied("The mask is upside down: you hide what may be seen, and look at the rest.", keep=lambda query, key, n: ~((key <= query) & (key < n))),
+              *emptied("The causal mask is upside down: each token sees only later ones, and the last sees nothing.", keep=lambda query, key, n: (key > query) & (key < n)),
+              *emptied("The triangle is the wrong one: your tokens see themselves and later ones. Rows are queries, so what may be seen lies below the diagonal.",
+                       keep=lambda query, key, n: (key >= query) & (key < n)),
+              *emptied("You hide the token from itself. Then the first one sees nothing at all: key <= query.", keep=lambda query, key, n: (key < query) & (key < n)),
               (variant(keep=lambda query, key, n: (key <= query) & (key <= n)), "One key too many: a length of 2 means positions 0 and 1."),
-              *emptied(lambda query, key, n: (key <= query) & (query < n), "You hide the filler as a query. It may ask; as a key it must not be looked at."),
+              *emptied("You hide the filler as a query. It may ask; as a key it must not be looked at.", keep=lambda query, key, n: (key <= query) & (query < n)),
               (variant(fill=0.0), "You set hidden scores to 0. A score of 0 still counts, e^0 = 1: set them to minus infinity."),
               (variant(strip=True), "Nearly: the real tokens are right, but the filler's own row is zero. It asks too and gets an output, though nobody reads it."),
               (variant(after=True), "You hide keys after the softmax, so the weights that are left no longer sum to 1. Hide the scores before it."),
-              (variant(axis=0), "Your softmax goes over the queries. Each query's weights over the keys must sum to 1: the last axis."),
+              *emptied("Your softmax goes over the queries. Each query's weights over the keys must sum to 1: the last axis.", axis=0),
               (variant(scale=lambda d: 1.0), "The scores are not scaled: divide by the square root of the width."),
               (variant(scale=float), "You divide by the width, not by its square root."),
               (lambda X, W_q, W_k, W_v, n: self_attention(X, W_q, W_q, W_v, n), "Keys are made with W_q: a token has a key of its own, from W_k."),
@@ -79,6 +80,8 @@ EXERCISES = [
               (lambda i, m, n: (keys_seen(i, m, n)[1],) * 2, "That would be right decoding. But is_causal counts queries from the start of the text: it lines query 0 up with key 0."),
               (lambda i, m, n: tuple(seen[:-1] for seen in keys_seen(i, m, n)), "A query sees its own key too: the last one is missing in both lists."),
               (lambda i, m, n: (keys_seen(i, m, n)[0], list(range(n - m + i))), "Should see: its own key is missing, number keys - queries + i."),
+              (lambda i, m, n: tuple(map(len, keys_seen(i, m, n))), "Those are counts. Return two lists of places, such as [0, 1] and [0, 1, 2, 3]."),
+              (lambda i, m, n: tuple([place + 1 for place in seen] for seen in keys_seen(i, m, n)), "Places count from 0: the first key is number 0."),
               (lambda i, m, n: (keys_seen(i, m, n)[0], list(range(n - m, n - m + i + 1))), "The earlier tokens belong to what it should see: that is what the cache is for."),
           ]),
     Choice("hidden", right=frozenset("ade"), options="abcde", praise="Right: a mask hides a token from others, and never from itself as a query.",
@@ -97,6 +100,7 @@ EXERCISES = [
               (lambda m, n, d: 2 * m * d**2 + 6 * n * d**2 + 4 * m * n * d, "W_o works on the outputs, and there is one per query, not one per key."),
               (lambda m, n, d: 4 * m * d**2 + 4 * n * d**2 + 2 * m * n * d, "One product is missing: scores and weighted sums are two."),
               (lambda m, n, d: 4 * m * n * d, "Those are the two products. The four projections are missing."),
+              (lambda m, n, d: 4 * (m + n) * d**2, "The two products are missing: scores and weighted sums."),
               (lambda m, n, d: 8 * (m + n) * d**2 + 4 * m * n * d, "Every text passes through two of the four matrices, not through all."),
           ]),
 ]

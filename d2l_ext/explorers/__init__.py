@@ -63,7 +63,7 @@ class Explorer:
         rule = self._rules[name]
         if isinstance(rule, Mapping):
             if not isinstance(value, Hashable) or value not in rule:
-                raise ValueError(f"{name}={value!r} is not possible: choose from {', '.join(map(repr, rule))}")
+                raise ValueError(f"{name}={value!r} is not possible: choose from {some([repr(choice) for choice in rule], 12)}")
             return rule[value]
         if not isinstance(value, Real) or not rule[0] <= value <= rule[1]:
             raise ValueError(f"{name}={value!r} must be a number in {rule[0]:g}..{rule[1]:g}")
@@ -134,22 +134,25 @@ def heads_explorer(attention: MultiHeadAttention, X: Tensor, tokens: Sequence[st
         if not matrix.isfinite().all():
             raise ValueError(f"{name} must be finite, but holds NaN or infinity")
 
+    tokens, labels = list(tokens), [clean(token) for token in tokens]
     heads, (X, W_q, W_k, W_v, W_o) = attention.num_heads, matrices.values()
     mixed, weights = dot_product_attention(*(split_heads(X[None] @ W.mT, heads) for W in (W_q, W_k, W_v)))
     output = (merge_heads(mixed) @ W_o.mT)[0]
     decided = [round(value, 4) for value in weights.square().sum((0, 1, 3)).tolist()]
     asks = decided.index(max(decided))
-    labels = [clean(token) for token in tokens]
     takes = (f"head {i + 1} takes " + some([f"{label[:20]} {weight:.2f}" for label, weight in zip(labels, row)])
              for i, row in enumerate(weights[0, :4, asks].tolist()))
+    result = [f"{value + 0:.2f}" for value in output[asks].round(decimals=2).tolist()]
     divisors = [i for i in range(1, len(W_q) + 1) if len(W_q) % i == 0 and (i <= 16 or i == heads)]
     return Explorer(
         "heads",
         title=f"Multi-head attention over {some([label[:20] for label in labels])}: the same matrices, cut into {', '.join(map(str, divisors))} heads.",
-        numbers=f"{heads} heads, {labels[asks][:20]} asks: {'; '.join(takes)}. Output: {some([f'{value + 0:.2f}' for value in output[asks].round(decimals=2).tolist()])}.",
-        data={"tokens": labels, "features": [clean(feature) for feature in features], "divisors": divisors} | {name: exact(matrix) for name, matrix in matrices.items()},
+        numbers=f"{heads} heads, {labels[asks][:20]} asks: {'; '.join(takes)}. Output: {some(result)}.",
+        data={"tokens": labels, "features": [clean(feature) for feature in features], "divisors": divisors}
+        | {name: exact(matrix) for name, matrix in matrices.items()},
         state={"num_heads": heads, "asks": asks, "sharpness": 1.0},
-        rules={"num_heads": {i: i for i in divisors}, "asks": {token: i for i, token in enumerate(tokens)} | {i: i for i in range(len(tokens))}, "sharpness": (0, 2)},
+        rules={"num_heads": {i: i for i in divisors}, "sharpness": (0, 2),
+               "asks": {token: i for i, token in enumerate(tokens) if tokens.count(token) == 1} | {i: i for i in range(len(tokens))}},
         still="02_explorer")
 
 

@@ -18,18 +18,19 @@ export function attend({ Q, K, V }, W_o, heads, sharpness) {
 
 /** Where a row of weights goes, the `most` largest of them: "dog 0.50 and man 0.50". */
 export function takes(weights, tokens, most = 3) {
-  if (weights.length > 1 && Math.max(...weights) - Math.min(...weights) < 0.005) return `all ${weights.length} alike (${digits(weights[0])} each)`;
-  const order = weights.map((weight, i) => [weight, i]).filter(([weight]) => weight >= 0.05).sort((a, b) => b[0] - a[0]);
-  const named = (order.length ? order : [[Math.max(...weights), weights.indexOf(Math.max(...weights))]]).slice(0, most);
-  const words = named.map(([weight, i]) => `${clip(tokens[i], 20)} ${digits(weight)}`);
-  const rest = 1 - named.reduce((sum, [weight]) => sum + weight, 0);
+  const [least, largest] = [Math.min(...weights), Math.max(...weights)];
+  if (weights.length > 1 && largest - least < 0.005) return `all ${weights.length} alike (${digits(largest)} each)`;
+  const order = weights.map((weight, i) => [weight, i]).filter(([weight]) => weight >= Math.min(0.05, largest)).sort((a, b) => b[0] - a[0]);
+  const words = order.slice(0, most).map(([weight, i]) => `${clip(tokens[i], 20)} ${digits(weight)}`);
+  const rest = 1 - order.slice(0, most).reduce((sum, [weight]) => sum + weight, 0);
   return list(rest > 0.05 ? [...words, `others ${digits(rest)}`] : words);
 }
 
 /** The result for one token in a sentence. */
 export function sentence({ weights, output }, tokens, asks) {
   const [heads, channels] = [weights.length, output[asks].length];
-  const each = weights.slice(0, 4).map((rows, head) => `${heads > 1 ? `head ${head + 1}` : "it"} takes ${takes(rows[asks], tokens, heads > 4 ? 1 : 3)}`);
+  const who = (head) => (heads > 1 ? `head ${head + 1}` : "it");
+  const each = weights.slice(0, 4).map((rows, head) => `${who(head)} takes ${takes(rows[asks], tokens, heads > 4 ? 1 : 3)}`);
   const more = heads > 4 ? "; and so on" : "";
   const point = heads === 1 ? ", and this one mixture fills every channel" : "";
   const numbers = channels <= 8 ? ` Output: ${output[asks].map(digits).join(", ")}.` : "";
@@ -111,21 +112,21 @@ export function render({ model, el }) {
     while (cards.length < heads) cards.push(card(cards.length));
     if (shelf.childElementCount !== heads) shelf.replaceChildren(...cards.slice(0, heads).map((each) => each.element));
     shelf.style.gridTemplateColumns = `repeat(${plan.columns}, max-content)`;
-    write(cut, `The same four matrices, ${heads === 1 ? "uncut: 1 head" : `cut into ${heads} heads`} of ${size} ${size === 1 ? "channel" : "channels"}.`);
+    write(cut, `The same four matrices, ${heads === 1 ? "uncut: 1 head" : `cut into ${heads} heads`} of ${size} channel${size > 1 ? "s" : ""}.`);
 
     for (let head = 0; head < heads; head++) {
       const own = [head * size, (head + 1) * size];
-      const weights = all.weights[head];
-      const mixed = all.mixed[asks].slice(...own);
-      const wanted = wants(projected.Q[asks].slice(...own), matrices.W_k.slice(...own), features);
-      const { title, taken, canvas } = cards[head];
-      cards[head].element.style.width = heads > 1 ? `${plan.width}px` : "";
-      title.replaceChildren(node("b", {}, `head ${head + 1}`), wanted && ` ${wanted}`);
+      const [weights, mixed] = [all.weights[head], all.mixed[asks].slice(...own)];
       const channels = span(own[0], own[1] - 1);
-      write(taken, plan.figures ? `takes ${takes(weights[asks], tokens)} → ${channels}` : `takes ${takes(weights[asks], tokens, 1)}`);
-      cards[head].rowAt = drawHead(canvas, colours, plan, { tokens, asks, weights, mixed, figure, values: values.slice(...own), names: names.slice(...own).map((name, i) => name || `channel ${own[0] + i}`) });
-      canvas.setAttribute("aria-label", `Head ${head + 1}, a map of weights: rows ask, columns are asked. ${clip(tokens[asks], 20)} takes `
+      const wanted = wants(projected.Q[asks].slice(...own), matrices.W_k.slice(...own), features);
+      const each = cards[head];
+      each.element.style.width = heads > 1 ? `${plan.width}px` : "";
+      each.title.replaceChildren(node("b", {}, `head ${head + 1}`), wanted && ` ${wanted}`);
+      write(each.taken, `takes ${plan.figures ? `${takes(weights[asks], tokens)} → ${channels}` : takes(weights[asks], tokens, 1)}`);
+      each.canvas.setAttribute("aria-label", `Head ${head + 1}, a map of weights: rows ask, columns are asked. ${clip(tokens[asks], 20)} takes `
         + `${takes(weights[asks], tokens)}. It fills ${channels}: ${mixed.slice(0, 8).map(digits).join(", ")}.`);
+      const called = names.slice(...own).map((name, i) => name || `channel ${own[0] + i}`);
+      each.rowAt = drawHead(each.canvas, colours, plan, { tokens, asks, weights, mixed, figure, values: values.slice(...own), names: called });
     }
     showOutput(output, all, asks, size, clip(tokens[asks], 20), names, plain);
     write(result, sentence(all, tokens, asks));
@@ -140,11 +141,12 @@ function layout(tokens, names, widest, heads, width, { measure, size }) {
   const right = Math.ceil(measure("= output")) + 10;
   for (let columns = most; columns > 0 && count <= 8; columns = Math.floor(columns / 2)) {
     const across = Math.min(56, Math.floor((room(columns) - left - right) / count));
-    if (across >= measure(widest) + 1) return { columns, figures: true, left, across, down: Math.round(2.3 * size), width: left + right + across * count };
+    if (across < measure(widest) + 1) continue;
+    return { columns, figures: true, left, across, down: Math.round(2.3 * size), width: left + right + across * count };
   }
   const columns = Math.max(1, Math.min(heads > 8 ? 8 : most, Math.floor(width / 110)));
   const across = Math.max(1, Math.min(24, (Math.min(room(columns), 300) - 18) / count));
-  return { columns, figures: false, left: 15, across, down: across, width: 18 + across * count };
+  return { columns, figures: false, left: 15, across, down: across, width: Math.ceil(18 + across * count) };
 }
 
 /** The map of one head, the asking row outlined; under it the values this row weighs, beside them what comes out. Returns: y -> token. */
@@ -190,11 +192,19 @@ function drawHead(canvas, colours, plan, { tokens, asks, weights, values, names,
 /** The asking token's output: its heads' channels side by side, then what W_o makes of them where it changes them; the first 16. */
 function showOutput(host, { mixed, output, weights }, asks, size, token, names, plain) {
   const cell = (value, channel, name = "") => node("span", { class: "cell" }, `channel ${channel}`, node("br"), name, " ", node("b", {}, digits(value)));
-  const line = (name, ...groups) => node("div", { class: "line" }, node("b", {}, name), ...groups.map((group) => node("span", { class: "group" }, ...group)));
-  const beside = mixed[asks].map((value, channel) => cell(value, channel, names[channel] && names[channel] !== "unused" ? clip(names[channel], 16) : ""));
+  const group = (...cells) => node("span", { class: "group" }, ...cells);
+  const line = (name, ...groups) => node("div", { class: "line" }, node("b", {}, name), ...groups);
+  const few = mixed[asks].length <= 16;
   const lines = [];
-  if (beside.length <= 16) lines.push(line(plain ? `output of ${token}` : "side by side", ...weights.map((_, head) => [`head ${head + 1}`, ...beside.slice(head * size, (head + 1) * size)])));
-  if (beside.length > 16 || !plain) lines.push(line(`output of ${token}`, [...output[asks].slice(0, 16).map((value, channel) => cell(value, channel)), output[asks].length > 16 ? "…" : ""]));
+  if (few) {
+    const cells = mixed[asks].map((value, i) => cell(value, i, names[i] && names[i] !== "unused" ? clip(names[i], 16) : ""));
+    const beside = weights.map((_, head) => group(`head ${head + 1}`, ...cells.slice(head * size, (head + 1) * size)));
+    lines.push(line(plain ? `output of ${token}` : "side by side", ...beside));
+  }
+  if (!few || !plain) {
+    const cells = output[asks].slice(0, 16).map((value, i) => cell(value, i));
+    lines.push(line(`output of ${token}`, group(...cells, output[asks].length > 16 ? "…" : "")));
+  }
   host.replaceChildren(...lines);
 }
 

@@ -24,9 +24,11 @@ export function tell({ weights, output }, sees) {
 // ------------------------------------------------------------------ on the screen
 
 const POOLING_STYLE = `
+.d2l-piece .wide { overflow-x: auto; }
 .d2l-piece table.pooling { border-collapse: separate; border-spacing: 0 6px; margin: 8px 0 0; font-size: inherit; color: inherit; background: none; }
 .d2l-piece .pooling :is(th, td, tr) { color: inherit; background: none; border: 0; padding: 3px 14px 3px 0; text-align: left; font-variant-numeric: tabular-nums; white-space: nowrap; vertical-align: middle; }
 .d2l-piece .pooling th { font-weight: 600; }
+.d2l-piece .pooling .sum { text-align: right; }
 .d2l-piece .pooling thead small { display: block; font-weight: 400; font-size: .87em; min-width: 7em; }
 .d2l-piece .pooling .row { display: inline-flex; border: 2px solid; border-radius: 4px; }
 .d2l-piece .pooling .row span { min-width: 2.4em; padding: 1px 6px; text-align: center; }
@@ -34,7 +36,7 @@ const POOLING_STYLE = `
 .d2l-piece .pooling .value { border-color: var(--value); }
 .d2l-piece .pooling .output { border-color: var(--output); border-width: 3px; font-weight: 600; }
 .d2l-piece .pooling :is(.value, .output) span { min-width: 3.6em; }
-.d2l-piece .pooling .scale { display: flex; align-items: center; gap: 8px; width: 200px; }
+.d2l-piece .pooling .scale { display: flex; align-items: center; gap: 8px; width: 170px; }
 .d2l-piece .pooling .bar { height: 18px; background: var(--query); border-radius: 2px; flex: none; }
 .d2l-piece .pooling .hidden :is(.row, .number) { opacity: .45; }
 .d2l-piece .pooling label { display: flex; gap: 6px; align-items: center; cursor: pointer; }
@@ -93,9 +95,9 @@ export function render({ model, el }) {
   const divided = node("small");
   const output = node("td");
   const heads = [["may attend"], ["key"], ["score", divided], ["weight", node("small", {}, "softmax")], ["value"]];
-  body.append(node("table", { class: "pooling" },
+  body.append(node("div", { class: "wide" }, node("table", { class: "pooling" },
     node("thead", {}, node("tr", {}, ...heads.map((words) => node("th", { scope: "col" }, ...words)))),
-    node("tbody", {}, ...lines.map(({ line }) => line), node("tr", {}, node("td", { colspan: 3 }), node("th", { scope: "row" }, "output = Σ weight · value"), output))));
+    node("tbody", {}, ...lines.map(({ line }) => line), node("tr", {}, node("th", { scope: "row", colspan: 4, class: "sum" }, "output"), output)))));
 
   return keepDrawn(model, root, () => {
     const state = model.get("state");
@@ -109,7 +111,7 @@ export function render({ model, el }) {
       tick.checked = sees[i];
       line.className = sees[i] ? "" : "hidden";
       write(score, sees[i] ? digits(all.scores[i]) : "hidden");
-      bar.style.width = `${Math.round(all.weights[i] * 130)}px`;
+      bar.style.width = `${Math.round(all.weights[i] * 110)}px`;
       write(weight, share(all.weights[i]));
     });
     output.replaceChildren(cells("output", all.output.map(digits)));

@@ -53,7 +53,8 @@ export function keepDrawn(model, root, draw) {
   const themed = new MutationObserver(restyle);
   const dark = matchMedia("(prefers-color-scheme: dark)");
   resized.observe(root);
-  for (const page of [document.documentElement, document.body]) themed.observe(page, { attributes: true, attributeFilter: ["class", "data-theme", "data-jp-theme-name"] });
+  const themes = { attributes: true, attributeFilter: ["class", "data-theme", "data-jp-theme-name"] };
+  for (const page of [document.documentElement, document.body]) themed.observe(page, themes);
   dark.addEventListener("change", restyle);
   window.addEventListener("resize", restyle);  // zoom
   model.on("change:state", redraw);
@@ -86,7 +87,7 @@ export function fakeModel(values) {
   };
 }
 
-/** Bring every still copy of a piece on this page to life. */
+/** Bring every still copy of a piece on this page to life; where that fails the picture stays. */
 export function revive(piece, render) {
   for (const host of document.querySelectorAll(`.d2l-explorer[data-piece="${piece}"]:not([data-live])`)) {
     const values = host.querySelector('script[type="application/json"]');
@@ -94,8 +95,13 @@ export function revive(piece, render) {
     host.dataset.live = "";
     const el = node("div");
     host.append(el);
-    render({ model: fakeModel(JSON.parse(values.textContent)), el });
-    host.querySelector(".d2l-still").hidden = true;
+    try {
+      render({ model: fakeModel(JSON.parse(values.textContent)), el });
+      host.querySelector(".d2l-still").hidden = true;
+    } catch (error) {
+      el.remove();
+      console.error(error);
+    }
   }
 }
 
