@@ -68,8 +68,8 @@ def dot_product_attention(queries: Tensor, keys: Tensor, values: Tensor, mask: M
     q, k, v = four_axes(queries), four_axes(keys), four_axes(values)
     keep = combine(*q.shape[:3], k.shape[2], mask=mask, device=q.device)
     if keep is not None:
-        seen = keep.any(2)[..., None]
-        k, v = torch.where(seen, k, 0.0), torch.where(seen, v, 0.0)
+        sees, seen = keep.any(3)[..., None], keep.any(2)[..., None]
+        q, k, v = torch.where(sees, q, 0.0), torch.where(seen, k, 0.0), torch.where(seen, v, 0.0)
     weights = softmax_where(keep, q / math.sqrt(q.shape[-1]) @ k.mT)
     steps = queries.shape[:-1]
     return (weights @ v).reshape(*steps, values.shape[-1]), weights.reshape(*steps, keys.shape[-2])
@@ -194,8 +194,7 @@ class MultiHeadAttention(nn.Module):
         bias = None
         if self.position is not None:
             q, k = self.position.transform(q, k)
-            bias = self.position.bias(q, k)
-            check_bias(bias, (*q.shape[:3], k.shape[2]))
+            bias = addable(self.position.bias(q, k), (*q.shape[:3], k.shape[2]))
         if need_weights:
             heads, weights = self._explicit(q, k, v, keep, bias)
             return self.W_o(merge_heads(heads)), weights
@@ -260,7 +259,8 @@ class MultiHeadAttention(nn.Module):
 def hide_unseen(keep: Tensor, queries: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Zeros at the keys that no query may see and at the queries that see nothing: 0 x NaN is NaN, so a weight of 0 would not keep it out.
 
-    In self-attention a key that no one sees is a query as well: it stays as it is, but for what isn't finite.
+    In self-attention (one tensor passed as queries and keys) a key that no one sees is a query as well: it stays as it is, but for
+    what isn't finite.
     """
     seen, sees = keep.any(2).any(1)[..., None], keep.any(3).any(1)[..., None]
     if queries is keys:
@@ -270,10 +270,13 @@ def hide_unseen(keep: Tensor, queries: Tensor, keys: Tensor, values: Tensor) -> 
     return torch.where(sees, queries, 0.0), hidden_keys, hidden_values
 
 
-def check_bias(bias: Tensor | None, shape: tuple[int, ...]) -> None:
-    """Raise ValueError unless ``bias`` can be added to scores of this shape."""
-    if bias is not None and (bias.dim() > len(shape) or any(size not in (1, wanted) for size, wanted in zip(bias.shape[::-1], shape[::-1]))):
+def addable(bias: Tensor | None, shape: tuple[int, ...]) -> Tensor | None:
+    """``bias`` with four axes; raises ValueError unless it can be added to scores of this shape."""
+    if bias is None:
+        return None
+    if bias.dim() > 4 or any(size not in (1, wanted) for size, wanted in zip(bias.shape[::-1], shape[::-1])):
         raise ValueError(f"position.bias has shape {tuple(bias.shape)}, which can't be added to scores of shape {tuple(shape)}")
+    return bias.reshape((1,) * (4 - bias.dim()) + tuple(bias.shape))
 
 
 @contextmanager

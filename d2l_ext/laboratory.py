@@ -5,6 +5,8 @@ numbers, and a mask (batch, length) of booleans: True where an answer is scored.
 """
 from __future__ import annotations
 
+import json
+import pathlib
 from collections.abc import Callable, Sequence
 
 import torch
@@ -119,6 +121,11 @@ def accuracy(model: nn.Module, task: Task, length: int, *, batch: int = 512, see
     inputs, targets, scored = task(torch.Generator().manual_seed(seed), batch, length)
     right = (model(inputs).argmax(-1) == targets) & scored
     return right.sum(0) / scored.sum(0)
+
+
+def results(lesson: str) -> dict:
+    """What `make laboratory` stored for a lesson, such as "06": command, date, PyTorch's version, seeds, and rows."""
+    return json.loads(pathlib.Path(__file__).with_name(f"laboratory_{lesson}.json").read_text(encoding="utf-8"))
 
 
 def show_bar(name: str, steps: int):

@@ -38,6 +38,8 @@ class Mask:
         other = Mask(other)
         return Mask(lambda query, key: self(query, key) | other(query, key))
 
+    __rand__, __ror__ = __and__, __or__
+
     def __invert__(self) -> Mask:
         return Mask(lambda query, key: ~self(query, key))
 
@@ -133,9 +135,15 @@ def mask_tensor(mask: Mask | Predicate | Tensor, batch: int, heads: int, queries
 
 
 def to_sdpa(mask: Tensor) -> Tensor:
-    """Our mask for ``torch.nn.functional.scaled_dot_product_attention``: the same, since True = may attend there too."""
+    """Our mask for ``torch.nn.functional.scaled_dot_product_attention``, where True = may attend too.
+
+    (batch, queries, keys) becomes (batch, 1, queries, keys): beside four-axis queries its batch would count as heads.
+
+    >>> to_sdpa(torch.tensor([[[True, False]]])).tolist()
+    [[[[True, False]]]]
+    """
     check_boolean(mask)
-    return mask
+    return mask[:, None] if mask.dim() == 3 else mask
 
 
 def to_torch_mha(mask: Tensor, num_heads: int = 1) -> Tensor:
@@ -150,7 +158,6 @@ def to_torch_mha(mask: Tensor, num_heads: int = 1) -> Tensor:
     hidden = ~to_sdpa(mask)
     if hidden.dim() == 2:
         return hidden
-    hidden = hidden[:, None] if hidden.dim() == 3 else hidden
     if hidden.dim() != 4 or hidden.shape[1] not in (1, num_heads):
         raise ValueError(f"mask has shape {tuple(mask.shape)}, expected (queries, keys), (batch, queries, keys) or (batch, 1 or {num_heads}, queries, keys)")
     return hidden.expand(-1, num_heads, -1, -1).flatten(0, 1)

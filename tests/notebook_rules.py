@@ -191,12 +191,15 @@ def defines(node: ast.AST) -> set:
 
 
 def trios(notebook: Notebook) -> dict:
-    """Exercises that are complete in place: name -> its cells exercise-NAME, answer-NAME, solution-NAME, one after the other."""
-    ids, found = notebook.ids, {}
-    for i, cell in enumerate(notebook.cells):
-        name = cell.id.removeprefix("exercise-")
-        if name != cell.id and ids[i + 1:i + 3] == [f"answer-{name}", f"solution-{name}"]:
-            found[name] = notebook.cells[i:i + 3]
+    """Exercises that are complete in place: name -> three cells, one after the other.
+
+    They are exercise-NAME, answer-NAME, solution-NAME; for a page to print, which has no kind and level, NAME-page, NAME, solution-NAME.
+    """
+    found = {}
+    for three in zip(notebook.cells, notebook.cells[1:], notebook.cells[2:]):
+        name = three[2].id.removeprefix("solution-")
+        if [cell.id for cell in three] in ([f"exercise-{name}", f"answer-{name}", f"solution-{name}"], [f"{name}-page", name, f"solution-{name}"]):
+            found[name] = list(three)
     return found
 
 
@@ -504,8 +507,9 @@ def exercise_cells(notebook):
             yield cell.id, "an exercise is three cells, one after the other: exercise-NAME, answer-NAME, solution-NAME"
     for name, trio in found.items():
         text, answer, solution = trio
-        if [(cell.kind, cell.tags - {"core", "deeper"}) for cell in trio] != [("markdown", {"exercise"}), ("code", {"exercise"}), ("markdown", {"solution"})]:
-            yield text.id, "its cells are Markdown tagged exercise, code tagged exercise, Markdown tagged solution"
+        text_tags = set() if text.id.endswith("-page") else {"exercise"}
+        if [(cell.kind, cell.tags - {"core", "deeper"}) for cell in trio] != [("markdown", text_tags), ("code", {"exercise"}), ("markdown", {"solution"})]:
+            yield text.id, "its cells are Markdown tagged exercise (a page has no such tag), code tagged exercise, Markdown tagged solution"
         if len({frozenset(cell.tags & {"core", "deeper"}) for cell in trio}) > 1:
             yield text.id, "its three cells are all core or all deeper"
         last = ast.unparse(answer.statements[-1]) if answer.statements else ""
@@ -519,8 +523,8 @@ def exercise_cells(notebook):
 
 @rule(1)
 def exercise_kinds(notebook):
-    found, kinds = trios(notebook), set()
-    for text, *_ in found.values():
+    texts, kinds = [trio[0] for trio in trios(notebook).values() if trio[0].id.startswith("exercise-")], set()
+    for text in texts:
         heading = re.match(rf"#{{2,3}} ({'|'.join(KINDS)}): .+ · \d+ minutes? · level [123]\n", text.text)
         if not heading:
             yield text.id, f"begin with `## Kind: title · N minutes · level N`, kind one of {', '.join(KINDS)}, level 1 to 3"
@@ -531,9 +535,8 @@ def exercise_kinds(notebook):
     for kind in KINDS:
         if kind not in kinds:
             yield "exercises", f"there is no exercise of the kind {kind}"
-    core = sum("core" in text.tags for text, *_ in found.values())
-    if not 3 <= core <= 6:
-        yield "exercises", f"{core} core exercises: three to six"
+    if not 3 <= len(texts) <= 6 or not any("core" in text.tags for text in texts):
+        yield "exercises", f"{len(texts)} exercises: three to six, and not all of them deeper"
 
 
 @rule(1)

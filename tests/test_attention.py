@@ -68,7 +68,8 @@ def causal_order(attend):
     order = torch.tensor([[j <= i for j in range(4)] for i in range(4)])
     for lengths in (None, LENGTHS):
         keep = order if lengths is None else order & lengths_mask(lengths, 4, 4)
-        assert_same(outcome(lambda m, X: attend(m, X, X, X, valid_lens=lengths, causal=True), m, X), slow_outcome(lambda m, X: slow_attention(m, X, X, X, keep)[0], m, X))
+        assert_same(outcome(lambda m, X: attend(m, X, X, X, valid_lens=lengths, causal=True), m, X),
+                    slow_outcome(lambda m, X: slow_attention(m, X, X, X, keep)[0], m, X))
 
 
 def quiet_in_evaluation(attend):
@@ -247,7 +248,8 @@ def test_what_comes_later_changes_nothing_before(attend):
 def test_parameters_are_the_four_projections_and_nothing_else():
     m, plain = cross()[0], MultiHeadAttention(8, 2)
     assert {name: tuple(p.shape) for name, p in m.named_parameters()} == {
-        "W_q.weight": (6, 5), "W_k.weight": (6, 7), "W_v.weight": (6, 9), "W_o.weight": (8, 6), "W_q.bias": (6,), "W_k.bias": (6,), "W_v.bias": (6,), "W_o.bias": (8,)}
+        "W_q.weight": (6, 5), "W_k.weight": (6, 7), "W_v.weight": (6, 9), "W_o.weight": (8, 6),
+        "W_q.bias": (6,), "W_k.bias": (6,), "W_v.bias": (6,), "W_o.bias": (8,)}
     assert list(plain.state_dict()) == [f"W_{name}.weight" for name in "qkvo"] and plain.head_size == 4
 
 
@@ -303,7 +305,8 @@ def test_poison_in_padding_reaches_nothing(attend, poison):
 
 
 @both_paths
-@pytest.mark.parametrize("options", [dict(valid_lens=torch.tensor([2, 2])), dict(mask=lambda q, k: (k < 2) & (q >= 0)), dict(mask=(torch.arange(4) < 2).expand(4, 4)),
+@pytest.mark.parametrize("options", [dict(valid_lens=torch.tensor([2, 2])), dict(mask=lambda q, k: (k < 2) & (q >= 0)),
+                                     dict(mask=(torch.arange(4) < 2).expand(4, 4)),
                                      dict(mask=(torch.arange(4) < 2).expand(2, 2, 4, 4)), dict(valid_lens=torch.tensor([[2, 1, 2, 0]] * 2)),
                                      dict(valid_lens=torch.tensor([2, 2]), causal=True)], ids=lambda options: "-".join(options))
 def test_poison_in_self_attention_reaches_nothing(attend, options):
@@ -449,8 +452,8 @@ def test_a_position_module_works_with_causal(attend):
 def test_any_bias_that_can_be_added_gives_both_paths_the_same(shape, lengths, learning):
     """PyTorch picks another kernel where nothing needs a gradient."""
     m, *inputs = cross(position=FakePosition(shape))
-    with torch.set_grad_enabled(learning):
-        torch.testing.assert_close(fused(m, *inputs, lengths), explicit(m, *inputs, lengths))
+    m.requires_grad_(learning)
+    torch.testing.assert_close(fused(m, *inputs, lengths), explicit(m, *inputs, lengths))
 
 
 @both_paths
@@ -647,7 +650,8 @@ def test_the_callers_own_hooks_see_what_they_always_see():
 
 # ---- compile, export, vmap, copies, double backward ------------------------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("options", [dict(valid_lens=LENGTHS), dict(causal=True), dict(valid_lens=LENGTHS, mask=window(1), need_weights=True)], ids=lambda options: "-".join(options))
+@pytest.mark.parametrize("options", [dict(valid_lens=LENGTHS), dict(causal=True), dict(valid_lens=LENGTHS, mask=window(1), need_weights=True)],
+                         ids=lambda options: "-".join(options))
 def test_compiles_in_one_graph_with_the_same_results(options):
     m, X = selfish()
     torch.compiler.reset()

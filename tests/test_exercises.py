@@ -13,6 +13,7 @@ from torch import nn
 from torch.nn import functional as F
 
 import d2l_ext
+from d2l_ext import exercises
 from d2l_ext.exercises import Build, Choice, Result, all_exercises, check, hint
 
 CELLS = {name: trio for path in sorted((ROOT / "notebooks").glob("*.ipynb")) for name, trio in trios(load(path)).items()}
@@ -158,12 +159,16 @@ def test_answers_that_write_into_their_inputs_spoil_nothing(name):
 
 @pytest.mark.parametrize("name", all_exercises())
 def test_hints_come_in_steps(name):
+    exercises.seen.clear()
     count = len(all_exercises()[name].hints)
-    texts = [hint(name, step).text for step in range(1, count + 1)]
-    assert len(set(texts)) == count >= 2
-    assert all("More:" in text for text in texts[:-1]) and "last hint" in texts[-1]
-    for step in (0, -1, count + 1):
+    texts = [hint(name).text for _ in range(count)]
+    assert len(set(texts)) == count >= 2 and texts == [hint(name, step).text for step in range(1, count + 1)]
+    assert all("for the next" in text for text in texts[:-1]) and "last hint" in texts[-1]
+    assert hint(name).text == texts[-1]
+    assert hint(name, 1).text == texts[0]
+    for step in (0, -1, 99):
         assert f"1 to {count}" in hint(name, step).text
+    assert hint(name).text == texts[1]
 
 
 def test_unknown_names_are_answered_with_the_known_ones():

@@ -119,6 +119,21 @@ def total(rows):
     return extra
 total(X)
 
+%% md pencil-page deeper
+A page to print.
+
+%% code pencil deeper exercise
+check("pencil", None)
+
+%% md solution-pencil deeper solution
+<details><summary>Solution</summary>
+
+```python
+mine = 2
+```
+
+</details>
+
 %% code proof core
 extra = X.sum()
 assert extra == 7
@@ -292,6 +307,8 @@ BAD = [  # rule, the cell it must name, a notebook with one thing wrong
     ("exercise_kinds", "exercise-mixed-up", swap("## Break: try it · 3 minutes", "## Break: try it")),
     ("exercise_kinds", "exercises", swap("## Break", "## Build")),
     ("exercise_kinds", "exercises", make(GOOD.replace("core exercise", "deeper exercise"))),
+    ("exercise_kinds", "exercises", make(GOOD.replace("%% md question-1", "\n".join(exercise(name, "Build") for name in ("pencil", "multi-head")) + "\n%% md question-1"))),
+    ("exercise_cells", "pencil", stored("pencil-page", id="page")),
     ("exercise_kinds", "exercise-four-heads", make(GOOD.replace("%% md exercises core\n# Exercises\n", "").replace("%% md claims", "%% md exercises core\n\n%% md claims"))),
     ("questions", "question-1", swap("- **D** d thing\n", "")),
     ("questions", "question-1", swap("- **D** d mistake\n", "")),

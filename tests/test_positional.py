@@ -129,7 +129,8 @@ def follows_dtype_and_device(layer):
 
 LAYER_CLAIMS = [adds_the_table, leaves_its_input_alone, drops_in_training_only, is_not_saved, follows_dtype_and_device]
 WRONG_LAYERS = [(adds_the_table, SlicedByBatch), (adds_the_table, NotAdded), (adds_the_table, FromTheEnd), (leaves_its_input_alone, AddedInPlace),
-                (drops_in_training_only, DropoutInEvaluation), (drops_in_training_only, DropoutForgotten), (follows_dtype_and_device, NoBuffer), (is_not_saved, Saved)]
+                (drops_in_training_only, DropoutInEvaluation), (drops_in_training_only, DropoutForgotten), (follows_dtype_and_device, NoBuffer),
+                (is_not_saved, Saved)]
 
 
 @pytest.mark.parametrize("claim", LAYER_CLAIMS, ids=lambda claim: claim.__name__)

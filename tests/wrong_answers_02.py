@@ -13,7 +13,7 @@ SPLITS = [
     (lambda X, h: X.view(*X.shape[:2], -1, h).permute(0, 3, 1, 2), "deal the columns out"),
     (lambda X, h: X.transpose(1, 2).reshape(X.shape[0], h, X.shape[1], -1), "(?i)cut each token first"),
     (lambda X, h: torch.stack(X.chunk(h, dim=-1)), r"shape should be \(2, 3, 5, 4\), yours is \(3, 2, 5, 4\)"),
-    (lambda X, h: list(X.chunk(h, dim=-1)), "Return a tensor, got list"),
+    (lambda X, h: list(X.chunk(h, dim=-1)), "got list of 3"),
     (lambda X, h: torch.stack([X[:, :, i::h] for i in range(h)], 1), "deal the columns out"),
     (lambda X, h: X.unflatten(-1, (h, -1)).permute(0, 2, 1, 3).reshape(-1, X.shape[1], X.shape[2] // h), "axis of their own"),
     (lambda X, h: X.unflatten(-1, (2, -1)).transpose(1, 2), "shape should be"),  # two heads, as in the lesson
@@ -46,8 +46,9 @@ CHANGES = [
     ("dim=-1", "dim=-2", "over the keys"),
     ("dim=-1", "dim=1", "over the heads"),
     ("dim=-1", "dim=0", "numbers are not"),
+    ("-1e9)\n    weights = F.softmax(scores, dim=-1)", "float('-inf'))\n    weights = F.softmax(scores, dim=1)", "NaN.*over the keys"),
     ("q.shape[-1])", "W_q.shape[0])", "width of the model"),
-    ("q.shape[-1])", "queries.shape[-1])", "numbers are not"),
+    ("q.shape[-1])", "queries.shape[-1])", "before they are projected"),
     ("/ math.sqrt(q.shape[-1])", "", "not scaled"),
     ("math.sqrt(q.shape[-1])", "q.shape[-1]", "not by its square root"),
     ("/ math.sqrt", "* math.sqrt", "numbers are not"),
@@ -55,7 +56,7 @@ CHANGES = [
     (">= lens", "> lens", "One key too many"),
     (">= lens", ">= lens - 1", "numbers are not"),
     (HIDE, "", "lengths have no effect"),
-    ("-1e9)", "0)", "still counts"),
+    ("-1e9)", "0)", r"e\^0 = 1"),
     (HIDE + "    weights = F.softmax(scores, dim=-1)\n", "    weights = F.softmax(scores, dim=-1) * (torch.arange(k.shape[2]) < lens)\n", "no longer sum to 1"),
     ("valid_lens[:, None, None, None]", "valid_lens[:, None, None]", "raises RuntimeError"),
     ("valid_lens[:, None, None, None]", "valid_lens.max()", "lengths have no effect|numbers are not"),
@@ -65,7 +66,7 @@ CHANGES = [
     ("v = heads_of(values @ W_v.T)", "v = k", "numbers are not"),
     ("output @ W_o.T", "output", "shape should be"),
     ("output @ W_o.T", "output @ W_o", "raises RuntimeError"),
-    ("output @ W_o.T", "output @ W_o.T, weights", "Return a tensor, got tuple"),
+    ("output @ W_o.T", "output @ W_o.T, weights", "got tuple of 2"),
 ]
 
 
@@ -87,26 +88,26 @@ MIXED_UP = [
     (lambda head, steps, hiddens, num_heads: [head], "not the same count"),
     (lambda head, steps, hiddens, num_heads: list(range(head * steps // num_heads, (head + 1) * steps // num_heads)), "middle of a token"),
     (lambda head, steps, hiddens, num_heads: [t for t in range(steps) if t % num_heads == head], "not dealt out"),
-    (lambda *sizes: stretch(*sizes).tolist(), "(?i)each token once"),
-    (lambda *sizes: stretch(*sizes).unique(), "(?i)return a list"),
-    (lambda *sizes: set(stretch(*sizes).tolist()), "(?i)return a list"),
-    (lambda *sizes: len(stretch(*sizes).unique()), "(?i)return a list"),
-    (lambda *sizes: (stretch(*sizes).unique() + 1).tolist(), "(?i)count from 0"),
+    (lambda *sizes: stretch(*sizes).tolist(), r"Expected \[1, 2, 3\], got \[1, 1,"),
+    (lambda *sizes: stretch(*sizes).unique(), r"Expected \[1, 2, 3\], got tensor"),
+    (lambda *sizes: set(stretch(*sizes).tolist()), r"Expected \[1, 2, 3\], got {"),
+    (lambda *sizes: len(stretch(*sizes).unique()), r"Expected \[1, 2, 3\], got 3"),
+    (lambda *sizes: (stretch(*sizes).unique() + 1).tolist(), r"Expected \[1, 2, 3\], got \[2, 3, 4\]"),
     (lambda head, steps, hiddens, num_heads: stretch(num_heads - 1 - head, steps, hiddens, num_heads).unique().tolist(), "beginning of the sentence"),
-    (lambda head, steps, hiddens, num_heads: stretch(head, hiddens, steps, num_heads).unique().tolist(), "list of 3, got list of 4"),  # columns, not tokens
+    (lambda head, steps, hiddens, num_heads: stretch(head, hiddens, steps, num_heads).unique().tolist(), r"Expected \[1, 2, 3\], got \["),  # columns, not tokens
 ]
 
 COUNTS = [
     (lambda d, h, p, q, k, v, bias: 4 * d**2, "widths are equal|widths of their own"),
     (lambda d, h, p, q, k, v, bias: (q + k + v) * h * p + (3 * h * p if bias else 0), "output projection"),
-    (lambda d, h, p, q, k, v, bias: (q + k + v + d) * p + (3 * p + d) * bias, "Expected 174"),  # one head only
+    (lambda d, h, p, q, k, v, bias: (q + k + v + d) * p + (3 * p + d) * bias, "That is one head"),
     (lambda d, h, p, q, k, v, bias: h * ((q + k + v + d) * h * p + (3 * h * p + d) * bias), "twice over"),
     (lambda d, h, p, q, k, v, bias: (q + k + v + d) * d + 4 * d * bias, "Expected 174"),  # head size ignored
     (lambda d, h, p, q, k, v, bias: (q + k + v + d) * h * p, "biases are missing"),
     (lambda d, h, p, q, k, v, bias: (q + k + v + d) * h * p + 3 * h * p + d, "even where bias=False"),
     (lambda d, h, p, q, k, v, bias: (q + k + v + d) * h * p + (q + k + v + h * p) * bias, "output, not its input"),
-    (lambda d, h, p, q, k, v, bias: (q + k + v + d) * h * p + 4 * h * p * bias, "Expected 200, got 198"),
-    (lambda d, h, p, q, k, v, bias: [q * h * p, k * h * p, v * h * p, h * p * d], "(?i)one number"),
+    (lambda d, h, p, q, k, v, bias: (q + k + v + d) * h * p + 4 * h * p * bias, "as wide as its output, num_hiddens"),
+    (lambda d, h, p, q, k, v, bias: [q * h * p, k * h * p, v * h * p, h * p * d], r"Expected 174, got \[30"),
     (174, "Give the function itself, got int"),
 ]
 

@@ -139,9 +139,10 @@ function layout(tokens, names, widest, heads, width, { measure, size }) {
   const room = (columns) => Math.floor((Math.min(width, 1120) - 12 + gap) / columns) - gap;
   const left = Math.ceil(Math.min(110, Math.max(...["× values", ...tokens, ...names].map(measure)))) + 12;
   const right = Math.ceil(measure("= output")) + 10;
+  const word = Math.min(48, Math.max(...tokens.map(measure)) + 6);
   for (let columns = most; columns > 0 && count <= 8; columns = Math.floor(columns / 2)) {
     const across = Math.min(56, Math.floor((room(columns) - left - right) / count));
-    if (across < measure(widest) + 1) continue;
+    if (across < (columns > 1 ? Math.max(measure(widest) + 8, word) : measure(widest) + 2)) continue;
     return { columns, figures: true, left, across, down: Math.round(2.3 * size), width: left + right + across * count };
   }
   const columns = Math.max(1, Math.min(heads > 8 ? 8 : most, Math.floor(width / 110)));

@@ -81,6 +81,7 @@ function tick(name, pick) {
   return { element: node("label", { class: "pill" }, input, node("span", {}, name)), show: (on) => { input.checked = on; } };
 }
 
+const ENDS = ["pointerup", "pointercancel", "blur"];
 /** The words as buttons in their order: dragged, or moved by the arrow keys. The one that moves never leaves the page, so it keeps its focus. */
 function chipRow(tokens, move) {
   let order = tokens.map((_, i) => i);
@@ -99,20 +100,27 @@ function chipRow(tokens, move) {
       event.stopPropagation();
       to(token, steps[event.key]());
     });
-    chip.addEventListener("pointerdown", (event) => {
-      if (event.button) return;
-      chip.setPointerCapture(event.pointerId);
-      chip.classList.add("held");
-    });
-    chip.addEventListener("pointermove", ({ clientX, clientY }) => {
-      if (!chip.classList.contains("held")) return;
-      const over = chips.findIndex((other) => { const box = other.getBoundingClientRect(); return clientX >= box.left && clientX < box.right && Math.abs(clientY - (box.top + box.bottom) / 2) < box.height; });
+    const drag = ({ clientX, clientY }) => {
+      const over = chips.findIndex((other) => {
+        const { left, right, top, height } = other.getBoundingClientRect();
+        return clientX >= left && clientX < right && Math.abs(clientY - top - height / 2) < height;
+      });
       if (over < 0 || over === token) return;
       const [own, box] = [chip.getBoundingClientRect(), chips[over].getBoundingClientRect()];
       const forward = order.indexOf(over) > order.indexOf(token);  // far enough that it then lies under the pointer
       if (box.top !== own.top || (forward ? clientX >= box.right - own.width : clientX < box.left + own.width)) to(token, order.indexOf(over));
+    };
+    const drop = () => {
+      chip.classList.remove("held");
+      window.removeEventListener("pointermove", drag);
+      for (const end of ENDS) window.removeEventListener(end, drop);
+    };
+    chip.addEventListener("pointerdown", ({ button }) => {
+      if (button) return;
+      chip.classList.add("held");
+      window.addEventListener("pointermove", drag);
+      for (const end of ENDS) window.addEventListener(end, drop);
     });
-    for (const end of ["pointerup", "pointercancel", "lostpointercapture"]) chip.addEventListener(end, () => chip.classList.remove("held"));
   });
   const show = (wanted) => {
     order = wanted;

@@ -12,7 +12,8 @@ const STYLE = `
 .d2l-piece .pill { display: flex; align-items: center; gap: 6px; padding: 3px 11px 3px 8px; border: 1px solid var(--faint); border-radius: 99px; cursor: pointer; }
 .d2l-piece .pill:has(:checked) { border-color: currentColor; font-weight: 600; }
 .d2l-piece .pill span { max-width: 9em; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
-.d2l-piece input { accent-color: var(--query); margin: 0; }
+.d2l-piece :is(input, select) { color-scheme: var(--scheme); }
+.d2l-piece input { accent-color: var(--query); margin: 0; font: inherit; }
 .d2l-piece input[type=range] { width: 150px; height: 24px; }
 .d2l-piece select { font: inherit; color: inherit; background: inherit; border: 1px solid currentColor; border-radius: 4px; padding: 3px 6px; max-width: 14em; }
 .d2l-piece :is(input, select):focus-visible { outline: 3px solid var(--query); outline-offset: 2px; }
@@ -181,7 +182,9 @@ export function theme(root) {
     drop.fillRect(0, 0, 1, 1);
     return [...drop.getImageData(0, 0, 1, 1).data.slice(0, 3)];
   });
-  const roles = luminance(paper) < 0.3 ? { ...ROLES, query: [86, 180, 233] } : ROLES;
+  const dark = luminance(paper) < 0.3;
+  const roles = dark ? { ...ROLES, query: [86, 180, 233] } : ROLES;
+  root.style.setProperty("--scheme", dark ? "dark" : "light");
   for (const [role, colour] of Object.entries(roles)) root.style.setProperty(`--${role}`, css(colour));
   const size = parseFloat(style.fontSize) - 1;
   const family = style.fontFamily;
