@@ -111,8 +111,9 @@ def curves(x, lines: dict[str, Sequence], *, xlabel: str, ylabel: str, alt: str,
     axis.grid(color="#EEEEEE")
     figure.canvas.draw()
     name_line_ends(axis, {name: (x[-1], y[-1]) for name, y in lines.items()} | {name: (across[-1], up[-1]) for name, (across, up) in dots.items()})
-    data = "" if secret else "\n".join(f"{name}: {sample(y)}" for name, y in [*lines.items(), *((name, up) for name, (_, up) in dots.items())])
-    return finish(figure, alt, data)
+    axes = f"{title}: {ylabel} over {xlabel}" if title else f"{ylabel} over {xlabel}"
+    numbers = [f"{xlabel}: {sample(x)}", *(f"{name}: {sample(y)}" for name, y in lines.items()), *(f"{name}: {sample(up)}" for name, (_, up) in dots.items())]
+    return finish(figure, alt, "\n".join([axes, *([] if secret else numbers)]))
 
 
 @rc_context(STYLE)
@@ -122,7 +123,8 @@ def bars(values, labels: Sequence[str], *, ylabel: str, alt: str, title: str = "
     drawn = axis.bar(labels, array(values), color=colour, width=0.6)
     axis.bar_label(drawn, fmt="%.3g", padding=2)
     axis.set(ylabel=ylabel, title=title)
-    return finish(figure, alt, ", ".join(f"{label} {value:.3g}" for label, value in zip(labels, array(values))))
+    head = f"{title}: {ylabel}" if title else ylabel
+    return finish(figure, alt, f"{head}: " + ", ".join(f"{label} {value:.3g}" for label, value in zip(labels, array(values))))
 
 
 @rc_context(STYLE)

@@ -45,7 +45,7 @@ CHANGES = [
     ("return weights @ V", "return (weights @ V)[:valid_len]", r"shape should be \(6, 4\), yours is \(4, 4\)"),
     ("return weights @ V", "weights[valid_len:] = 0; return weights @ V", "filler's own row is zero"),
     ("return weights @ V", "return weights", r"shape should be \(6, 4\), yours is \(6, 6\)"),
-    ("return weights @ V", "return weights @ V, weights", "Return a tensor, got tuple"),
+    ("return weights @ V", "return weights @ V, weights", "Return (a|one) tensor, got tuple"),
     ("valid_len:]", "valid_lens:]", "raises NameError"),
 ]
 
@@ -74,7 +74,7 @@ KEYS_SEEN = [
     (lambda i, queries, keys: (list(range(i + 1)), list(range(keys - queries + i))), "its own key is missing"),
     (lambda i, queries, keys: (list(range(i + 1)), list(range(keys - queries, keys - queries + i + 1))), "what the cache is for"),
     (lambda i, queries, keys: (i + 1, keys - queries + i + 1), "Those are counts"),
-    (lambda i, queries, keys: list(range(i + 1)), "(?i)return 2 things|Return two"),
+    (lambda i, queries, keys: list(range(i + 1)), "(?i)return (2|two)"),
     (lambda i, queries, keys: (list(range(1, i + 2)), list(range(1, keys - queries + i + 2))), "(?i)count from 0"),
     ("0 to i", "Give the function itself"),
 ]

@@ -22,16 +22,14 @@ def execute(path: pathlib.Path) -> None:
         cell.metadata.pop("execution", None)
         cell.metadata.pop("collapsed", None)
         if cell.cell_type == "code":
-            cell.outputs = [output for output in map(lasting, cell.outputs) if output]
+            cell.outputs = [lasting(output) for output in cell.outputs]
     notebook.metadata = KERNEL
     write(json.loads(nbformat.writes(notebook)), path)
 
 
-def lasting(output: dict) -> dict | None:
-    """The output without its live widget; None where nothing else is left but the widget's own text."""
-    if WIDGET not in output.get("data", {}):
-        return output
-    del output["data"][WIDGET]
+def lasting(output: dict) -> dict:
+    """The output without its live widget, which is gone with its kernel; its HTML and text stay."""
+    output.get("data", {}).pop(WIDGET, None)
     return output
 
 

@@ -63,10 +63,12 @@ class Choice(Exercise):
     reasons: dict[str, str] = field(default_factory=dict)
 
     def judge(self, answer) -> Result:
-        given = frozenset(str(letter).strip().lower() for letter in ([answer] if isinstance(answer, str) else answer))
+        letters = answer if isinstance(answer, (set, frozenset, list, tuple)) else [answer]
+        given = frozenset(str(letter).strip().lower() for letter in letters)
         right = frozenset([self.right]) if isinstance(self.right, str) else self.right
         if not given or not given <= set(self.options):
-            return Result("wrong", f"Answer with letters from {', '.join(self.options)}, got {answer!r}.")
+            form = "" if isinstance(self.right, str) else ', in a set such as {"a", "b"}'
+            return Result("wrong", f"Answer with letters from {', '.join(self.options)}{form}; got {answer!r}.")
         if given == right:
             return Result("right", self.praise)
         surplus, missing = sorted(given - right), sorted(right - given)
@@ -119,7 +121,9 @@ class Lines(Exercise):
         done = 0
         for number, (right, known) in self.lines.items():
             given = answer.get(number, [])
-            if not len(given):
+            if not isinstance(given, (list, tuple)):
+                return Result("wrong", f"Line {number}: give a list of numbers, got {type(given).__name__}.")
+            if not given:
                 break
             if not self.near(given, right):
                 return Result("wrong", f"Line {number}: " + next((words for wrong, words in known.items() if self.near(given, wrong)), self.first(given, right)))
@@ -134,8 +138,8 @@ class Lines(Exercise):
     def first(self, given, right) -> str:
         if len(given) != len(right):
             return f"there should be {len(right)} numbers, got {len(given)}."
-        place = next(i for i, (a, b) in enumerate(zip(given, right)) if abs(float(a) - b) > self.tolerance)
-        return f"number {place + 1} is not {given[place]:g}. Work it out once more from the line before."
+        place = next(i for i, (a, b) in enumerate(zip(given, right)) if not abs(float(a) - b) <= self.tolerance)
+        return f"number {place + 1} is not {float(given[place]):g}. Work it out once more from the line before."
 
 
 def check(name: str, answer=None) -> Result:
@@ -145,14 +149,14 @@ def check(name: str, answer=None) -> Result:
     ○ Not attempted yet. hint("split-heads") helps.
     """
     exercise = find(name)
-    if answer is None or answer is ... or isinstance(answer, (str, set, frozenset, list, tuple)) and not answer:
+    if answer is None or answer is ... or isinstance(answer, (str, set, frozenset, list, tuple, dict)) and not answer:
         return Result("not attempted", f'Not attempted yet. hint("{name}") helps.')
     try:
         with torch.random.fork_rng(devices=[]):
             return exercise.judge(answer)
     except NotImplementedError:
         return Result("not attempted", f'Not attempted yet. hint("{name}") helps.')
-    except Exception as error:  # the learner's code may raise anything; a lesson goes on
+    except (Exception, SystemExit) as error:  # the learner's code may raise anything; a lesson goes on
         return Result("wrong", f"Your code raises {type(error).__name__}: {error}{exercise.given()}")
 
 
@@ -160,9 +164,9 @@ def hint(name: str, step: int | None = None) -> Hint:
     """The next hint each time it is called, or a certain one: ``hint("split-heads", 2)``."""
     hints = find(name).hints
     step = min(seen.get(name, 0) + 1, len(hints)) if step is None else step
-    seen[name] = step
     if not 1 <= step <= len(hints):
         return Hint(f"There are {len(hints)} hints: ask for step 1 to {len(hints)}.")
+    seen[name] = step
     more = "\nCall it again for the next." if step < len(hints) else "\nThat was the last hint; the solution is folded below."
     return Hint(f"Hint {step} of {len(hints)}. {hints[step - 1]}{more}")
 
@@ -194,7 +198,7 @@ def same(given, wanted) -> bool:
         return isinstance(given, torch.Tensor) and given.shape == wanted.shape and torch.allclose(given.double(), wanted.detach().double(), atol=1e-5, rtol=1e-4, equal_nan=True)
     if isinstance(wanted, float):
         return isinstance(given, (int, float, torch.Tensor)) and abs(float(given) - wanted) < 1e-4 * max(1, abs(wanted))
-    return bool(given == wanted)
+    return getattr(given, "shape", ()) == () and bool(given == wanted)
 
 
 def agrees(wrong: Callable, given, arguments: tuple) -> bool:

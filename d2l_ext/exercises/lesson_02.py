@@ -14,9 +14,9 @@ def split_inputs():
 
 def attention_inputs():
     generator = torch.Generator().manual_seed(3)
-    queries, keys, values = (torch.randn(3, steps, width, generator=generator) for steps, width in ((4, 7), (6, 5), (6, 9)))
-    W_q, W_k, W_v, W_o = (torch.randn(out, width, generator=generator) for out, width in ((12, 7), (12, 5), (12, 9), (8, 12)))
-    return [(queries, keys, values, W_q, W_k, W_v, W_o, 3, torch.tensor([6, 2, 4]))]
+    queries, keys, values = (torch.randn(2, steps, width, generator=generator) for steps, width in ((4, 7), (6, 8), (6, 9)))
+    W_q, W_k, W_v, W_o = (torch.randn(out, width, generator=generator) for out, width in ((15, 7), (15, 8), (15, 9), (10, 15)))
+    return [(queries, keys, values, W_q, W_k, W_v, W_o, 3, torch.tensor([5, 2]))]
 
 
 def attend(queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens, *, axis=-1, scale=None, mask="keep", fill=None, split=split_heads, merge=merge_heads):
@@ -74,6 +74,7 @@ EXERCISES = [
               (lambda X, h: X.reshape(X.shape[0], h, X.shape[1], -1), "The shape is right, but a reshape without a transpose cuts the sentence into stretches: the first head holds neighbouring numbers of the first tokens. Cut each token first, then swap the axes."),
               (lambda X, h: X.reshape(X.shape[0], X.shape[1], h, -1), "Each token is cut into heads; now the heads have to come before the steps: swap axes 1 and 2."),
               (lambda X, h: X.unflatten(-1, (-1, h)).permute(0, 3, 1, 2), "You deal the columns out in turn (the first head gets columns 0, h, 2h ...). A head is a block of neighbouring columns: heads before head size in the reshape."),
+              (lambda X, h: X.mT.reshape(X.shape[0], h, X.shape[1], -1), "You transpose, then cut. Cut each token first: reshape into heads, then swap the axes."),
               (lambda X, h: split_heads(X, h).mT, "Steps and head size have changed places. Swap axes 1 and 2, not the last two."),
               (lambda X, h: split_heads(X, h).flip(1), "The heads come out in reverse order: the first head is the first block of columns."),
               (lambda X, h: split_heads(X, h).flatten(0, 1), "This is D2L's shape, heads folded into the batch. Keep them as an axis of their own: (batch, heads, steps, head size)."),
@@ -82,8 +83,9 @@ EXERCISES = [
           hints=["Six steps: project, split, score, hide, weigh, merge and mix. Each is one line.", "Split with unflatten(-1, (num_heads, -1)).transpose(1, 2); merge with transpose(1, 2).flatten(2).",
                  "hidden = torch.arange(keys.shape[1]) >= valid_lens[:, None, None, None] broadcasts over heads and queries; masked_fill the scores, then softmax over the last axis."],
           reference=attend, inputs=attention_inputs, misconceptions=[
-              *((variant(axis=-2, fill=fill, mask=mask), "Your weights sum to 1 over the queries. Softmax goes over the keys, the last axis, so that each query's weights sum to 1.") for fill in FILLS for mask in ("keep", None)),
-              *((variant(axis=1, fill=fill), "Your softmax goes over the heads. Each head has its own weights; softmax goes over the keys, the last axis.") for fill in FILLS),
+              *((variant(axis=-2, mask=mask), "Your weights sum to 1 over the queries. Softmax goes over the keys, the last axis, so that each query's weights sum to 1.") for mask in ("keep", None)),
+              (variant(axis=1), "Your softmax goes over the heads. Each head has its own weights; softmax goes over the keys, the last axis."),
+              (variant(axis=1, fill=-math.inf), "There is NaN in your result: a softmax found nothing but minus infinity. It goes over the keys, the last axis."),
               (variant(scale=lambda p, h: math.sqrt(p * h)), "You scale by the width of the model. A head's dot product has head-size terms: divide by the square root of the head size."),
               (variant(scale=lambda p, h: math.sqrt(7)), "You scale by the width of the queries before they are projected. Divide by the square root of the head size."),
               (variant(scale=lambda p, h: 1.0), "The scores are not scaled. Divide them by the square root of the head size."),
@@ -99,7 +101,7 @@ EXERCISES = [
           ]),
     Build("mixed-up", praise="Right: each head gets a stretch of the sentence.",
           hints=["Follow the numbers: fill a (steps, hiddens) tensor with each token's own number, then reshape it the wrong way.", "torch.arange(steps)[:, None].expand(steps, hiddens) is that tensor; .unique().tolist() reads it off."],
-          reference=tokens_in_head, inputs=lambda: [(0, 3, 4, 2), (1, 3, 4, 2), (2, 5, 12, 3), (0, 7, 8, 4)], misconceptions=[
+          reference=tokens_in_head, inputs=lambda: [(1, 5, 12, 3), (0, 5, 12, 3), (1, 3, 4, 2), (0, 7, 8, 4)], misconceptions=[
               (lambda head, n, d, h: list(range(n)), "That would be the right split: every token in every head. Without the transpose a head gets only a stretch."),
               (lambda head, n, d, h: [head], "Heads and tokens are not the same count: a head holds steps * hiddens / num_heads numbers. How many tokens is that?"),
               (lambda head, n, d, h: list(range(n * head // h, n * (head + 1) // h)), "Where a head begins or ends in the middle of a token, that token is in it too: it gets at least one number."),
@@ -126,10 +128,10 @@ EXERCISES = [
     Lines("pencil", praise="Right, all six lines. You have computed multi-head attention by hand.",
           hints=["The token bites has one number that isn't zero, the third: W_q x is the third column of W_q.", "A key is W_k x: for dog it is the sum of columns 1 and 4 of W_k, with its height as the factor of the fourth.",
                  "Line 4: the scores 2, 1, 1 count 4.11, 2.03, 2.03; divide by their sum."],
-          lines={1: ([2, 1, 1, 2], {(2, 0, 2, 0): "These are the first two columns' places: multiply every row of W_q with the token."}),
-                 2: ([2, 1, 1], {(4, 1, 2): "You used all four numbers or the other head's key: head 1 has the rows 1 and 2 of W_q x and of W_k x.", (1.41, 0.71, 0.71): "Line 2 is before scaling: don't divide by the square root of 2 yet."}),
-                 3: ([2, 2, 1], {(2, 1, 1): "That is head 1 again: head 2 has the rows 3 and 4.", (1.41, 1.41, 0.71): "Line 3 is before scaling: don't divide by the square root of 2 yet."}),
-                 4: ([0.503, 0.248, 0.248], {(0.576, 0.212, 0.212): "You left out the scaling: a score of 2 counts e^(2/1.41) = 4.11, not e^2 = 7.39."}),
-                 5: ([0.401, 0.401, 0.198], {(0.422, 0.422, 0.155): "You left out the scaling: a score of 2 counts e^(2/1.41) = 4.11, not e^2 = 7.39."}),
-                 6: ([1.248, 0.503, 0.995, 0.198], {(1.248, 0.503, 1.248, 0.503): "Head 2 uses its own weights, line 5, not those of head 1.", (1.0, 0.0, 3.0, 0.0): "That is the notebook's other example, where the questions were loud. Here the weights are softer."})}),
+          lines={1: ([2, 1, 1, 2], {(0, 0, 1, 0): "That is the third row of W_q. Row times token, for each row, picks the third column."}),
+                 2: ([2, 1, 1], {(4, 3, 2): "You used all four numbers: head 1 has only the rows 1 and 2 of W_q x and of W_k x.", (2, 2, 1): "That is head 2: head 1 has the rows 1 and 2.", (1.41, 0.71, 0.71): "Line 2 is before scaling: don't divide by the square root of 2 yet."}),
+                 3: ([2, 2, 1], {(4, 3, 2): "You used all four numbers: head 2 has only the rows 3 and 4.", (2, 1, 1): "That is head 1 again: head 2 has the rows 3 and 4.", (1.41, 1.41, 0.71): "Line 3 is before scaling: don't divide by the square root of 2 yet."}),
+                 4: ([0.503, 0.248, 0.248], {(4.11, 2.03, 2.03): "Now divide each by their sum, so that the three add up to 1.", (0.576, 0.212, 0.212): "You left out the scaling: a score of 2 counts e^(2/1.41) = 4.11, not e^2 = 7.39."}),
+                 5: ([0.401, 0.401, 0.198], {(4.11, 4.11, 2.03): "Now divide each by their sum, so that the three add up to 1.", (0.422, 0.422, 0.155): "You left out the scaling: a score of 2 counts e^(2/1.41) = 4.11, not e^2 = 7.39."}),
+                 6: ([1.248, 0.503, 0.995, 0.198], {(1.248, 0.503, 1.248, 0.248): "Head 2 uses its own weights, line 5, not those of head 1.", (1.0, 0.0, 3.0, 0.0): "That is the notebook's other example, where the questions were loud. Here the weights are softer."})}),
 ]

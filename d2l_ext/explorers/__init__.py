@@ -21,6 +21,7 @@ from torch import Tensor
 
 from ..attention import MultiHeadAttention, dot_product_attention, merge_heads, split_heads
 from ..plotting import Picture
+from ..sequence import FORMULAS, cost
 
 HERE = pathlib.Path(__file__).parent
 VIEW = "application/vnd.jupyter.widget-view+json"
@@ -230,6 +231,25 @@ def order_explorer(attention: MultiHeadAttention, X: Tensor, tokens: Sequence[st
         state={"order": "".join(map(str, start)), "causal": False, "padding": False, "layers": 1},
         rules={"order": {words: code for code, words in orders.items()} | {code: code for code in orders}, "causal": yes_no, "padding": yes_no, "layers": {1: 1, 2: 2}},
         still="03_explorer")
+
+
+def compare_explorer(n: int = 64, d: int = 512, k: int = 3, num_heads: int = 8) -> Explorer:
+    """What a layer of convolution, recurrence and self-attention costs at any size, as ``d2l_ext.cost`` has it, and who sees whom layer by layer.
+
+    Settings: ``n`` tokens, 16 to 65,536, and the width ``d``, 16 to 4,096, both powers of 2; ``k``, the kernel, 3, 5, 7 or 9; ``num_heads``, 1, 2, 4, 8 or 16;
+    ``layers`` in the picture of who sees whom, 1 to 8; it starts with 1.
+    Raises ValueError for sizes that aren't among these.
+    """
+    choices = {"n": [2**i for i in range(4, 17)], "d": [2**i for i in range(4, 13)], "k": [3, 5, 7, 9], "num_heads": [1, 2, 4, 8, 16], "layers": list(range(1, 9))}
+    told = (f"{kind} {c.operations:,} operations, {c.steps} {'step' if c.steps == 1 else 'steps'}, longest path {c.path}"
+            for kind in FORMULAS for c in [cost(kind, n, d, k)])
+    explorer = Explorer(
+        "compare", title="Convolution, recurrence and self-attention: work, sequential steps and longest path at any size.",
+        numbers=f"n = {n}, d = {d}, k = {k}, {num_heads} {'head' if num_heads == 1 else 'heads'}: {'; '.join(told)}.",
+        data={"choices": choices}, state={"n": n, "d": d, "k": k, "num_heads": num_heads, "layers": 1},
+        rules={name: {value: value for value in values} for name, values in choices.items()}, still="06_explorer")
+    explorer.set(n=n, d=d, k=k, num_heads=num_heads)
+    return explorer
 
 
 def clean(text: str) -> str:

@@ -75,6 +75,7 @@ export function render({ model, el }) {
   const { tokens, features, divisors, ...matrices } = model.get("data");
   const projected = project(matrices);
   const names = matrices.W_v.map((row) => carries(row, features));
+  const called = names.map((name, channel) => name || `channel ${channel}`);
   const values = transpose(projected.V);
   const figure = values.flat().every(Number.isInteger) ? String : digits;  // how values are written
   const widest = ["0.00", ...values.flat().map(figure)].reduce((a, b) => (b.length > a.length ? b : a));
@@ -108,7 +109,7 @@ export function render({ model, el }) {
     for (const [name, control] of Object.entries(controls)) control.show(state[name]);
     const all = attend(projected, matrices.W_o, heads, sharpness);
     const size = projected.Q[0].length / heads;
-    const plan = layout(tokens, names, widest, heads, width, colours);
+    const plan = layout(tokens, called, widest, heads, width, colours);
     while (cards.length < heads) cards.push(card(cards.length));
     if (shelf.childElementCount !== heads) shelf.replaceChildren(...cards.slice(0, heads).map((each) => each.element));
     shelf.style.gridTemplateColumns = `repeat(${plan.columns}, max-content)`;
@@ -125,8 +126,7 @@ export function render({ model, el }) {
       write(each.taken, `takes ${plan.figures ? `${takes(weights[asks], tokens)} → ${channels}` : takes(weights[asks], tokens, 1)}`);
       each.canvas.setAttribute("aria-label", `Head ${head + 1}, a map of weights: rows ask, columns are asked. ${clip(tokens[asks], 20)} takes `
         + `${takes(weights[asks], tokens)}. It fills ${channels}: ${mixed.slice(0, 8).map(digits).join(", ")}.`);
-      const called = names.slice(...own).map((name, i) => name || `channel ${own[0] + i}`);
-      each.rowAt = drawHead(each.canvas, colours, plan, { tokens, asks, weights, mixed, figure, values: values.slice(...own), names: called });
+      each.rowAt = drawHead(each.canvas, colours, plan, { tokens, asks, weights, mixed, figure, values: values.slice(...own), names: called.slice(...own) });
     }
     showOutput(output, all, asks, size, clip(tokens[asks], 20), names, plain);
     write(result, sentence(all, tokens, asks));
