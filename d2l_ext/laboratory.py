@@ -132,6 +132,7 @@ def show_bar(name: str, steps: int):
     """A progress bar, shown in the cell that runs."""
     from IPython.display import display
     from ipywidgets import FloatProgress
-    bar = FloatProgress(value=0, max=steps, description=name, style={"description_width": "initial"})
+    bar = FloatProgress(value=0, max=steps, description=name)
     display(bar)
+    bar.style.description_width = "initial"  # not before: its text would then differ between versions of ipywidgets
     return bar

@@ -7,6 +7,7 @@ import sys
 from math import cos, degrees, exp, sin, sqrt
 from pathlib import Path
 
+import explorer_stills
 from _style import (AMBER, BODY, FAINT, HEAD, KEY, LINE, OUTPUT, QUERY, SKY, SMALL, STROKE, STRONG,
                     VALUE, Sheet, tint, toward)
 
@@ -395,6 +396,7 @@ PICTURES = {
     "04_clock_hands": clock_hands,
     "06_who_sees_whom": who_sees_whom,
     "07_encoder_decoder": encoder_decoder,
+    **explorer_stills.PICTURES,
 }
 
 

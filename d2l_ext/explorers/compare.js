@@ -133,14 +133,13 @@ function showTable(table, { n, d, k, num_heads }, colours) {
 
 /** Operations against n, both axes logarithmic; the chosen n as a line, the products' two crossovers as dots. */
 function drawPlot(canvas, { n, d, k }, values, width, colours) {
-  const [left, right, top, height] = [64, Math.min(180, width * 0.3), 14, 210];
+  const [left, right, top, height] = [64, Math.min(180, width * 0.3), 34, 210];
   const context = pen(canvas, width, top + height + 44, colours);
   const [from, to] = [values[0], values.at(-1)];
   const costs = (at) => KINDS.map((kind) => cost(kind, at, d, k).operations);
   const [low, high] = [Math.floor(Math.log10(Math.min(...costs(from)))), Math.ceil(Math.log10(Math.max(...costs(to))))];
   const x = (at) => left + (Math.log(at / from) / Math.log(to / from)) * (width - left - right);
   const y = (operations) => top + height * (1 - (Math.log10(operations) - low) / (high - low));
-  context.fillStyle = css(colours.faint);
   const write10 = (power) => [...String(power)].map((digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit]).join("");
   for (let power = low; power <= high; power += 2) {
     context.fillStyle = css(colours.faint);
@@ -167,9 +166,9 @@ function drawPlot(canvas, { n, d, k }, values, width, colours) {
     context.arc(x(at), y(cost(KINDS[2], at, d, k).operations), 4.5, 0, 2 * Math.PI);
     context.fill();
   }
-  let taken = Infinity;
-  for (const i of places(4).sort((a, b) => costs(to)[a] - costs(to)[b])) {
-    taken = Math.min(y(costs(to)[i]), taken - colours.size - 4);
+  let taken = -Infinity;
+  for (const i of places(4).sort((a, b) => costs(to)[b] - costs(to)[a])) {
+    taken = Math.max(y(costs(to)[i]), taken + colours.size + 4);
     label(context, KINDS[i], width - right + 8, taken, { width: right - 8, colour: colours.ink });
   }
   canvas.setAttribute("aria-label", `Operations against n on logarithmic axes, d = ${d}, k = ${k}. The attention products, a steeper line, cross the recurrence at n = ${d} and the convolution at n = ${(k * d) / 2}; `
@@ -186,7 +185,7 @@ function drawStack(canvas, kind, { k, layers }, colours) {
   const colour = kind === "convolution" ? colours.query : kind === "recurrence" ? colours.key : colours.output;
   let needed = new Set([TOKENS - 1]);
   const rows = [needed];
-  Object.assign(context, { strokeStyle: css(colour), lineWidth: 1.2 });
+  Object.assign(context, { strokeStyle: css(colour), lineWidth: kind === "self-attention" ? 0.7 : 1.2 });
   context.beginPath();
   const draw = (from, to) => { context.moveTo(...from); context.lineTo(...to); };
   for (let layer = layers; layer > 0; layer--) {
