@@ -8,12 +8,14 @@ from __future__ import annotations
 import json
 import pathlib
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from .positional import PositionalEncoding
+from .positional import LearnedPositionalEncoding, PositionalEncoding
+from .relative import ALiBi, RotaryEmbedding, ShawRelativeKeys, T5RelativeBias
 from .sequence import Convolution, Recurrence, SelfAttention
 
 Task = Callable[[torch.Generator, int, int], tuple[Tensor, Tensor, Tensor]]
@@ -45,6 +47,34 @@ def find_marked(distance: int | None = None, symbols: int = 8) -> Task:
         scored[:, -1] = True
         return inputs.scatter_add(1, place, torch.full_like(place, symbols)), targets, scored
     return task
+
+
+def copy_back(generator: torch.Generator, batch: int, length: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Copy two back: ten symbols in any order; the target is the symbol two places to the left, scored wherever there is one.
+
+    >>> inputs, targets, scored = copy_back(torch.Generator().manual_seed(0), 1, 6)
+    >>> torch.equal(targets[:, 2:], inputs[:, :-2]), scored.tolist()
+    (True, [[False, False, True, True, True, True]])
+    """
+    inputs = torch.randint(10, (batch, length), generator=generator)
+    return inputs, inputs.roll(2, 1), (torch.arange(length) >= 2).expand(batch, length)
+
+
+def reverse(generator: torch.Generator, batch: int, length: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Reverse: ten symbols in any order; the target at each position is the symbol as far from the other end. Every position is scored."""
+    inputs = torch.randint(10, (batch, length), generator=generator)
+    return inputs, inputs.flip(1), torch.ones_like(inputs, dtype=torch.bool)
+
+
+def repeat(generator: torch.Generator, batch: int, length: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Repeat: 32 symbols in any order, then the same once more; the target is the next symbol, scored in the second half. For causal layers.
+
+    An odd length loses its last place.
+    """
+    first = torch.randint(32, (batch, length // 2), generator=generator)
+    inputs = torch.cat([first, first], 1)
+    places = torch.arange(inputs.shape[1])
+    return inputs, inputs.roll(-1, 1), ((places >= length // 2) & (places < len(places) - 1)).expand_as(inputs)
 
 
 class Reader(nn.Module):
@@ -121,6 +151,69 @@ def accuracy(model: nn.Module, task: Task, length: int, *, batch: int = 512, see
     inputs, targets, scored = task(torch.Generator().manual_seed(seed), batch, length)
     right = (model(inputs).argmax(-1) == targets) & scored
     return right.sum(0) / scored.sum(0)
+
+
+# ---- what becomes of an encoding beyond the lengths it was trained on ---------------------------------------------------------------------
+
+ENCODINGS = ("none", "none, causal", "sinusoidal", "learned", "Shaw", "T5", "ALiBi", "ALiBi, causal", "rotary")
+
+
+class Trial(NamedTuple):
+    """A task with its number of symbols, and how a ``Reader`` of self-attention is trained on it, at lengths up to 16."""
+
+    task: Task
+    symbols: int
+    lengths: tuple[int, int]
+    layers: int = 1
+    steps: int = 300
+    rate: float = 3e-3
+    causal: bool = False  # whether every encoding gets a causal mask
+
+    @property
+    def encodings(self) -> list[str]:
+        """Those that make sense: under a causal mask for all, a symmetric or unmasked form is no form of its own."""
+        return [name for name in ENCODINGS if not (self.causal and f"{name}, causal" in ENCODINGS)]
+
+
+TRIALS = {"copy": Trial(copy_back, 10, (8, 16)), "reverse": Trial(reverse, 10, (16, 16)),
+          "repeat": Trial(repeat, 32, (6, 16), layers=2, steps=600, rate=6e-3, causal=True)}
+
+
+def attend(position: nn.Module | None, causal: bool) -> SelfAttention:
+    """A layer of width 64 with four heads and a relative position, or None."""
+    layer = SelfAttention(64, 4, causal=causal)
+    layer.attention.position = position
+    return layer
+
+
+def try_encoding(name: str, encoding: str, seed: int = 0, *, position: Callable[[], nn.Module] | None = None) -> Reader:
+    """A reader, width 64 and four heads, trained on ``TRIALS[name]`` with one of the ``ENCODINGS``. Its weights depend on the arguments alone.
+
+    position: makes another relative position for each layer, in place of the encoding's own.
+    """
+    trial, (base, _, masked) = TRIALS[name], encoding.partition(", ")
+    causal = trial.causal or bool(masked)
+    relative = {"Shaw": lambda: ShawRelativeKeys(16, 8), "T5": lambda: T5RelativeBias(4, bidirectional=not causal), "ALiBi": lambda: ALiBi(4),
+                "rotary": lambda: RotaryEmbedding(16)}
+    make = position or relative.get(base, lambda: None)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = Reader([attend(make(), causal) for _ in range(trial.layers)], 64, trial.symbols, trial.symbols, positions=base == "sinusoidal")
+        if base == "learned":
+            model.positions = LearnedPositionalEncoding(64, max_len=64)
+    train(model, trial.task, trial.steps, lengths=trial.lengths, rate=trial.rate, seed=seed)
+    return model
+
+
+def try_encodings(name: str, seed: int = 0) -> dict[str, Reader]:
+    """``try_encoding`` for all that make sense in this task, with a bar that shows how many are trained."""
+    encodings = TRIALS[name].encodings
+    bar = show_bar("training", len(encodings))
+    models = {}
+    for encoding in encodings:
+        models[encoding] = try_encoding(name, encoding, seed)
+        bar.value += 1
+    return models
 
 
 def results(lesson: str) -> dict:

@@ -289,6 +289,27 @@ def headings(notebook):
             before = len(level)
 
 
+@rule()
+def deeper_is_marked(notebook):
+    """Tags can't be seen: a deeper part says so in its heading, and a core heading ends it."""
+    depth = None  # the level of the heading that opened the deeper part
+    for cell in notebook.cells:
+        found = re.match(r"(#+) +(.*)", cell.text) if cell.kind == "markdown" else None
+        deeper, marked = "deeper" in cell.tags, bool(found and found[2].endswith(" · deeper"))
+        inside = depth is not None and not (found and len(found[1]) <= depth)
+        if found and deeper and not inside:
+            if not marked:
+                yield cell.id, "end the heading of a deeper part with ` · deeper`"
+            depth = len(found[1])
+        elif found and marked:
+            yield cell.id, "`· deeper` stands only at the heading that opens a deeper part"
+        elif found and not deeper:
+            depth = None
+        elif inside and not deeper:
+            yield cell.id, "a core cell after a deeper part begins with a heading, or readers take it for deeper"
+            depth = None
+
+
 # ---- words --------------------------------------------------------------------------------------------------------------------------
 
 @rule()
@@ -525,7 +546,7 @@ def exercise_cells(notebook):
 def exercise_kinds(notebook):
     texts, kinds = [trio[0] for trio in trios(notebook).values() if trio[0].id.startswith("exercise-")], set()
     for text in texts:
-        heading = re.match(rf"#{{2,3}} ({'|'.join(KINDS)}): .+ · \d+ minutes? · level [123]\n", text.text)
+        heading = re.match(rf"#{{2,3}} ({'|'.join(KINDS)}): .+ · \d+ minutes? · level [123](?: · deeper)?\n", text.text)
         if not heading:
             yield text.id, f"begin with `## Kind: title · N minutes · level N`, kind one of {', '.join(KINDS)}, level 1 to 3"
         else:

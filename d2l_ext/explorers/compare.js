@@ -58,7 +58,7 @@ export function tell({ n, d, k }) {
 
 const COMPARE_STYLE = `
 .d2l-piece table.costs { border-collapse: collapse; margin: 12px 0 4px; font-size: inherit; color: inherit; background: none; }
-.d2l-piece .costs :is(th, td, tr) { color: inherit; background: none; border: 0; padding: 4px 16px 4px 0; text-align: left; font-weight: 400; font-variant-numeric: tabular-nums; }
+.d2l-piece .costs :is(th, td, tr) { color: inherit; background: none; border: 0; padding: 4px 16px 4px 0; text-align: left; font-weight: 400; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .d2l-piece .costs thead th { font-weight: 600; border-bottom: 1px solid var(--faint); }
 .d2l-piece .costs .least { font-weight: 600; }
 .d2l-piece .costs .part { padding-left: 1.2em; }
@@ -147,7 +147,7 @@ function drawPlot(canvas, { n, d, k }, values, width, colours) {
     label(context, `10${write10(power)}`, left - 8, y(10 ** power), { align: "right", colour: colours.ink });
   }
   values.forEach((at, i) => i % 3 || label(context, String(at), x(at), top + height + 14, { align: "center", colour: colours.ink }));
-  label(context, "operations of one layer, against the number of tokens n", left, top + height + 34, { colour: colours.ink });
+  label(context, "operations of one layer, against n", left, top + height + 34, { colour: colours.ink });
   outline(context, colours.ink, x(n), top, 0, height, 1);
   label(context, `n = ${n}`, x(n) + 5, top + 8, { colour: colours.ink, bold: true });
   const line = (i, dash) => {

@@ -1,0 +1,91 @@
+"""Dates as people write them, turned into ISO form: "friday, 5 march 2021" -> "2021-03-05". The task, a model for it, its training, its weights.
+
+How dates are written comes from ``data/date_formats.json``, locale data for English around the world. Numbers alone are day first
+(05/03/21) or year first, years lie in 1950..2049, so a text has one meaning. Every tenth day is kept for testing: no text for it is trained on.
+"""
+from __future__ import annotations
+
+import datetime
+import json
+import pathlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from .attention import record_attention
+from .transformer import EncoderDecoder
+
+DATA = pathlib.Path(__file__).with_name("data")
+TABLE = json.loads((DATA / "date_formats.json").read_text(encoding="utf-8"))
+PIECES = [re.findall(r"E+|M+|d+|y+|[ ,./-]", pattern) for pattern in TABLE["patterns"]]
+FIRST, LAST = datetime.date(1950, 1, 1).toordinal(), datetime.date(2049, 12, 31).toordinal()
+LETTERS = sorted({*"0123456789 ,./-", *(letter for name in ("MMM", "MMMM", "E", "EEEE") for spelled in TABLE[name] for letter in "".join(spelled))})
+LONGEST = 40  # the longest text that is read
+DIGITS = "0123456789-"
+START, STEPS = len(DIGITS), 10  # the symbol before the first digit; every answer has ten symbols, so none is needed for its end
+
+Pair = tuple[str, str]
+
+
+def written(day: datetime.date, pattern: int, spelling: int = 0) -> str:
+    """A date in words: ``pattern`` is a place in the table of patterns; ``spelling`` chooses among sep and sept.
+
+    >>> written(datetime.date(2021, 3, 5), TABLE["patterns"].index("EEEE, d MMMM y"))
+    'friday, 5 march 2021'
+    """
+    parts = {"d": str(day.day), "dd": f"{day.day:02}", "M": str(day.month), "MM": f"{day.month:02}", "y": str(day.year), "yy": f"{day.year % 100:02}"}
+    for name, place in (("MMM", day.month - 1), ("MMMM", day.month - 1), ("E", day.weekday()), ("EEEE", day.weekday())):
+        parts[name] = TABLE[name][place][spelling % len(TABLE[name][place])]
+    return "".join(parts.get(piece, piece) for piece in PIECES[pattern])
+
+
+def pairs(count: int, generator: torch.Generator, *, test: bool = False) -> list[Pair]:
+    """So many random dates, as (text, ISO form): days for training, or with ``test=True`` the tenth of all days that training never sees."""
+    tens = torch.randint(-(-FIRST // 10), (LAST - 9) // 10 + 1, (count,), generator=generator) * 10
+    ordinals = tens if test else tens + torch.randint(1, 10, (count,), generator=generator)
+    patterns = torch.randint(len(PIECES), (count,), generator=generator)
+    spellings = torch.randint(2, (count,), generator=generator)
+    days = [datetime.date.fromordinal(ordinal) for ordinal in ordinals.tolist()]
+    return [(written(*parts), parts[0].isoformat()) for parts in zip(days, patterns.tolist(), spellings.tolist())]
+
+
+def encode(texts: Sequence[str]) -> tuple[Tensor, Tensor]:
+    """Texts as numbers, padded with 0 to (batch, longest), and their lengths (batch,)."""
+    lengths = torch.tensor([len(text) for text in texts])
+    source = torch.zeros(len(texts), max(lengths.tolist(), default=0), dtype=torch.long)
+    for row, text in zip(source, texts):
+        row[:len(text)] = torch.tensor([LETTERS.index(letter) + 1 for letter in text])
+    return source, lengths
+
+
+def encode_answers(answers: Sequence[str]) -> Tensor:
+    """Dates in ISO form as numbers, (batch, 10)."""
+    return torch.tensor([[DIGITS.index(symbol) for symbol in answer] for answer in answers]).reshape(-1, STEPS)
+
+
+def shifted(answers: Tensor) -> Tensor:
+    """What the decoder is given while it learns (teacher forcing): the right answer, one step late, behind the start symbol."""
+    return F.pad(answers[:, :-1], (1, 0), value=START)
+
+
+def date_reader(num_hiddens: int = 64, num_heads: int = 4, layers: int = 1, seed: int = 0) -> EncoderDecoder:
+    """An untrained model for the task. Its weights depend on the sizes and ``seed`` alone."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return EncoderDecoder(len(LETTERS) + 1, len(DIGITS) + 1, num_hiddens, num_heads, layers)
+
+
+def device_of(model: nn.Module) -> torch.device:
+    return next(model.parameters()).device
+
+
+def scores_of(model: EncoderDecoder, examples: Sequence[Pair]) -> tuple[Tensor, Tensor]:
+    """The model's scores for every symbol of the right answers (batch, 10, symbols), and those answers (batch, 10)."""
+    device = device_of(model)
+    source, lengths = (part.to(device) for part in encode([text for text, _ in examples]))
+    answers = encode_answers([answer for _, answer in examples]).to(device)
+    return model(source, shifted(answers), lengths), answers

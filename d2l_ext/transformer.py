@@ -1,0 +1,113 @@
+"""A small Transformer from the package's parts: encoder and decoder blocks, a model that reads one sequence and writes another."""
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from .attention import MultiHeadAttention
+from .checks import check_size
+from .positional import PositionalEncoding
+
+
+class EncoderBlock(nn.Module):
+    """Self-attention, then a feed-forward network, each on normalised inputs and added to what it was given (pre-norm: Xiong et al. 2020, section 3).
+
+    X + attention(norm(X)), then X + network(norm(X)). Takes (batch, steps, num_hiddens) and lengths (batch,), returns the shape of X.
+    Keys beyond a length reach no step within it.
+
+    >>> EncoderBlock(num_hiddens=8, num_heads=2)(torch.rand(2, 5, 8), torch.tensor([5, 3])).shape
+    torch.Size([2, 5, 8])
+    """
+
+    def __init__(self, num_hiddens: int, num_heads: int, dropout: float = 0.0):
+        super().__init__()
+        self.attention = MultiHeadAttention(num_hiddens, num_heads)
+        self.network = feed_forward(num_hiddens)
+        self.norms = nn.ModuleList(nn.LayerNorm(num_hiddens) for _ in range(2))
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, X: Tensor, valid_lens: Tensor | None = None) -> Tensor:
+        Y = self.norms[0](X)
+        X = X + self.dropout(self.attention(Y, Y, Y, valid_lens))
+        return X + self.dropout(self.network(self.norms[1](X)))
+
+
+class DecoderBlock(nn.Module):
+    """Causal self-attention, cross-attention to the encoder's output, then a feed-forward network (Vaswani et al. 2017, section 3.1; pre-norm).
+
+    Takes (batch, steps, num_hiddens), ``memory`` (batch, source steps, num_hiddens) and the source's lengths (batch,); returns the shape of X.
+    A step sees the steps up to its own, and of the memory what lies within its length.
+
+    >>> DecoderBlock(num_hiddens=8, num_heads=2)(torch.rand(2, 4, 8), torch.rand(2, 5, 8)).shape
+    torch.Size([2, 4, 8])
+    """
+
+    def __init__(self, num_hiddens: int, num_heads: int, dropout: float = 0.0):
+        super().__init__()
+        self.attention = MultiHeadAttention(num_hiddens, num_heads)
+        self.cross = MultiHeadAttention(num_hiddens, num_heads)
+        self.network = feed_forward(num_hiddens)
+        self.norms = nn.ModuleList(nn.LayerNorm(num_hiddens) for _ in range(3))
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, X: Tensor, memory: Tensor, valid_lens: Tensor | None = None) -> Tensor:
+        Y = self.norms[0](X)
+        X = X + self.dropout(self.attention(Y, Y, Y, causal=True))
+        X = X + self.dropout(self.cross(self.norms[1](X), memory, memory, valid_lens))
+        return X + self.dropout(self.network(self.norms[2](X)))
+
+
+def feed_forward(num_hiddens: int) -> nn.Sequential:
+    """Two linear maps with a ReLU between them, four times as wide inside, the same at each step."""
+    return nn.Sequential(nn.Linear(num_hiddens, 4 * num_hiddens), nn.ReLU(), nn.Linear(4 * num_hiddens, num_hiddens))
+
+
+class EncoderDecoder(nn.Module):
+    """Reads a sequence of whole numbers and writes another: a Transformer with sinusoidal positions (Vaswani et al. 2017, section 3).
+
+    source_symbols, target_symbols: how many different numbers there are on either side. layers: blocks on either side.
+    ``forward(source, target, valid_lens)`` with source (batch, source steps), target (batch, steps) and the source's lengths (batch,) returns
+    scores (batch, steps, target_symbols) for the symbol *after* each step, which depend on the target up to that step alone.
+    Raises ValueError for sizes that don't fit, as ``MultiHeadAttention`` does.
+
+    >>> model = EncoderDecoder(source_symbols=9, target_symbols=5, num_hiddens=8, num_heads=2)
+    >>> model(torch.randint(9, (2, 7)), torch.randint(5, (2, 3))).shape
+    torch.Size([2, 3, 5])
+    """
+
+    def __init__(self, source_symbols: int, target_symbols: int, num_hiddens: int, num_heads: int, layers: int = 1, dropout: float = 0.0):
+        super().__init__()
+        check_size(source_symbols=source_symbols, target_symbols=target_symbols, layers=layers)
+        self.source, self.target = nn.Embedding(source_symbols, num_hiddens), nn.Embedding(target_symbols, num_hiddens)
+        self.positions = PositionalEncoding(num_hiddens, dropout)
+        self.encoder = nn.ModuleList(EncoderBlock(num_hiddens, num_heads, dropout) for _ in range(layers))
+        self.decoder = nn.ModuleList(DecoderBlock(num_hiddens, num_heads, dropout) for _ in range(layers))
+        self.norms = nn.ModuleList(nn.LayerNorm(num_hiddens) for _ in range(2))
+        self.scores = nn.Linear(num_hiddens, target_symbols)
+
+    def forward(self, source: Tensor, target: Tensor, valid_lens: Tensor | None = None) -> Tensor:
+        return self.decode(target, self.encode(source, valid_lens), valid_lens)
+
+    def encode(self, source: Tensor, valid_lens: Tensor | None = None) -> Tensor:
+        """What the decoder reads: (batch, source steps, num_hiddens)."""
+        X = self.positions(self.source(source))
+        for block in self.encoder:
+            X = block(X, valid_lens)
+        return self.norms[0](X)
+
+    def decode(self, target: Tensor, memory: Tensor, valid_lens: Tensor | None = None) -> Tensor:
+        """Scores for the symbol after each step of the target: (batch, steps, target_symbols)."""
+        X = self.positions(self.target(target))
+        for block in self.decoder:
+            X = block(X, memory, valid_lens)
+        return self.scores(self.norms[1](X))
+
+    @torch.no_grad()
+    def write(self, source: Tensor, steps: int, start: int, valid_lens: Tensor | None = None) -> Tensor:
+        """Greedy decoding: from the symbol ``start``, ``steps`` times the likeliest next one. Returns them, (batch, steps), without ``start``."""
+        memory = self.encode(source, valid_lens)
+        target = source.new_full((len(source), 1), start)
+        for _ in range(steps):
+            following = self.decode(target, memory, valid_lens)[:, -1].argmax(-1)
+            target = torch.cat([target, following[:, None]], dim=1)
+        return target[:, 1:]
