@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from .checks import check_counts, check_dropout, check_float, check_inputs, check_size, check_width
+from .checks import check_causal, check_counts, check_dropout, check_float, check_inputs, check_size, check_width
 from .masks import Mask, Predicate, combine
 
 
@@ -186,9 +186,10 @@ class MultiHeadAttention(nn.Module):
         check_inputs(queries, keys, values)
         for name, X, linear in (("queries", queries, self.W_q), ("keys", keys, self.W_k), ("values", values, self.W_v)):
             check_width(name, X, linear.in_features)
-        only_causal = causal and valid_lens is None and mask is None
-        keep = combine(queries.shape[0], self.num_heads, queries.shape[1], keys.shape[1], valid_lens, mask, causal, queries.device)
-        if keep is not None and not only_causal:
+        check_causal(causal, queries.shape[1], keys.shape[1])
+        is_causal = causal and valid_lens is None and mask is None and not need_weights  # the kernel knows this mask
+        keep = None if is_causal else combine(queries.shape[0], self.num_heads, queries.shape[1], keys.shape[1], valid_lens, mask, causal, queries.device)
+        if keep is not None:
             queries, keys, values = hide_unseen(keep, queries, keys, values)
         q, k, v = (split_heads(linear(X), self.num_heads) for linear, X in ((self.W_q, queries), (self.W_k, keys), (self.W_v, values)))
         bias = None
@@ -198,19 +199,19 @@ class MultiHeadAttention(nn.Module):
         if need_weights:
             heads, weights = self._explicit(q, k, v, keep, bias)
             return self.W_o(merge_heads(heads)), weights
-        return self.W_o(merge_heads(self._fused(q, k, v, keep, bias, only_causal)))
+        return self.W_o(merge_heads(self._fused(q, k, v, keep, bias, is_causal)))
 
     def _explicit(self, q: Tensor, k: Tensor, v: Tensor, keep: Tensor | None, bias: Tensor | None) -> tuple[Tensor, Tensor]:
         scores = q / math.sqrt(self.head_size) @ k.mT
         weights = softmax_where(keep, scores if bias is None else scores + bias)
         return self.dropout(weights) @ v, weights
 
-    def _fused(self, q: Tensor, k: Tensor, v: Tensor, keep: Tensor | None, bias: Tensor | None, only_causal: bool) -> Tensor:
+    def _fused(self, q: Tensor, k: Tensor, v: Tensor, keep: Tensor | None, bias: Tensor | None, is_causal: bool) -> Tensor:
         options = {"dropout_p": self.dropout.p if self.training else 0.0, "scale": 1 / math.sqrt(self.head_size)}
-        if only_causal and bias is None:
-            return F.scaled_dot_product_attention(q, k, v, is_causal=True, **options)
+        if is_causal and bias is not None:  # the kernel takes one of the two
+            is_causal, keep = False, combine(*q.shape[:3], k.shape[2], causal_=True, device=q.device)
         if keep is None:
-            return F.scaled_dot_product_attention(q, k, v, attn_mask=bias, **options)
+            return F.scaled_dot_product_attention(q, k, v, attn_mask=bias, is_causal=is_causal, **options)
         sees = keep.any(-1, keepdim=True)  # kernels disagree on empty rows: let those see everything, then drop what they saw
         allowed = keep | ~sees
         mask = allowed if bias is None else bias.masked_fill(~allowed, -math.inf)

@@ -68,6 +68,15 @@ def check_inputs(queries: Tensor, keys: Tensor, values: Tensor) -> None:
     check_counts(keys, values)
 
 
+def check_causal(causal: bool, queries: int, keys: int) -> None:
+    """Raise unless ``causal`` is False, or True with as many queries as keys."""
+    if not isinstance(causal, bool):
+        raise TypeError(f"causal must be True or False, got {causal!r:.60}: give a mask of your own as mask=, composed with &")
+    if causal and queries != keys:
+        raise ValueError(f"causal=True needs as many queries as keys, got {queries=} and {keys=}: "
+                         f"say which keys a query may see, for example mask=d2l_ext.causal(offset={keys - queries})")
+
+
 def check_boolean(mask: Tensor) -> None:
     """Raise TypeError unless ``mask`` is a boolean tensor."""
     if not isinstance(mask, Tensor):

@@ -103,12 +103,7 @@ def combine(batch: int, heads: int, queries: int, keys: int, valid_lens: Tensor 
         parts.append(padding(valid_lens)(None, torch.arange(keys, device=device))[:, None])
     if mask is not None:
         parts.append(mask_tensor(mask, batch, heads, queries, keys, device))
-    if not isinstance(causal_, bool):
-        raise TypeError(f"causal must be True or False, got {causal_!r:.60}: give a mask of your own as mask=, composed with &")
     if causal_:
-        if queries != keys:
-            raise ValueError(f"causal=True needs as many queries as keys, got {queries=} and {keys=}: "
-                             f"say which keys a query may see, for example mask=d2l_ext.causal(offset={keys - queries})")
         parts.append(causal().tensor(queries, keys, device)[None, None])
     if not parts:
         return None

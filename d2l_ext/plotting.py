@@ -51,11 +51,12 @@ class Drawing(Figure):
 
 @rc_context(STYLE)
 def heatmaps(values, rows: Sequence, columns: Sequence, *, alt: str, titles: Sequence[str] = (), signed: bool = False, numbers: bool | None = None,
-             row_label: str = "query", column_label: str = "key", size: float = 0.62) -> Drawing:
+             row_label: str = "query", column_label: str = "key", size: float = 0.62, secret: bool = False) -> Drawing:
     """Maps side by side that share one colour scale: weights from white = 0 to 1, or with ``signed=True`` symmetric about 0.
 
     values: (rows, columns), or (maps, rows, columns) for several. rows, columns: tick labels. titles: one per map. numbers: write the
-    value into each cell (left out: where there are at most 64 cells). size: inches per cell. alt: what the picture shows.
+    value into each cell (left out: where there are at most 64 cells). size: inches per cell. alt: what the picture shows. ``secret`` keeps
+    the numbers out of the repr: for what was learned, which differs from machine to machine.
     Raises ValueError where labels or titles don't fit the values, or weights leave 0..1.
     """
     maps = array(values)
@@ -86,6 +87,8 @@ def heatmaps(values, rows: Sequence, columns: Sequence, *, alt: str, titles: Seq
                           color="white" if abs(value) > 0.55 * limit else "#333333")
         axis.tick_params(which="minor", length=0)
     figure.colorbar(image, ax=axes, shrink=0.9, pad=0.02 if len(maps) > 1 else 0.04)
+    if secret:
+        return finish(figure, alt, f"{', '.join(titles) or column_label}: columns {', '.join(map(str, columns))}; rows {', '.join(map(str, rows))}")
     return finish(figure, alt, "\n".join(describe(panel, rows, columns, titles[i] if titles else "") for i, panel in enumerate(maps)))
 
 
@@ -107,6 +110,9 @@ def curves(x, lines: dict[str, Sequence], *, xlabel: str, ylabel: str, alt: str,
         axis.plot(across, up, "o", color=TEXT, markersize=4, zorder=1)
     if log:
         axis.set(xscale="log", yscale="log")
+        if len(x) <= 10:  # the points themselves, in plain numbers
+            axis.set_xticks(x, labels=[f"{place:g}" for place in x])
+            axis.tick_params(axis="x", which="minor", labelbottom=False)
     axis.set(xlabel=xlabel, ylabel=ylabel, title=title)
     axis.grid(color="#EEEEEE")
     figure.canvas.draw()
@@ -117,14 +123,15 @@ def curves(x, lines: dict[str, Sequence], *, xlabel: str, ylabel: str, alt: str,
 
 
 @rc_context(STYLE)
-def bars(values, labels: Sequence[str], *, ylabel: str, alt: str, title: str = "", colour: str = QUERY) -> Drawing:
-    """One bar a label, its value written above it."""
+def bars(values, labels: Sequence[str], *, ylabel: str, alt: str, title: str = "", colour: str = QUERY, secret: bool = False) -> Drawing:
+    """One bar a label, its value written above it. ``secret`` as in ``heatmaps``."""
     figure, (axis,) = panels(1, max(1.0 * len(labels), 3), 2.6)
     drawn = axis.bar(labels, array(values), color=colour, width=0.6)
     axis.bar_label(drawn, fmt="%.3g", padding=2)
     axis.set(ylabel=ylabel, title=title)
     head = f"{title}: {ylabel}" if title else ylabel
-    return finish(figure, alt, f"{head}: " + ", ".join(f"{label} {value:.3g}" for label, value in zip(labels, array(values))))
+    numbers = (str(label) if secret else f"{label} {value:.3g}" for label, value in zip(labels, array(values)))
+    return finish(figure, alt, f"{head}: " + ", ".join(numbers))
 
 
 @rc_context(STYLE)

@@ -3,9 +3,11 @@
 A picture stands in for its piece only where its description holds the very numbers that the piece's `repr` lists.
 """
 
-from math import exp, sqrt
+import json
+from math import cos, degrees, exp, pi, sin, sqrt
+from pathlib import Path
 
-from _style import BODY, FAINT, HEAD, KEY, OUTPUT, QUERY, SMALL, STRONG, TEXT, VALUE, Sheet
+from _style import AMBER, BODY, FAINT, HEAD, KEY, LINE, OUTPUT, QUERY, SKY, SMALL, STRONG, TEXT, VALUE, Sheet
 
 TOKENS = "dog", "bites", "man"
 HEIGHTS = 1, 0, 3
@@ -146,4 +148,66 @@ def compare():
     return s
 
 
-PICTURES = {"01_explorer": pooling, "02_explorer": heads, "03_explorer": order, "06_explorer": compare}
+def lengths():
+    stored = json.loads((Path(__file__).parent.parent / "d2l_ext/laboratory_05.json").read_text(encoding="utf-8"))
+    strips = {}
+    for row in stored["rows"]:
+        if row["task"] == "copy":
+            strips.setdefault(row["encoding"], []).append(row["accuracy"]["32"])
+    strips = {encoding: [sum(parts) / len(parts) for parts in zip(*runs)] for encoding, runs in strips.items()}
+    ranks = sorted(((sum(strip) / len(strip), encoding) for encoding, strip in strips.items()), key=lambda pair: -pair[0])
+    s = Sheet(800, 452, "Accuracy by position for nine encodings", (
+        "A strip of accuracies by position for each encoding, best first, and its mean as a bar; a line after position 15 marks where training ended. "
+        f"copy, length 32, all positions: {', '.join(f'{encoding} {score:.2f}' for score, encoding in ranks)}."))
+    left, top, wide, tall, bar = 130, 84, 52, 36, 586
+    s.text(left, 24, "copy two back, length 32, trained at 8 to 16", BODY, "start", bold=True, colour=STRONG)
+    s.text(bar, 24, "mean of all", BODY, "start", bold=True, colour=STRONG)
+    for position in (0, 8, 16, 24, 32):
+        s.text(left + position / 4 * wide, 66, str(position), SMALL)
+    for i, (score, encoding) in enumerate(ranks):
+        y = top + i * tall
+        s.text(left - 12, y + tall / 2, encoding, BODY, "end", colour=STRONG)
+        s.weights(left, y, [strips[encoding]], wide, tall, [[f"{part:.2f}" for part in strips[encoding]]], SMALL)
+        s.add("rect", x=bar, y=y + 8, width=130 * score, height=tall - 16, fill=QUERY)
+        s.text(bar + 130 * score + 8, y + tall / 2, f"{score:.2f}", BODY, "start", colour=STRONG)
+    bottom = top + len(ranks) * tall
+    s.line([(left + 4 * wide, top - 8), (left + 4 * wide, bottom + 8)], STRONG, 4)
+    s.text(left + 4 * wide + 8, 44, "beyond training", SMALL, "start")
+    s.line([(bar + 13, top), (bar + 13, bottom + 4)], TEXT, 1.5)
+    s.text(bar + 13, bottom + 18, "chance 0.10", SMALL)
+    return s
+
+
+def clock():
+    """Width 32, position 6 and offset 2: sixteen hands, and the waves and the rotation of columns 6 and 7."""
+    width, position, offset, hand = 32, 6, 2, 3
+    steps = [10000 ** (-2 * j / width) for j in range(width // 2)]
+    (a, b), turned = ([(sin(place * steps[hand]), cos(place * steps[hand])) for place in (position, position + offset)], offset * steps[hand])
+    similarity = sum(cos(offset * step) for step in steps) / len(steps)
+    s = Sheet(800, 500, "Positions as clock hands, turned by an offset", (
+        "Sixteen clocks, each with a thin hand at position 6 and a bold one at position 8; below them the sine and cosine of columns 6 and 7 over positions "
+        f"0 to 79, marked at both. Width {width}, position {position}, {offset} further on: columns {2 * hand} and {2 * hand + 1} go from {a[0]:.2f}, {a[1]:.2f} to "
+        f"{b[0]:.2f}, {b[1]:.2f}, turned by {degrees(turned):.1f} degrees; a round takes {2 * pi / steps[hand]:.3g} positions. Similarity of the two rows: {similarity:.2f}."))
+    s.text(20, 28, "Position 6, and 2 further on", BODY, "start", bold=True, colour=STRONG)
+    for j, step in enumerate(steps):
+        x, y, r = 60 + 97 * (j % 8), 92 + 112 * (j // 8), 36
+        s.add("circle", cx=x, cy=y, r=r, fill="#fafafa", stroke=STRONG if j == hand else LINE, stroke_width=3 if j == hand else 1.5)
+        for angle, colour, thick in ((position * step, STRONG, 2), ((position + offset) * step, QUERY, 4)):
+            s.line([(x, y), (x + 0.86 * r * sin(angle), y - 0.86 * r * cos(angle))], colour, thick)
+        s.text(x, y + r + 14, f"{2 * j}, {2 * j + 1}", SMALL, bold=j == hand)
+    x, y, high = (lambda place: 40 + 7 * place), (lambda value: 376 - 50 * value), 50
+    s.text(20, 294, f"Columns 6 and 7: turned by {degrees(turned):.1f}°, from any position", BODY, "start", bold=True, colour=STRONG)
+    for wave, colour, name in ((sin, SKY, "sine, column 6"), (cos, AMBER, "cosine, column 7")):
+        s.line([(x(i / 2), y(wave(i / 2 * steps[hand]))) for i in range(159)], colour, 2.5)
+        s.text(x(79) + 12, y(wave(79 * steps[hand])), name, SMALL, "start", colour=STRONG)
+    for place, colour in ((position, STRONG), (position + offset, QUERY)):
+        s.line([(x(place), y(1)), (x(place), y(-1))], colour, 1.5)
+        for wave in (sin, cos):
+            s.dot(x(place), y(wave(place * steps[hand])), colour, 5)
+    for place in range(0, 80, 10):
+        s.text(x(place), y(-1) + 16, str(place), SMALL)
+    s.text(20, 476, f"A round takes {2 * pi / steps[hand]:.3g} positions. Similarity of the two rows: {similarity:.2f}", BODY, "start", colour=STRONG)
+    return s
+
+
+PICTURES = {"01_explorer": pooling, "02_explorer": heads, "03_explorer": order, "04_explorer": clock, "05_explorer": lengths, "06_explorer": compare}

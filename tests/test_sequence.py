@@ -1,8 +1,10 @@
 """The three layers equal slow definitions, the formulas equal what is counted and walked, and each measurement measures what it says."""
+import importlib.util
 import math
 
 import pytest
 import torch
+from notebook_rules import ROOT
 from torch import nn
 from torch.nn import functional as F
 from wrong import slow_attention
@@ -301,3 +303,13 @@ def test_the_formulas_are_written_out_for_every_kind_and_field():
 def test_bad_sizes_are_named(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+def test_the_bench_notices_a_wrong_power():
+    specification = importlib.util.spec_from_file_location("bench_script", ROOT / "tools/bench.py")
+    bench = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(bench)
+    times = {kind: [n**power for n in bench.LENGTHS] for kind, power in bench.EXPECTED.items()}
+    assert bench.wrong(times) == []
+    assert bench.wrong(times | {"recurrence": [n**1.2 for n in bench.LENGTHS]}) == ["recurrence"]
+    assert bench.wrong(times | {"attention products": times["convolution"]}) == ["attention products"]

@@ -3,6 +3,38 @@
 ``from d2l import torch as d2l`` becomes ``from d2l_ext.compat import d2l_1_0 as d2l``, or ``d2l_0_17`` for the older signatures.
 ``d2l`` itself is not needed. Loads torch only; matplotlib loads with the first drawing.
 """
+import sys
+import warnings
+from importlib import import_module
+from types import ModuleType
+
 from . import d2l_0_17, d2l_1_0
 
-__all__ = ["d2l_0_17", "d2l_1_0"]
+__all__ = ["d2l_0_17", "d2l_1_0", "real_d2l"]
+
+
+def real_d2l() -> ModuleType | None:
+    """D2L's own ``d2l.torch``, to compare with; None where it can't be imported. Nothing else in this package imports it.
+
+    It asks for torchvision, of which the attention classes use nothing: where that can't be imported, an empty stand-in takes its place
+    until d2l is there, and d2l's functions for images fail when they are called. Warnings of the import are not shown.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if not importable("d2l.torch") and not importable("torchvision.transforms"):
+            stand_ins = {name: ModuleType(name) for name in ("torchvision", "torchvision.transforms")}
+            stand_ins["torchvision"].transforms = stand_ins["torchvision.transforms"]
+            sys.modules.update(stand_ins)
+            importable("d2l.torch")
+            for name in stand_ins:
+                del sys.modules[name]
+    return sys.modules.get("d2l.torch")
+
+
+def importable(name: str) -> bool:
+    """Whether a module can be imported here; it then is. A torchvision made for another torch raises RuntimeError, an old d2l anything."""
+    try:
+        import_module(name)
+    except Exception:
+        return False
+    return True

@@ -38,7 +38,7 @@ EXERCISES = [
                     "d": "The fewest operations, yes. But it takes 64 steps, one after the other: the most of all."}),
     Build("receptive-field", praise="Right: halves of the kernel, each as long as its gap, add up.",
           hints=["One layer, kernel 3, gap 1: one place. Kernel 5, gap 1: two places. Kernel 3, gap 4?", "Layers add: the message goes on from where the last layer brought it."],
-          reference=receptive_field, inputs=lambda: [(5, [1, 4, 3]), (3, [1, 2, 4]), (7, [2]), (9, [1, 3, 9, 27])], misconceptions=[
+          reference=receptive_field, inputs=lambda: [(5, [1, 5, 2]), (3, [1, 2, 4]), (7, [2]), (9, [1, 3, 9, 27])], misconceptions=[
               (lambda k, gaps: (k - 1) * sum(gaps), "That is from one side to the other. On one side it is half of it."),
               (lambda k, gaps: (k - 1) * sum(gaps) + 1, "That is how many places lie in the field, both sides and the middle. The farthest on one side is asked for."),
               (lambda k, gaps: k // 2 * len(gaps), "That holds without gaps. Each layer's half kernel is as many places as its gap, times."),

@@ -265,3 +265,7 @@ def some(words: list[str], count: int = 8) -> str:
 def exact(matrix: Tensor) -> list[list[float]]:
     """Rows of numbers in as many digits as float32 has, so that they read the same on every machine."""
     return [[float(f"{value:.9g}") for value in row] for row in matrix.tolist()]
+
+
+from .lengths import lengths_explorer  # noqa: E402, F401: they build on what stands above
+from .positions import clock_explorer  # noqa: E402, F401

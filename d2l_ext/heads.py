@@ -1,0 +1,184 @@
+"""Which heads matter: gates on heads, four ways to measure what a head is worth, and a layer made smaller for real.
+
+A head is named by its layer, as in ``model.named_modules()``, and its number: ``("decoder.0.cross", 2)``.
+"""
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+
+from .attention import MultiHeadAttention
+from .laboratory import show_bar
+
+Head = tuple[str, int]
+
+
+def attention_layers(model: nn.Module) -> dict[str, MultiHeadAttention]:
+    """Every ``MultiHeadAttention`` in ``model`` by name (``""`` if the model is one itself)."""
+    return {name: module for name, module in model.named_modules() if isinstance(module, MultiHeadAttention)}
+
+
+def all_heads(model: nn.Module) -> list[Head]:
+    """Every head of every layer, in the model's order; all measures below keep it.
+
+    >>> all_heads(nn.ModuleDict({"first": MultiHeadAttention(4, 2)}))
+    [('first', 0), ('first', 1)]
+    """
+    return [(name, head) for name, layer in attention_layers(model).items() for head in range(layer.num_heads)]
+
+
+@contextmanager
+def gates(model: nn.Module, values: dict[str, Tensor]) -> Iterator[None]:
+    """While open, each head's output is multiplied by its gate before it enters ``W_o``; a gate of 0 closes the head.
+
+    values: layer -> gates (heads,), or (batch, heads) for one per example. Layers left out stay as they are. The hooks are gone
+    afterwards, also after an exception. Raises KeyError for an unknown layer, ValueError for gates that don't fit.
+    """
+    layers = attention_layers(model)
+    for name, gate in values.items():
+        if name not in layers:
+            raise KeyError(f"there is no attention layer {name!r}, only {', '.join(map(repr, layers))}")
+        if gate.shape[-1:] != (layers[name].num_heads,) or gate.dim() > 2:
+            raise ValueError(f"gates of {name!r} have shape {tuple(gate.shape)}, expected ({layers[name].num_heads},) or (batch, {layers[name].num_heads})")
+
+    def multiply(gate: Tensor, size: int):
+        wide = gate.repeat_interleave(size, dim=-1)  # one gate for all columns of its head
+        wide = wide[:, None] if wide.dim() == 2 else wide
+        return lambda module, inputs: (inputs[0] * wide.to(inputs[0]),)
+
+    handles = [layers[name].W_o.register_forward_pre_hook(multiply(gate, layers[name].head_size)) for name, gate in values.items()]
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def closed(model: nn.Module, heads: Collection[Head]):
+    """``gates`` that are 0 for these heads and 1 for all others."""
+    unknown = set(heads) - set(all_heads(model))
+    if unknown:
+        raise ValueError(f"there are no heads {sorted(unknown)}: the model has {all_heads(model)}")
+    layers = attention_layers(model)
+    return gates(model, {name: torch.tensor([float((name, head) not in heads) for head in range(layers[name].num_heads)]) for name in {name for name, _ in heads}})
+
+
+# ---- four measures; a score is a function without arguments that runs the model, higher is better ---------------------------------------
+
+def mask_one(model: nn.Module, score: Callable[[], float]) -> Tensor:
+    """How much the score falls when this head alone is closed (Michel et al. 2019, section 3.2). One number per head; below 0: it did harm."""
+    full = score()
+    return torch.tensor([full - score_without(model, score, [head]) for head in all_heads(model)])
+
+
+def keep_one(model: nn.Module, score: Callable[[], float]) -> Tensor:
+    """The score when this head is the only open one of its layer, the other layers untouched (Michel et al. 2019, section 3.3). One number per head."""
+    heads = all_heads(model)
+    return torch.tensor([score_without(model, score, [other for other in heads if other[0] == head[0] and other != head]) for head in heads])
+
+
+def gradient(model: nn.Module, losses: Callable[[], Tensor]) -> Tensor:
+    """How much the loss would move with each gate: I_h = E_x |∂L(x) / ∂ξ_h|, each layer divided by its ℓ2 norm (Michel et al. 2019, section 4.1).
+
+    losses: runs the model and returns the loss of each example, (batch,). One number per head, from one backward pass: every example has
+    gates of its own.
+    """
+    with torch.no_grad():
+        batch = len(losses())
+    layers = attention_layers(model)
+    opened = {name: torch.ones(batch, layer.num_heads, device=layer.W_o.weight.device, requires_grad=True) for name, layer in layers.items()}
+    with gates(model, opened):
+        slopes = torch.autograd.grad(losses().sum(), list(opened.values()))
+    return torch.cat([slope.abs().mean(0) / slope.abs().mean(0).norm() for slope in slopes]).cpu()
+
+
+def greedy(model: nn.Module, score: Callable[[], float], progress: str = "") -> tuple[list[Head], list[float]]:
+    """Close heads one after the other, each time the one without which the score stays highest, given those already closed.
+
+    Returns the heads in the order of closing, and the score before and after each, one more than heads. progress: shows a bar of this name.
+    """
+    left, order, scores = all_heads(model), [], [score()]
+    bar = show_bar(progress, len(left)) if progress else None
+    while left:
+        results = {head: score_without(model, score, [*order, head]) for head in left}
+        best = max(left, key=results.get)
+        left.remove(best)
+        order.append(best)
+        scores.append(results[best])
+        if bar is not None:
+            bar.value = len(order)
+    return order, scores
+
+
+def score_without(model: nn.Module, score: Callable[[], float], heads: Collection[Head]) -> float:
+    """The score with these heads closed."""
+    with closed(model, heads):
+        return score()
+
+
+def ranks(values: Sequence[float] | Tensor) -> Tensor:
+    """The place of each value, smallest first; equal values share the mean of their places.
+
+    >>> ranks([10, 30, 10]).tolist()
+    [0.5, 2.0, 0.5]
+    """
+    values = torch.as_tensor(values, dtype=torch.float64)
+    below, equal = (values[:, None] > values).sum(1), (values[:, None] == values).sum(1)
+    return below + (equal.double() - 1) / 2
+
+
+def rank_correlation(first: Sequence[float] | Tensor, second: Sequence[float] | Tensor) -> float:
+    """Spearman's coefficient, the correlation of the ranks: 1 the same order, -1 the reverse, NaN where all of one are equal.
+
+    >>> rank_correlation([1, 2, 3], [10, 20, 90])
+    1.0
+    """
+    if len(first) != len(second):
+        raise ValueError(f"there are {len(first)} values and {len(second)} values: each needs a partner")
+    a, b = (ranks(values) - (len(values) - 1) / 2 for values in (first, second))
+    return round((a @ b / (a.norm() * b.norm())).item(), 12)
+
+
+# ---- for real ---------------------------------------------------------------------------------------------------------------------------
+
+def prune_heads(attention: MultiHeadAttention, heads: Collection[int]) -> MultiHeadAttention:
+    """A new, smaller layer without these heads: their rows of W_q, W_k, W_v and their columns of W_o are gone, all widths outside stay.
+
+    Its outputs are those of ``attention`` with the heads closed, to within rounding. Its ``state_dict`` loads into
+    ``MultiHeadAttention(num_hiddens, heads left, head_size=...)``. Raises ValueError for heads that aren't there, where none would be left,
+    and for layers with a position module.
+
+    >>> small = prune_heads(MultiHeadAttention(num_hiddens=8, num_heads=4), {0, 2})
+    >>> small.num_heads, small.head_size, tuple(small.W_o.weight.shape)
+    (2, 2, (8, 4))
+    """
+    unknown = set(heads) - set(range(attention.num_heads))
+    kept = [head for head in range(attention.num_heads) if head not in heads]
+    if unknown:
+        raise ValueError(f"there are no heads {sorted(unknown)}: the layer has 0 to {attention.num_heads - 1}")
+    if not kept:
+        raise ValueError(f"heads={sorted(heads)} are all there are: a layer needs at least one")
+    if attention.position is not None:
+        raise ValueError(f"can't prune attention with a position module, got {attention.position}: it may hold numbers of each head")
+    linear = attention.W_q, attention.W_k, attention.W_v
+    small = MultiHeadAttention(attention.W_o.out_features, len(kept), attention.dropout.p, attention.W_o.bias is not None, head_size=attention.head_size,
+                               **{f"{name}_size": layer.in_features for name, layer in zip(("query", "key", "value"), linear)}).to(attention.W_o.weight)
+    rows = torch.cat([torch.arange(attention.head_size) + head * attention.head_size for head in kept])
+    state = {name: part if name == "W_o.bias" else part[:, rows] if name == "W_o.weight" else part[rows] for name, part in attention.state_dict().items()}
+    small.load_state_dict(state)
+    return small.train(attention.training)
+
+
+def prune(model: nn.Module, heads: Collection[Head]) -> nn.Module:
+    """A copy of a model without these heads, each layer made smaller by ``prune_heads``."""
+    unknown = set(heads) - set(all_heads(model))
+    if unknown:
+        raise ValueError(f"there are no heads {sorted(unknown)}: the model has {all_heads(model)}")
+    model = copy.deepcopy(model)
+    for name in {name for name, _ in heads}:
+        model.set_submodule(name, prune_heads(model.get_submodule(name), {head for layer, head in heads if layer == name}))
+    return model

@@ -1,0 +1,235 @@
+"""Gates, the four measures and pruning, each against a slow definition; what a wrong one would do is seen."""
+import pytest
+import scipy.stats
+import torch
+from torch import nn
+
+from d2l_ext import MultiHeadAttention, RotaryEmbedding, merge_heads, record_attention, split_heads
+from d2l_ext.heads import all_heads, attention_layers, closed, gates, gradient, greedy, keep_one, mask_one, prune, prune_heads, rank_correlation, ranks
+from d2l_ext.transformer import EncoderDecoder
+
+SOURCE, TARGET = torch.arange(12).reshape(2, 6) % 7, torch.arange(8).reshape(2, 4) % 5
+LENGTHS = torch.tensor([6, 3])
+
+
+def model():
+    torch.manual_seed(3)
+    made = EncoderDecoder(source_symbols=7, target_symbols=5, num_hiddens=12, num_heads=3).eval()
+    for layer in attention_layers(made).values():  # heads that matter, and differ
+        nn.init.normal_(layer.W_o.weight)
+    return made
+
+
+def layer(**change):
+    return MultiHeadAttention(**{"num_hiddens": 12, "num_heads": 4} | change).eval()
+
+
+def by_hand(attention, X, gate):
+    """The layer with gates, from its parts."""
+    q, k, v = (split_heads(linear(X), attention.num_heads) for linear in (attention.W_q, attention.W_k, attention.W_v))
+    heads = (q @ k.mT / attention.head_size ** 0.5).softmax(-1) @ v
+    return attention.W_o(merge_heads(heads * gate[..., None, None]))
+
+
+# ---- gates ------------------------------------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("gate", [torch.tensor([1.0, 0, 1, 1]), torch.tensor([0.5, 2, -1, 0]), torch.rand(2, 4)], ids=["closed", "any", "per example"])
+@pytest.mark.parametrize("attention", [layer(), layer(bias=True), layer(head_size=5)], ids=["plain", "bias", "head_size"])
+def test_gates_multiply_heads(gate, attention):
+    X = torch.randn(2, 5, 12)
+    for need_weights in (False, True):
+        with gates(attention, {"": gate}):
+            output = attention(X, X, X, need_weights=need_weights)
+        assert torch.allclose(output[0] if need_weights else output, by_hand(attention, X, gate), atol=1e-5)
+
+
+def test_gates_are_gone_afterwards():
+    attention, X = layer(), torch.randn(2, 5, 12)
+    before = attention(X, X, X)
+    with pytest.raises(KeyError, match="nothing"), closed(attention, [("", 1)]):
+        raise KeyError("nothing")
+    assert torch.equal(attention(X, X, X), before)
+    assert not attention.W_o._forward_pre_hooks
+
+
+def test_gates_go_with_recording():
+    made = model()
+    with record_attention(made) as free:
+        made(SOURCE, TARGET, LENGTHS)
+    with closed(made, [("encoder.0.attention", 0)]), record_attention(made) as recorded:
+        made(SOURCE, TARGET, LENGTHS)
+    assert torch.equal(free["encoder.0.attention"][0], recorded["encoder.0.attention"][0])  # a closed head still looks; nothing listens
+    assert not torch.allclose(free["decoder.0.cross"][0], recorded["decoder.0.cross"][0])
+
+
+def test_heads_have_names():
+    assert all_heads(model()) == [(name, head) for name in ("encoder.0.attention", "decoder.0.attention", "decoder.0.cross") for head in range(3)]
+
+
+@pytest.mark.parametrize("values, error, words", [
+    ({"cross": torch.zeros(3)}, KeyError, "decoder.0.cross"), ({"decoder.0.cross": torch.zeros(4)}, ValueError, r"\(4,\), expected \(3,\)"),
+    ({"decoder.0.cross": torch.zeros(1, 1, 3)}, ValueError, r"\(1, 1, 3\)")])
+def test_gates_that_do_not_fit(values, error, words):
+    with pytest.raises(error, match=words), gates(model(), values):
+        pass
+
+
+@pytest.mark.parametrize("heads", [[("decoder.0.cross", 3)], [("cross", 0)], [("decoder.0.cross", -1)]])
+def test_heads_that_are_not_there(heads):
+    with pytest.raises(ValueError, match="there are no heads"):
+        closed(model(), heads)
+    with pytest.raises(ValueError, match="there are no heads"):
+        prune(model(), heads)
+
+
+# ---- measures: on scores that can be worked out by hand -----------------------------------------------------------------------------------
+
+class Gated(nn.Module):
+    """A layer of four heads of width 1 that each return a constant: the output is the sum of the gated constants."""
+
+    def __init__(self, *constants):
+        super().__init__()
+        self.layer = MultiHeadAttention(1, len(constants), head_size=1)
+        self.layer.load_state_dict({"W_q.weight": torch.zeros(len(constants), 1), "W_k.weight": torch.zeros(len(constants), 1),
+                                    "W_v.weight": torch.tensor(constants)[:, None], "W_o.weight": torch.tensor([[1.0] * len(constants)])})
+
+    def forward(self):
+        X = torch.tensor([[[1.0]]])
+        return self.layer(X, X, X)[0, 0, 0]
+
+
+def test_measures_by_hand():
+    made = Gated(5.0, 1.0, -2.0, 0.0)  # a head that matters, one that matters less, one that does harm, an idle one
+    with torch.no_grad():
+        assert mask_one(made, lambda: made().item()).tolist() == [5, 1, -2, 0]
+        assert keep_one(made, lambda: made().item()).tolist() == [5, 1, -2, 0]
+        order, scores = greedy(made, lambda: made().item())
+    assert [head for _, head in order] == [2, 3, 1, 0] and scores == [4, 6, 6, 5, 0]
+    wanted = torch.tensor([5.0, 1.0, 2.0, 0.0])
+    assert torch.allclose(gradient(made, lambda: made()[None]), wanted / wanted.norm())
+
+
+def test_twins_fool_masking_one_at_a_time():
+    made = Gated(5.0, 5.0, 1.0)
+    score = lambda: min(made().item(), 5.0)  # noqa: E731  either twin is enough
+    assert mask_one(made, score).tolist() == [0, 0, 0]
+    assert keep_one(made, score).tolist() == [5, 5, 1]
+    order, scores = greedy(made, score)
+    assert scores == [5, 5, 5, 0] and order[-1][1] in (0, 1)
+
+
+def test_gradient_is_michel_s_definition():
+    made = model()
+
+    def losses():
+        return made(SOURCE, TARGET, LENGTHS).square().mean((1, 2))
+
+    found = dict(zip(all_heads(made), gradient(made, losses).tolist()))
+    for name, attention in attention_layers(made).items():
+        wanted = []
+        for head in range(3):
+            slopes = []
+            for example in range(2):  # finite differences, one example and one gate at a time
+                up, down = torch.tensor([1.0] * 3), torch.tensor([1.0] * 3)
+                up[head], down[head] = 1.01, 0.99
+                with torch.no_grad():
+                    made.double()
+                    values = []
+                    for gate in (up, down):
+                        with gates(made, {name: gate}):
+                            values.append(losses()[example].item())
+                    made.float()
+                slopes.append(abs(values[0] - values[1]) / 0.02)
+            wanted.append(sum(slopes) / 2)
+        wanted = torch.tensor(wanted) / torch.tensor(wanted).norm()
+        assert torch.allclose(torch.tensor([found[name, head] for head in range(3)]), wanted, atol=2e-3)
+
+
+def test_the_absolute_value_comes_before_the_mean():
+    made = Gated(1.0, 1.0)
+    signs = torch.tensor([1.0, -1.0])
+
+    def losses():
+        X = torch.tensor([[[1.0]], [[1.0]]])
+        return made.layer(X, X, X)[:, 0, 0] * signs
+
+    assert torch.allclose(gradient(made, losses), torch.tensor([0.5, 0.5]).sqrt())  # the mean alone would be 0
+
+
+def test_gradient_leaves_the_model_as_it_was():
+    made = model()
+    gradient(made, lambda: made(SOURCE, TARGET, LENGTHS).square().mean((1, 2)))
+    assert all(weight.grad is None for weight in made.parameters()) and not made.decoder[0].cross.W_o._forward_pre_hooks
+
+
+def test_rank_correlation_is_spearman_s():
+    for _ in range(20):
+        a, b = torch.randint(6, (2, 9)).tolist()
+        assert rank_correlation(a, b) == pytest.approx(scipy.stats.spearmanr(a, b).statistic)
+    assert rank_correlation([3, 1, 2], [30.0, -1.0, 2.5]) == 1 and rank_correlation([1, 2, 3], [3, 2, 1]) == -1
+    assert torch.equal(ranks([5, 5, 1]), torch.tensor([1.5, 1.5, 0], dtype=torch.float64))
+    assert rank_correlation([1, 1], [1, 2]) != rank_correlation([1, 1], [1, 2])  # NaN
+    with pytest.raises(ValueError, match="2 values and 3"):
+        rank_correlation([1, 2], [1, 2, 3])
+
+
+# ---- pruning ----------------------------------------------------------------------------------------------------------------------------
+
+SIZES = [{}, {"bias": True}, {"head_size": 5}, {"query_size": 7, "key_size": 8, "value_size": 9, "bias": True}]
+
+
+@pytest.mark.parametrize("heads", [{0}, {3}, {1, 2}, {0, 1, 3}, set()])
+@pytest.mark.parametrize("sizes", SIZES, ids=str)
+def test_pruned_is_closed(sizes, heads):
+    attention = layer(**sizes)
+    queries, keys, values = torch.randn(2, 4, sizes.get("query_size", 12)), torch.randn(2, 6, sizes.get("key_size", 12)), torch.randn(2, 6, sizes.get("value_size", 12))
+    small = prune_heads(attention, heads)
+    with closed(attention, [("", head) for head in heads]):
+        wanted = attention(queries, keys, values, LENGTHS)
+    assert torch.allclose(small(queries, keys, values, LENGTHS), wanted, atol=1e-5)
+    assert small.num_heads == 4 - len(heads) and small.head_size == attention.head_size
+    if heads:
+        assert sum(p.numel() for p in small.parameters()) < sum(p.numel() for p in attention.parameters())
+
+
+def test_a_slip_in_pruning_is_noticed():
+    attention, X = layer(), torch.randn(2, 4, 12)
+    with closed(attention, [("", 1)]):
+        wanted = attention(X, X, X)
+    right = prune_heads(attention, {1})
+    for name in ("W_q", "W_k", "W_v"):
+        wrong = prune_heads(attention, {1})
+        getattr(wrong, name).load_state_dict({"weight": getattr(attention, name).weight[:9]})  # the last head cut off, not the second
+        assert not torch.allclose(wrong(X, X, X), wanted, atol=1e-3)
+    other = MultiHeadAttention(12, 3)  # heads of width 4, not 3: head_size left out
+    with pytest.raises(RuntimeError, match="size mismatch"):
+        other.load_state_dict(right.state_dict())
+
+
+def test_pruned_layers_load_and_leave_the_original_alone():
+    attention, X = layer(dropout=0.25).train(), torch.randn(2, 4, 12)
+    before = [weight.clone() for weight in attention.parameters()]
+    small = prune_heads(attention, [2])
+    assert small.training and small.dropout.p == 0.25
+    again = MultiHeadAttention(12, small.num_heads, head_size=small.head_size)
+    again.load_state_dict(small.state_dict())
+    assert torch.equal(again.eval()(X, X, X), small.eval()(X, X, X))
+    nn.init.zeros_(small.W_q.weight)
+    assert all(torch.equal(*pair) for pair in zip(before, attention.parameters()))
+    assert prune_heads(layer().double(), [0]).W_q.weight.dtype == torch.float64
+
+
+@pytest.mark.parametrize("attention, heads, words", [(layer(), {0, 1, 2, 3}, "at least one"), (layer(), {4}, r"no heads \[4\]"), (layer(), {-1}, "0 to 3"),
+                                                     (layer(position=RotaryEmbedding(3 + 1), head_size=4), {0}, "position")])
+def test_what_cannot_be_pruned(attention, heads, words):
+    with pytest.raises(ValueError, match=words):
+        prune_heads(attention, heads)
+
+
+def test_a_model_is_pruned_as_a_copy():
+    made, heads = model(), [("encoder.0.attention", 0), ("decoder.0.cross", 2), ("decoder.0.cross", 0)]
+    small = prune(made, heads)
+    with closed(made, heads):
+        wanted = made(SOURCE, TARGET, LENGTHS)
+    assert torch.allclose(small(SOURCE, TARGET, LENGTHS), wanted, atol=1e-5)
+    assert len(all_heads(small)) == 6 and len(all_heads(made)) == 9

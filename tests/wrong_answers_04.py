@@ -1,0 +1,124 @@
+"""What learners answer wrongly in 04, and what they should then read. Written from the exercises' texts, not from their checks."""
+import math
+
+import torch
+
+# ---- sinusoid-table: a right answer, and one thing changed ------------------------------------------------------------------------------
+
+TABLE = """
+def answer(steps, num_hiddens):
+    P = torch.zeros(steps, num_hiddens)
+    position = torch.arange(steps).float()[:, None]
+    angles = position / torch.pow(10000, torch.arange(0, num_hiddens, 2) / num_hiddens)
+    P[:, 0::2] = torch.sin(angles)
+    P[:, 1::2] = torch.cos(angles)
+    return P
+"""
+TABLE_CHANGES = [
+    ("P[:, 0::2] = torch.sin(angles)\n    P[:, 1::2]", "P[:, 1::2] = torch.sin(angles)\n    P[:, 0::2]", "swapped"),
+    ("P[:, 0::2] = torch.sin(angles)\n    P[:, 1::2]", "P[:, :num_hiddens // 2] = torch.sin(angles)\n    P[:, num_hiddens // 2:]", "take turns"),
+    ("position / ", "position * ", "divide"),
+    ("torch.arange(steps)", "torch.arange(1, steps + 1)", "count from 0"),
+    ("torch.arange(steps)", "torch.arange(0, 2 * steps, 2)", "steps of two"),
+    ("torch.arange(0, num_hiddens, 2) / num_hiddens", "torch.arange(num_hiddens // 2) / num_hiddens", "j/d"),
+    ("torch.arange(0, num_hiddens, 2) / num_hiddens", "2 * torch.arange(0, num_hiddens, 2) / num_hiddens", "4j/d|numbers are not"),
+    ("position / torch.pow(10000, torch.arange(0, num_hiddens, 2) / num_hiddens)", "position.expand(-1, num_hiddens // 2)", "same speed"),
+    ("torch.arange(0, num_hiddens, 2) / num_hiddens", "torch.ones(num_hiddens // 2)", "same speed"),
+    ("torch.cos(angles)", "torch.sin(angles)", "numbers are not"),
+    ("10000", "1000", "numbers are not"),
+    ("return P", "return P.T", "changed places"),
+    ("return P", "return P[None]", "One axis too many"),
+    ("return P", "return P.tolist()", "Return one tensor"),
+    ("P[:, 1::2]", "P[:, 1:2]", "raises RuntimeError"),
+    ("return P", "print(P.shape)", None),
+]
+
+
+def by_position(steps, num_hiddens):
+    """PE(pos, 2i) read as: an even position."""
+    P = torch.zeros(steps, num_hiddens)
+    for position in range(steps):
+        for column in range(num_hiddens):
+            angle = position / 10000 ** ((column // 2 * 2) / num_hiddens)
+            P[position, column] = math.sin(angle) if position % 2 == 0 else math.cos(angle)
+    return P
+
+
+def by_column(steps, num_hiddens):
+    """An angle for each column."""
+    angles = torch.arange(steps)[:, None] / 10000 ** (torch.arange(num_hiddens) / num_hiddens)
+    angles[:, 0::2], angles[:, 1::2] = angles[:, 0::2].sin(), angles[:, 1::2].cos()
+    return angles
+
+
+def changed(right, changes):
+    answers = []
+    for old, new, words in changes:
+        assert right.count(old) >= 1, old
+        names = {"torch": torch, "math": math}
+        exec(right.replace(old, new, 1), names)
+        if words is not None:  # None: no attempt, as nothing is returned
+            answers.append((names["answer"], words))
+    return answers
+
+
+# ---- shift ------------------------------------------------------------------------------------------------------------------------------
+
+SHIFT = """
+def answer(P, offset):
+    P = P.clone()
+    d = P.shape[-1]
+    beta = offset / 10000 ** (torch.arange(0, d, 2) / d)
+    s, c = P[:, 0::2].clone(), P[:, 1::2].clone()
+    P[:, 0::2] = s * torch.cos(beta) + c * torch.sin(beta)
+    P[:, 1::2] = c * torch.cos(beta) - s * torch.sin(beta)
+    return P
+"""
+SHIFT_CHANGES = [
+    ("offset / 10000", "-offset / 10000", "wrong way"),
+    ("+ c * torch.sin(beta)\n    P[:, 1::2] = c * torch.cos(beta) - s", "- c * torch.sin(beta)\n    P[:, 1::2] = c * torch.cos(beta) + s", "wrong way"),
+    ("- s * torch.sin", "+ s * torch.sin", "A sign"),
+    ("P[:, 0::2].clone()", "P[:, 0::2]", "overwritten"),
+    ("offset / 10000 ** (torch.arange(0, d, 2) / d)", "torch.full((d // 2,), float(offset))", "the same angle"),
+    ("torch.arange(0, d, 2) / d", "torch.arange(d // 2) / d", "j/d"),
+    ("/ 10000 **", "* 10000 **", "numbers are not"),
+    ("return P", "return P[offset:]", "shape should be"),
+]
+
+# ---- read-clock -------------------------------------------------------------------------------------------------------------------------
+
+CLOCK = """
+def answer(row):
+    d = row.shape[0]
+    angle = math.atan2(row[-2], row[-1])
+    return int(round(angle * 10000 ** ((d - 2) / d)))
+"""
+CLOCK_CHANGES = [
+    ("row[-2], row[-1]", "row[-1], row[-2]", "sine first"),
+    ("math.atan2(row[-2], row[-1])", "math.asin(row[-2])", "same before and after"),
+    ("((d - 2) / d)", "(d / d)", "10000 times slower"),
+    ("((d - 2) / d)", "((d - 1) / d)", "even column"),
+    ("((d - 2) / d)", "((d // 2 - 1) / d)", "twice yours"),
+    ("angle * 10000 ** ((d - 2) / d)", "angle", "That is the angle"),
+    ("row[-2], row[-1]", "row[0], row[1]", "Expected 200"),
+    ("row[-2], row[-1]", "row[d], row[d - 1]", "raises IndexError"),
+]
+
+WRONG = {
+    "position-zero": [("a", "cos 0 is 1"), ("c", "Sines come first"), ("d", "take turns"), (["a", "b"], "cos 0 is 1"), ([0, 1, 0, 1, 0, 1], "letters")],
+    "sinusoid-table": [*changed(TABLE, TABLE_CHANGES), (by_position, "every position has both"), (by_column, "angle of its own")],
+    "batch-axis": [
+        (lambda batch, steps: [list(range(steps))] * batch, "takes X.shape"),
+        (lambda batch, steps: [[i for _ in range(batch)] for i in range(steps)], "outer list"),
+        (lambda batch, steps: [list(range(b * steps, (b + 1) * steps)) for b in range(batch)], "run on through"),
+        (lambda batch, steps: [[0] * steps] * batch, "first sentence"),
+        (lambda batch, steps: [[b] * steps for b in range(1, batch + 1)], "count from 0"),
+        (lambda batch, steps: [b for b in range(batch)], "a list per sentence"),
+        (lambda batch, steps: [0, 0, 0, 1, 1, 1], "Expected"),
+        ([[0, 0, 0], [1, 1, 1]], "Give the function itself"),
+    ],
+    "shift": [*changed(SHIFT, SHIFT_CHANGES), (lambda P, offset: P.roll(-offset, 0), "Rolling"), (lambda P, offset: P + offset, "numbers are not"),
+              (lambda P, offset: P[offset:], "shape should be")],
+    "read-clock": [*changed(CLOCK, CLOCK_CHANGES), (lambda row: round(float(torch.atan2(row[0], row[1]))), "fastest hand"), (lambda row: 200, "Expected 7")],
+    "true-of-sinusoids": [({"a", "b", "c", "e"}, "Statement b"), ({"a", "c", "d", "e"}, "Statement d"), ({"a", "e"}, "1 more"), ("a", "2 more"), ({"f"}, "letters")],
+}
