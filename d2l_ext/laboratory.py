@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import pathlib
 from collections.abc import Callable, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import torch
@@ -186,6 +187,18 @@ def attend(position: nn.Module | None, causal: bool) -> SelfAttention:
     return layer
 
 
+@contextmanager
+def one_thread():
+    """Models as small as these lose time to a second thread, and much of it on a busy machine."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+@one_thread()
 def try_encoding(name: str, encoding: str, seed: int = 0, *, position: Callable[[], nn.Module] | None = None) -> Reader:
     """A reader, width 64 and four heads, trained on ``TRIALS[name]`` with one of the ``ENCODINGS``. Its weights depend on the arguments alone.
 

@@ -88,19 +88,19 @@ def heatmaps(values, rows: Sequence, columns: Sequence, *, alt: str, titles: Seq
         axis.tick_params(which="minor", length=0)
     figure.colorbar(image, ax=axes, shrink=0.9, pad=0.02 if len(maps) > 1 else 0.04)
     if secret:
-        return finish(figure, alt, f"{', '.join(titles) or column_label}: columns {', '.join(map(str, columns))}; rows {', '.join(map(str, rows))}")
+        return finish(figure, alt, "; ".join([*titles, f"columns {', '.join(map(str, columns))}", f"rows {', '.join(map(str, rows))}"]))
     return finish(figure, alt, "\n".join(describe(panel, rows, columns, titles[i] if titles else "") for i, panel in enumerate(maps)))
 
 
 @rc_context(STYLE)
 def curves(x, lines: dict[str, Sequence], *, xlabel: str, ylabel: str, alt: str, title: str = "", log: bool = False, markers: bool = False,
-           width: float = 6.4, secret: bool = False, points: dict[str, tuple[Sequence, Sequence]] = {}) -> Drawing:
+           width: float = 6.4, height: float = 3.2, secret: bool = False, points: dict[str, tuple[Sequence, Sequence]] = {}) -> Drawing:
     """Lines over ``x``, each named at its end instead of in a legend; ``log`` makes both axes logarithmic.
 
     points: name -> (x, y), dots that no line joins. ``secret`` keeps the numbers out of the repr: for timings, which differ from run to run.
     """
     x, lines = array(x), {name: array(y) for name, y in lines.items()}
-    figure, (axis,) = panels(1, width, 3.2)
+    figure, (axis,) = panels(1, width, height)
     styles = ["-", "--", "-.", ":"]
     for i, (name, y) in enumerate(lines.items()):
         colour = (QUERY, KEY, VALUE, OUTPUT, "#E69F00", "#56B4E9", TEXT)[i % 7]
@@ -181,10 +181,10 @@ def describe(panel: np.ndarray, rows: Sequence, columns: Sequence, title: str) -
 
 
 def sample(values, count: int = 8) -> str:
-    """Up to ``count`` of the values, evenly chosen, to three digits."""
+    """Up to ``count`` of the values, evenly chosen: three digits, one digit below 0.001, and 0 for what may be rounding."""
     values = array(values)
     chosen = values[np.unique(np.linspace(0, len(values) - 1, min(count, len(values))).astype(int))]
-    return " ".join(f"{value + 0.0:.3g}" for value in chosen.round(4))
+    return " ".join("0" if abs(value) < 3e-7 else f"{value:.1g}" if abs(value) < 1e-3 else f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}" for value in chosen)
 
 
 class Picture:

@@ -166,7 +166,8 @@ def self_attention():
     s = Sheet(800, 468, "Self-attention", (
         "Each of the tokens dog, bites and man has its own query, key and value. The query of bites "
         "meets all three keys, its own among them, and gets three weights. The three values, added "
-        "with these weights, are the output for bites; there is one output per token."))
+        "with these weights, are the output for bites; there is one output per token. As in the lesson's "
+        "example the weights are 0.67 for dog, 0.09 for bites itself and 0.24 for man."))
     columns = dict(zip("123", (150, 408, 666)))
     wide, tall, top = 70, 48, 84
     under, y_weight, y_out = top + tall, 240, 364
@@ -183,16 +184,19 @@ def self_attention():
             s.text(at, top + 16, f"*{kind}*_{number}", HEAD, colour=STRONG)
             s.text(at, top + 36, name, SMALL)
         s.token(x, 30, word, 76)
-    for number, weight in zip("123", (0.25, 0.5, 0.25)):
+    weights = 0.67, 0.09, 0.24
+    for number, weight in zip("123", weights):
         x, x_value = columns[number], role(number, "v")
         s.arrow([(x_value, y_weight), (408, y_out - 24)], VALUE, 1 + 9 * weight, curve="v")
         near = 20 if number == "1" else -20
-        s.arrow([(role("2", "q"), under + 1), (x + near, y_weight - 18)], QUERY, curve="v")
-    for number, word, weight in zip("123", TOKENS, (0.25, 0.5, 0.25)):
+        s.arrow([(role("2", "q"), under + 1), (x + near, y_weight - 20)], QUERY, curve="v")
+    for number, word, weight in zip("123", TOKENS, weights):
         x, x_value = columns[number], role(number, "v")
-        s.arrow([(x, under + 1), (x, y_weight - 18)], KEY, halo=True)
+        s.arrow([(x, under + 1), (x, y_weight - 20)], KEY, halo=True)
         s.arrow([(x_value, under + 1), (x_value, y_weight - 14)], VALUE, halo=True)
-        s.weights(x - 34, y_weight - 18, [[weight]], 68, 36, [[f"α_{{2{number}}}"]], HEAD)
+        s.weights(x - 34, y_weight - 20, [[weight]], 68, 40)
+        s.text(x, y_weight - 8, f"α_{{2{number}}}", HEAD, colour=STRONG)
+        s.text(x, y_weight + 11, f"{weight}", SMALL, colour=STRONG)
         s.arrow([(x + 34, y_weight), (x_value - 14, y_weight)])
         s.add("circle", cx=x_value, cy=y_weight, r=14, fill="#ffffff", stroke=LINE, stroke_width=STROKE)
         s.text(x_value, y_weight, "×", HEAD, colour=STRONG)

@@ -210,4 +210,27 @@ def clock():
     return s
 
 
-PICTURES = {"01_explorer": pooling, "02_explorer": heads, "03_explorer": order, "04_explorer": clock, "05_explorer": lengths, "06_explorer": compare}
+def dates():
+    """A date read with all heads on. Where each symbol looks most is read off the weights that the package ships; a test compares."""
+    text, answer, most = "24/12/1999", "1999-12-24", {0: 5, 1: 7, 2: 8, 3: 9, 5: 3, 6: 4, 8: 0, 9: 1}
+    s = Sheet(800, 372, "A date reader with heads to switch off", (
+        "The letters of 24/12/1999 in a row, below them the answer. Lines lead from each symbol of the answer to the letter at which the four heads of "
+        "cross-attention look most: the year's symbols to the year and the stroke before it, the month's to the month, the day's to the day. "
+        f"All 12 heads on: {text} -> {answer}."))
+    wide, tall, left, over, under = 56, 40, 150, 70, 208
+    s.text(20, over + tall / 2, "your date", BODY, "start", bold=True, colour=STRONG)
+    s.text(20, under + tall / 2, "answer", BODY, "start", bold=True, colour=STRONG)
+    s.text(20, 32, "Where the heads of cross-attention look while each symbol is written", BODY, "start", colour=STRONG)
+    for symbol, letter in most.items():
+        s.line([(left + (symbol + 0.5) * wide, under), (left + (letter + 0.5) * wide, over + tall)], QUERY, 2)
+    s.grid(left, over, [list(text)], wide, KEY, height=tall)
+    s.grid(left, under, [list(answer)], wide, OUTPUT, height=tall)
+    for i, layer in enumerate(("encoder", "decoder", "cross")):
+        s.text(20 + 260 * i, 292, layer, BODY, "start", bold=True, colour=STRONG)
+        for head in range(4):
+            s.token(124 + 260 * i + 38 * head, 292, str(head), 32, 30)
+    s.text(20, 344, "All twelve heads on: 24/12/1999 is read as 1999-12-24", BODY, "start", colour=STRONG)
+    return s
+
+
+PICTURES = {"01_explorer": pooling, "02_explorer": heads, "03_explorer": order, "04_explorer": clock, "05_explorer": lengths, "06_explorer": compare, "07_explorer": dates}

@@ -1,12 +1,12 @@
 """D2L's code runs with the import line changed, and gives D2L's numbers wherever D2L is right."""
 import copy
-import importlib
 import inspect
+import json
 import pathlib
 import subprocess
 import sys
-import types
 import warnings
+from unittest import mock
 
 import pytest
 import torch
@@ -14,7 +14,7 @@ from torch import nn
 from torch.nn.parameter import is_lazy
 
 import d2l_ext
-from d2l_ext.compat import d2l_0_17, d2l_1_0
+from d2l_ext.compat import d2l_0_17, d2l_1_0, real_d2l
 
 ROOT = pathlib.Path(__file__).parent.parent
 
@@ -96,23 +96,11 @@ def inputs(batch=3, queries=4, keys=5):
 
 @pytest.fixture(scope="module")
 def real():
-    """d2l 1.0.3 itself, with a stand-in for torchvision, of which the attention classes use nothing."""
-    stand_ins = {}
-    try:
-        importlib.import_module("torchvision")
-    except (ImportError, RuntimeError):
-        stand_ins = {name: types.ModuleType(name) for name in ("torchvision", "torchvision.transforms")}
-        stand_ins["torchvision"].transforms = stand_ins["torchvision.transforms"]
-        sys.modules.update(stand_ins)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return importlib.import_module("d2l.torch")
-    except Exception as problem:
-        pytest.skip(f"d2l can't be imported: {problem!r}")
-    finally:
-        for name in stand_ins:
-            sys.modules.pop(name)
+    """d2l 1.0.3 itself."""
+    found = real_d2l()
+    if found is None:
+        pytest.skip("d2l can't be imported")
+    return found
 
 
 @pytest.fixture
@@ -273,6 +261,132 @@ def test_the_comparison_catches_wrong_attentions(real):
         wrong.load_state_dict(right.state_dict())
         output = wrong(X, X, X, LENGTHS["per row"])
         assert output.shape == expected.shape and not torch.allclose(output, expected, atol=1e-3)
+
+
+# D2L's own models, built of our parts
+
+def ours_in(real):
+    return mock.patch.multiple(real, MultiHeadAttention=d2l_1_0.MultiHeadAttention, PositionalEncoding=d2l_1_0.PositionalEncoding)
+
+
+def run_encoder(d2l, lengths, model=None):
+    torch.manual_seed(0)
+    encoder = model or d2l.TransformerEncoder(200, 24, 48, 8, 2, 0.5, True)
+    output = encoder(torch.randint(200, (3, 6)), lengths)
+    output.square().sum().backward()
+    return encoder, [output, *encoder.attention_weights, encoder.embedding.weight.grad, encoder.blks[0].attention.W_k.weight.grad]
+
+
+@pytest.mark.parametrize("lengths", [None, torch.tensor([1, 6, 3]), torch.tensor([[1, 2, 3, 4, 5, 6]] * 3)], ids=LENGTHS)
+def test_d2ls_encoder_of_our_parts_gives_its_numbers_and_takes_its_weights(real, lengths):
+    theirs, expected = run_encoder(real, lengths)
+    with ours_in(real):
+        ours, found = run_encoder(real, lengths)
+        fresh = real.TransformerEncoder(200, 24, 48, 8, 2, 0.5, True)
+    assert type(ours.pos_encoding) is d2l_1_0.PositionalEncoding and all(type(block.attention) is d2l_1_0.MultiHeadAttention for block in ours.blks)
+    assert type(theirs.pos_encoding) is type(real.TransformerEncoder(9, 8, 8, 2, 1, 0).pos_encoding) is real.PositionalEncoding is not d2l_1_0.PositionalEncoding
+    assert all(torch.allclose(*pair, atol=1e-5) for pair in zip(expected, found, strict=True))
+    fresh.load_state_dict(theirs.state_dict())
+    for encoder in (theirs, fresh):
+        encoder.eval()
+    X = torch.randint(200, (3, 6))
+    assert torch.allclose(fresh(X, lengths), theirs(X, lengths), atol=1e-5)
+
+
+def test_the_comparison_of_encoders_catches_a_wrong_part(real):
+    class NoPositions(d2l_1_0.PositionalEncoding):
+        def forward(self, X):
+            return self.dropout(X)
+
+    class Backwards(d2l_1_0.MultiHeadAttention):
+        def forward(self, queries, keys, values, valid_lens):
+            return super().forward(queries, keys.flip(1), values.flip(1), valid_lens)
+
+    lengths = torch.tensor([1, 6, 3])
+    _, expected = run_encoder(real, lengths)
+    for wrong in ({"PositionalEncoding": NoPositions}, {"MultiHeadAttention": Backwards}):
+        with mock.patch.multiple(real, **wrong):
+            _, found = run_encoder(real, lengths)
+        assert not torch.allclose(found[0], expected[0], atol=1e-3)
+
+
+def decode(d2l, lengths):
+    """One block like those of section 11.7, which d2l's package lacks: in training all steps at once, then in evaluation step by step."""
+    torch.manual_seed(0)
+    looking, reading = (d2l.MultiHeadAttention(24, 8, 0.5) for _ in range(2))
+    norms, ffn, position = nn.ModuleList(d2l.AddNorm(24, 0.5) for _ in range(3)), d2l.PositionWiseFFN(48, 24), d2l.PositionalEncoding(24, 0.5)
+    source, target = torch.randn(2, 6, 24), torch.randn(2, 5, 24)
+
+    def block(X, keys, seen):
+        Y = norms[0](X, looking(X, keys, keys, seen))
+        Z = norms[1](Y, reading(Y, source, source, lengths))
+        return norms[2](Z, ffn(Z)), looking.attention.attention_weights, reading.attention.attention_weights
+
+    X = position(target)
+    training = block(X, X, torch.arange(1, 6).repeat(2, 1))
+    for module in (looking, reading, norms, position):
+        module.eval()
+    X = position(target)
+    return [*training, *(tensor for i in range(5) for tensor in block(X[:, i:i + 1], X[:, :i + 1], None))], block(X, X, torch.arange(1, 6).repeat(2, 1))[0]
+
+
+def test_a_decoder_of_our_parts_gives_d2ls_numbers_in_training_and_step_by_step(real):
+    lengths = torch.tensor([3, 6])
+    expected, _ = decode(real, lengths)
+    with ours_in(real):
+        found, at_once = decode(real, lengths)
+    assert all(torch.allclose(*pair, atol=1e-5) for pair in zip(expected, found, strict=True))
+    assert torch.allclose(torch.cat(found[3::3], 1), at_once, atol=1e-5)
+
+
+def test_d2ls_bert_needs_whole_lengths(real):
+    def bert(lengths):
+        torch.manual_seed(0)
+        encoder, X = real.BERTEncoder(200, 24, 48, 8, 2, 0.0), torch.randint(200, (2, 6))
+        return encoder(X, torch.zeros_like(X), lengths)
+
+    lengths = torch.tensor([3., 6.])
+    expected = bert(lengths)
+    with ours_in(real):
+        with pytest.raises(TypeError, match="integers, got torch.float32"):
+            bert(lengths)
+        assert torch.allclose(bert(lengths.long()), expected, atol=1e-5)
+
+
+# Finding the real d2l, or not
+
+def python(code):
+    """What a fresh Python prints."""
+    return subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True, cwd=ROOT).stdout.split("\n")[:-1]
+
+
+def test_real_d2l_is_found_once_and_leaves_no_stand_in(real):
+    assert python("import sys; from d2l_ext.compat import real_d2l; d2l = real_d2l(); print(d2l.__name__, real_d2l() is d2l); "
+                  "t = sys.modules.get('torchvision'); print(t is None or hasattr(t, '__version__'))") == ["d2l.torch True", "True"]
+
+
+def test_a_real_torchvision_is_used_and_a_broken_one_is_not(real, tmp_path):
+    (tmp_path / "torchvision").mkdir()
+    for source, expected in (("", "True"), ("raise RuntimeError('operator torchvision::nms does not exist')", "False")):
+        (tmp_path / "torchvision/__init__.py").write_text(source)
+        (tmp_path / "torchvision/transforms.py").write_text("")
+        code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from d2l_ext.compat import real_d2l; d2l = real_d2l(); print(hasattr(d2l.torchvision, '__path__'), 'torchvision' in sys.modules)"
+        assert python(code) == [f"{expected} {expected}"]
+
+
+HIDDEN = "import sys; sys.modules['d2l'] = None; "
+
+
+def test_without_d2l_there_is_none():
+    assert python(HIDDEN + "from d2l_ext.compat import real_d2l; print(real_d2l(), 'torchvision' in sys.modules)") in (["None False"], ["None True"])
+
+
+def test_notebook_08_runs_to_its_end_without_d2l():
+    cells = json.loads((ROOT / "notebooks/08_coming_from_d2l.ipynb").read_text(encoding="utf-8"))["cells"]
+    sources = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    printed = python(HIDDEN + f"names = {{'__name__': '__main__'}}\nfor source in {sources!r}: exec(source, names)\nprint('end')")
+    missing = [line for line in printed if line.endswith("nothing to compare with")]
+    assert printed[-1] == "end" and missing[0].startswith("d2l can't be imported here") and len(missing) > 10
 
 
 # Where D2L errs

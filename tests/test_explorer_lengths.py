@@ -102,7 +102,7 @@ def test_a_mistake_in_scoring_is_noticed(tmp_path, right, wrong):
 def test_what_it_says(tmp_path):
     said = [compute(tmp_path, source("lengths"), f"piece.tell(given, {{ task: '{task}', length: {length}, scored: '{scope}' }})", lesson().data)
             for task, length, scope in (("copy", 32, "all"), ("copy", 64, "beyond"), ("reverse", 64, "beyond"), ("copy", 16, "beyond"))]
-    assert "Shaw leads with 1.00" in said[0] and "flatter sinusoidal and learned" in said[0]
+    assert "Shaw leads with 1.00" in said[0] and "flatter learned and sinusoidal" in said[0]
     assert "only positions beyond 16: Shaw leads with 1.00, then rotary" in said[1] and "flatter" not in said[1]
     assert "nobody is ahead" in said[2] and "no position is scored" in said[3]
 
@@ -123,7 +123,7 @@ def test_it_lives_in_a_page():
             page.set_content(f'<!doctype html><html lang="en"><title>piece</title>{lesson().html()}')
             page.wait_for_selector("canvas")
             result, canvas = page.locator(".result"), page.locator("canvas")
-            assert page.locator(".d2l-still").is_hidden() and "flatter sinusoidal and learned" in result.inner_text()
+            assert page.locator(".d2l-still").is_hidden() and "flatter learned and sinusoidal" in result.inner_text()
             assert canvas.bounding_box()["width"] <= width
             page.get_by_label("only beyond 16").check()
             assert "only positions beyond 16: Shaw leads" in result.inner_text() and "flatter" not in result.inner_text()

@@ -94,6 +94,11 @@ def test_lines_are_named_at_their_ends():
     assert heights[1] - heights[0] > 5  # moved apart
 
 
+def test_curves_may_be_taller_and_wider():
+    usual, taller, wider = (drawing.get_size_inches() for drawing in (lines(), lines(height=5.2), lines(width=8.4)))
+    assert taller[1] - usual[1] == pytest.approx(2) and wider[0] - usual[0] == pytest.approx(2)
+
+
 @pytest.mark.parametrize("wrong, words", [
     (lambda: weights(MAP.T), r"shape \(3, 2\).*2 row and 3 column"), (lambda: weights(MAP[0]), "row and 3 column"), (lambda: weights(rows=("dog",)), "1 row and 3 column"),
     (lambda: weights(titles=["one", "two"]), "2 titles for 1 maps"), (lambda: weights(MAP * 2), "0..1, got 0..2: use signed=True"),
@@ -146,3 +151,11 @@ def test_stored_pictures_are_small_and_keep_white_white():
     png = base64.b64decode(weights()._repr_mimebundle_()[0]["image/png"])
     picture = Image.open(io.BytesIO(png))
     assert picture.mode == "P" and picture.convert("RGB").getpixel((0, 0)) == (255, 255, 255) and len(png) < 10_000
+
+
+def test_secret_pictures_keep_their_labels_and_hide_their_numbers():
+    values = torch.tensor([[0.25, 0.75], [1.0, 0.0]])
+    for draw in (lambda values, **more: heatmaps(values, ["dog", "man"], ["asks", "asked"], titles=["head 1"], alt="A map of two words and two columns", **more),
+                 lambda values, **more: bars(values[0], ["dog", "man"], ylabel="height", alt="Two bars, one for each word", **more)):
+        assert repr(draw(values, secret=True)) == repr(draw(values.flip(0), secret=True)) != repr(draw(values))
+        assert all(word in repr(draw(values, secret=True)) for word in ("dog", "man")) and "0.25" not in repr(draw(values, secret=True))

@@ -34,6 +34,9 @@ CHANGES = [
     (HIDE + "    weights = F.softmax(scores, dim=1)\n" + CLEAR, "    weights = F.softmax(scores.masked_fill(~keep, -math.inf), dim=1)\n", "becomes NaN"),
     (HIDE + "    weights = F.softmax(scores, dim=1)\n" + CLEAR, "    weights = F.softmax(scores.masked_fill(keep, -math.inf), dim=1)\n", "upside down"),
     (HIDE + "    weights = F.softmax(scores, dim=1)\n" + CLEAR, "    weights = F.softmax(scores * keep, dim=1)\n", "a score of 0 still gets weight"),
+    (HIDE, "    scores = scores + (~keep) * -math.inf\n", "0 · -inf = NaN"),
+    (HIDE + "    weights = F.softmax(scores, dim=1)\n" + CLEAR, "    weights = F.softmax(scores + (~keep) * -math.inf, dim=1)\n", "Use masked_fill"),
+    (HIDE + "    weights = F.softmax(scores, dim=1)\n" + CLEAR, "    weights = F.softmax(scores.masked_fill(~keep, -math.inf), dim=1) * keep\n", "NaN · 0 stays NaN"),
     ("return output, weights", "return output", "(?i)return the weights as well|return 2 things"),
     ("return output, weights", "return weights, output", "changed places"),
     ("weights.mm(values)", "weights.mm(keys)", "Result 1 of 2"),
@@ -66,6 +69,7 @@ LENGTHS = [
     (lambda lens, queries, keys: torch.arange(keys)[:, None] < lens, "shape should be"),
     (lambda lens, queries, keys: torch.arange(queries) < column(lens, queries), "shape should be"),
     (lambda lens, queries, keys: [[j < n for j in range(keys)] for n in lens.tolist()], "(?i)return (a|one) tensor"),
+    (lambda lens, queries, keys: (torch.arange(keys) < column(lens, queries)).float(), "a mask is boolean, and yours is torch.float32"),
     (torch.ones(3, 3, 5).bool(), "Give the function itself, got Tensor"),
 ]
 
@@ -73,11 +77,13 @@ LENGTHS = [
 
 DEFEAT = [
     ([0, 0, 1e9], "overwritten, whatever you choose"),
-    ([0.0, 0.0, 0.0], "far above -1e6"),
+    ([0, 0, 100], "overwritten, whatever you choose"),
+    ([0.0, 0.0, 0.0], "^Your visible scores are far above -1e6"),
     ([-100, -100, -100], "far above -1e6"),
     ([-1e6, -1e6, -1e6], "(?i)close: the hidden key gets 0.33"),
     ([-1e6, -2e6, 0], "(?i)close: the hidden key gets 0.50"),
-    ([-2e6, 0, 0], "far above -1e6"),
+    ([-2e6, 0, 0], "^One visible score is far above -1e6: both"),
+    ([0, -2e6, 1e9], "overwritten.* One visible score"),
     ([-math.inf, -math.inf, 0], "Finite scores only"),
     ([-1e7, -1e7], "(?i)three scores"),
     ([[-2e6, -2e6, 0]], "(?i)three scores"),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 
 from ..masks import padding
-from . import Build, Choice, Exercise, Result
+from . import Build, Choice, Exercise, Result, copies
 
 
 @dataclass
@@ -23,17 +23,30 @@ class DefeatedMask(Exercise):
         weight = hidden.softmax(-1)[2].item()
         if weight > 0.9:
             return Result("right", self.praise)
-        if scores[:2].max() >= -9e5:
-            lowest = "Your visible scores are far above -1e6, so the hidden key gets nothing."
-            return Result("wrong", "The last score is overwritten, whatever you choose. " + lowest if scores[2] > scores[:2].max() + 100 else lowest)
+        lowest, highest = scores[:2].min(), scores[:2].max()
+        if highest >= -9e5:
+            overwritten = "The last score is overwritten, whatever you choose. " if scores[2] > highest else ""
+            lost = "One visible score is far above -1e6: both must be lower." if lowest < -1e6 else "Your visible scores are far above -1e6, so the hidden key gets nothing."
+            return Result("wrong", overwritten + lost)
         return Result("wrong", f"Close: the hidden key gets {weight:.2f} of the weight. How do both visible scores compare with -1e6?")
+
+
+@dataclass
+class BuildMask(Build):
+    """Build, and the result must be boolean: numbers 0 and 1 cannot be used with ~ and masked_fill."""
+
+    def judge(self, answer) -> Result:
+        result = super().judge(answer)
+        kinds = {answer(*copies(arguments)).dtype for arguments in self.inputs()} if result.state == "right" else set()
+        return Result("wrong", f"The numbers are right, but a mask is boolean, and yours is {min(map(str, kinds))}. A comparison gives booleans.") if kinds - {torch.bool} else result
 
 
 def pooling_inputs():
     generator = torch.Generator().manual_seed(1)
     queries, keys, values = (torch.randn(*shape, generator=generator) for shape in ((4, 6), (5, 6), (5, 3)))
     keep = torch.tensor([[1, 1, 0, 1, 0], [0, 1, 1, 0, 1], [0, 0, 0, 0, 0], [1, 1, 1, 1, 0]]).bool()
-    return [(queries, keys, values, torch.ones(4, 5).bool()), (queries, keys, values, keep)]
+    nearly_all = torch.ones(4, 5).bool().fill_diagonal_(False)  # every row has both: an added -inf * 0 and a mask upside down differ
+    return [(queries, keys, values, nearly_all), (queries, keys, values, keep)]
 
 
 def pooling(queries, keys, values, keep, *, axis=-1, scale=math.sqrt, mask="before", empty="zeros"):
@@ -43,6 +56,9 @@ def pooling(queries, keys, values, keep, *, axis=-1, scale=math.sqrt, mask="befo
         weights = scores.softmax(axis)
     elif mask == "after":
         weights = scores.softmax(axis) * keep
+    elif mask == "added":
+        weights = (scores + ~keep * -math.inf).softmax(axis)
+        weights = weights.where(keep, 0) if empty == "zeros" else weights
     elif mask == "product":
         weights = (scores * keep).softmax(axis)
     else:
@@ -94,6 +110,8 @@ def kernel(score):
 MIXED_LENGTHS = ("A sentence's queries get the lengths of other sentences. Each length belongs to all queries of its own sentence: "
                  "make it a column with [:, None], or repeat_interleave it; repeat deals the lengths out in turn.")
 
+INFINITY_TIMES_ZERO = "Your weights are NaN: (~keep) * -inf is 0 · -inf = NaN where nothing is hidden. Use masked_fill."
+
 EXERCISES = [
     Choice("between-two", right="b", praise="Right. Two keys fit equally well, so each gives half.",
            hints=["Compute the four dot products of (10, 10, 0) with the keys.", "They are 100, 100, 0, 0. After dividing by 8, how do the weights of 12.5 and 0 compare?"],
@@ -104,6 +122,8 @@ EXERCISES = [
           hints=["Five steps: score, hide, softmax, clear, mix.", "scores.masked_fill(~keep, lowest) hides; torch.finfo(scores.dtype).min is the lowest number there is.",
                  "In a row where all is hidden the softmax is uniform: multiply the weights with keep."],
           reference=pooling, inputs=pooling_inputs, misconceptions=[
+              (variant(mask="added"), INFINITY_TIMES_ZERO),
+              (variant(mask="added", empty="nan"), INFINITY_TIMES_ZERO),
               (variant(axis=0), "Your columns sum to 1: the softmax is over the queries, the wrong axis. Keys are the last axis: softmax(-1)."),
               (variant(scale=lambda d: 1), "The scores are not scaled. Divide them by the square root of the width of the queries."),
               (variant(scale=float), "You divide by the width, not by its square root: the weights come out too even."),
@@ -114,11 +134,11 @@ EXERCISES = [
               (variant(mask="after"), "You hide keys after the softmax, so the weights that are left no longer sum to 1. Hide the scores before it."),
               (variant(mask="product"), "A score multiplied by 0 is 0, and a score of 0 still gets weight. Hide it with a very low number instead."),
               (variant(empty="uniform"), "All right but for the query that may attend to nothing: it gets the mean of hidden values. It should get zeros."),
-              (variant(empty="nan"), "All right but for the query that may attend to nothing: its row of minus infinities becomes NaN. It should get zeros."),
+              (variant(empty="nan"), "All right but for the query that may attend to nothing: its row of minus infinities becomes NaN, and NaN · 0 stays NaN. Hide with the lowest number, then multiply the weights with keep."),
               (lambda *arguments: pooling(*arguments)[0], "The output is right. Return the weights as well: return output, weights."),
               (lambda *arguments: pooling(*arguments)[::-1], "The two results have changed places: first the output, then the weights."),
           ]),
-    Build("lengths", praise="Right, for lengths per sentence and per query.",
+    BuildMask("lengths", praise="Right, for lengths per sentence and per query.",
           hints=["Key j may be attended to when j < length, and torch.arange(keys) holds all j.", "Bring valid_lens to shape (batch, queries, 1): valid_lens[:, None, None] for one length per sentence, valid_lens[:, :, None] for one per query.",
                  "The result must have all three axes: expand(-1, queries, -1) repeats one row per sentence for every query."],
           reference=length_mask, inputs=lengths_inputs, misconceptions=[
@@ -133,7 +153,7 @@ EXERCISES = [
     DefeatedMask("defeat", praise="Right: next to scores below -1e6, a hidden key is the most attractive of all. The lowest number of the type cannot be undercut.",
                  hints=["The hidden score becomes -1e6 whatever you write there. What counts is how the other two compare with it.", "A softmax looks at differences only: the visible scores need to be lower than -1e6, by 10 or more."]),
     Choice("why-scale", right=frozenset("ade"), options="abcde", praise="Right: variance d, typical size √d, and a scale that keeps gradients alive.",
-           hints=["Three statements are true. The cells `variance` and `saturation` measured two of them.", "Does dividing by a positive number change which of several numbers is the largest?"],
+           hints=["Three statements are true. The cells `variance` and `gradient` measured all three.", "Does dividing by a positive number change which of several numbers is the largest?"],
            reasons={"b": "Statement b is false: the softmax divides by its sum, with any scale.",
                     "c": "Statement c is false: dividing all scores by the same positive number keeps their order."}),
     Build("kernel", praise="Right: kernel regression is attention whose score is a distance.",

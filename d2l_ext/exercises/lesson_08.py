@@ -49,7 +49,7 @@ EXERCISES = [
           hints=["torch.tensor([2, 5]).repeat(3) is 2, 5, 2, 5, 2, 5; repeat_interleave(3) is 2, 2, 2, 5, 5, 5.",
                  "Reshape what repeat gives into (sentences, num_heads): row i is what the heads of sentence i get.",
                  "Compare that with valid_lens[:, None], and ask for each row whether any entry differs."],
-          reference=misled, inputs=lambda: [(torch.tensor([2, 5, 3]), 2), (torch.tensor([4, 4, 4]), 3), (torch.tensor([1, 3]), 4), (torch.tensor([3, 3, 2, 3]), 2), (torch.tensor([7, 2, 5]), 1)],
+          reference=misled, inputs=lambda: [(torch.tensor(lens), num_heads) for lens, num_heads in (([2, 2, 2, 5, 5], 2), ([2, 5, 3], 2), ([4, 4, 4], 3), ([1, 3], 4), ([7, 2, 5], 1))],
           misconceptions=[
               (lambda lens, h: [i for i in range(len(lens)) if i not in misled(lens, h)], "Those are the sentences that nobody misleads: you want the others."),
               (lambda lens, h: wrong_heads(lens, h).all(1).nonzero().flatten().tolist(), "You ask that every head is wrong. One wrong head is enough."),
@@ -57,8 +57,7 @@ EXERCISES = [
               (lambda lens, h: (wrong_heads(lens, h).nonzero()[:, 0]).tolist(), "The right sentences, one time per wrong head: name each once."),
               (lambda lens, h: wrong_heads(lens, h).any(0).nonzero().flatten().tolist(), "Those are heads. Which sentences do they belong to?"),
               (lambda lens, h: wrong_heads(lens, h)[:, 0].nonzero().flatten().tolist(), "You look at each sentence's first head only. The others may be misled too."),
-              (lambda lens, h: (lens.repeat(h).reshape(h, -1).T != lens[:, None]).any(1).nonzero().flatten().tolist(),
-               "Nobody would be misled if heads were the outer axis. In D2L's folding sentences are: reshape to (sentences, num_heads)."),
+              (lambda lens, h: [], "Nobody? That would be so if heads were the outer axis. In D2L's folding sentences are: reshape to (sentences, num_heads)."),
               (lambda lens, h: list(range(len(lens))), "Not all of them: some heads get the right length by luck, and with equal lengths all do."),
               (lambda lens, h: lens[misled(lens, h)].tolist(), "Those are lengths. Return the sentences' numbers."),
               (lambda lens, h: len(misled(lens, h)), "That is how many. Return a list of which."),

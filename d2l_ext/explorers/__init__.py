@@ -267,5 +267,6 @@ def exact(matrix: Tensor) -> list[list[float]]:
     return [[float(f"{value:.9g}") for value in row] for row in matrix.tolist()]
 
 
-from .lengths import lengths_explorer  # noqa: E402, F401: they build on what stands above
+from .dates import dates_explorer  # noqa: E402, F401: they build on what stands above
+from .lengths import lengths_explorer  # noqa: E402, F401
 from .positions import clock_explorer  # noqa: E402, F401

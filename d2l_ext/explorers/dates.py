@@ -1,0 +1,78 @@
+"""The explorer of lesson 07: a date of one's own, heads switched on and off, the answer and the maps that follow. Here the kernel computes."""
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..dates import STEPS, Reading, read
+from ..heads import all_heads, closed
+from ..transformer import EncoderDecoder
+from . import Explorer, clean
+
+LAYERS = {"encoder": "encoder.0.attention", "decoder": "decoder.0.attention", "cross": "decoder.0.cross"}
+
+
+class DatesExplorer(Explorer):
+    """An ``Explorer`` whose maps come from the kernel: whenever its ``text`` or its heads ``off`` change, the model reads anew.
+
+    In pages without a kernel it shows the text it began with, all heads on.
+    """
+
+    def __init__(self, model: EncoderDecoder, text: str):
+        self.model = model
+        self.heads = [f"{layer} {head}" for layer, name in LAYERS.items() for where, head in all_heads(model) if where == name]
+        state = {"text": clean(text), "off": [], "layer": "cross"}
+        data = self._read(state)
+        super().__init__("dates", title="A date to type, heads to switch off, what the model then answers, and where its heads look.",
+                         numbers=f"All {len(self.heads)} heads on: {clean(repr(read(model, text)))}.".replace("..", "."), data=data, state=state,
+                         rules={"text": {}, "off": {}, "layer": {name: name for name in LAYERS}}, still="07_explorer")
+        if self.widget is not None:
+            self.widget.data = data | {"live": True}
+            self.widget.observe(self._follow, "state")
+
+    def reading(self) -> Reading:
+        """What the model makes of the text as it is set, with the heads that are on."""
+        return self._reading(self.state)
+
+    def _reading(self, state: dict) -> Reading:
+        off = [(LAYERS[name.split()[0]], int(name.split()[1])) for name in state["off"]]
+        with closed(self.model, off):
+            return read(self.model, state["text"])
+
+    def _read(self, state: dict) -> dict:
+        """All that the page draws, for a state."""
+        reading, full = self._reading(state), self._reading(state | {"off": []})
+        maps = {name: (reading.weights[where] * 100).round().int().tolist() for name, where in LAYERS.items() if reading.weights}
+        return {"text": state["text"], "off": state["off"], "heads": self.heads, "letters": list(reading.text), "answer": reading.answer,
+                "full": full.answer, "problem": reading.problem, "maps": maps, "live": False}
+
+    def _follow(self, change) -> None:
+        """The browser or Python has changed the state: read again where text or heads differ from what is shown."""
+        state = change["new"]
+        if (state["text"], state["off"]) != (self.widget.data["text"], self.widget.data["off"]):
+            self.widget.data = self._read(self._checked_all(state)) | {"live": True}
+
+    def _checked_all(self, state: dict) -> dict:
+        return {name: self._checked(name, value) for name, value in state.items()}
+
+    def _checked(self, name: str, value):
+        if name == "text":
+            if not isinstance(value, str):
+                raise ValueError(f"text={value!r} must be text")
+            return clean(value[:200])
+        if name == "off":
+            wanted = [value] if isinstance(value, str) else list(value) if isinstance(value, Iterable) else [value]
+            if unknown := [head for head in wanted if head not in self.heads]:
+                raise ValueError(f"off={unknown!r} is not possible: choose from {', '.join(self.heads)}")
+            return [head for head in self.heads if head in wanted]
+        return super()._checked(name, value)
+
+
+def dates_explorer(model: EncoderDecoder, text: str = "24/12/1999") -> DatesExplorer:
+    """A date reader (``d2l_ext.dates``) to type to, its heads to be switched off, and where they look.
+
+    Settings: ``text``, any; ``off``, a list of heads such as ``["cross 2", "encoder 0"]``; ``layer``, whose maps are shown: encoder, decoder or cross.
+    ``reading()`` is what the model makes of it. Raises ValueError for a model that isn't a date reader of one layer on either side.
+    """
+    if not isinstance(model, EncoderDecoder) or len(model.encoder) != 1 or len(model.decoder) != 1 or model.scores.out_features != STEPS + 2:
+        raise ValueError(f"needs a model as d2l_ext.dates.date_reader makes it, with layers=1, got {type(model).__name__}")
+    return DatesExplorer(model, text)
