@@ -37,8 +37,8 @@ class BuildMask(Build):
 
     def judge(self, answer) -> Result:
         result = super().judge(answer)
-        kinds = {answer(*copies(arguments)).dtype for arguments in self.inputs()} if result.state == "right" else set()
-        return Result("wrong", f"The numbers are right, but a mask is boolean, and yours is {min(map(str, kinds))}. A comparison gives booleans.") if kinds - {torch.bool} else result
+        kinds = {str(answer(*copies(arguments)).dtype) for arguments in self.inputs()} - {"torch.bool"} if result.state == "right" else set()
+        return Result("wrong", f"The numbers are right, but a mask is boolean, and yours is {min(kinds)}. A comparison gives booleans.") if kinds else result
 
 
 def pooling_inputs():
