@@ -46,7 +46,7 @@ class Convolution(nn.Module):
 
 
 class Recurrence(nn.Module):
-    """Each output is made of its input and the output before it: h_i = tanh(W x_i + U h_{i-1}), h_0 = 0 (Zhang et al. 2023, section 9.4.2).
+    """Each output is made of its input and the output before it: y_i = tanh(W x_i + U y_{i-1}), y_0 = 0 (Zhang et al. 2023, section 9.4.2).
 
     Takes and returns (batch, steps, num_hiddens). One direction: an output sees the past and itself.
 
@@ -87,7 +87,7 @@ class Cost(NamedTuple):
     operations: int  # of one layer; a multiply and an add are two
     steps: int       # products of matrices of which each waits for the one before
     path: int        # moves until every output has seen every input that it can ever see
-    meet: int        # moves until some unit has seen all inputs
+    meet: int        # moves until some output has seen all inputs
 
 
 FORMULAS = {

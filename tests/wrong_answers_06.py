@@ -24,6 +24,8 @@ WORK = [
     (lambda n, d, inner: 8 * n * d**2 + 4 * n**2 * d, "small network is missing"),
     (lambda n, d, inner: 24 * n * d**2 + 4 * n**2 * d, "inner is a number of its own"),
     (lambda n, d, inner: 8 * d * d + 4 * n * d + 4 * d * inner, "per token"),
+    (lambda n, d, inner: 4 * n * d * d + 4 * n * n * d + 4 * n * d * inner, "not nd²"),
+    (lambda n, d, inner: 8 * n * d * d + 4 * n * n * d + 4 * n * d * inner + n * inner, "no ReLU"),
     (lambda n, d, inner: n * d * (8 * d + 4 * n + 4 * inner) + 4 * d**2, "Expected"),
 ]
 
@@ -43,7 +45,28 @@ def outside(dilations, n):
     return [(i, j) for i in range(n) for j in range(n) if j not in known[i]]
 
 
+def in_place(dilations, n):
+    known = [{i} for i in range(n)]
+    for gap in dilations:
+        for i in range(n):
+            for j in (i - gap, i + gap):
+                if 0 <= j < n:
+                    known[i] = known[i] | known[j]
+    return [(i, j) for i in range(n) for j in range(n) if j not in known[i]]
+
+
+def from_behind(dilations, n):
+    """Negative indices read the last places."""
+    known = [{i} for i in range(n)]
+    for gap in dilations:
+        known = [known[i - gap] | known[i] | (known[i + gap] if i + gap < n else set()) for i in range(n)]
+    return [(i, j) for i in range(n) for j in range(n) if j not in known[i]]
+
+
 UNCONNECTED = [
+    (in_place, "still reading them"),
+    (from_behind, r"known\[-1\] is the last place"),
+    (lambda gaps, n: [(j, i) for i, j in pairs(gaps, n)], r"written \(input, output\)"),
     (outside, "leave the sequence"),
     (lambda gaps, n: pairs(gaps, n, middle=False), "has a middle"),
     (lambda gaps, n: pairs(gaps, n, order=-1), "the layers their order"),
@@ -53,8 +76,8 @@ UNCONNECTED = [
     (lambda gaps, n: [(i + 1, j + 1) for i, j in pairs(gaps, n)], "from 0"),
     (lambda gaps, n: sorted(set((i, j) for i in range(n) for j in range(n)) - set(pairs(gaps, n))), "do meet"),
     (lambda gaps, n: [(0, 8)], "Return|Expected"),
-    (lambda gaps, n: [], "Return|Expected"),
-    (lambda gaps, n: set(pairs(gaps, n)), "Expected|Return"),
+    (lambda gaps, n: [], "not all"),
+    (lambda gaps, n: set(pairs(gaps, n)), "in a set"),
 ]
 
 WINDOWS = [
@@ -63,6 +86,10 @@ WINDOWS = [
     (lambda n, w: ((2 * w + 1) * n, math.ceil((n - 1) / 2 / w)), "Two things"),
     (lambda n, w: (n * (2 * w + 1) - w * (w + 1), (n - 1) // w), "rounded up"),
     (lambda n, w: (n * (2 * w + 1) - w * (w + 1), math.ceil(n / w)), "n - 1 places"),
+    (lambda n, w: (sum(abs(i - j) <= w for i in range(n) for j in range(n)), (n - 1) // w + 1), "no extra layer"),
+    (lambda n, w: (sum(0 <= i - j <= w for i in range(n) for j in range(n)), math.ceil((n - 1) / w)), "each pair once"),
+    (lambda n, w: (sum(0 < abs(i - j) <= w for i in range(n) for j in range(n)), math.ceil((n - 1) / w)), "to itself"),
+    (lambda n, w: (sum(abs(i - j) <= w for i in range(n) for j in range(-w, n)), math.ceil((n - 1) / w)), "both ends"),
     (lambda n, w: (sum(abs(i - j) <= w for i in range(n) for j in range(n)), 1), "no longer connects all"),
     (lambda n, w: (n**2, math.ceil((n - 1) / w)), "saves"),
     (lambda n, w: (n * w, math.ceil((n - 1) / w)), "on each side"),

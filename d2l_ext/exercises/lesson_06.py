@@ -12,12 +12,15 @@ def operations(n, d, inner):
     return 8 * n * d**2 + 4 * n**2 * d + 4 * n * d * inner
 
 
-def unconnected(dilations, n, *, inside=True, middle=True):
+def unconnected(dilations, n, *, inside=True, middle=True, fresh=True, wrap=False):
     """The pairs (output, input) that never meet, with one thing to get wrong at a time."""
     known = [{i} for i in range(n)]
     for gap in dilations:
         steps = (-gap, 0, gap) if middle else (-gap, gap)
-        known = [set().union(*(known[i + step] for step in steps if 0 <= i + step < n)) for i in range(n)]
+        after = [set()] * n if fresh else known
+        for i in range(n):
+            after[i] = set().union(*(known[i + step] for step in steps if i + step < n and (wrap or i + step >= 0)))
+        known = after
     if not inside:  # paths may leave the sequence and come back
         sums = {0}
         for gap in dilations:
@@ -41,7 +44,7 @@ EXERCISES = [
           reference=receptive_field, inputs=lambda: [(5, [1, 5, 2]), (3, [1, 2, 4]), (7, [2]), (9, [1, 3, 9, 27])], misconceptions=[
               (lambda k, gaps: (k - 1) * sum(gaps), "That is from one side to the other. On one side it is half of it."),
               (lambda k, gaps: (k - 1) * sum(gaps) + 1, "That is how many places lie in the field, both sides and the middle. The farthest on one side is asked for."),
-              (lambda k, gaps: k // 2 * len(gaps), "That holds without gaps. Each layer's half kernel is as many places as its gap, times."),
+              (lambda k, gaps: k // 2 * len(gaps), "That holds without gaps. A layer reaches its half kernel times its gap: multiply each by its gap."),
               (lambda k, gaps: k // 2 * max(gaps), "That is the widest layer alone. Messages go on from layer to layer: add."),
               (lambda k, gaps: k // 2 * math.prod(gaps), "Reaches add from layer to layer, they don't multiply. With gaps 1, 2, 4 the sum grows like a power all the same."),
               (lambda k, gaps: k * sum(gaps), "A kernel of width k has k // 2 places on one side of its middle, not k."),
@@ -52,6 +55,8 @@ EXERCISES = [
           hints=["A matrix product of (n, a) with (a, b) takes 2nab operations. List all matrices of the block.", "Four projections d to d; scores n to n over d; sums over n of width d; two linear layers d to inner and back."],
           reference=operations, inputs=lambda: [(7, 5, 11), (64, 16, 64), (3, 2, 1)], misconceptions=[
               (lambda n, d, inner: operations(n, d, inner) // 2, "Half of what it should be: a multiply and an add are two operations."),
+              (lambda n, d, inner: operations(n, d, inner) - 4 * n * d**2, "A projection is 2nd², not nd²: a multiply and an add are two operations there, too."),
+              (lambda n, d, inner: operations(n, d, inner) + n * inner, "Only matrix products are counted, no ReLU between the two linear layers."),
               (lambda n, d, inner: operations(n, d, inner) - 8 * n * d**2, "The four projections are missing: 2nd² each."),
               (lambda n, d, inner: operations(n, d, inner) - 2 * n * d**2, "You have three projections: W_q, W_k, W_v. There is a fourth, W_o."),
               (lambda n, d, inner: operations(n, d, inner) - 4 * n**2 * d, "The two products, scores and weighted sums, are missing."),
@@ -64,9 +69,13 @@ EXERCISES = [
     Build("unconnected", praise="Right. Gaps that triple leave one way for each distance, and near the ends that way leads outside.",
           hints=["For each place keep the set of inputs that it knows. At first a place knows itself.", "A layer with a gap: place i now knows what i - gap, i and i + gap knew, those of them that are inside 0 to n - 1.",
                  "At the end list the pairs (i, j) where j is not in the set of i."],
-          reference=unconnected, inputs=lambda: [([1, 4], 8), ([1, 3, 9], 10), ([1, 1], 5), ([9, 3, 1], 10), ([1, 2, 4, 8], 10)], misconceptions=[
+          reference=unconnected, inputs=lambda: [([2, 3], 5), ([1, 4], 8), ([1, 3, 9], 10), ([1, 1], 5), ([9, 3, 1], 10), ([1, 2, 4, 8], 10)], misconceptions=[
               (lambda gaps, n: unconnected(gaps, n, inside=False), "Your messages leave the sequence and come back. Outside stand zeros: a step to -1 or to n ends there."),
               (lambda gaps, n: unconnected(gaps, n, middle=False), "A kernel of width 3 has a middle: place i keeps what it knew before."),
+              (lambda gaps, n: unconnected(gaps, n, fresh=False), "You changed sets while the layer was still reading them. Build all new sets from the old ones, then replace them."),
+              (lambda gaps, n: unconnected(gaps, n, wrap=True), "known[-1] is the last place, not a place outside: leave out i - gap where it is below 0."),
+              (lambda gaps, n: [(j, i) for i, j in unconnected(gaps, n)], "Right pairs, but written (input, output), and so not sorted. They are (output, input)."),
+              (lambda gaps, n: set(unconnected(gaps, n)), "The right pairs, in a set. Return a sorted list."),
               (lambda gaps, n: unconnected(gaps[::-1], n), "Either output and input have changed places, or the layers their order: both mistakes give this list. Pairs are (output, input), the first gap is the first layer's."),
               (lambda gaps, n: [(i, j) for i in range(n) for j in range(n) if abs(i - j) > sum(gaps)], "Reach is not all: a distance also has to be a sum of the gaps, on a way that stays inside."),
               (lambda gaps, n: [(i, j) for i, j in unconnected(gaps, n) if i < j], "Each direction counts by itself: that j doesn't hear i does not say whether i hears j. List both."),
@@ -75,9 +84,9 @@ EXERCISES = [
               (lambda gaps, n: unconnected(gaps[-1:], n), "That is the last layer alone. What a place knew before must go into the next layer."),
           ]),
     Choice("why-attention", right=frozenset("bce"), options="abcde", praise="Right: a short path and no waiting, at a price per token that grows.",
-           hints=["Three statements are supported. The cells `crossover` and `parity-proof` are about two of the others.", "Divide 8nd² + 4n²d by n: does n stay?"],
+           hints=["Three statements are supported. The cell `crossover` is about one of the others. For the second: how many tasks would show something of every task?", "Divide 8nd² + 4n²d by n: does n stay?"],
            reasons={"a": "Statement a is true of the products alone. The cell `crossover` found no length at which the layer takes fewer.",
-                    "d": "Statement d goes too far: parity was learned by the recurrence, and by it alone."}),
+                    "d": "Statement d goes too far: one task shows nothing of every task. Parity (`parity-proof`, deeper) is learned by the recurrence alone."}),
     Build("windowed", praise="Right: with a window attention has a convolution's work and a convolution's path.",
           hints=["In the middle of the sentence a token has w + 1 + w partners. How many are missing at the first token, the second, ...?", "A layer moves a message by w places at most. How far is it from the first token to the last?"],
           reference=windowed, inputs=lambda: [(10, 2), (9, 3), (12, 1), (7, 6)], misconceptions=[
@@ -85,9 +94,12 @@ EXERCISES = [
               (lambda n, w: (windowed(n, w)[0], math.ceil((n - 1) / (2 * w))), "The pairs are right. After so many layers the middle sees all; from end to end it takes twice as many."),
               (lambda n, w: (n * (2 * w + 1), math.ceil((n - 1) / (2 * w))), "Two things: near the ends the window is cut off, and a layer moves a message by w, to either side."),
               (lambda n, w: (windowed(n, w)[0], (n - 1) // w), "The pairs are right. The path has to be rounded up: a rest of a window needs a layer, too."),
-              (lambda n, w: (windowed(n, w)[0], math.ceil(n / w)), "The pairs are right. From the first to the last token it is n - 1 places, not n."),
+              (lambda n, w: (windowed(n, w)[0], math.ceil(n / w)), "The pairs are right. From the first to the last token it is n - 1 places, not n; and where w divides n - 1, no extra layer."),
               (lambda n, w: (windowed(n, w)[0], 1), "The pairs are right. But with a window one layer no longer connects all: a message moves by w."),
               (lambda n, w: (n * w, math.ceil((n - 1) / w)), "The path is right. A token's window has w tokens on each side and itself, less near the ends."),
+              (lambda n, w: (n + n * w - w * (w + 1) // 2, math.ceil((n - 1) / w)), "The path is right. You counted each pair once: that i asks j is one pair, that j asks i another."),
+              (lambda n, w: (2 * n * w - w * (w + 1), math.ceil((n - 1) / w)), "The path is right. A token attends to itself as well: n pairs are missing."),
+              (lambda n, w: (n * (2 * w + 1) - w * (w + 1) // 2, math.ceil((n - 1) / w)), "The path is right. The window is cut off at both ends of the sentence; you took off one."),
               (lambda n, w: (n * n, math.ceil((n - 1) / w)), "The path is right. Only pairs inside the window are scored, that is what it saves."),
               (lambda n, w: windowed(n, w)[::-1], "Both numbers are right, in the wrong order: first the pairs, then the layers."),
           ]),
