@@ -94,7 +94,7 @@ FORMULAS = {
     "convolution": {"operations": "2knd²", "steps": "1", "path": "⌈2(n - 1)/(k - 1)⌉", "meet": "⌈(n - 1)/(k - 1)⌉",
                     "holds for": "centred, in a stack without gaps; paths count layers"},
     "recurrence": {"operations": "4nd²", "steps": "n", "path": "n - 1", "meet": "n - 1",
-                   "holds for": "in one direction; paths count steps along the sequence"},
+                   "holds for": "in one direction; paths count moves along the sequence"},
     "attention products": {"operations": "4n²d", "steps": "2", "path": "1", "meet": "1",
                            "holds for": "scores and weighted sums alone, nothing hidden"},
     "attention layer": {"operations": "8nd² + 4n²d", "steps": "4", "path": "1", "meet": "1",
