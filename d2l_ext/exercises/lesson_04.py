@@ -23,6 +23,15 @@ def halves(steps, num_hiddens):
     return torch.cat([P[:, 0::2], P[:, 1::2]], dim=1)
 
 
+def by_angle(change):
+    """The table of changed angles: ``change(i, c, d)`` for position i and even column c."""
+    def wrong(steps, num_hiddens):
+        i, c = torch.arange(steps, dtype=torch.float64)[:, None], torch.arange(0, num_hiddens, 2)
+        angles = change(i, c.double(), num_hiddens)
+        return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
+    return wrong
+
+
 def shift(P, offset, *, turn=lambda offset, d: offset / 10_000 ** (torch.arange(0, d, 2, dtype=torch.float64) / d), sign=-1, stale=True):
     """Every hand turned by its own angle, with one thing to get wrong at a time."""
     turn = turn(offset, P.shape[1])
@@ -46,6 +55,10 @@ def read(row, *, angle=lambda sine, cosine: math.atan2(sine, cosine), slow=lambd
     return round(angle(sine, cosine) * slow(len(row)))
 
 
+def unrounded(row):
+    return math.atan2(*row[-2:].tolist()) * 10_000 ** ((len(row) - 2) / len(row))
+
+
 def reading(**choices):
     return lambda row: read(row, **choices)
 
@@ -66,7 +79,7 @@ EXERCISES = [
           reference=waves, inputs=lambda: [(3, 4), (5, 6), (60, 32)], misconceptions=[
               (variant(exponent=lambda c: c), "Each of your columns has an angle of its own. Columns 2j and 2j + 1 share one: the exponent is 2j/d in both."),
               (variant(exponent=lambda c: c // 2), "Your exponent is j/d; it should be 2j/d. As it is, the hands slow down by half as much as they should."),
-              (variant(exponent=lambda c: 2 * c), "You take the number of the column for j. Column 2j has the exponent 2j/d, not 4j/d."),
+              (variant(exponent=lambda c: 2 * (c - c % 2)), "You take the number of the column for j. Column 2j has the exponent 2j/d, not 4j/d."),
               (variant(exponent=lambda c: c - c % 2, sine=lambda i, c: c % 2 == 1), "Sine and cosine are swapped: even columns hold the sines."),
               (halves, "All sines come first and all cosines after them. Other code does that; here they take turns, column by column."),
               (variant(sine=lambda i, c: (i % 2 == 0) & (c >= 0)), "You give sines to even positions and cosines to odd ones. The 2i of the paper's formula counts columns: every position has both."),
@@ -74,6 +87,10 @@ EXERCISES = [
               (variant(base=1 / 10_000), "You multiply by the powers of 10000. The hands should slow down: divide."),
               (variant(exponent=lambda c: c * 0 + 0.0), "All your hands have the same speed. The exponent 2j/d makes each one slower than the one before."),
               (variant(exponent=lambda c: c * 0.0 + len(c)), "All your hands have the same speed. The exponent 2j/d makes each one slower than the one before."),
+              (by_angle(lambda i, c, d: i / 10_000 ** c / d), "Brackets: the power is 2j/d; yours is divided by d afterwards."),
+              (by_angle(lambda i, c, d: i / (10_000 ** c / d)), "Brackets: the power is 2j/d; yours is divided by d afterwards."),
+              (by_angle(lambda i, c, d: (i / 10_000 ** (c / d)).rad2deg()), "Radians: torch.sin takes no degrees."),
+              (by_angle(lambda i, c, d: (i / 10_000 ** (c / d)).deg2rad()), "Radians: torch.sin takes no degrees, and the formula gives none."),
               (lambda steps, d: waves(2 * steps, d)[::2], "Your positions go in steps of two. The 2 in the formula belongs to the column, not to the position."),
               (lambda steps, d: waves(steps, d).T, "Rows and columns have changed places: a row for each position."),
               (lambda steps, d: waves(steps, d)[None], "One axis too many: the table is (steps, num_hiddens), the batch comes in when it is added."),
@@ -86,6 +103,8 @@ EXERCISES = [
               (lambda batch, steps: [[sentence * steps + word for word in range(steps)] for sentence in range(batch)], "The positions don't run on through the batch: P[:batch] has a row for each sentence, no more."),
               (lambda batch, steps: [[0] * steps for _ in range(batch)], "That holds for the first sentence. The second one gets row 1 of P."),
               (lambda batch, steps: [[sentence + 1] * steps for sentence in range(batch)], "Positions count from 0, and so do the rows of P."),
+              (lambda batch, steps: [list(range(batch))] * steps, "Each sentence has one number, the same for all its words."),
+              (lambda batch, steps: torch.tensor(told(batch, steps)), "Right numbers; return nested lists (`.tolist()`)."),
               (lambda batch, steps: list(range(batch)), "Right numbers; write one for each word: a list per sentence."),
           ]),
     Build("shift", praise="Right. Nobody had to know where the rows stood.",
@@ -108,13 +127,16 @@ EXERCISES = [
               (reading(hand=0, slow=lambda d: 1), "You read the fastest hand. It goes round every 6.28 positions, so it can't tell 1 from 45. Read the slowest."),
               (reading(angle=lambda sine, cosine: math.atan2(cosine, sine)), "Sine and cosine have changed places: atan2 takes the sine first."),
               (reading(angle=lambda sine, cosine: math.asin(sine)), "The sine alone can't tell 100 from 214: it is the same before and after a quarter round. Use both numbers: atan2."),
+              (reading(angle=lambda sine, cosine: math.atan(sine / cosine)), "atan of the quotient cannot tell opposite hands apart: use atan2 of both."),
+              (unrounded, "Nearly: round to the nearest whole number."),
+              (lambda row: read(row) - 1, "Nearly: round to the nearest whole number."),  # int() cuts off
               (reading(slow=lambda d: 10_000), "The slowest hand isn't 10000 times slower than the first, but 10000^((d - 2)/d) times."),
               (reading(slow=lambda d: 10_000 ** ((d - 1) / d)), "The exponent of the last pair is (d - 2)/d: sine and cosine share that of the even column."),
               (reading(slow=lambda d: 10_000 ** ((d / 2 - 1) / d)), "The last hand has the number j = d/2 - 1, and its exponent is 2j/d, twice yours."),
               (reading(slow=lambda d: 1), "That is the angle. The position is the angle divided by the hand's speed."),
           ]),
     Choice("true-of-sinusoids", right=frozenset("ace"), options="abcde", praise="Right: what a shift does is known everywhere; what a model does beyond its training isn't.",
-           hints=["Three statements are true. Two of them follow from the rotation.", "Look again at the curve of `similar` and at the race."],
+           hints=["Three statements are true. All three follow from the rotation.", "Look again at the curve of `similar` and at the race."],
            reasons={"b": "Statement b is false: the curve in `similar` falls at first, and rises at offset 5 for d = 32.",
-                    "d": "Statement d is false: the row for position 200 is there, but in the race the model failed right behind its last trained position."}),
+                    "d": "Statement d is false: the row for position 200 is there, but in the race the model failed within two positions of the last trained one."}),
 ]

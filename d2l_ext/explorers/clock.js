@@ -85,7 +85,7 @@ export function render({ model, el }) {
   const [turn, scale] = [node("div", { class: "turn" }), node("p")];
   const plot = (title, ...parts) => node("div", {}, node("h4", {}, title), ...parts);
   body.append(clocks, plot("The two columns of the chosen hand", turn, waves),
-    node("div", { class: "plots" }, plot("How similar are rows i and j? P Pᵀ, divided by d/2", products, scale), plot("… against their offset", alike), plot("Positions in one round, by columns", rounds)));
+    node("div", { class: "plots" }, plot("How similar are rows i and i + δ? P Pᵀ, divided by d/2", products, scale), plot("… against their offset", alike), plot("Positions in one round, by columns", rounds)));
   let handAt = () => -1;
   clocks.addEventListener("click", ({ offsetX, offsetY }) => {
     const hand = handAt(offsetX, offsetY);
@@ -103,7 +103,7 @@ export function render({ model, el }) {
     showTurn(turn, state);
     drawWaves(waves, state, steps, Math.min(room - 12, 760), colours);
     const lowest = drawProducts(products, state, steps, colours);
-    write(scale, `rows i, columns j, from 0 to ${steps - 1}. Full colour is 1, none is ${digits(lowest)}; the frame is at i, i + δ`);
+    write(scale, `rows i, columns i + δ, from 0 to ${steps - 1}. Full colour is 1, none is ${digits(lowest)}; the frame is at i, i + δ`);
     drawAlike(alike, state, steps, colours);
     drawRounds(rounds, state, colours);
     const words = tell(state);
