@@ -1,7 +1,6 @@
 """The explorer of 04: its numbers are the package's, its settings are checked, its still picture agrees, and in a browser its controls and clocks do the same."""
 import json
 import math
-import shutil
 
 import pytest
 import torch
@@ -53,21 +52,6 @@ def test_it_is_the_same_each_time():
 
 
 # ---- in a browser -----------------------------------------------------------------------------------------------------------------------
-
-@pytest.fixture(scope="module")
-def page():
-    sync_api = pytest.importorskip("playwright.sync_api")
-    program = shutil.which("chromium") or shutil.which("google-chrome")
-    if not program:
-        pytest.skip("no browser here")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        page = browser.new_page()
-        page.errors = []
-        page.on("pageerror", lambda error: page.errors.append(str(error)))
-        yield page
-        browser.close()
-
 
 @pytest.fixture
 def piece(page):

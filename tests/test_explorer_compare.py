@@ -1,5 +1,4 @@
 """The explorer of 06: its costs are the package's, its reach is the measured one, its settings are checked, and it lives in a browser."""
-import shutil
 
 import pytest
 import torch
@@ -105,20 +104,10 @@ def test_products_and_others_cross_where_the_sentence_says():
 # ---- in a browser ----------------------------------------------------------------------------------------------------------------------
 
 @pytest.fixture(scope="module")
-def page():
-    sync_api = pytest.importorskip("playwright.sync_api")
-    program = shutil.which("chromium") or shutil.which("google-chrome")
-    if not program:
-        pytest.skip("no browser here")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        page = browser.new_page()
-        page.errors = []
-        page.on("pageerror", lambda error: page.errors.append(str(error)))
-        page.set_content(f"<!doctype html><title>06</title>{compare_explorer().html()}")
-        page.wait_for_selector(".d2l-piece table td")
-        yield page
-        browser.close()
+def page(page):
+    page.set_content(f"<!doctype html><title>06</title>{compare_explorer().html()}")
+    page.wait_for_selector(".d2l-piece table td")
+    return page
 
 
 def row(page, number):

@@ -1,7 +1,6 @@
 """The explorer of 07: the kernel reads what is typed with the heads that are on; words, still picture and page show that."""
 import json
 import re
-import shutil
 
 import pytest
 import torch
@@ -114,21 +113,6 @@ def test_source_can_stand_in_a_page():
 
 
 # ---- in a browser -----------------------------------------------------------------------------------------------------------------------
-
-@pytest.fixture(scope="module")
-def page():
-    sync_api = pytest.importorskip("playwright.sync_api")
-    program = shutil.which("chromium") or shutil.which("google-chrome")
-    if not program:
-        pytest.skip("no browser here")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1280, "height": 900})
-        page.errors = []
-        page.on("pageerror", lambda error: page.errors.append(str(error)))
-        yield page
-        browser.close()
-
 
 def live(page, explorer):
     """The piece with a kernel behind it, here this very process: the page's state comes in, the kernel's data goes out."""

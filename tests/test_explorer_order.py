@@ -1,7 +1,6 @@
 """The explorer of 03: its numbers are the package's, its settings are checked, its still picture agrees, and in a browser keys and dragging do the same."""
 import itertools
 import json
-import shutil
 
 import pytest
 import torch
@@ -63,21 +62,6 @@ def test_what_cannot_be_shown_is_refused(change, words):
 
 
 # ---- in a browser -----------------------------------------------------------------------------------------------------------------------
-
-@pytest.fixture(scope="module")
-def page():
-    sync_api = pytest.importorskip("playwright.sync_api")
-    program = shutil.which("chromium") or shutil.which("google-chrome")
-    if not program:
-        pytest.skip("no browser here")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        page = browser.new_page()
-        page.errors = []
-        page.on("pageerror", lambda error: page.errors.append(str(error)))
-        yield page
-        browser.close()
-
 
 @pytest.fixture
 def piece(page):
