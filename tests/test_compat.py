@@ -14,7 +14,8 @@ from torch import nn
 from torch.nn.parameter import is_lazy
 
 import d2l_ext
-from d2l_ext.compat import d2l_0_17, d2l_1_0, real_d2l
+from d2l_ext import compat
+from d2l_ext.compat import d2l_0_17, d2l_1_0, fetch_d2l, real_d2l
 
 ROOT = pathlib.Path(__file__).parent.parent
 
@@ -387,6 +388,17 @@ def test_notebook_08_runs_to_its_end_without_d2l():
     printed = python(HIDDEN + f"names = {{'__name__': '__main__'}}\nfor source in {sources!r}: exec(source, names)\nprint('end')")
     missing = [line for line in printed if line.endswith("nothing to compare with")]
     assert printed[-1] == "end" and missing[0].startswith("d2l can't be imported here") and len(missing) > 10
+
+
+@pytest.mark.parametrize("colab, there, fetches", [(True, False, True), (True, True, False), (False, False, False)])
+def test_d2l_is_fetched_in_colab_alone_where_it_is_missing_and_without_its_pins(monkeypatch, colab, there, fetches):
+    commands = []
+    monkeypatch.setattr(compat, "find_spec", lambda name: name if there else None)
+    monkeypatch.setattr(compat.subprocess, "run", lambda command, **options: commands.append(command))
+    if colab:
+        monkeypatch.setitem(sys.modules, "google.colab", sys)
+    fetch_d2l()
+    assert commands == ([[sys.executable, "-m", "pip", "install", "-q", "--no-deps", "d2l==1.0.3"]] if fetches else [])
 
 
 # Where D2L errs

@@ -3,14 +3,23 @@
 ``from d2l import torch as d2l`` becomes ``from d2l_ext.compat import d2l_1_0 as d2l``, or ``d2l_0_17`` for the older signatures.
 ``d2l`` itself is not needed. Loads torch only; matplotlib loads with the first drawing.
 """
+import subprocess
 import sys
 import warnings
-from importlib import import_module
+from importlib import import_module, invalidate_caches
+from importlib.util import find_spec
 from types import ModuleType
 
 from . import d2l_0_17, d2l_1_0
 
-__all__ = ["d2l_0_17", "d2l_1_0", "real_d2l"]
+__all__ = ["d2l_0_17", "d2l_1_0", "fetch_d2l", "real_d2l"]
+
+
+def fetch_d2l() -> None:
+    """In Colab, fetch d2l 1.0.3 if it is missing: without its pins from 2023, so that nothing that is there changes. Elsewhere do nothing."""
+    if "google.colab" in sys.modules and find_spec("d2l") is None:
+        subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "d2l==1.0.3"], capture_output=True)
+        invalidate_caches()
 
 
 def real_d2l() -> ModuleType | None:
