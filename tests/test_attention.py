@@ -361,6 +361,40 @@ def test_one_token_attends_to_itself(attend):
         torch.testing.assert_close(attend(m, X, X, X, **options), m.W_o(m.W_v(X)))
 
 
+DEVICE_OPTIONS = [dict(valid_lens=LENGTHS), dict(mask=window(1)), dict(causal=True), dict(valid_lens=LENGTHS_PER_QUERY[:, :1].expand(2, 4), causal=True)]
+
+
+def on_another_default_device(call):
+    with torch.device("meta"):
+        return call()
+
+
+@both_paths
+@pytest.mark.parametrize("options", DEVICE_OPTIONS, ids=lambda options: "-".join(options))
+def test_all_is_made_where_the_inputs_are(attend, options):
+    """Also where new tensors would land on another device."""
+    m, X = selfish()
+    m.position = FakePosition((2, 4, 4))
+    call = lambda: attend(m, X, X, X, **options)  # noqa: E731
+    torch.testing.assert_close(on_another_default_device(call), call())
+
+
+@both_paths
+@pytest.mark.parametrize("options", [dict(valid_lens=LENGTHS), dict(mask=window(1).tensor(4, 4))], ids=lambda options: "-".join(options))
+def test_lengths_and_masks_may_stay_on_the_processor(attend, options):
+    m, X = selfish()
+    X = X.to("meta")
+    assert attend(m.to("meta"), X, X, X, **options).device.type == "meta"
+
+
+@pytest.mark.parametrize("options", [dict(valid_lens=LENGTHS), dict(mask=window(1))], ids=lambda options: "-".join(options))
+def test_the_smaller_pieces_make_all_where_the_inputs_are(options):
+    additive, X, scores = AdditiveAttention(6), torch.randn(2, 4, 6), torch.randn(2, 4, 4)
+    calls = [lambda: additive(X, X, X, **options), lambda: masked_softmax(scores, **options), lambda: dot_product_attention(X, X, X, window(1))[0]]
+    for call in calls:
+        torch.testing.assert_close(on_another_default_device(call), call())
+
+
 # ---- inputs stay as they are --------------------------------------------------------------------------------------------------------------------
 
 @both_paths
@@ -424,8 +458,8 @@ class FakePosition(nn.Module):
         return k * math.cos(j)
 
     def transform(self, q, k):
-        stretch = torch.arange(k.shape[2], dtype=k.dtype).cos()
-        return self.turn_q(q, torch.arange(q.shape[2])[:, None]), k * stretch[:, None]
+        stretch = torch.arange(k.shape[2], dtype=k.dtype, device=k.device).cos()
+        return self.turn_q(q, torch.arange(q.shape[2], device=q.device)[:, None]), k * stretch[:, None]
 
     def bias(self, q, k):
         return self.table
@@ -823,8 +857,9 @@ def test_dot_product_attention_equals_the_fused_kernel_and_the_definition(before
 def test_dot_product_attention_is_blind_to_what_no_query_may_see(poison):
     q, k, v = torch.randn(2, 5, 3, 6), torch.randn(2, 5, 4, 6), torch.randn(2, 5, 4, 7)
     mask = lengths_mask(torch.tensor([[2, 1, 0], [4, 0, 3]]), 3, 4)
-    hidden = ~mask.any(2)[..., None]
-    poisoned = [q, k.masked_fill(hidden, poison), v.masked_fill(hidden, poison)]
+    hidden, idle = ~mask.any(2)[..., None], ~mask.any(3)[..., None]
+    q = q.masked_fill(idle, 0.0)
+    poisoned = [X.masked_fill(where, poison) for X, where in ((q, idle), (k, hidden), (v, hidden))]
     attend = lambda _, *X: dot_product_attention(*X, mask)  # noqa: E731
     assert_same(*[outcome(attend, nn.ModuleList(), *X) for X in (poisoned, (q, k, v))], 1e-6, 1e-5)
     output, weights = attend(None, q, k, v)

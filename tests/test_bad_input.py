@@ -115,7 +115,8 @@ BAD = [
     ("MultiHeadAttention", lambda: mha(valid_lens=lengths(3, 9, dtype=torch.uint16)), ValueError, "valid_lens contains 9.*keys=5"),
     ("MultiHeadAttention", lambda: mha(Q, K[:, :0], V[:, :0], lengths(0, 1)), ValueError, "valid_lens contains 1.*keys=0"),
     # ... masks
-    ("MultiHeadAttention", lambda: mha(mask=yes(5, 3)), ValueError, r"mask has shape \(5, 3\), expected \(3, 5\)"),
+    ("MultiHeadAttention", lambda: mha(mask=yes(5, 3)), ValueError,
+     r"^mask has shape \(5, 3\), expected \(3, 5\), .*, that is \(queries, keys\), with batch and heads before$"),
     ("MultiHeadAttention", lambda: mha(mask=yes(2, 5)), ValueError, r"mask has shape \(2, 5\), expected \(3, 5\)"),
     ("MultiHeadAttention", lambda: mha(mask=yes(4, 3, 5)), ValueError, r"mask has shape \(4, 3, 5\).*\(2, 3, 5\)"),
     ("MultiHeadAttention", lambda: mha(mask=yes(8, 3, 5)), ValueError, r"mask has shape \(8, 3, 5\).*\(2, 3, 5\)"),  # nn.MultiheadAttention's folded heads
@@ -139,7 +140,8 @@ BAD = [
     ("MultiHeadAttention", lambda: mha(K, K, V, causal=causal(offset=2)), TypeError, "&|causal"),
     ("MultiHeadAttention", lambda: mha(Q, K, V, None, yes(3, 5)), TypeError, "positional arguments"),
     # moving weights
-    ("MultiHeadAttention", lambda: MultiHeadAttention.from_torch(nn.MultiheadAttention(8, 2, add_bias_kv=True)), ValueError, "add_bias_kv"),
+    ("MultiHeadAttention", lambda: MultiHeadAttention.from_torch(nn.MultiheadAttention(8, 2, add_bias_kv=True)), ValueError,
+     "^nn.MultiheadAttention with add_bias_kv or add_zero_attn has no counterpart here$"),
     ("MultiHeadAttention", lambda: MultiHeadAttention.from_torch(nn.MultiheadAttention(8, 2, add_zero_attn=True)), ValueError, "add_zero_attn"),
     ("MultiHeadAttention", lambda: MultiHeadAttention.from_torch(nn.Linear(8, 8)), TypeError, "nn.MultiheadAttention.*Linear"),
     ("MultiHeadAttention", lambda: MultiHeadAttention.from_torch(ATTENTION), TypeError, "nn.MultiheadAttention.*MultiHeadAttention"),
@@ -168,7 +170,10 @@ BAD = [
     ("dot_product_attention", lambda: dot(keys=K.long()), TypeError, "keys must be a floating-point.*int64"),
     ("dot_product_attention", lambda: dot(keys=torch.zeros(3, 5, 8), values=torch.zeros(3, 5, 8)), ValueError, r"keys .*\(3, 5, 8\).*queries \(2, 3, 8\)"),
     ("dot_product_attention", lambda: dot(values=torch.zeros(3, 5, 8)), ValueError, r"values .*\(3, 5, 8\).*queries \(2, 3, 8\)"),
-    ("dot_product_attention", lambda: dot(Q[0, 0], K[0, 0], V[0, 0]), ValueError, r"queries .*\(8,\).*expected"),
+    ("dot_product_attention", lambda: dot(Q[0, 0], K[0, 0], V[0, 0]), ValueError,
+     r"^queries have shape \(8,\).* expected \(steps, width\), .* or \(batch, heads, steps, width\), with the same batch and heads$"),
+    ("dot_product_attention", lambda: dot(queries=Q.long()), TypeError, "^queries must be a floating-point.*int64"),
+    ("dot_product_attention", lambda: dot(values=V.long()), TypeError, "^values must be a floating-point.*int64"),
     ("dot_product_attention", lambda: dot(Q[None, None], K[None, None], V[None, None]), ValueError, r"queries .*\(1, 1, 2, 3, 8\).*expected"),
     ("dot_product_attention", lambda: dot(mask=yes(5, 3)), ValueError, r"mask has shape \(5, 3\), expected \(3, 5\)"),
     ("dot_product_attention", lambda: dot(mask=lengths(2, 3)), TypeError, "mask must be boolean.*int64"),
@@ -185,6 +190,7 @@ BAD = [
     ("AdditiveAttention", lambda: additive(queries=Q.long()), TypeError, "queries must be a floating-point.*int64"),
     ("AdditiveAttention", lambda: additive(valid_lens=lengths(6, 1)), ValueError, "valid_lens contains 6.*keys=5"),
     ("AdditiveAttention", lambda: additive(mask=yes(2, 4, 3, 5)), ValueError, r"mask has shape \(2, 4, 3, 5\)"),
+    ("AdditiveAttention", lambda: additive(mask=yes(2, 2, 3, 5)), ValueError, r"mask has shape \(2, 2, 3, 5\).*\(2, 1 or 1, 3, 5\)"),
     # bookkeeping
     ("split_heads", lambda: split_heads(Q, 3), ValueError, "num_heads=3.*8"),
     ("split_heads", lambda: split_heads(Q, 0), ValueError, "num_heads=0"),
@@ -233,7 +239,7 @@ BAD = [
     ("PositionalEncoding", lambda: PositionalEncoding(4, "0.1"), TypeError, r"dropout.*'0\.1'"),
     ("PositionalEncoding", lambda: ENCODING(torch.zeros(2, 7, 8)), ValueError, "7 steps.*max_len=6"),
     ("PositionalEncoding", lambda: ENCODING(Q[..., :6]), ValueError, "X have width 6, expected 8|X has width 6, expected 8"),
-    ("PositionalEncoding", lambda: ENCODING(Q[0]), ValueError, r"X must have shape \(batch, steps, hiddens\), got \(3, 8\)"),
+    ("PositionalEncoding", lambda: ENCODING(Q[0]), ValueError, r"^X must have shape \(batch, steps, hiddens\), got \(3, 8\)"),
     ("PositionalEncoding", lambda: ENCODING(Q.long()), TypeError, "X must be a floating-point.*int64"),
     ("PositionalEncoding", lambda: ENCODING(Q.numpy()), TypeError, "X must be a floating-point tensor, got .*ndarray"),
     ("LearnedPositionalEncoding", lambda: LearnedPositionalEncoding(0), ValueError, "num_hiddens=0"),

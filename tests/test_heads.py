@@ -171,6 +171,29 @@ def test_rank_correlation_is_spearman_s():
     assert rank_correlation([1, 1], [1, 2]) != rank_correlation([1, 1], [1, 2])  # NaN
     with pytest.raises(ValueError, match="2 values and 3"):
         rank_correlation([1, 2], [1, 2, 3])
+    assert ranks([1.0, 1 + 1e-9]).tolist() == [0, 1]  # close scores are no equal ones
+    assert rank_correlation([1, 1, 2], [1, 2, 3]) == 0.866025403784  # twelve digits, no noise behind them
+
+
+def test_a_bar_counts_the_heads_as_they_close(monkeypatch):
+    class Bar:
+        values = []
+        value = property(fset=lambda self, value: self.values.append(value))
+
+    shown = []
+    monkeypatch.setattr("d2l_ext.heads.show_bar", lambda name, steps: shown.append((name, steps)) or Bar())
+    made = Gated(2.0, 1.0, 0.0)
+    greedy(made, lambda: made().item())
+    assert shown == []
+    greedy(made, lambda: made().item(), progress="pruning")
+    assert shown == [("pruning", 3)] and Bar.values == [1, 2, 3]
+
+
+def test_gates_are_made_where_the_model_is():
+    made = Gated(3.0, 4.0)
+    with torch.device("meta"):
+        found = gradient(made, lambda: made.layer(*[torch.ones(1, 1, 1, device="cpu")] * 3)[:, 0, 0])
+    assert found.device.type == "cpu" and torch.allclose(found, torch.tensor([0.6, 0.8], device="cpu"))
 
 
 # ---- pruning ----------------------------------------------------------------------------------------------------------------------------
@@ -219,8 +242,9 @@ def test_pruned_layers_load_and_leave_the_original_alone():
     assert prune_heads(layer().double(), [0]).W_q.weight.dtype == torch.float64
 
 
-@pytest.mark.parametrize("attention, heads, words", [(layer(), {0, 1, 2, 3}, "at least one"), (layer(), {4}, r"no heads \[4\]"), (layer(), {-1}, "0 to 3"),
-                                                     (layer(position=RotaryEmbedding(3 + 1), head_size=4), {0}, "position")])
+@pytest.mark.parametrize("attention, heads, words", [(layer(), {0, 1, 2, 3}, r"^heads=\[0, 1, 2, 3\] are all there are"), (layer(), {4, 1}, r"^there are no heads \[4\]: the layer has 0 to 3$"),
+                                                     (layer(), {-1}, r"no heads \[-1\]: the layer has 0 to 3$"),
+                                                     (layer(position=RotaryEmbedding(3 + 1), head_size=4), {0}, r"^can't prune attention with a position module, got RotaryEmbedding\(\)")])
 def test_what_cannot_be_pruned(attention, heads, words):
     with pytest.raises(ValueError, match=words):
         prune_heads(attention, heads)

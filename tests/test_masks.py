@@ -151,6 +151,10 @@ def test_to_torch_mha_turns_the_mask_around(shape):
     torch.testing.assert_close((output, weights), expected)
 
 
+def test_to_torch_mha_counts_one_head_unless_told():
+    assert to_torch_mha(visible(3, 4, 5)).shape == (3, 4, 5)
+
+
 def test_converters_leave_the_mask_alone():
     mask = visible(3, 4, 5)
     before = mask.clone()
@@ -160,7 +164,7 @@ def test_converters_leave_the_mask_alone():
 
 def test_a_mask_has_no_truth_value():
     """``causal() and window(1)`` would quietly be window(1)."""
-    with pytest.raises(TypeError, match="&"):
+    with pytest.raises(TypeError, match=r"^masks compose with &, \| and ~, not with `and`, `or`, `not`$"):
         causal() and window(1)
 
 

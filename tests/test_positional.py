@@ -7,7 +7,7 @@ import pytest
 import torch
 from wrong import WRONG_TABLES, slow_sinusoids
 
-from d2l_ext import PositionalEncoding, sinusoids
+from d2l_ext import LearnedPositionalEncoding, PositionalEncoding, sinusoids
 
 
 def is_sinusoidal(factory):
@@ -148,6 +148,10 @@ def test_the_buffer_is_the_table_from_float64():
     P = PositionalEncoding(512, max_len=1001).P
     assert P.shape == (1, 1001, 512) and P.dtype == torch.float32
     torch.testing.assert_close(P[0], sinusoids(1001, 512).float(), atol=0, rtol=0)
+
+
+def test_the_table_has_a_thousand_rows_unless_told():
+    assert PositionalEncoding(2).P.shape == (1, 1000, 2) == LearnedPositionalEncoding(2).P.shape
 
 
 def test_the_buffer_takes_the_default_dtype():

@@ -406,6 +406,8 @@ def test_alibis_slopes(heads):
 def test_the_papers_slopes():
     assert ALiBi(8).slopes == [1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 128, 1 / 256]
     assert ALiBi(16).slopes == pytest.approx([2 ** (-h / 2) for h in range(1, 17)], rel=1e-12)
+    q = torch.zeros(1, 16, 3, SIZE, dtype=torch.float64)
+    assert ALiBi(16).bias(q, q)[0, 0, 2].tolist() == pytest.approx([-2 * 2 ** -0.5, -2 ** -0.5, 0], rel=1e-12), "in double precision to the last digit"
 
 
 def test_with_a_causal_mask_alibi_is_the_papers():
@@ -430,6 +432,11 @@ def test_rotations_keep_lengths_and_leave_the_first_step_alone():
         turned, _ = RotaryEmbedding(8, interleaved).transform(X, X)
         torch.testing.assert_close(turned.norm(dim=-1), X.norm(dim=-1))
         assert torch.equal(turned[:, :, 0], X[:, :, 0]) and not torch.equal(turned[:, :, 1], X[:, :, 1])
+
+
+@pytest.mark.parametrize("position, size", [(ShawRelativeKeys(64, 100), 64), (T5RelativeBias(400, 32), 32)], ids=["shaw", "t5"])
+def test_a_table_starts_as_noise_of_its_size(position, size):
+    assert position.table.std().item() == pytest.approx(size ** -0.5, rel=0.05) and abs(position.table.mean().item()) < 0.01
 
 
 # ---- what each can tell -----------------------------------------------------------------------------------------------------------------------------
@@ -593,6 +600,15 @@ def test_it_follows_device_and_dtype(name):
         assert all(X.dtype == dtype and X.shape == q.shape for X in position.transform(q, q))
 
 
+@pytest.mark.parametrize("name", ["shaw", "t5", "alibi"])
+def test_biases_are_made_where_the_queries_are(name):
+    """Also where new tensors would land on another device."""
+    position, q, k = MAKE[name](HEADS, SIZE), torch.randn(1, HEADS, 2, SIZE), torch.randn(1, HEADS, 5, SIZE)
+    with torch.device("meta"):
+        bias = position.bias(q, k)
+    torch.testing.assert_close(bias, position.bias(q, k))
+
+
 @every_position
 def test_it_works_under_autocast(name):
     m, X = attention(MAKE[name]), torch.randn(2, 5, HEADS * SIZE)
@@ -687,15 +703,15 @@ BAD = [
     (lambda: ShawRelativeKeys(0, 2), "head_size=0"),
     (lambda: ShawRelativeKeys(4, 0), "max_distance=0"),
     (lambda: ShawRelativeKeys(4, -1), "max_distance=-1"),
-    (lambda: attend(ShawRelativeKeys(6, 2)), "width 4, expected 6"),
+    (lambda: attend(ShawRelativeKeys(6, 2)), "^heads have width 4, expected 6$"),
     (lambda: T5RelativeBias(0), "num_heads=0"),
     (lambda: T5RelativeBias(2, 0), "num_buckets=0"),
-    (lambda: T5RelativeBias(2, 7), "num_buckets=7 .*even and at least 4.*bidirectional=True"),
+    (lambda: T5RelativeBias(2, 7), "^num_buckets=7 must be even and at least 4 when bidirectional=True$"),
     (lambda: T5RelativeBias(2, 2), "num_buckets=2 .*at least 4"),
-    (lambda: T5RelativeBias(2, 1, bidirectional=False), "num_buckets=1 .*at least 2.*bidirectional=False"),
+    (lambda: T5RelativeBias(2, 1, bidirectional=False), "^num_buckets=1 must be at least 2 when bidirectional=False$"),
     (lambda: T5RelativeBias(2, 32, 8), "max_distance=8 must exceed 8.*num_buckets=32"),
     (lambda: T5RelativeBias(2, 32, 16, bidirectional=False), "max_distance=16 must exceed 16"),
-    (lambda: T5RelativeBias(2, 32, 0), "max_distance=0"),
+    (lambda: T5RelativeBias(2, 32, 0), "max_distance=0 must be at least 1"),
     (lambda: attend(T5RelativeBias(1)), "3 heads.*num_heads=1"),
     (lambda: ALiBi(0), "num_heads=0"),
     (lambda: ALiBi(-4), "num_heads=-4"),
@@ -704,8 +720,8 @@ BAD = [
     (lambda: RotaryEmbedding(5), "head_size=5 must be even"),
     (lambda: RotaryEmbedding(0), "head_size=0 must be even and at least 2"),
     (lambda: RotaryEmbedding(-2), "head_size=-2"),
-    (lambda: attend(RotaryEmbedding(8)), "width 4, expected 8"),
-    (lambda: attend(RotaryEmbedding(2)), "width 4, expected 2"),
+    (lambda: attend(RotaryEmbedding(8)), "^heads have width 4, expected 8$"),
+    (lambda: attend(RotaryEmbedding(2)), "^heads have width 4, expected 2$"),
 ]
 
 

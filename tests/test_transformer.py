@@ -141,9 +141,12 @@ def test_dropout_is_off_in_evaluation_and_on_in_training():
     assert torch.equal(made(source, target), made(source, target))
     made.train()
     assert not torch.equal(made(source, target), made(source, target))
+    assert {block.dropout.p for block in (*made.encoder, *made.decoder)} == {made.positions.dropout.p} == {0.5}
+    plain = EncoderBlock(8, 2), DecoderBlock(8, 2), model().train().positions
+    assert all(part.dropout.p == 0 for part in plain)  # none unless asked for
 
 
-@pytest.mark.parametrize("change, words", [({"num_heads": 5}, "does not divide"), ({"layers": 0}, "layers=0"), ({"source_symbols": 0}, "source_symbols=0"), ({"dropout": 1.0}, "dropout")])
+@pytest.mark.parametrize("change, words", [({"num_heads": 5}, "does not divide"), ({"layers": 0}, "layers=0"), ({"source_symbols": 0}, "source_symbols=0"), ({"target_symbols": 0}, "target_symbols=0"), ({"dropout": 1.0}, "dropout")])
 def test_sizes_that_do_not_fit(change, words):
     with pytest.raises(ValueError, match=words):
         model(**change)
