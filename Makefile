@@ -25,8 +25,8 @@ notebooks: setup  ## run all notebooks and store their outputs
 laboratory: setup  ## train again what stands in the lessons' tables of three seeds (half an hour)
 	@OMP_NUM_THREADS=1 $(RUN) tools/laboratory.py $(ARGS)
 
-bench: setup  ## measure times and print ratios and slopes
-	@OMP_NUM_THREADS=1 $(RUN) tools/bench.py $(ARGS)
+bench: setup  ## measure speed, memory and the cost of the whole, as ratios (an hour)
+	@OMP_NUM_THREADS=1 $(RUN) -m tools.bench $(ARGS)
 
 images: setup  ## draw the pictures in images/ anew
 	@$(RUN) images/draw.py $(ARGS)

@@ -203,6 +203,11 @@ def test_shape_stays_for_any_length(layer):
         assert layer(torch.randn(3, n, 6)).shape == (3, n, 6)
 
 
+def test_self_attention_has_one_head_that_sees_all_unless_told():
+    layer = SelfAttention(4)
+    assert layer.attention.num_heads == 1 and reach(layer, 3).all()
+
+
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 8, 9, 10, 17, 33, 65])
 def test_dilation_by_powers_of_two_connects_in_log_n_layers(n):
     layers = math.floor(math.log2(n - 1)) + 1
@@ -264,18 +269,28 @@ def test_slope_tells_how_sure_it_is():
         slope([1, 2], [1, 2])
 
 
-def test_fastest_is_the_least_of_the_repeats():
-    threads, pauses = torch.get_num_threads(), iter([0, 3e6, 2e5, 3e6])  # the warm-up is faster than any repeat, and doesn't count
+def test_fastest_is_the_least_of_the_repeats(monkeypatch):
+    """By a clock that the layers move on themselves. The warm-up is faster than any repeat, and doesn't count."""
+    now, pauses, shapes = [0.0], iter([0, 30, 2, 30]), []
+    monkeypatch.setattr("d2l_ext.sequence.CLOCK", lambda: now[0])
 
     def layer(X):
         assert torch.get_num_threads() == 1 and not torch.is_grad_enabled()
-        return sum(range(int(next(pauses)))) if X.shape[1] == 3 else X
+        shapes.append(tuple(X.shape))
+        now[0] += next(pauses) if X.shape[1] == 3 else 1
 
-    slow, quick = fastest([(layer, 3, 2), (layer, 4, 2)], repeats=3)
-    assert slow > quick > 0 and torch.get_num_threads() == threads
-    with pytest.raises(ZeroDivisionError):
-        fastest([(lambda X: 1 / 0, 3, 2)])
-    assert torch.get_num_threads() == threads
+    threads, random = torch.get_num_threads(), torch.get_rng_state()
+    torch.set_num_threads(2)
+    try:
+        assert fastest([(layer, 3, 2), (layer, 4, 2)], repeats=3) == [2, 1]
+        with pytest.raises(ZeroDivisionError):
+            fastest([(lambda X: 1 / 0, 3, 2)])
+        assert torch.get_num_threads() == 2 and torch.equal(torch.get_rng_state(), random)
+    finally:
+        torch.set_num_threads(threads)
+    assert shapes == [(1, 3, 2), (1, 4, 2)] * 4
+    fastest([(layer, 5, 2)])
+    assert len(shapes) == 8 + 1 + 5, "once to warm up, and five times unless told"
 
 
 def test_longest_chain_adds_up_over_a_stack():
@@ -296,8 +311,8 @@ def test_the_formulas_are_written_out_for_every_kind_and_field():
 
 
 @pytest.mark.parametrize("call, words", [
-    (lambda: Convolution(4, 2), "kernel_size=2 has no middle"), (lambda: Convolution(4, 0), "kernel_size=0"), (lambda: Convolution(4, dilation=0), "dilation=0"),
-    (lambda: Convolution(0), "num_hiddens=0"), (lambda: cost("lstm", 2, 2), "no kind 'lstm'.*convolution"), (lambda: cost("recurrence", 0, 2), "n=0"),
+    (lambda: Convolution(4, 2), "kernel_size=2 has no middle"), (lambda: Convolution(4, 0), "kernel_size=0"), (lambda: Convolution(4, 0, causal=True), "kernel_size=0 must be at least 1"), (lambda: Convolution(4, dilation=0), "dilation=0"),
+    (lambda: Convolution(0), "num_hiddens=0"), (lambda: cost("lstm", 2, 2), "^there is no kind 'lstm': choose from convolution, recurrence, attention products, attention layer$"), (lambda: cost("recurrence", 0, 2), "n=0"),
     (lambda: cost("convolution", 2, 2, 1), "k=1 must be odd"), (lambda: cost("convolution", 2, 2, 4), "k=4"), (lambda: SelfAttention(6, 4), "num_heads=4"),
 ])
 def test_bad_sizes_are_named(call, words):
@@ -306,7 +321,7 @@ def test_bad_sizes_are_named(call, words):
 
 
 def test_the_bench_notices_a_wrong_power():
-    specification = importlib.util.spec_from_file_location("bench_script", ROOT / "tools/bench.py")
+    specification = importlib.util.spec_from_file_location("bench_script", ROOT / "tools/bench/slopes.py")
     bench = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(bench)
     times = {kind: [n**power for n in bench.LENGTHS] for kind, power in bench.EXPECTED.items()}
