@@ -4,7 +4,7 @@
 PYTHON ?= $(shell command -v python3 || command -v python)
 RUN := .venv/$(if $(filter Windows_NT,$(OS)),Scripts,bin)/python
 
-.PHONY: help setup lab test notebooks laboratory bench images address readme clean
+.PHONY: help setup lab test notebooks reproduce laboratory bench images address readme clean
 
 help:
 	@awk -F ':[^#]*## ' '/^[a-z]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' Makefile
@@ -21,6 +21,9 @@ setup:  ## make or repair .venv, nothing more
 
 notebooks: setup  ## run all notebooks and store their outputs
 	@OMP_NUM_THREADS=1 $(RUN) tools/execute.py $(ARGS)
+
+reproduce: setup  ## run notebooks twice and compare all that they show (ARGS="--runs 10 --busy")
+	@OMP_NUM_THREADS=1 $(RUN) tools/reproduce.py $(ARGS)
 
 laboratory: setup  ## train again what stands in the lessons' tables of three seeds (half an hour)
 	@OMP_NUM_THREADS=1 $(RUN) tools/laboratory.py $(ARGS)

@@ -8,6 +8,7 @@ from notebook_rules import ROOT, WIDGET, address, nbtext, readme
 from test_notebooks import GOOD
 
 import execute
+import reproduce
 
 TINY = """%% md title core
 # 02 Tiny
@@ -92,6 +93,17 @@ def test_a_notebook_is_run_and_stored_without_what_varies(tmp_path):
     assert [cell["execution_count"] for cell in stored["cells"] if cell["cell_type"] == "code"] == [1, 2, 3]
     assert cell(stored, "two")["outputs"] == [PRINTED] and stored["metadata"] == nbtext.KERNEL
     assert cell(stored, "three")["outputs"][0]["data"].keys() == {"text/plain"}
+
+
+def test_cells_that_show_something_else_each_time_are_named(tmp_path):
+    text = TINY.replace('install("git+https://github.com/attention-notebooks/attention-notebooks")', "import random, time").replace(
+        'print("two")', "random.random()") + "\n%% code four deeper timing\ntime.time()\n"
+    path = tmp_path / "02_tiny.ipynb"
+    nbtext.write(nbtext.pack(text, {}), path)
+    before = path.read_bytes()
+    runs = [reproduce.shown(execute.executed(path)) for _ in range(2)]
+    assert reproduce.differing(runs) == ["two"] and runs[0]["three"] == runs[1]["three"] and "four" not in runs[0]
+    assert path.read_bytes() == before
 
 
 # ---- the address and the tables ---------------------------------------------------------------------------------------------------------

@@ -15,7 +15,8 @@ ROOT = pathlib.Path(__file__).parent.parent
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
-def execute(path: pathlib.Path) -> None:
+def executed(path: pathlib.Path) -> dict:
+    """The notebook as a fresh kernel leaves it, without what varies. The file stays as it is."""
     notebook = nbformat.read(path, as_version=4)
     NotebookClient(notebook, timeout=180, kernel_name="python3", coalesce_streams=True, resources={"metadata": {"path": path.parent}}).execute()
     for cell in notebook.cells:
@@ -24,7 +25,11 @@ def execute(path: pathlib.Path) -> None:
         if cell.cell_type == "code":
             cell.outputs = [lasting(output) for output in cell.outputs]
     notebook.metadata = KERNEL
-    write(json.loads(nbformat.writes(notebook)), path)
+    return notebook
+
+
+def execute(path: pathlib.Path) -> None:
+    write(json.loads(nbformat.writes(executed(path))), path)
 
 
 def lasting(output: dict) -> dict:
