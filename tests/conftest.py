@@ -1,5 +1,9 @@
-"""The same random numbers and the same Hypothesis examples on every machine, and a browser for the explorers' tests."""
+"""The same random numbers and Hypothesis examples on every machine; and a browser, for the tests that ask for `page` or `browser`; they run with `-m browser` alone."""
+import importlib.util
+import os
+import pathlib
 import shutil
+import sys
 
 import pytest
 import torch
@@ -8,23 +12,76 @@ from hypothesis import settings
 settings.register_profile("fixed", derandomize=True, deadline=None, database=None, max_examples=30)
 settings.load_profile("fixed")
 
+PROGRAM = (shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")
+           or next((path for path in ("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",) if pathlib.Path(path).exists()), None))
+QUIET = ["--disable-background-networking", "--no-first-run", "--disable-component-update", "--disable-sync"]
+
 
 @pytest.fixture(autouse=True)
 def seed():
     torch.manual_seed(0)
 
 
-@pytest.fixture(scope="module")
-def page():
-    """An empty page in a real browser that collects its errors; skipped, with the reason, where there is none."""
-    sync_api = pytest.importorskip("playwright.sync_api")
-    program = shutil.which("chromium") or shutil.which("google-chrome")
-    if not program:
-        pytest.skip("no browser here")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1280, "height": 900})
-        page.errors = []
-        page.on("pageerror", lambda error: page.errors.append(str(error)))
-        yield page
+# ---- which tests run --------------------------------------------------------------------------------------------------------------------
+
+def in_browser(config):
+    return "browser" in config.option.markexpr and "not browser" not in config.option.markexpr
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "browser: needs a real browser; `make test-browser` runs these, `make test` leaves them out")
+    if not in_browser(config):
+        return
+    if missing := [name for name in ("playwright", "axe_playwright_python", "ziamath") if not importlib.util.find_spec(name)]:
+        raise pytest.UsageError(f"{missing[0]} is missing for the tests in a browser: pip install -r tests/requirements-browser.txt, or make test-browser.")
+    if not PROGRAM:
+        raise pytest.UsageError("There is no browser for these tests: install Debian's chromium or Google Chrome.")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config, items):
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker("browser")
+    if in_browser(config):
+        return
+    left_out = [item for item in items if item.get_closest_marker("browser")]
+    if left_out:
+        items[:] = [item for item in items if not item.get_closest_marker("browser")]
+        config.hook.pytest_deselected(items=left_out)
+    config.left_out = len(left_out)
+    if hasattr(config, "workeroutput"):
+        config.workeroutput["left_out"] = len(left_out)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node, error):
+    """With xdist the workers collect, each of them everything."""
+    node.config.left_out = getattr(node, "workeroutput", {}).get("left_out", 0)
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    if count := getattr(config, "left_out", 0):
+        terminalreporter.write_line(f"{count} tests in a real browser were not run: make test-browser runs them.")
+
+
+# ---- a browser --------------------------------------------------------------------------------------------------------------------------
+
+@pytest.fixture(scope="session")
+def browser():
+    from playwright.sync_api import expect, sync_playwright
+    expect.set_options(timeout=20_000)
+    with sync_playwright() as playwright:
+        root = ["--no-sandbox"] if sys.platform == "linux" and os.geteuid() == 0 else []  # Chromium refuses to run as root otherwise
+        browser = playwright.chromium.launch(executable_path=PROGRAM, args=QUIET + root)
+        yield browser
         browser.close()
+
+
+@pytest.fixture(scope="module")
+def page(browser):
+    """An empty page, 1280 wide, that collects its errors in ``page.errors``."""
+    from screen import watch
+    page = watch(browser.new_page(viewport={"width": 1280, "height": 900}))
+    yield page
+    page.close()

@@ -1,9 +1,10 @@
 """The explorer of 04: its numbers are the package's, its settings are checked, its still picture agrees, and in a browser its controls and clocks do the same."""
-import json
 import math
 
 import pytest
 import torch
+from javascript import compute, furthest
+from screen import result, show
 
 from d2l_ext import sinusoids
 from d2l_ext.explorers import clock_explorer, source
@@ -51,52 +52,67 @@ def test_it_is_the_same_each_time():
     assert clock_explorer().html() == clock_explorer().html() and repr(clock_explorer()) == repr(clock_explorer())
 
 
+# ---- the mathematics in JavaScript ------------------------------------------------------------------------------------------------------
+
+def turned(folder, text, width):
+    """How far positions, turns, similarities and rounds in JavaScript are from the package's."""
+    hands, P = width // 2, sinusoids(80, width)
+    found = compute(folder, text, """{
+        rows: places(80).map((i) => places(given / 2).flatMap((j) => piece.tip(i * piece.speed(j, given)))),
+        turns: places(given / 2).map((j) => piece.rotation(7 * piece.speed(j, given))),
+        similarity: places(80).map((offset) => piece.similarity(offset, given)),
+        rounds: places(given / 2).map((j) => piece.round(j, given)) }""".replace("places(", "((count) => [...Array(count).keys()])("), width)
+    R = torch.block_diag(*torch.tensor(found.pop("turns"), dtype=torch.float64))
+    found["turned"] = (P[:-7] @ R.T).tolist()
+    angles = 10_000.0 ** (-2 * torch.arange(hands, dtype=torch.float64) / width)
+    return furthest(found, {"rows": P, "turned": P[7:], "similarity": P @ P[0] / hands, "rounds": 2 * math.pi / angles})
+
+
+@pytest.mark.parametrize("width", [4, 16, 64])
+def test_javascript_agrees_with_the_package(tmp_path, width):
+    assert turned(tmp_path, source("clock"), width) < 1e-6
+
+
+@pytest.mark.parametrize("right, wrong", [
+    ("(-2 * hand) / width", "(-hand) / width"),  # speeds by column, not by pair
+    ("[Math.sin(angle), Math.cos(angle)]", "[Math.cos(angle), Math.sin(angle)]"),  # sine and cosine changed over
+    ("[[Math.cos(angle), Math.sin(angle)], [-Math.sin(angle)", "[[Math.cos(angle), -Math.sin(angle)], [Math.sin(angle)"),  # turns back
+    ("sum / (width / 2)", "sum / width"),
+    ("(2 * Math.PI) / speed", "Math.PI / speed"),  # half a round
+])
+def test_wrong_javascript_is_caught(tmp_path, right, wrong):
+    text = source("clock")
+    assert text.count(right) == 1
+    assert turned(tmp_path, text.replace(right, wrong), 16) > 1e-3
+
+
 # ---- in a browser -----------------------------------------------------------------------------------------------------------------------
 
 @pytest.fixture
 def piece(page):
-    page.errors.clear()
-    page.set_content(f'<!doctype html><html lang="en"><title>piece</title>{clock_explorer().html()}')
-    page.wait_for_selector("canvas.clocks")
-    yield page
+    yield show(page, clock_explorer())
     assert page.errors == []
 
 
-def result(piece):
-    return piece.locator(".result").inner_text()
+def blocks(piece):
+    result(piece)
+    return piece.locator(".block").all_inner_texts()
 
 
 def put(piece, name, value):
     piece.get_by_role("slider", name=name).fill(str(value))
 
 
-@pytest.mark.parametrize("width", [4, 16, 64])
-def test_the_browser_computes_what_the_package_does(page, width):
-    page.set_content("<!doctype html>")
-    P = sinusoids(80, width)
-    found = page.evaluate(f"""import('data:text/javascript,' + encodeURIComponent({json.dumps(source('clock'))})).then((piece) => ({{
-        rows: Array.from({{ length: 80 }}, (_, i) => Array.from({{ length: {width // 2} }}, (_, j) => piece.tip(i * piece.speed(j, {width}))).flat()),
-        turns: Array.from({{ length: {width // 2} }}, (_, j) => piece.rotation(7 * piece.speed(j, {width}))),
-        similarity: Array.from({{ length: 80 }}, (_, offset) => piece.similarity(offset, {width})),
-        round: piece.round({width // 2 - 1}, {width}),
-    }}))""")
-    assert torch.allclose(torch.tensor(found["rows"], dtype=torch.float64), P, atol=1e-9)
-    R = torch.block_diag(*torch.tensor(found["turns"], dtype=torch.float64))
-    assert torch.allclose(P[:-7] @ R.T, P[7:], atol=1e-9)
-    assert torch.allclose(torch.tensor(found["similarity"], dtype=torch.float64), P @ P[0] / (width / 2), atol=1e-9)
-    assert math.isclose(found["round"], 2 * math.pi * 10_000 ** ((width - 2) / width), rel_tol=1e-9)
-
-
 def test_it_opens_with_the_default_state(piece):
     assert piece.locator(".d2l-still").is_hidden()
     assert result(piece).startswith("From position 6 to 8 the hand of columns 6 and 7 turns by 20.4°, as it does from any other position. A round takes it 35.3 positions.")
-    assert [block.split() for block in piece.locator(".block").all_inner_texts()] == [["0.94", "0.35", "-0.35", "0.94"], ["0.88", "0.48"], ["0.99", "0.15"]]
+    assert [block.split() for block in blocks(piece)] == [["0.94", "0.35", "-0.35", "0.94"], ["0.88", "0.48"], ["0.99", "0.15"]]
 
 
 def test_the_position_changes_the_hands_and_not_the_turn(piece):
-    matrix, before, _ = piece.locator(".block").all_inner_texts()
+    matrix, before, _ = blocks(piece)
     put(piece, "position", 40)
-    assert piece.locator(".block").all_inner_texts()[0] == matrix and piece.locator(".block").all_inner_texts()[1] != before
+    assert blocks(piece)[0] == matrix and blocks(piece)[1] != before
     assert "From position 40 to 42" in result(piece) and "turns by 20.4°" in result(piece) and "0.86" in result(piece)
     put(piece, "offset", 0)
     assert "the rotation is the identity" in result(piece)
@@ -105,7 +121,7 @@ def test_the_position_changes_the_hands_and_not_the_turn(piece):
 def test_a_click_on_a_clock_chooses_its_columns(piece):
     box = piece.locator("canvas.clocks").bounding_box()
     for fraction, columns in ((0.01, "0, 1"), (0.99, None)):
-        piece.mouse.click(box["x"] + fraction * box["width"], box["y"] + 20)
+        piece.page.mouse.click(box["x"] + fraction * box["width"], box["y"] + 20)
         value = piece.get_by_role("slider", name="columns").get_attribute("aria-valuetext")
         assert value == columns if columns else value in ("14, 15", "30, 31")  # the end of the first line
 
@@ -121,7 +137,7 @@ def test_a_smaller_width_keeps_to_the_hands_there_are(piece):
 
 def test_keys_move_the_sliders(piece):
     piece.get_by_role("slider", name="offset").focus()
-    piece.keyboard.press("ArrowRight")
+    piece.page.keyboard.press("ArrowRight")
     assert "From position 6 to 9" in result(piece)
-    piece.keyboard.press("Home")
+    piece.page.keyboard.press("Home")
     assert "nothing turns" in result(piece)

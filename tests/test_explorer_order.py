@@ -1,34 +1,24 @@
 """The explorer of 03: its numbers are the package's, its settings are checked, its still picture agrees, and in a browser keys and dragging do the same."""
 import itertools
-import json
 
 import pytest
 import torch
+from javascript import compute, furthest
+from pieces import FEATURES, ORDER, PADDED, TOKENS, layer
+from pieces import order as sentence
+from screen import result, show
 
 import d2l_ext
-from d2l_ext.explorers import order_explorer, source
+from d2l_ext.explorers import source
 from d2l_ext.plotting import Picture
 
-WORDS, FEATURES = ["dog", "bites", "man", "pad"], ["animal", "person", "action", "height"]
-X = torch.tensor([[1., 0., 0., 1.], [0., 0., 1., 0.], [0., 1., 0., 3.], [1., 1., 1., 1.]])
-MATRICES = {"W_q": torch.tensor([[0., 0., 4., 0.], [0., 0., 2., 0.], [0., 0., 0., 2.], [0., 0., 0., 0.]]),
-            "W_k": torch.diag(torch.tensor([1., 1., 1., 0.])), "W_v": torch.eye(4), "W_o": torch.eye(4)}
-
-
-def layer(**change):
-    attention = d2l_ext.MultiHeadAttention(4, **{"num_heads": 1} | change)
-    attention.load_state_dict({f"{name}.weight": matrix for name, matrix in MATRICES.items()}, strict=False)
-    return attention
-
-
-def sentence(**change):
-    return order_explorer(**{"attention": layer(), "X": X, "tokens": WORDS, "features": FEATURES, "valid_len": 3} | change)
+WORDS = [*TOKENS, "pad"]
 
 
 # ---- in Python --------------------------------------------------------------------------------------------------------------------------
 
 def test_the_words_hold_the_numbers():
-    output = layer()(X[None], X[None], X[None])[0]
+    output = layer(ORDER)(*[PADDED[None]] * 3)[0]
     for word, row in zip(WORDS, output.tolist()):
         assert f"{word} {', '.join(f'{value:.2f}' for value in row)}" in repr(sentence())
 
@@ -52,46 +42,22 @@ def test_settings_are_checked():
 
 
 @pytest.mark.parametrize("change, words", [
-    ({"attention": layer(num_heads=2)}, "num_heads=2"), ({"attention": layer(bias=True)}, "bias=True"), ({"tokens": WORDS[:3]}, "3 tokens|dog"),
+    ({"attention": layer(ORDER, num_heads=2)}, "num_heads=2"), ({"attention": layer(ORDER, bias=True)}, "bias=True"), ({"tokens": WORDS[:3]}, "3 tokens|dog"),
     ({"tokens": ["dog", "dog", "man", "pad"]}, "all different"), ({"features": FEATURES[:2]}, "2 features"), ({"valid_len": 0}, "valid_len=0"), ({"valid_len": 5}, "valid_len=5"),
-    ({"X": X * float("nan")}, "finite"), ({"X": X[:, :3], "features": FEATURES[:3]}, "width 3"),
+    ({"X": PADDED * float("nan")}, "finite"), ({"X": PADDED[:, :3], "features": FEATURES[:3]}, "width 3"),
     ({"X": torch.zeros(6, 4), "tokens": list("abcdef")}, "2 to 5")], ids=str)
 def test_what_cannot_be_shown_is_refused(change, words):
     with pytest.raises(ValueError, match=words):
         sentence(**change)
 
 
-# ---- in a browser -----------------------------------------------------------------------------------------------------------------------
+# ---- the mathematics in JavaScript ------------------------------------------------------------------------------------------------------
 
-@pytest.fixture
-def piece(page):
-    page.errors.clear()
-    page.set_content(f'<!doctype html><html lang="en"><title>piece</title>{sentence().html()}')
-    page.wait_for_selector("table.order")
-    yield page
-    assert page.errors == []
-
-
-def result(piece):
-    return piece.locator(".result").inner_text()
-
-
-def order(piece):
-    return " ".join(piece.locator(".chip").all_inner_texts())
-
-
-def drag(piece, word, to):
-    start, end = (piece.locator(".chip", has_text=name).bounding_box() for name in (word, to))
-    piece.mouse.move(start["x"] + start["width"] / 2, start["y"] + start["height"] / 2)
-    piece.mouse.down()
-    piece.mouse.move(end["x"] + (4 if end["x"] < start["x"] else end["width"] - 4), end["y"] + end["height"] / 2, steps=25)
-    piece.mouse.up()
-
-
-def test_the_browser_computes_what_the_package_does(page):
-    page.set_content("<!doctype html>")
+def said(folder, text):
+    """How far two orders' outputs and the weights in JavaScript are from the package's, over masks and layers; infinite where the verdicts differ."""
+    worst = 0
     for causal, padding, layers in itertools.product((False, True), (False, True), (1, 2)):
-        attention, x, places = d2l_ext.MultiHeadAttention(6, 1), torch.randn(5, 6), torch.randperm(5)
+        attention, x, places = d2l_ext.MultiHeadAttention(6, 1).double(), torch.randn(5, 6).double(), torch.tensor([3, 0, 4, 1, 2])
         mask = (d2l_ext.causal() if causal else d2l_ext.window(5)) & d2l_ext.padding(torch.tensor([3 if padding else 5]))
         outputs = []
         for rows in (x[places], x):
@@ -99,14 +65,55 @@ def test_the_browser_computes_what_the_package_does(page):
                 rows, weights = (part[0].detach() for part in attention(*[rows[None]] * 3, mask=mask, need_weights=True))
             outputs.append((rows, weights[0]))
         matrices = {name: getattr(attention, name).weight.tolist() for name in ("W_q", "W_k", "W_v", "W_o")}
-        given = json.dumps([{"X": x.tolist(), "validLen": 3} | matrices, {"order": places.tolist(), "causal": causal, "padding": padding, "layers": layers}])
-        found = page.evaluate(f"import('data:text/javascript,' + encodeURIComponent({json.dumps(source('order'))})).then((piece) => {{ "
-                              f"const {{ weights, output, before, same }} = piece.say(...{given}); return {{ weights, output, before, same }}; }})")
-        assert torch.allclose(torch.tensor(found["output"]), outputs[0][0], atol=1e-5)
-        assert torch.allclose(torch.tensor(found["weights"]), outputs[0][1], atol=1e-5)
-        assert torch.allclose(torch.tensor(found["before"]), outputs[1][0][places], atol=1e-5)
-        assert found["same"] == torch.isclose(outputs[0][0], outputs[1][0][places], atol=1e-5).all(1).tolist()
-        assert all(found["same"]) or causal or padding
+        given = [{"X": x.tolist(), "validLen": 3} | matrices, {"order": places.tolist(), "causal": causal, "padding": padding, "layers": layers}]
+        found = compute(folder, text, "piece.say(...given)", given)
+        (output, weights), before = outputs[0], outputs[1][0][places]
+        worst = max(worst, furthest(found, {"output": output, "weights": weights, "before": before}))
+        if found["same"] != torch.isclose(output, before, rtol=0, atol=1e-6).all(1).tolist():
+            return torch.inf
+    return worst
+
+
+def test_javascript_agrees_with_the_package(tmp_path):
+    assert said(tmp_path, source("order")) < 1e-6
+
+
+@pytest.mark.parametrize("right, wrong", [
+    ("causal && key > query", "causal && key >= query + 2"),  # one later word is seen
+    ("padding && key >= validLen", "padding && key > validLen"),
+    ("padding && key >= validLen", "padding && query >= validLen"),  # queries hidden for keys
+    ("times(Q, K)", "transpose(times(Q, K))"),
+    ("Math.sqrt(W_q.length)", "W_q.length"),
+    ("transpose(V)), W_o)", "transpose(V)), transpose(W_o))"),
+    ("order.map((token) => first[token])", "first"),  # compared by place, not by word
+    ("layer < layers", "layer < 1"),
+])
+def test_wrong_javascript_is_caught(tmp_path, right, wrong):
+    text = source("order")
+    assert text.count(right) == 1
+    assert said(tmp_path, text.replace(right, wrong)) > 1e-3
+
+
+# ---- in a browser -----------------------------------------------------------------------------------------------------------------------
+
+@pytest.fixture
+def piece(page):
+    yield show(page, sentence())
+    assert page.errors == []
+
+
+def order(piece):
+    result(piece)
+    return " ".join(piece.locator(".chip").all_inner_texts())
+
+
+def drag(piece, word, to):
+    start, end = (piece.locator(".chip", has_text=name).bounding_box() for name in (word, to))
+    mouse = piece.page.mouse
+    mouse.move(start["x"] + start["width"] / 2, start["y"] + start["height"] / 2)
+    mouse.down()
+    mouse.move(end["x"] + (4 if end["x"] < start["x"] else end["width"] - 4), end["y"] + end["height"] / 2, steps=25)
+    mouse.up()
 
 
 def test_it_opens_with_the_default_state(piece):
@@ -119,9 +126,9 @@ def test_arrow_keys_move_a_word_and_it_keeps_the_focus(piece):
     piece.locator(".chip", has_text="dog").focus()
     for key, wanted in (("ArrowLeft", "man dog bites pad"), ("ArrowLeft", "dog man bites pad"), ("ArrowLeft", "dog man bites pad"), ("End", "man bites pad dog"),
                         ("ArrowRight", "man bites pad dog"), ("Home", "dog man bites pad"), ("ArrowRight", "man dog bites pad")):
-        piece.keyboard.press(key)
+        piece.page.keyboard.press(key)
         assert order(piece) == wanted
-        assert piece.evaluate("document.activeElement.textContent") == "dog"
+        assert piece.page.evaluate("document.activeElement.textContent") == "dog"
     assert piece.locator(".chip", has_text="dog").get_attribute("aria-label") == "dog, place 2 of 4"
 
 
@@ -149,7 +156,7 @@ def test_what_the_masks_hide_and_what_stays(piece):
 
 def test_the_first_order_is_what_all_is_compared_with(piece):
     piece.locator(".chip", has_text="dog").focus()
-    piece.keyboard.press("Home")
+    piece.page.keyboard.press("Home")
     piece.locator(".chip", has_text="bites").focus()
-    piece.keyboard.press("ArrowLeft")
+    piece.page.keyboard.press("ArrowLeft")
     assert order(piece) == "dog bites man pad" and result(piece).endswith("these are the outputs to compare with. Move a word.")

@@ -1,20 +1,16 @@
 """The explorer of 01: its numbers are the package's, its settings are checked, its still picture agrees, and in a browser dragging and typing do the same."""
-import json
 import math
 
 import pytest
 import torch
+from javascript import compute, furthest
+from pieces import KEYS, VALUES
+from pieces import pooling as dictionary
+from screen import result, show
 
 from d2l_ext import dot_product_attention
 from d2l_ext.explorers import pooling_explorer, source
 from d2l_ext.plotting import Picture
-
-KEYS = torch.tensor([[10., 0., 0.], [0., 10., 0.], [0., 0., 10.], [0., 0., 10.]])
-VALUES = torch.tensor([[1., 0., 0.], [10., 0., 0.], [100., 5., 0.], [1000., 6., 0.]])
-
-
-def dictionary(query=(0, 10, 9), scale=8):
-    return pooling_explorer(KEYS, VALUES, query, scale)
 
 
 # ---- in Python --------------------------------------------------------------------------------------------------------------------------
@@ -50,30 +46,42 @@ def test_what_cannot_be_shown_is_refused(change, words):
         pooling_explorer(**{"keys": KEYS, "values": VALUES, "query": [0, 10, 9], "scale": 8} | change)
 
 
+# ---- the mathematics in JavaScript ------------------------------------------------------------------------------------------------------
+
+def pooled(folder, text):
+    """How far weights and output in JavaScript are from the package's, on random numbers."""
+    worst = 0
+    for _ in range(5):
+        keys, values, query, sees = torch.randn(5, 3).double(), torch.randn(5, 2).double(), 3 * torch.randn(3).double(), torch.rand(5) > 0.3
+        output, weights = dot_product_attention(query[None], keys, values, mask=sees[None])
+        given = [{"keys": keys.tolist(), "values": values.tolist()}, query.tolist(), math.sqrt(3), sees.tolist()]
+        worst = max(worst, furthest(compute(folder, text, "piece.pool(...given)", given), {"weights": weights[0], "output": output[0]}))
+    return worst
+
+
+def test_javascript_agrees_with_the_package(tmp_path):
+    assert pooled(tmp_path, source("pooling")) < 1e-6
+
+
+@pytest.mark.parametrize("right, wrong", [
+    ("dot(query, key) / scale", "dot(query, key)"),  # not scaled
+    ("dot(query, key) / scale", "dot(query, key) / scale ** 2"),
+    ("(seen ? shares.shift() : 0)", "(seen ? shares.pop() : 0)"),  # weights back to front
+    ("scores.filter((_, i) => sees[i])", "scores.filter((_, i) => !sees[i])"),  # a mask turned round
+    ("softmax(visible)", "visible.map((score) => score / visible.reduce((a, b) => a + b))"),  # no exponential
+])
+def test_wrong_javascript_is_caught(tmp_path, right, wrong):
+    text = source("pooling")
+    assert text.count(right) == 1
+    assert pooled(tmp_path, text.replace(right, wrong)) > 1e-3
+
+
 # ---- in a browser -----------------------------------------------------------------------------------------------------------------------
 
 @pytest.fixture
 def piece(page):
-    page.errors.clear()
-    page.set_content(f'<!doctype html><html lang="en"><title>piece</title>{dictionary().html()}')
-    page.wait_for_selector("table.pooling")
-    yield page
+    yield show(page, dictionary())
     assert page.errors == []
-
-
-def result(piece):
-    return piece.locator(".result").inner_text()
-
-
-def test_the_browser_computes_what_the_package_does(page):
-    page.set_content("<!doctype html>")
-    for _ in range(20):
-        keys, values, query, sees = torch.randn(5, 3), torch.randn(5, 2), 3 * torch.randn(3), torch.rand(5) > 0.3
-        output, weights = dot_product_attention(query[None], keys, values, mask=sees[None])
-        given = json.dumps([{"keys": keys.tolist(), "values": values.tolist()}, query.tolist(), math.sqrt(3), sees.tolist()])
-        found = page.evaluate(f"import('data:text/javascript,' + encodeURIComponent({json.dumps(source('pooling'))})).then((piece) => piece.pool(...{given}))")
-        assert torch.allclose(torch.tensor(found["weights"]), weights[0], atol=1e-6)
-        assert torch.allclose(torch.tensor(found["output"]), output[0], atol=1e-5)
 
 
 def test_it_opens_with_the_default_state(piece):

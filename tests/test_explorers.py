@@ -2,31 +2,17 @@
 import html.parser
 import json
 import re
-import shutil
-import subprocess
 import sys
 
 import pytest
 import torch
+from javascript import FORBIDDEN, compute
+from javascript import furthest as apart
+from pieces import FEATURES, HOSTILE, TOKENS
+from pieces import heads as lesson
 
 from d2l_ext import MultiHeadAttention, RotaryEmbedding
 from d2l_ext.explorers import VIEW, heads_explorer, source
-
-TOKENS, FEATURES = ["dog", "bites", "man"], ["animal", "person", "action", "height"]
-HOSTILE = ["<script>alert(1)</script>", "</script><img src=x onerror=alert(2)>", "🐕‍🦺", "כלב נושך", "x" * 500, "", "$a$ `b`\n\x1b[31m\ud800", "<!--"]
-PARTS = {"W_q": {(0, 2): 20, (2, 2): 20}, "W_k": {(0, 0): 1, (2, 1): 1}, "W_v": {(0, 3): 1, (2, 3): 1}, "W_o": {(i, i): 1 for i in range(4)}}
-
-
-def lesson():
-    """The explorer as the lesson shows it: one head would mix the two heights, two heads keep them apart."""
-    attention = MultiHeadAttention(num_hiddens=4, num_heads=2)
-    with torch.no_grad():
-        for name, entries in PARTS.items():
-            weight = getattr(attention, name).weight.zero_()
-            for place, value in entries.items():
-                weight[place] = value
-    X = torch.tensor([[1.0, 0, 0, 1], [0, 0, 1, 0], [0, 1, 0, 3]])
-    return heads_explorer(attention, X, TOKENS, FEATURES)
 
 
 def any_explorer(tokens, hiddens=6, heads=3):
@@ -165,24 +151,11 @@ def test_equal_tokens_are_chosen_by_position():
 
 @pytest.mark.parametrize("piece", ["heads"])
 def test_source_can_stand_in_a_page(piece):
-    text = source(piece)
-    for never in ("</script", "<!--", "innerHTML", "outerHTML", "insertAdjacent", "eval(", "Function(", "http:", "https:", "import "):
-        assert never not in text, never
+    for never in FORBIDDEN:
+        assert never not in source(piece), never
 
 
 # ------------------------------------------------------------------ the mathematics in JavaScript
-
-def compute(folder, text, expression, given):
-    """The value of a JavaScript expression over the piece's exports; ``given`` is there under its own name."""
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("no node here to run the explorer's JavaScript")
-    (folder / "piece.mjs").write_text(text, encoding="utf-8")
-    (folder / "run.mjs").write_text(f"import * as piece from './piece.mjs';\nconst given = {json.dumps(given)};\nconsole.log(JSON.stringify({expression}));")
-    done = subprocess.run([node, "run.mjs"], cwd=folder, capture_output=True, text=True, encoding="utf-8")
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
 
 def furthest(folder, text, num_heads, sharpness):
     """The largest difference between weights and output in JavaScript and in the package, on random numbers."""
@@ -197,7 +170,7 @@ def furthest(folder, text, num_heads, sharpness):
         attention.W_q.weight *= sharpness
         output, weights = attention(X[None], X[None], X[None], need_weights=True)
     ours = compute(folder, text, f"piece.attend(piece.project(given), given.W_o, {num_heads}, {sharpness})", data)
-    return max((torch.tensor(ours[name]).double() - theirs[0]).abs().max().item() for name, theirs in (("weights", weights), ("output", output)))
+    return apart(ours, {"weights": weights[0], "output": output[0]})
 
 
 @pytest.mark.parametrize("num_heads, sharpness", [(1, 1.0), (2, 1.0), (3, 1.7), (4, 0.0), (12, 2.0)])
