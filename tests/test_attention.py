@@ -349,6 +349,12 @@ def test_an_empty_batch_gives_an_empty_batch(attend, options):
 
 
 @both_paths
+def test_an_empty_batch_needs_no_keys(attend):
+    m, queries, keys, values = cross()
+    assert attend(m, queries[:0], keys[:0, :0], values[:0, :0], LENGTHS[:0]).shape == (0, 3, 8)
+
+
+@both_paths
 def test_no_queries_give_no_outputs(attend):
     m, queries, keys, values = cross()
     assert attend(m, queries[:, :0], keys, values, LENGTHS).shape == (2, 0, 8)
@@ -721,6 +727,13 @@ def test_vmap_equals_a_loop(attend):
     X, lengths = torch.randn(3, 2, 4, 6), torch.tensor([[1, 4], [0, 2], [3, 3]])
     attend_one = lambda X, n: attend(m, X, X, X, n)  # noqa: E731
     torch.testing.assert_close(vmap(attend_one)(X, lengths), torch.stack([attend_one(*pair) for pair in zip(X, lengths)]))
+
+
+@both_paths
+def test_vmap_over_no_keys(attend):
+    m, queries, keys, values = cross()
+    outputs = vmap(lambda q, n: attend(m, q, keys[:, :0], values[:, :0], n))(torch.stack([queries] * 3), torch.zeros(3, 2, dtype=torch.long))
+    torch.testing.assert_close(outputs, m.W_o.bias.detach().expand(3, 2, 3, 8))
 
 
 @both_paths

@@ -47,6 +47,13 @@ class Loud(nn.Module):
         return torch.zeros(4, 7, 9)
 
 
+class Deep(Loud):
+    """One axis too many."""
+
+    def bias(self, q, k):
+        return torch.zeros(1, 2, 2, 3, 5)
+
+
 def record(model):
     with record_attention(model):
         pass
@@ -80,6 +87,7 @@ BAD = [
     ("MultiHeadAttention", lambda: MultiHeadAttention(8, 2, position="rotary"), TypeError, "position.*transform.*str"),
     ("MultiHeadAttention", lambda: MultiHeadAttention(8, 2, position=Loud())(Q, K, V), ValueError, r"bias.*\(4, 7, 9\).*\(2, 2, 3, 5\)"),
     ("MultiHeadAttention", lambda: MultiHeadAttention(8, 2, position=Loud())(Q, K, V, need_weights=True), ValueError, r"bias.*\(4, 7, 9\).*\(2, 2, 3, 5\)"),
+    ("MultiHeadAttention", lambda: MultiHeadAttention(8, 2, position=Deep())(Q, K, V), ValueError, r"^position.bias has shape \(1, 2, 2, 3, 5\)"),
     # calling it: queries, keys, values
     ("MultiHeadAttention", lambda: mha(values=V[:, :4]), ValueError, "5 keys.*4 values"),
     ("MultiHeadAttention", lambda: mha(keys=K[:, :2]), ValueError, "2 keys.*5 values"),
