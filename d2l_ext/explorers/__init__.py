@@ -110,7 +110,7 @@ def make_widget(esm: str, data: dict, state: dict):
     class Piece(anywidget.AnyWidget):
         _esm = Unicode().tag(sync=True)
         data = Dict().tag(sync=True)
-        state = Dict().tag(sync=True)
+        state = Dict().tag(sync=True, echo_update=False)  # a late echo would undo what was chosen since
 
     return Piece(_esm=esm, data=data, state=state)
 

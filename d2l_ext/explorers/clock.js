@@ -44,8 +44,7 @@ export function tell(state) {
 const SINE = [86, 180, 233];
 const COSINE = [230, 159, 0];
 const CLOCK_STYLE = `
-.d2l-piece h4 { font-size: inherit; font-weight: 600; margin: 14px 0 2px; color: inherit; }
-.d2l-piece .number { min-width: 5.2em; font-variant-numeric: tabular-nums; }
+.d2l-piece .control .number { min-width: 5.2em; }
 .d2l-piece .clocks { cursor: pointer; margin-top: 10px; }
 .d2l-piece .turn { display: flex; flex-wrap: wrap; gap: 8px 12px; align-items: center; }
 .d2l-piece .turn span { white-space: nowrap; }
@@ -55,27 +54,13 @@ const CLOCK_STYLE = `
 .d2l-piece .plots > div { max-width: 330px; }
 `;
 
-/** A whole number in a range, in words beside its slider; `show(value, words, max)` may move the upper end. */
-function counter(name, max, pick) {
-  const input = node("input", { type: "range", min: 0, max, step: 1, ...NATIVE });
-  const value = node("span", { class: "number", "aria-hidden": "true" });
-  input.addEventListener("input", () => pick(Number(input.value)));
-  const show = (number, words = String(number), most = max) => {
-    input.max = most;
-    input.value = number;
-    input.setAttribute("aria-valuetext", words);
-    write(value, words);
-  };
-  return { element: node("label", { class: "control" }, node("span", { class: "name" }, name), input, value), show };
-}
-
 export function render({ model, el }) {
   const { widths, positions, offsets } = model.get("data");
   const steps = positions + offsets + 1;  // how far the plots reach
   const controls = {
-    position: counter("position i", positions, (position) => change(model, { position })),
-    offset: counter("offset δ", offsets, (offset) => change(model, { offset })),
-    hand: counter("columns", 1, (hand) => change(model, { hand })),
+    position: slider("position i", { max: positions }, (position) => change(model, { position })),
+    offset: slider("offset δ", { max: offsets }, (offset) => change(model, { offset })),
+    hand: slider("columns", { max: 1, words: (hand) => `${2 * hand}, ${2 * hand + 1}` }, (hand) => change(model, { hand })),
     width: choice("width d", widths.map((width) => [width, String(width)]), (width) => change(model, { width })),
   };
   const { root, body, result } = frame(el, ...Object.values(controls).map((control) => control.element));
@@ -86,6 +71,7 @@ export function render({ model, el }) {
   const plot = (title, ...parts) => node("div", {}, node("h4", {}, title), ...parts);
   body.append(clocks, plot("The two columns of the chosen hand", turn, waves),
     node("div", { class: "plots" }, plot("How similar are rows i and i + δ? P Pᵀ, divided by d/2", products, scale), plot("… against their offset", alike), plot("Positions in one round, by columns", rounds)));
+  const [alikeOf, plotAlike, plotRounds] = [alikeness, drawAlike, drawRounds].map(sparing);
   let handAt = () => -1;
   clocks.addEventListener("click", ({ offsetX, offsetY }) => {
     const hand = handAt(offsetX, offsetY);
@@ -97,17 +83,17 @@ export function render({ model, el }) {
     state.hand = shown(state);
     controls.position.show(state.position);
     controls.offset.show(state.offset);
-    controls.hand.show(state.hand, `${2 * state.hand}, ${2 * state.hand + 1}`, state.width / 2 - 1);
+    controls.hand.show(state.hand, state.width / 2 - 1);
     controls.width.show(state.width);
     handAt = drawClocks(clocks, state, room - 12, colours);
     showTurn(turn, state);
     drawWaves(waves, state, steps, Math.min(room - 12, 760), colours);
-    const lowest = drawProducts(products, state, steps, colours);
+    const lowest = drawProducts(products, state, alikeOf(steps, state.width), colours);
     write(scale, `rows i, columns i + δ, from 0 to ${steps - 1}. Full colour is 1, none is ${digits(lowest)}; the frame is at i, i + δ`);
-    drawAlike(alike, state, steps, colours);
-    drawRounds(rounds, state, colours);
+    plotAlike(alike, state.offset, state.width, steps, colours);
+    plotRounds(rounds, state.hand, state.width, colours);
     const words = tell(state);
-    clocks.setAttribute("aria-label", `${state.width / 2} clocks. ${words}`);
+    put(clocks, "aria-label", `${state.width / 2} clocks. ${words}`);
     write(result, words);
   });
 }
@@ -150,18 +136,6 @@ function showTurn(host, { position, offset, width, hand }) {
     node("span", {}, `(position ${position}) =`), block(to), node("span", {}, `(position ${position + offset})`));
 }
 
-const curve = (context, points, colour, lineWidth = 2) => {
-  context.beginPath();
-  points.forEach(([x, y]) => context.lineTo(x, y));
-  Object.assign(context, { strokeStyle: css(colour), lineWidth });
-  context.stroke();
-};
-const dot2 = (context, x, y, colour, radius = 5) => {
-  context.beginPath();
-  context.arc(x, y, radius, 0, 2 * Math.PI);
-  context.fillStyle = css(colour);
-  context.fill();
-};
 /** Lines across at some heights, each with its number. */
 const rule = (context, colours, heights, y, left, right) => heights.forEach((height) => {
   context.fillStyle = css(colours.faint);
@@ -178,33 +152,38 @@ function drawWaves(canvas, { position, offset, width, hand }, steps, room, colou
   waves.forEach((points, which) => curve(context, points, [SINE, COSINE][which], 2.5));
   for (const [place, colour] of [[position, colours.ink], [position + offset, colours.query]]) {
     curve(context, [[x(place), y(1)], [x(place), y(-1)]], colour, 1.5);
-    tip(place * speed(hand, width)).forEach((value) => dot2(context, x(place), y(value), colour));
+    tip(place * speed(hand, width)).forEach((value) => disc(context, x(place), y(value), 5, colour));
   }
   const ends = waves.map((points) => points.at(-1)[1]);
   const apart = Math.abs(ends[0] - ends[1]) < 18 ? (18 - Math.abs(ends[0] - ends[1])) / 2 : 0;
   ["sine", "cosine"].forEach((name, which) => label(context, `${name}, column ${2 * hand + which}`, right + 8, ends[which] + (ends[which] <= ends[1 - which] && (which === 0 || ends[0] !== ends[1]) ? -apart : apart), { colour: colours.ink }));
   for (let place = 0; place < steps; place += 10) label(context, String(place), x(place), high + 26, { align: "center", colour: colours.ink });
   label(context, "position", (left + right) / 2, high + 42, { align: "center", colour: colours.ink });
-  canvas.setAttribute("aria-label", `Sine and cosine of columns ${2 * hand} and ${2 * hand + 1} over positions 0 to ${steps - 1}, marked at ${position} and ${position + offset}.`);
+  put(canvas, "aria-label", `Sine and cosine of columns ${2 * hand} and ${2 * hand + 1} over positions 0 to ${steps - 1}, marked at ${position} and ${position + offset}.`);
 }
 
-/** P Pᵀ as a map, scaled from its lowest value, which is returned, to 1. */
-function drawProducts(canvas, { position, offset, width }, steps, colours) {
-  const [cell, left, top] = [3, 26, 16];
+/** P Pᵀ, scaled from its lowest value to 1. */
+function alikeness(steps, width) {
   const values = Array.from({ length: steps }, (_, apart) => similarity(apart, width));
   const lowest = Math.min(...values);
+  return { lowest, scaled: values.map((_, i) => values.map((_, j) => (values[Math.abs(i - j)] - lowest) / (1 - lowest))) };
+}
+
+/** P Pᵀ as a map, the chosen pair framed. Returns its lowest value. */
+function drawProducts(canvas, { position, offset, width }, { lowest, scaled }, colours) {
+  const [cell, left, top, steps] = [3, 26, 16, scaled.length];
   const context = pen(canvas, left + cell * steps + 12, top + cell * steps + 8, colours);
-  map(context, colours, values.map((_, i) => values.map((_, j) => (values[Math.abs(i - j)] - lowest) / (1 - lowest))), left, top, cell, cell);
+  map(context, colours, scaled, left, top, cell, cell);
   for (let place = 0; place < steps; place += 20) {
     label(context, String(place), left + (place + 0.5) * cell, top - 9, { align: "center", colour: colours.ink });
     label(context, String(place), left - 4, top + (place + 0.5) * cell, { align: "right", colour: colours.ink });
   }
   outline(context, colours.ink, left + (position + offset - 1) * cell, top + (position - 1) * cell, 3 * cell, 3 * cell, 2);
-  canvas.setAttribute("aria-label", `P times its transpose over positions 0 to ${steps - 1}: bands along the diagonal, darkest on it. At row ${position}, column ${position + offset}: ${digits(similarity(offset, width))}.`);
+  put(canvas, "aria-label", `P times its transpose over positions 0 to ${steps - 1}: bands along the diagonal, darkest on it. At row ${position}, column ${position + offset}: ${digits(similarity(offset, width))}.`);
   return lowest;
 }
 
-function drawAlike(canvas, { offset, width }, steps, colours) {
+function drawAlike(canvas, offset, width, steps, colours) {
   const [left, wide, high] = [30, 270, 200];
   const context = pen(canvas, left + wide + 14, high + 48, colours);
   const values = Array.from({ length: 4 * (steps - 1) + 1 }, (_, i) => similarity(i / 4, width));
@@ -212,22 +191,22 @@ function drawAlike(canvas, { offset, width }, steps, colours) {
   const [x, y] = [(apart) => left + (apart / (steps - 1)) * wide, (value) => 12 + (high * (1 - value)) / (1 - lowest)];
   rule(context, colours, lowest < 0 ? [lowest, 0, 0.5, 1] : [0, 0.5, 1], y, left, left + wide);
   curve(context, values.map((value, i) => [x(i / 4), y(value)]), colours.ink);
-  dot2(context, x(offset), y(similarity(offset, width)), colours.query, 6);
+  disc(context, x(offset), y(similarity(offset, width)), 6, colours.query);
   for (let apart = 0; apart < steps; apart += 20) label(context, String(apart), x(apart), high + 24, { align: "center", colour: colours.ink });
   label(context, "offset", left + wide / 2, high + 40, { align: "center", colour: colours.ink });
-  canvas.setAttribute("aria-label", `Similarity of two rows against their offset, for width ${width}: 1 at offset 0, ${digits(similarity(offset, width))} at offset ${offset}.`);
+  put(canvas, "aria-label", `Similarity of two rows against their offset, for width ${width}: 1 at offset 0, ${digits(similarity(offset, width))} at offset ${offset}.`);
 }
 
 /** One dot a hand: how many positions it needs for one round, on a logarithmic scale. */
-function drawRounds(canvas, { width, hand }, colours) {
+function drawRounds(canvas, hand, width, colours) {
   const [left, wide, high, count] = [68, 232, 200, width / 2];
   const context = pen(canvas, left + wide + 14, high + 48, colours);
   const [x, y] = [(each) => left + ((each + 0.5) / count) * wide, (positions) => 12 + high * (1 - Math.log10(positions) / 5)];
   rule(context, colours, [1, 10, 100, 1000, 10000, 100000], y, left, left + wide);
-  for (let each = 0; each < count; each++) dot2(context, x(each), y(round(each, width)), each === hand ? colours.query : colours.ink, each === hand ? 6 : 3);
+  for (let each = 0; each < count; each++) disc(context, x(each), y(round(each, width)), each === hand ? 6 : 3, each === hand ? colours.query : colours.ink);
   for (const each of new Set([0, count - 1])) label(context, `${2 * each}, ${2 * each + 1}`, x(each), high + 24, { align: "center", colour: colours.ink });
   label(context, "columns", left + wide / 2, high + 40, { align: "center", colour: colours.ink });
-  canvas.setAttribute("aria-label", `Positions in one round: ${rough(round(0, width))} for columns 0, 1, growing evenly on a logarithmic scale to ${rough(round(count - 1, width))} for the last; ${rough(round(hand, width))} for the chosen.`);
+  put(canvas, "aria-label", `Positions in one round: ${rough(round(0, width))} for columns 0, 1, growing evenly on a logarithmic scale to ${rough(round(count - 1, width))} for the last; ${rough(round(hand, width))} for the chosen.`);
 }
 
 export default { render };

@@ -63,24 +63,14 @@ const COMPARE_STYLE = `
 .d2l-piece .costs .least { font-weight: 600; }
 .d2l-piece .costs .part { padding-left: 1.2em; }
 .d2l-piece .costs i { display: inline-block; width: 18px; height: 4px; margin-right: 8px; vertical-align: middle; border-radius: 2px; }
-.d2l-piece .scroll { overflow-x: auto; }
 .d2l-piece .stacks { display: flex; flex-wrap: wrap; gap: 6px 30px; margin-top: 6px; }
 .d2l-piece .stacks p { max-width: 270px; }
-.d2l-piece h4 { font-size: inherit; font-weight: 600; margin: 14px 0 0; color: inherit; }
-.d2l-piece .number { min-width: 3.4em; font-variant-numeric: tabular-nums; }
 `;
 
-/** A slider over a list of numbers, the chosen one written beside it. */
+/** A slider over a list of numbers. */
 function numbers(name, values, pick) {
-  const input = node("input", { type: "range", min: 0, max: values.length - 1, step: 1, ...NATIVE });
-  const value = node("span", { class: "number", "aria-hidden": "true" });
-  input.addEventListener("input", () => pick(values[Number(input.value)]));
-  const show = (number) => {
-    input.value = values.indexOf(number);
-    input.setAttribute("aria-valuetext", String(number));
-    write(value, String(number));
-  };
-  return { element: node("label", { class: "control" }, node("span", { class: "name" }, name), input, value), show };
+  const { element, show } = slider(name, { max: values.length - 1, words: (i) => String(values[i]) }, (i) => pick(values[i]));
+  return { element, show: (number) => show(values.indexOf(number)) };
 }
 
 export function render({ model, el }) {
@@ -100,7 +90,7 @@ export function render({ model, el }) {
   const plot = node("canvas", { role: "img" });
   const stacks = Object.keys(takesFrom).map((kind) => {
     const [canvas, words] = [node("canvas", { role: "img" }), node("p")];
-    return { kind, canvas, words, element: node("div", {}, node("b", {}, kind), canvas, words) };
+    return { show: sparing(showStack), kind, canvas, words, element: node("div", {}, node("b", {}, kind), canvas, words) };
   });
   body.append(node("div", { class: "scroll" }, table), plot, node("h4", {}, "Who sees whom, for nine tokens: what the last output knows, layer by layer"),
     controls.layers.element, node("div", { class: "stacks" }, ...stacks.map((stack) => stack.element)));
@@ -110,13 +100,7 @@ export function render({ model, el }) {
     for (const [name, each] of Object.entries(controls)) each.show(state[name]);
     showTable(table, state, colours);
     drawPlot(plot, state, choices.n, Math.min(width - 12, 760), colours);
-    for (const stack of stacks) {
-      drawStack(stack.canvas, stack.kind, state, colours);
-      const known = seen(stack.kind, TOKENS, state.k, state.layers);
-      const count = (row) => row.reduce((sum, one) => sum + one, 0);
-      write(stack.words, `The last output knows ${count(known.at(-1))} of ${TOKENS} inputs, the middle one ${count(known[(TOKENS - 1) / 2])}. Pairs: ${count(known.map(count))} of ${TOKENS ** 2}.`);
-      stack.canvas.setAttribute("aria-label", `${stack.kind}, ${state.layers} ${state.layers === 1 ? "layer" : "layers"}: lines lead from the inputs that the last output knows up to it.`);
-    }
+    for (const stack of stacks) stack.show(stack, state.k, state.layers, colours);
     write(result, tell(state));
   });
 }
@@ -126,7 +110,7 @@ function showTable(table, { n, d, k, num_heads }, colours) {
   const columns = [["operations", "operations"], ["steps", "sequential steps"], ["path", "longest path"]];
   const winners = Object.fromEntries(columns.map(([what]) => [what, least(costs, what)]));
   const rows = KINDS.map((kind, i) => node("tr", {},
-    node("th", { scope: "row", class: i === 2 ? "part" : "" }, node("i", { style: `background: ${css(colours[ROLE[i]])}` }), i === 3 ? `${kind}, ${num_heads} ${num_heads === 1 ? "head" : "heads"}` : i === 2 ? `${kind}, part of the layer` : kind),
+    node("th", { scope: "row", class: i === 2 ? "part" : "" }, node("i", { class: "drawn", style: `background: ${css(colours[ROLE[i]])}` }), i === 3 ? `${kind}, ${num_heads} ${num_heads === 1 ? "head" : "heads"}` : i === 2 ? `${kind}, part of the layer` : kind),
     ...columns.map(([what]) => node("td", { class: winners[what].includes(i) ? "least" : "" }, what === "operations" ? amount(costs[i][what]) : costs[i][what].toLocaleString("en"), winners[what].includes(i) ? " ◂ least" : ""))));
   table.replaceChildren(node("thead", {}, node("tr", {}, node("th", { scope: "col" }, "one layer"), ...columns.map(([, name]) => node("th", { scope: "col" }, name)))), node("tbody", {}, ...rows));
 }
@@ -150,35 +134,35 @@ function drawPlot(canvas, { n, d, k }, values, width, colours) {
   label(context, "operations of one layer, against n", left, top + height + 34, { colour: colours.ink });
   outline(context, colours.ink, x(n), top, 0, height, 1);
   label(context, `n = ${n}`, x(n) + 5, top + 8, { colour: colours.ink, bold: true });
-  const line = (i, dash) => {
-    context.setLineDash(dash);
-    Object.assign(context, { strokeStyle: css(colours[ROLE[i]]), lineWidth: 2.5 });
-    context.beginPath();
-    for (const at of values) context.lineTo(x(at), y(costs(at)[i]));
-    context.stroke();
-    context.setLineDash([]);
-  };
-  KINDS.forEach((_, i) => line(i, i === 2 ? [6, 4] : []));
+  KINDS.forEach((kind, i) => {
+    context.setLineDash(i === 2 ? [6, 4] : []);
+    curve(context, values.map((at) => [x(at), y(cost(kind, at, d, k).operations)]), colours[ROLE[i]], 2.5);
+  });
   for (const at of [d, (k * d) / 2]) {
-    if (at < from || at > to) continue;
-    context.fillStyle = css(colours.ink);
-    context.beginPath();
-    context.arc(x(at), y(cost(KINDS[2], at, d, k).operations), 4.5, 0, 2 * Math.PI);
-    context.fill();
+    if (at >= from && at <= to) disc(context, x(at), y(cost(KINDS[2], at, d, k).operations), 4.5, colours.ink);
   }
   let taken = -Infinity;
   for (const i of places(4).sort((a, b) => costs(to)[b] - costs(to)[a])) {
     taken = Math.max(y(costs(to)[i]), taken + colours.size + 4);
     label(context, KINDS[i], width - right + 8, taken, { width: right - 8, colour: colours.ink });
   }
-  canvas.setAttribute("aria-label", `Operations against n on logarithmic axes, d = ${d}, k = ${k}. The attention products, a steeper line, cross the recurrence at n = ${d} and the convolution at n = ${(k * d) / 2}; `
+  put(canvas, "aria-label", `Operations against n on logarithmic axes, d = ${d}, k = ${k}. The attention products, a steeper line, cross the recurrence at n = ${d} and the convolution at n = ${(k * d) / 2}; `
     + "the whole attention layer stays above both.");
 }
 
 const TOKENS = 9;
 
+/** The picture of who sees whom, and what it comes to in words. */
+function showStack({ kind, canvas, words }, k, layers, colours) {
+  drawStack(canvas, kind, k, layers, colours);
+  const known = seen(kind, TOKENS, k, layers);
+  const count = (row) => row.reduce((sum, one) => sum + one, 0);
+  write(words, `The last output knows ${count(known.at(-1))} of ${TOKENS} inputs, the middle one ${count(known[(TOKENS - 1) / 2])}. Pairs: ${count(known.map(count))} of ${TOKENS ** 2}.`);
+  put(canvas, "aria-label", `${kind}, ${layers} ${layers === 1 ? "layer" : "layers"}: lines lead from the inputs that the last output knows up to it.`);
+}
+
 /** Nodes in rows, inputs below; lines wherever a message can go that ends in the last output. */
-function drawStack(canvas, kind, { k, layers }, colours) {
+function drawStack(canvas, kind, k, layers, colours) {
   const [across, up, edge] = [29, 30, 14];
   const context = pen(canvas, edge * 2 + across * (TOKENS - 1), edge * 2 + up * layers, colours);
   const at = (layer, i) => [edge + i * across, edge + up * (layers - layer)];
@@ -208,10 +192,7 @@ function drawStack(canvas, kind, { k, layers }, colours) {
   const states = (layer) => (kind === "recurrence" && layer > 0 ? new Set([...rows[layer], ...rows[layer - 1]]) : rows[layer]);
   for (let layer = 0; layer <= layers; layer++) {
     for (let i = 0; i < TOKENS; i++) {
-      context.beginPath();
-      context.arc(...at(layer, i), layer === layers && i === TOKENS - 1 ? 8 : 5.5, 0, 2 * Math.PI);
-      context.fillStyle = css(states(layer).has(i) ? colour : colours.faint);
-      context.fill();
+      disc(context, ...at(layer, i), layer === layers && i === TOKENS - 1 ? 8 : 5.5, states(layer).has(i) ? colour : colours.faint);
     }
   }
 }

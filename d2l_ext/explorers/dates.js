@@ -21,6 +21,7 @@ export function arrange(columns, width) {
   return { side: 1, cell: 4 };
 }
 
+const LAYERS = ["encoder", "decoder", "cross"];
 const DATES_STYLE = `
 .d2l-piece .dates { display: flex; flex-wrap: wrap; gap: 8px 26px; align-items: center; padding: 10px 0; }
 .d2l-piece .dates input[type=text] { width: 19em; max-width: 100%; box-sizing: border-box; color: inherit; background: inherit; border: 1px solid currentColor; border-radius: 4px; padding: 4px 8px; font-size: 1.1em; }
@@ -35,11 +36,11 @@ const DATES_STYLE = `
 export function render({ model, el }) {
   const { heads, live } = model.get("data");
   const text = node("input", { type: "text", maxlength: 200, spellcheck: "false", autocomplete: "off", ...NATIVE });
-  const switches = heads.map((head) => node("input", { type: "checkbox", value: head, ...NATIVE }));
-  const rows = ["encoder", "decoder", "cross"].map((layer) => node("fieldset", {}, node("legend", {}, layer), ...switches
-    .filter((box) => box.value.startsWith(`${layer} `))
-    .map((box) => node("label", { class: "pill" }, box, node("span", {}, box.value)))));
-  const layer = choice("maps of", ["encoder", "decoder", "cross"].map((name) => [name, name]), (name) => change(model, { layer: name }));
+  const ask = (settings) => change(model, settings, 0);  // the kernel is waited for
+  const switches = heads.map((head) => ({ head, ...tick(head, () => ask({ off: switches.filter(({ input }) => !input.checked).map((each) => each.head) })) }));
+  const rows = LAYERS.map((layer) => node("fieldset", {}, node("legend", {}, layer),
+    ...switches.filter(({ head }) => head.startsWith(`${layer} `)).map(({ element }) => element)));
+  const layer = choice("maps of", LAYERS.map((name) => [name, name]), (name) => change(model, { layer: name }));
   const { root, body, result } = frame(el, node("label", { class: "control" }, node("span", { class: "name" }, "your date"), text), layer.element);
   const answer = node("div", { class: "answer", role: "img" });
   const looks = node("div", { class: "looks" });
@@ -50,16 +51,9 @@ export function render({ model, el }) {
   root.querySelector(".controls").classList.add("dates");
   body.append(node("div", { class: "dates" }, ...rows), answer, looks);
 
-  let waiting;
-  text.addEventListener("input", () => {
-    clearTimeout(waiting);
-    waiting = setTimeout(() => change(model, { text: text.value }), 200);
-  });
-  for (const box of switches) {
-    box.addEventListener("change", () => change(model, { off: switches.filter((each) => !each.checked).map((each) => each.value) }));
-  }
+  text.addEventListener("input", () => ask({ text: text.value }));  // while the kernel is busy ipywidgets keeps only the newest
   if (!live) {
-    for (const input of [text, ...switches]) input.disabled = true;
+    for (const input of [text, ...switches.map((each) => each.input)]) input.disabled = true;
     body.prepend(node("p", {}, "To type a date and to switch heads off, run the cell: the kernel computes here. The maps can be looked at."));
   }
   // Both what is asked (state) and what the kernel answers (data) call for a redraw.
@@ -67,29 +61,33 @@ export function render({ model, el }) {
     on: (_, listener) => { model.on("change:state", listener); model.on("change:data", listener); },
     off: (_, listener) => { model.off("change:state", listener); model.off("change:data", listener); },
   };
-  return keepDrawn(both, root, (colours, width) => {
-    const [state, data] = [model.get("state"), model.get("data")];
-    if (document.activeElement !== text && text.getRootNode().activeElement !== text) text.value = state.text;
-    for (const box of switches) box.checked = !state.off.includes(box.value);
-    layer.show(state.layer);
+  /** What the kernel last said; nothing to do when only the wish has changed. */
+  const showAnswer = sparing((data, layer, colours, width) => {
     write(result, compare(data));
     answer.replaceChildren(...Array.from(data.answer, (symbol, i) => node("span", symbol === data.full[i] ? {} : { class: "other" }, symbol)));
-    answer.setAttribute("aria-label", data.answer ? `Answer: ${data.answer}` : "No answer");
-    const maps = data.maps[state.layer];
+    put(answer, "aria-label", data.answer ? `Answer: ${data.answer}` : "No answer");
+    const maps = data.maps[layer];
     looks.hidden = !maps;
     if (!maps) return;
     const given = ["start", ...data.answer.slice(0, -1)];
-    const [down, across] = { encoder: [data.letters, data.letters], decoder: [given, given], cross: [[...data.answer], data.letters] }[state.layer];
+    const [down, across] = { encoder: [data.letters, data.letters], decoder: [given, given], cross: [[...data.answer], data.letters] }[layer];
     const { side, cell } = arrange(across.length, width);
     looks.style.gridTemplateColumns = `repeat(${side}, max-content)`;
     cards.forEach(({ title, canvas }, head) => {
-      const name = `${state.layer} ${head}`;
+      const name = `${layer} ${head}`;
       const off = data.off.includes(name);
       shells[head].classList.toggle("off", off);
       title.replaceChildren(node("b", {}, name), off ? " (off: nobody listens)" : "");
       drawLooks(canvas, colours, maps[head], down, across, cell);
-      canvas.setAttribute("aria-label", `${name}, a map of weights: rows ask, columns are asked. ${most(maps[head], down, across)}`);
+      put(canvas, "aria-label", `${name}, a map of weights: rows ask, columns are asked. ${most(maps[head], down, across)}`);
     });
+  });
+  return keepDrawn(both, root, (colours, width) => {
+    const [state, data] = [model.get("state"), model.get("data")];
+    if (document.activeElement !== text && text.getRootNode().activeElement !== text) text.value = state.text;
+    for (const each of switches) each.show(!state.off.includes(each.head));
+    layer.show(state.layer);
+    showAnswer(data, state.layer, colours, width);
   });
 }
 

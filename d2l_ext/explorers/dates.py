@@ -19,6 +19,7 @@ class DatesExplorer(Explorer):
 
     def __init__(self, model: EncoderDecoder, text: str):
         self.model = model
+        self._full = None, ""
         self.heads = [f"{layer} {head}" for layer, name in LAYERS.items() for where, head in all_heads(model) if where == name]
         state = {"text": clean(text), "off": [], "layer": "cross"}
         data = self._read(state)
@@ -40,16 +41,31 @@ class DatesExplorer(Explorer):
 
     def _read(self, state: dict) -> dict:
         """All that the page draws, for a state."""
-        reading, full = self._reading(state), self._reading(state | {"off": []})
+        reading = self._reading(state)
         maps = {name: (reading.weights[where] * 100).round().int().tolist() for name, where in LAYERS.items() if reading.weights}
         return {"text": state["text"], "off": state["off"], "heads": self.heads, "letters": list(reading.text), "answer": reading.answer,
-                "full": full.answer, "problem": reading.problem, "maps": maps, "live": False}
+                "full": self._full_answer(state) if state["off"] else reading.answer, "problem": reading.problem, "maps": maps, "live": False}
+
+    def _full_answer(self, state: dict) -> str:
+        """The answer with all heads on; read anew only for another text or other weights."""
+        asked = state["text"], [weight._version for weight in self.model.parameters()]
+        if asked != self._full[0]:
+            self._full = asked, self._reading(state | {"off": []}).answer
+        return self._full[1]
 
     def _follow(self, change) -> None:
-        """The browser or Python has changed the state: read again where text or heads differ from what is shown."""
+        """The browser or Python has changed the state: read again where text or heads differ from what is shown.
+
+        What goes wrong is told in the piece, for a kernel only logs the errors of its observers, and raised.
+        """
         state = change["new"]
-        if (state["text"], state["off"]) != (self.widget.data["text"], self.widget.data["off"]):
-            self.widget.data = self._read(self._checked_all(state)) | {"live": True}
+        try:
+            if (state["text"], state["off"]) != (self.widget.data["text"], self.widget.data["off"]):
+                self.widget.data = self._read(self._checked_all(state)) | {"live": True}
+        except Exception as error:
+            problem = f"This could not be computed: {type(error).__name__}: {clean(error)[:200]}."
+            self.widget.data = self.widget.data | {"text": None, "answer": "", "problem": problem, "maps": {}}
+            raise
 
     def _checked_all(self, state: dict) -> dict:
         return {name: self._checked(name, value) for name, value in state.items()}

@@ -83,7 +83,7 @@ export function render({ model, el }) {
   const controls = {
     num_heads: choice("heads", divisors.map((heads) => [heads, String(heads)]), (num_heads) => change(model, { num_heads })),
     asks: choice("asking token", tokens.map((token, i) => [i, token]), (asks) => change(model, { asks })),
-    sharpness: slider("sharpness", { min: 0, max: 2, step: 0.1 }, (sharpness) => change(model, { sharpness })),
+    sharpness: slider("sharpness", { max: 2, step: 0.1, words: (factor) => `× ${factor.toFixed(1)}` }, (sharpness) => change(model, { sharpness })),
   };
   const { root, body, result } = frame(el, ...Object.values(controls).map((control) => control.element));
   const cut = node("p", { class: "cut" });
@@ -91,11 +91,12 @@ export function render({ model, el }) {
   const output = node("div");
   root.prepend(node("style", {}, HEADS_STYLE));
   body.append(cut, shelf, output);
-  const cards = [];
+  const sets = new Map();  // of cards, one for each number of heads: new sizes for a canvas are slow
+  const [compute, plot] = [sparing(attend), sparing(layout)];
 
   function card(head) {
-    const [title, taken, canvas] = [node("p"), node("p"), node("canvas", { role: "img" })];
-    const made = { title, taken, canvas, element: node("div", {}, title, canvas, taken), rowAt: () => -1 };
+    const [wish, taken, canvas] = [node("span"), node("p"), node("canvas", { role: "img" })];
+    const made = { wish, taken, canvas, element: node("div", {}, node("p", {}, node("b", {}, `head ${head + 1}`), wish), canvas, taken), rowAt: () => -1 };
     canvas.addEventListener("click", (event) => {
       const asks = made.rowAt(event.offsetY);
       if (asks in tokens) change(model, { asks });
@@ -107,11 +108,12 @@ export function render({ model, el }) {
     const state = model.get("state");
     const { num_heads: heads, asks, sharpness } = state;
     for (const [name, control] of Object.entries(controls)) control.show(state[name]);
-    const all = attend(projected, matrices.W_o, heads, sharpness);
+    const all = compute(projected, matrices.W_o, heads, sharpness);
     const size = projected.Q[0].length / heads;
-    const plan = layout(tokens, called, widest, heads, width, colours);
-    while (cards.length < heads) cards.push(card(cards.length));
-    if (shelf.childElementCount !== heads) shelf.replaceChildren(...cards.slice(0, heads).map((each) => each.element));
+    const plan = plot(tokens, called, widest, heads, width, colours);
+    if (!sets.has(heads)) sets.set(heads, Array.from({ length: heads }, (_, head) => card(head)));
+    const cards = sets.get(heads);
+    if (shelf.firstChild !== cards[0].element) shelf.replaceChildren(...cards.map((each) => each.element));
     shelf.style.gridTemplateColumns = `repeat(${plan.columns}, max-content)`;
     write(cut, `The same four matrices, ${heads === 1 ? "uncut: 1 head" : `cut into ${heads} heads`} of ${size} channel${size > 1 ? "s" : ""}.`);
 
@@ -122,9 +124,9 @@ export function render({ model, el }) {
       const wanted = wants(projected.Q[asks].slice(...own), matrices.W_k.slice(...own), features);
       const each = cards[head];
       each.element.style.width = heads > 1 ? `${plan.width}px` : "";
-      each.title.replaceChildren(node("b", {}, `head ${head + 1}`), wanted && ` ${wanted}`);
+      write(each.wish, wanted && ` ${wanted}`);
       write(each.taken, `takes ${plan.figures ? `${takes(weights[asks], tokens)} → ${channels}` : takes(weights[asks], tokens, 1)}`);
-      each.canvas.setAttribute("aria-label", `Head ${head + 1}, a map of weights: rows ask, columns are asked. ${clip(tokens[asks], 20)} takes `
+      put(each.canvas, "aria-label", `Head ${head + 1}, a map of weights: rows ask, columns are asked. ${clip(tokens[asks], 20)} takes `
         + `${takes(weights[asks], tokens)}. It fills ${channels}: ${mixed.slice(0, 8).map(digits).join(", ")}.`);
       each.rowAt = drawHead(each.canvas, colours, plan, { tokens, asks, weights, mixed, figure, values: values.slice(...own), names: called.slice(...own) });
     }
@@ -163,7 +165,7 @@ function drawHead(canvas, colours, plan, { tokens, asks, weights, values, names,
   map(context, colours, weights, left, top, across, down);
   if (!plan.figures) {
     outline(context, colours.query, left, top, wide, count * down, 2);
-    label(context, "▸", 2, top + (asks + 0.5) * down, { colour: ink });
+    pointer(context, 2, top + (asks + 0.5) * down, ink);
     outline(context, ink, left, top + asks * down - 1, wide, down + 2, 1.5);
     return (y) => Math.floor((y - top) / down);
   }
@@ -188,6 +190,14 @@ function drawHead(canvas, colours, plan, { tokens, asks, weights, values, names,
     outline(context, colours[role], at, below, shown[0].length * cell, rows * down, 2);
   }
   return (y) => Math.floor((y - top) / down);
+}
+
+/** A small triangle that points to the right, at (x, y). */
+function pointer(context, x, y, colour) {
+  context.beginPath();
+  for (const [right, below] of [[0, -4.5], [8, 0], [0, 4.5]]) context.lineTo(x + right, y + below);
+  context.fillStyle = css(colour);
+  context.fill();
 }
 
 /** The asking token's output: its heads' channels side by side, then what W_o makes of them where it changes them; the first 16. */

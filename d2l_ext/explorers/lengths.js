@@ -44,7 +44,7 @@ export function render({ model, el }) {
     for (const [name, each] of Object.entries(controls)) each.show(state[name]);
     const ranks = ranking(data, state);
     draw(canvas, ranks, state, { trained, stretch, last: Math.max(...lengths), chance: chance[state.task] }, Math.min(width - 12, 980), colours);
-    canvas.setAttribute("aria-label", `${state.task}, length ${state.length}. A strip of accuracies by position for each encoding, best first: `
+    put(canvas, "aria-label", `${state.task}, length ${state.length}. A strip of accuracies by position for each encoding, best first: `
       + ranks.map(({ encoding, strip, grade: score }) => `${encoding} ${score === null ? "not scored" : digits(score)}, up to ${trained} ${said(grade(strip.slice(0, trained / stretch), data, "all"))}, beyond ${said(grade(strip, data, "beyond"))}`).join("; "));
     write(result, tell(data, state));
   });

@@ -57,10 +57,8 @@ const ORDER_STYLE = `
 .d2l-piece .chips { display: flex; flex-wrap: wrap; gap: 8px; align-items: center; margin: 12px 0 0; padding: 0; list-style: none; }
 .d2l-piece .chips small { font-size: .87em; margin-left: 8px; }
 .d2l-piece .chip { font: inherit; font-weight: 600; color: inherit; background: inherit; border: 2px solid currentColor; border-radius: 99px; padding: 4px 16px; cursor: grab; touch-action: none; user-select: none; }
-.d2l-piece .chip:focus-visible { outline: 3px solid var(--query); outline-offset: 2px; }
 .d2l-piece .chip.held { cursor: grabbing; border-color: var(--query); }
 .d2l-piece fieldset .pill span { max-width: 16em; }
-.d2l-piece .scroll { overflow-x: auto; }
 .d2l-piece table.order { border-collapse: separate; border-spacing: 0; margin: 12px 0 0; font-size: inherit; color: inherit; background: none; }
 .d2l-piece .order :is(th, td, tr) { color: inherit; background: none; border: 0; padding: 4px 8px; text-align: center; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .d2l-piece .order th { font-weight: 400; }
@@ -73,13 +71,6 @@ const ORDER_STYLE = `
 .d2l-piece .order td.verdict { text-align: left; padding-left: 14px; }
 .d2l-piece .order .changed { font-weight: 600; }
 `;
-
-/** A box to tick. */
-function tick(name, pick) {
-  const input = node("input", { type: "checkbox", ...NATIVE });
-  input.addEventListener("change", () => pick(input.checked));
-  return { element: node("label", { class: "pill" }, input, node("span", {}, name)), show: (on) => { input.checked = on; } };
-}
 
 const ENDS = ["pointerup", "pointercancel", "blur"];
 /** The words as buttons in their order: dragged, or moved by the arrow keys. The one that moves never leaves the page, so it keeps its focus. */
@@ -162,7 +153,7 @@ export function render({ model, el }) {
       const weights = all.weights[place].map((weight, key) => {
         if (!all.may(place, key)) return node("td", { class: "weight hidden", title: "hidden" }, "–");
         const paint = colours.weight(weight);
-        return node("td", { class: "weight", style: `background: ${css(paint)}; color: ${colours.on(paint)}` }, digits(weight));
+        return node("td", { class: "weight drawn", style: `background: ${css(paint)}; color: ${colours.on(paint)}` }, digits(weight));
       });
       const outputs = all.output[place].map((value) => node("td", { class: "output", style: `background: ${css(colours.tint("output"))}` }, digits(value)));
       const verdict = node("td", { class: all.same[place] ? "verdict" : "verdict changed" }, all.same[place] ? "= the same" : `≠ there ${all.before[place].map(digits).join("  ")}`);

@@ -24,7 +24,6 @@ export function tell({ weights, output }, sees) {
 // ------------------------------------------------------------------ on the screen
 
 const POOLING_STYLE = `
-.d2l-piece .wide { overflow-x: auto; }
 .d2l-piece table.pooling { border-collapse: separate; border-spacing: 0 6px; margin: 8px 0 0; font-size: inherit; color: inherit; background: none; }
 .d2l-piece .pooling :is(th, td, tr) { color: inherit; background: none; border: 0; padding: 3px 14px 3px 0; text-align: left; font-variant-numeric: tabular-nums; white-space: nowrap; vertical-align: middle; }
 .d2l-piece .pooling th { font-weight: 600; }
@@ -46,7 +45,6 @@ const POOLING_STYLE = `
 .d2l-piece .dial input[type=number] { width: 5em; font: inherit; color: inherit; background: inherit; border: 1px solid currentColor; border-radius: 4px; padding: 2px 4px; }
 .d2l-piece .preset { font: inherit; color: inherit; background: inherit; border: 1px solid var(--faint); border-radius: 99px; padding: 2px 12px; cursor: pointer; }
 .d2l-piece .preset[aria-pressed=true] { border-color: currentColor; font-weight: 600; }
-.d2l-piece .preset:focus-visible { outline: 3px solid var(--query); outline-offset: 2px; }
 `;
 
 /** A number to drag or to type. `bend` turns the slider's place into the number, `unbend` back. */
@@ -60,7 +58,7 @@ function dial(name, { min, max, step, bend = (place) => place, unbend = bend }, 
     const words = String(Math.round(number * 100) / 100);
     drag.value = unbend(number);
     drag.dataset.number = words;
-    drag.setAttribute("aria-valuetext", words);
+    put(drag, "aria-valuetext", words);
     if (type !== type.getRootNode().activeElement) type.value = words;
   };
   return { element: node("span", { class: "dial" }, drag, type), show };
@@ -87,7 +85,7 @@ export function render({ model, el }) {
   const lines = keys.map((key, i) => {
     const tick = node("input", { type: "checkbox", ...NATIVE });
     tick.addEventListener("change", () => change(model, { [`key${i + 1}`]: tick.checked }));
-    const [score, bar, weight] = [node("span", { class: "number" }), node("span", { class: "bar" }), node("span", { class: "number" })];
+    const [score, bar, weight] = [node("span", { class: "number" }), node("span", { class: "bar drawn" }), node("span", { class: "number" })];
     const line = node("tr", {}, node("th", { scope: "row" }, node("label", {}, tick, `key ${i + 1}`)), node("td", {}, cells("key", key)), node("td", {}, score),
       node("td", {}, node("span", { class: "scale" }, bar, weight)), node("td", {}, cells("value", values[i])));
     return { line, tick, score, bar, weight };
@@ -95,7 +93,7 @@ export function render({ model, el }) {
   const divided = node("small");
   const output = node("td");
   const heads = [["may attend"], ["key"], ["score", divided], ["weight", node("small", {}, "softmax")], ["value"]];
-  body.append(node("div", { class: "wide" }, node("table", { class: "pooling" },
+  body.append(node("div", { class: "scroll" }, node("table", { class: "pooling" },
     node("thead", {}, node("tr", {}, ...heads.map((words) => node("th", { scope: "col" }, ...words)))),
     node("tbody", {}, ...lines.map(({ line }) => line), node("tr", {}, node("th", { scope: "row", colspan: 4, class: "sum" }, "output"), output)))));
 
@@ -105,7 +103,7 @@ export function render({ model, el }) {
     const all = pool({ keys, values }, names.map((name) => state[name]), state.scale, sees);
     dials.forEach(({ show }, i) => show(state[names[i]]));
     scale.show(state.scale);
-    buttons.forEach((button, i) => button.setAttribute("aria-pressed", Math.abs(presets[i][0] - state.scale) < 0.01));
+    buttons.forEach((button, i) => put(button, "aria-pressed", String(Math.abs(presets[i][0] - state.scale) < 0.01)));
     write(divided, `query · key / ${digits(state.scale)}`);
     lines.forEach(({ line, tick, score, bar, weight }, i) => {
       tick.checked = sees[i];

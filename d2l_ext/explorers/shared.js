@@ -16,8 +16,12 @@ const STYLE = `
 .d2l-piece input { accent-color: var(--query); margin: 0; font: inherit; }
 .d2l-piece input[type=range] { width: 150px; height: 24px; }
 .d2l-piece select { font: inherit; color: inherit; background: inherit; border: 1px solid currentColor; border-radius: 4px; padding: 3px 6px; max-width: 14em; }
-.d2l-piece :is(input, select):focus-visible { outline: 3px solid var(--query); outline-offset: 2px; }
+.d2l-piece :is(input, select, button):focus-visible { outline: 3px solid var(--query); outline-offset: 2px; }
+.d2l-piece .control .number { min-width: 3.4em; font-variant-numeric: tabular-nums; }
+.d2l-piece h4 { font-size: inherit; font-weight: 600; margin: 14px 0 2px; color: inherit; }
+.d2l-piece :is(.drawn, canvas) { forced-color-adjust: none; }
 .d2l-piece canvas { display: block; }
+.d2l-piece .scroll { overflow-x: auto; }
 .d2l-piece .result { margin-top: 12px; padding: 5px 12px; border-left: 4px solid var(--output); font-size: 1.07em; }
 `;
 
@@ -36,6 +40,11 @@ export function write(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
+/** The same for an attribute. */
+export function put(element, name, value) {
+  if (element.getAttribute(name) !== value) element.setAttribute(name, value);
+}
+
 /** The frame of a piece in `el`: controls in a line, the body, one spoken sentence. Math typesetters leave it alone. */
 export function frame(el, ...controls) {
   const body = node("div");
@@ -47,9 +56,9 @@ export function frame(el, ...controls) {
 
 /** Call `draw(colours, width)` now and whenever state, width, theme or zoom change. Returns what stops it. */
 export function keepDrawn(model, root, draw) {
-  let colours, seen;
-  const redraw = () => root.isConnected && draw((colours ??= theme(root)), (seen = root.clientWidth));
-  const restyle = () => { colours = undefined; redraw(); };
+  let colours, seen;  // to ask for them at every key would cost a layout each
+  const redraw = () => root.isConnected && draw((colours ??= theme(root)), (seen ??= root.clientWidth));
+  const restyle = () => { colours = seen = undefined; redraw(); };
   const resized = new ResizeObserver(() => { if (root.clientWidth !== seen) restyle(); });
   const themed = new MutationObserver(restyle);
   const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -69,10 +78,19 @@ export function keepDrawn(model, root, draw) {
   };
 }
 
-/** Change some of the state: views redraw at once, Python hears of it after the paint. */
-export function change(model, settings) {
+/** Change some of the state: views redraw at once, Python hears of it after the paint, `wait` milliseconds later. */
+export function change(model, settings, wait = 30) {
   model.set("state", { ...model.get("state"), ...settings });
-  setTimeout(() => model.save_changes(), 30);
+  setTimeout(() => model.save_changes(), wait);
+}
+
+/** A function that is called anew only with other arguments than the last time, and else returns what it did then. */
+export function sparing(make) {
+  let before, made;
+  return (...now) => {
+    if (!before || now.some((part, i) => part !== before[i])) made = make(...(before = now));
+    return made;
+  };
 }
 
 /** A model for pages without a kernel. */
@@ -128,13 +146,25 @@ export function choice(name, options, pick) {
   return { element, show };
 }
 
-/** A number in a range, with its value beside it. */
-export function slider(name, { min, max, step }, pick) {
+/** A number in a range, in words beside its slider; `show(number, max)` may move the upper end. */
+export function slider(name, { min = 0, max, step = 1, words = String }, pick) {
   const input = node("input", { type: "range", min, max, step, ...NATIVE });
-  const value = node("span", { "aria-hidden": "true" });
+  const value = node("span", { class: "number", "aria-hidden": "true" });
   input.addEventListener("input", () => pick(Number(input.value)));
-  const show = (number) => { input.value = number; write(value, `× ${number.toFixed(1)}`); };
+  const show = (number, most = max) => {
+    put(input, "max", String(most));
+    input.value = number;
+    put(input, "aria-valuetext", words(number));
+    write(value, words(number));
+  };
   return { element: node("label", { class: "control" }, node("span", { class: "name" }, name), input, value), show };
+}
+
+/** A box to tick. */
+export function tick(name, pick) {
+  const input = node("input", { type: "checkbox", ...NATIVE });
+  input.addEventListener("change", () => pick(input.checked));
+  return { element: node("label", { class: "pill" }, input, node("span", {}, name)), input, show: (on) => { input.checked = on; } };
 }
 
 // ------------------------------------------------------------------ words
@@ -154,15 +184,23 @@ export const digits = (number) => (Math.abs(number) >= 1000 ? number.toPrecision
 // ------------------------------------------------------------------ matrices: arrays of rows
 
 export const transpose = (A) => A[0].map((_, j) => A.map((row) => row[j]));
-export const dot = (a, b) => { let sum = 0; for (let i = 0; i < a.length; i++) sum += a[i] * b[i]; return sum; };
+
+export function dot(a, b) {
+  let sum = 0;
+  for (let i = 0; i < a.length; i++) sum += a[i] * b[i];
+  return sum;
+}
+
 /** A Bᵀ, which is what `nn.Linear` does with its weight B. */
 export const times = (A, B) => A.map((row) => B.map((other) => dot(row, other)));
 
 export function softmax(row) {
   const largest = Math.max(...row);
   const powers = row.map((score) => Math.exp(score - largest));
-  const sum = powers.reduce((a, b) => a + b);
-  return powers.map((power) => power / sum);
+  let sum = 0;
+  for (const power of powers) sum += power;
+  for (let i = 0; i < powers.length; i++) powers[i] /= sum;
+  return powers;
 }
 
 // ------------------------------------------------------------------ colours and maps
@@ -188,7 +226,9 @@ export function theme(root) {
   for (const [role, colour] of Object.entries(roles)) root.style.setProperty(`--${role}`, css(colour));
   const size = parseFloat(style.fontSize) - 1;
   const family = style.fontFamily;
-  const measure = (text) => { drop.font = `${size}px ${family}`; return drop.measureText(clip(text, 60)).width; };
+  drop.font = `${size}px ${family}`;
+  const known = new Map();
+  const measure = (text) => known.get(text) ?? known.set(text, drop.measureText(clip(text, 60)).width).get(text);
   const ramp = Uint32Array.from({ length: 256 }, (_, i) => mix(paper, roles.query, i / 255).reduceRight((all, part) => all * 256 + part, 255));
   const tint = (role) => mix(paper, roles[role], 0.2);
   const faint = mix(paper, ink, 0.16);
@@ -200,39 +240,52 @@ export function theme(root) {
 export function pen(canvas, width, height, { size, family }) {
   const ratio = window.devicePixelRatio;
   const context = canvas.getContext("2d");
+  const font = `${size}px ${family}`;
   if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
-    Object.assign(canvas, { width: Math.round(width * ratio), height: Math.round(height * ratio) });
+    Object.assign(canvas, { width: Math.round(width * ratio), height: Math.round(height * ratio), font: "" });
     Object.assign(canvas.style, { width: `${width}px`, height: `${height}px` });
   }
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.clearRect(0, 0, width, height);
-  context.font = `${size}px ${family}`;
+  if (canvas.font !== font) context.font = canvas.font = font;  // to set a font may cost a style update
   context.textBaseline = "middle";
   return context;
 }
 
 /** As much of `text` as fits into `width`, written at (x, y). */
 export function label(context, text, x, y, { width = Infinity, align = "left", bold = false, colour } = {}) {
-  const font = context.font;
+  const font = context.canvas.font;
   if (bold) context.font = `600 ${font}`;
   let shown = clip(text, 60);
-  for (let length = Array.from(shown).length; context.measureText(shown).width > width && length > 1; length--) shown = clip(text, length - 1);
+  for (let length = shown.length; width < Infinity && length > 1 && context.measureText(shown).width > width; length--) shown = clip(text, length - 1);
   Object.assign(context, { textAlign: align, fillStyle: css(colour) });
   context.fillText(shown, x, y);
-  context.font = font;
+  if (bold) context.font = font;
 }
 
 const pixels = globalThis.document?.createElement("canvas");
+const images = new WeakMap();  // of weights drawn before: to mark another row takes no new image
+
+/** Weights as an image, a pixel each. */
+function imageOf(weights, ramp) {
+  const known = images.get(weights);
+  if (known?.ramp === ramp) return known.image;
+  const image = new ImageData(weights[0].length, weights.length);
+  const words = new Uint32Array(image.data.buffer);
+  let place = 0;
+  for (const row of weights) for (const weight of row) words[place++] = ramp[Math.trunc(weight * 255 + 0.5)];
+  images.set(weights, { ramp, image });
+  return image;
+}
+
 /** Weights as a map at (x, y), cells `across` by `down`: 0 is paper, 1 the query's colour. */
 export function map(context, { ramp }, weights, x, y, across, down) {
-  const [rows, columns] = [weights.length, weights[0].length];
-  const image = new ImageData(columns, rows);
-  const words = new Uint32Array(image.data.buffer);
-  weights.forEach((row, i) => row.forEach((weight, j) => { words[i * columns + j] = ramp[Math.round(weight * 255)]; }));
-  Object.assign(pixels, { width: columns, height: rows });
+  const image = imageOf(weights, ramp);
+  const { width, height } = image;
+  Object.assign(pixels, { width, height });
   pixels.getContext("2d").putImageData(image, 0, 0);
   context.imageSmoothingEnabled = false;
-  context.drawImage(pixels, x, y, columns * across, rows * down);
+  context.drawImage(pixels, x, y, width * across, height * down);
 }
 
 /** Lines between cells, and each cell's number in `words`; `fill(value)` is the colour it stands on. */
@@ -246,6 +299,21 @@ export function figures(context, colours, values, x, y, across, down, fill, word
     context.fillStyle = colours.on(fill(value));
     context.fillText(words(value), x + (j + 0.5) * across, y + (i + 0.5) * down + 1);
   }));
+}
+
+/** A line through [x, y] points. */
+export function curve(context, points, colour, lineWidth = 2) {
+  context.beginPath();
+  for (const [x, y] of points) context.lineTo(x, y);
+  Object.assign(context, { strokeStyle: css(colour), lineWidth });
+  context.stroke();
+}
+
+export function disc(context, x, y, radius, colour) {
+  context.beginPath();
+  context.arc(x, y, radius, 0, 2 * Math.PI);
+  context.fillStyle = css(colour);
+  context.fill();
 }
 
 /** A frame around a cell or a row of them. */
