@@ -1,6 +1,7 @@
 # @title Set-up: unpacks the helper package d2l_ext, which this notebook carries in its last line. Nothing is installed or fetched.
-# This copy wins over any other d2l_ext, and lies in a temporary folder until the kernel stops. To read its source, write in a cell of your own:
-#     import d2l_ext; print(d2l_ext.__file__)    or, for one class:    d2l_ext.MultiHeadAttention??
+# This copy wins over any other d2l_ext, and lies in a temporary folder until the kernel stops.
+# To read its source, write in a cell of your own: d2l_ext.MultiHeadAttention??
+# or find all of it where this says: import d2l_ext; print(d2l_ext.__file__)
 import atexit
 import base64
 import io
