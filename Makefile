@@ -3,33 +3,73 @@
 
 PYTHON ?= $(shell command -v python3 || command -v python)
 RUN := .venv/$(if $(filter Windows_NT,$(OS)),Scripts,bin)/python
+ONE := OMP_NUM_THREADS=1
+NEEDS = $(RUN) -m pip install --quiet --disable-pip-version-check -c pins.txt -r
 
-.PHONY: help setup lab test notebooks reproduce laboratory bench images address readme clean
+.PHONY: help setup lab test test-browser test-colab test-offline test-oldest test-newest test-gpu notebooks standalone html reproduce laboratory bench \
+	latency mutants versions images address readme clean
 
 help:
-	@awk -F ':[^#]*## ' '/^[a-z]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## /{printf "make %-13s %s\n", $$1, $$2}' Makefile
 
 lab: setup  ## open the lessons in JupyterLab (ARGS="--no-browser --port 8899" is passed on)
 	@$(RUN) -m jupyterlab --LabApp.default_url=/lab/tree/notebooks/00_start_here.ipynb $(ARGS)
 
 test: setup  ## check everything: package, examples in its documentation, notebooks
-	@OMP_NUM_THREADS=1 $(RUN) -m pytest -n 2 $(ARGS)
+	@$(ONE) $(RUN) -m pytest -n 2 $(ARGS)
+
+test-browser: setup  ## drive the notebooks and their interactive pieces in a real browser, by keyboard
+	@$(NEEDS) tests/requirements-browser.txt
+	@$(ONE) $(RUN) -m pytest -n 2 -m browser tests $(ARGS)
+
+test-colab: setup  ## run the notebooks as Colab would, in an environment of its versions (.venv-colab)
+	@$(RUN) tools/environments.py colab $(ARGS)
+
+test-offline: setup  ## check everything without a network, and that nothing is written where it shouldn't be
+	@$(ONE) $(RUN) tools/offline.py -n 2 $(ARGS)
+
+test-oldest: setup  ## check everything with the oldest versions that requirements.txt admits (.venv-oldest)
+	@$(RUN) tools/environments.py oldest $(ARGS)
+
+test-newest: setup  ## check everything with today's newest versions (.venv-newest)
+	@$(RUN) tools/environments.py newest $(ARGS)
+
+test-gpu: setup  ## check everything where there is an NVIDIA GPU
+	@$(RUN) tools/environments.py gpu $(ARGS)
 
 setup:  ## make or repair .venv, nothing more
 	@test -n "$(PYTHON)" || { echo "No Python found: install Python 3.11 or later."; exit 1; }
 	@"$(PYTHON)" tools/setup.py
 
 notebooks: setup  ## run all notebooks and store their outputs
-	@OMP_NUM_THREADS=1 $(RUN) tools/execute.py $(ARGS)
+	@$(ONE) $(RUN) tools/execute.py $(ARGS)
+
+standalone: setup  ## write notebooks that carry the package with them, one file each, into dist/standalone
+	@$(ONE) $(RUN) tools/standalone.py $(ARGS)
+
+html: setup  ## write pages to read and play with offline into dist/html
+	@$(NEEDS) tools/requirements-html.txt
+	@$(RUN) tools/export.py $(ARGS)
 
 reproduce: setup  ## run notebooks twice and compare all that they show (ARGS="--runs 10 --busy")
-	@OMP_NUM_THREADS=1 $(RUN) tools/reproduce.py $(ARGS)
+	@$(ONE) $(RUN) tools/reproduce.py $(ARGS)
 
 laboratory: setup  ## train again what stands in the lessons' tables of three seeds (half an hour)
-	@OMP_NUM_THREADS=1 $(RUN) tools/laboratory.py $(ARGS)
+	@$(ONE) $(RUN) tools/laboratory.py $(ARGS)
 
 bench: setup  ## measure speed, memory and the cost of the whole, as ratios (an hour)
-	@OMP_NUM_THREADS=1 $(RUN) -m tools.bench $(ARGS)
+	@$(ONE) $(RUN) -m tools.bench $(ARGS)
+
+latency: setup  ## measure how fast the interactive pieces answer a key
+	@$(NEEDS) tests/requirements-browser.txt
+	@$(RUN) tools/latency.py $(ARGS)
+
+mutants: setup  ## make mistakes in the package, and see whether the tests notice (an hour)
+	@$(NEEDS) tests/requirements-mutants.txt
+	@$(ONE) $(RUN) tools/mutants.py $(ARGS)
+
+versions: setup  ## write README's table of the environments in which everything was run
+	@$(RUN) tools/versions.py $(ARGS)
 
 images: setup  ## draw the pictures in images/ anew
 	@$(RUN) images/draw.py $(ARGS)
@@ -40,6 +80,6 @@ address: setup  ## write the repository's address from pyproject.toml wherever i
 readme: setup  ## write README's table from the notebooks
 	@$(RUN) tools/readme.py $(ARGS)
 
-clean:  ## remove .venv and what the tools left behind
-	@rm -rf .venv .pytest_cache .hypothesis build *.egg-info
+clean:  ## remove the environments and what the tools left behind
+	@rm -rf .venv .venv-* dist mutants .pytest_cache .hypothesis build *.egg-info
 	@find . -name .git -prune -o \( -name __pycache__ -o -name .ipynb_checkpoints \) -prune -exec rm -rf {} +
