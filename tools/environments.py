@@ -3,8 +3,8 @@
     python tools/environments.py LEG [NAME ...]    LEG is colab, oldest, newest, gpu or pinned; names choose some of Colab's notebooks
 
 A leg has an environment of its own, `.venv-LEG`, made once and made anew when what belongs in it changes; gpu and pinned use `.venv`.
-What came out is kept there in `result.json`, from which `make versions` makes README's table. Oldest and newest are the ends of
-requirements.txt. PyTorch comes as a CPU build or not at all; TORCH_INDEX says where from, as in tools/setup.py.
+What came out is kept there in `result-LEG.json`, from which `make versions` makes README's table. Oldest and newest are the ends of
+requirements.txt. PyTorch comes as a CPU build or not at all; TORCH_INDEX says where from, as in tools/setup.py. JOBS=1 runs Colab's notebooks one by one.
 """
 import datetime
 import hashlib
@@ -26,6 +26,7 @@ ROOT = setup.ROOT
 TESTS = ROOT / "tests"
 PYTEST = ["-m", "pytest", "-p", "no:cacheprovider"]
 SHOWN = "torch numpy matplotlib ipython ipywidgets anywidget jupyterlab".split()
+PACKAGE = "d2l-ext"
 FETCHED = {"08_coming_from_d2l": {"d2l"}}  # what a notebook fetches beside the package
 
 
@@ -143,7 +144,7 @@ def suite(leg, python, arguments):
         code = subprocess.run([python, *PYTEST, "-n", "2", "-q", f"--junitxml={report}", *arguments], cwd=ROOT, env=os.environ | {"OMP_NUM_THREADS": "1"}).returncode
         if code > 1:
             stop(f"pytest did not finish ({code}).")
-        return keep(leg, python, python.parent.parent, counts(report)) if not arguments else code
+        return code if arguments else keep(leg, python, python.parent.parent, counts(report)) or code
 
 
 def oldest(arguments):
@@ -151,7 +152,9 @@ def oldest(arguments):
 
 
 def newest(arguments):
-    return suite("newest", build("newest", lines("requirements.txt")), arguments)
+    python = build("newest", lines("requirements.txt"))
+    setup.install("--upgrade", "--upgrade-strategy", "eager", *(line for line in lines("requirements.txt") if name_of(line) != "torch"))
+    return suite("newest", python, arguments)
 
 
 def pinned(arguments):
@@ -208,8 +211,8 @@ def try_in_colab(notebook, folder, base, repository):
     (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")  # no other settings, wherever the folder is
     python, variables = runtime(folder / "machine", base), in_colab(folder, repository)
     before = installed(python)
-    if not subprocess.run([python, "-c", "import d2l_ext"], cwd=content, env=variables, capture_output=True).returncode:
-        stop("d2l_ext can be imported before the set-up cell fetched it, so nothing would be proved.")
+    if not subprocess.run([python, "-c", f"import {PACKAGE.replace('-', '_')}"], cwd=content, env=variables, capture_output=True).returncode:
+        stop(f"{PACKAGE} can be imported before the set-up cell fetched it, so nothing would be proved.")
     command = [python, *PYTEST, "-q", "--nbval", "--nbval-current-env", "--nbval-cell-timeout=120", f"--nbval-sanitize-with={TESTS / 'nbval_sanitize.cfg'}",
                "--junitxml=../report.xml", notebook.name]
     run = subprocess.run(command, cwd=content, env=variables, capture_output=True, text=True)
@@ -217,7 +220,7 @@ def try_in_colab(notebook, folder, base, repository):
         stop(f"pytest did not finish {notebook.name}:\n{run.stdout}{run.stderr}")
     found, complaints = counts(folder / "report.xml"), [run.stdout] if run.returncode else []
     added = set(installed(python).items()) - set(before.items())
-    wanted = {"d2l-ext"} | FETCHED.get(notebook.stem, set())
+    wanted = {PACKAGE} | FETCHED.get(notebook.stem, set())
     if {name for name, _ in added} != wanted or len(added) != len(wanted):
         complaints.append(f"added or changed were {sorted(added)}, not {sorted(wanted)}")
     if not (folder / "log").exists():
