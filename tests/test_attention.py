@@ -194,6 +194,7 @@ def test_all_constraints_are_anded(attend):
     mask = torch.rand(2, 2, 4, 4) < 0.7
     keep = mask & lengths_mask(LENGTHS, 4, 4) & causal().tensor(4, 4)
     torch.testing.assert_close(attend(m, X, X, X, LENGTHS, mask=mask, causal=True), attend(m, X, X, X, mask=keep))
+    torch.testing.assert_close(attend(m, X, X, X, mask=mask, causal=True), attend(m, X, X, X, mask=mask & causal().tensor(4, 4)))
 
 
 @both_paths
@@ -320,6 +321,15 @@ def test_poison_in_self_attention_reaches_nothing(attend, options):
     assert_same([output, *grads], [results[1][0], *results[1][2:]], 1e-6, 1e-5)
     torch.testing.assert_close(d_X[:, :2], results[1][1][:, :2])
     assert not d_X[:, 2:].any()
+
+
+@both_paths
+def test_one_poisoned_token_in_the_padding_leaves_the_others_as_they_are(attend):
+    """Of a token with one NaN nothing is left; the padding beside it asks with all that it has."""
+    m, X = selfish()
+    clean, poisoned = X.clone(), X.clone()
+    clean[0, 2], poisoned[0, 2, 0] = 0, math.nan
+    torch.testing.assert_close(attend(m, *[poisoned] * 3, LENGTHS), attend(m, *[clean] * 3, LENGTHS))
 
 
 @both_paths

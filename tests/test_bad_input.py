@@ -47,6 +47,13 @@ class Loud(nn.Module):
         return torch.zeros(4, 7, 9)
 
 
+class Half(nn.Module):
+    """Turns queries and keys, and has no bias."""
+
+    def transform(self, q, k):
+        return q, k
+
+
 class Deep(Loud):
     """One axis too many."""
 
@@ -84,6 +91,7 @@ BAD = [
     ("MultiHeadAttention", lambda: MultiHeadAttention(100, 100, 100, 100, 5, 0.5), TypeError, "positional arguments"),  # D2L 0.17's order
     ("MultiHeadAttention", lambda: MultiHeadAttention(100, 100, 100), ValueError, "dropout=100"),
     ("MultiHeadAttention", lambda: MultiHeadAttention(8, 2, position=PositionalEncoding(8)), TypeError, "position.*transform.*PositionalEncoding"),
+    ("MultiHeadAttention", lambda: MultiHeadAttention(8, 2, position=Half()), TypeError, "position.*bias.*Half"),
     ("MultiHeadAttention", lambda: MultiHeadAttention(8, 2, position="rotary"), TypeError, "position.*transform.*str"),
     ("MultiHeadAttention", lambda: MultiHeadAttention(8, 2, position=Loud())(Q, K, V), ValueError, r"bias.*\(4, 7, 9\).*\(2, 2, 3, 5\)"),
     ("MultiHeadAttention", lambda: MultiHeadAttention(8, 2, position=Loud())(Q, K, V, need_weights=True), ValueError, r"bias.*\(4, 7, 9\).*\(2, 2, 3, 5\)"),
