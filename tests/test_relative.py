@@ -434,8 +434,9 @@ def test_rotations_keep_lengths_and_leave_the_first_step_alone():
         assert torch.equal(turned[:, :, 0], X[:, :, 0]) and not torch.equal(turned[:, :, 1], X[:, :, 1])
 
 
-@pytest.mark.parametrize("position, size", [(ShawRelativeKeys(64, 100), 64), (T5RelativeBias(400, 32), 32)], ids=["shaw", "t5"])
-def test_a_table_starts_as_noise_of_its_size(position, size):
+@pytest.mark.parametrize("make, size", [(lambda: ShawRelativeKeys(64, 100), 64), (lambda: T5RelativeBias(400, 32), 32)], ids=["shaw", "t5"])
+def test_a_table_starts_as_noise_of_its_size(make, size):
+    position = make()
     assert position.table.std().item() == pytest.approx(size ** -0.5, rel=0.05) and abs(position.table.mean().item()) < 0.01
 
 
