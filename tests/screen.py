@@ -40,10 +40,10 @@ def watch(page):
     return page
 
 
-def show(page, explorer):
+def show(page, explorer, head: str = ""):
     """The piece, alone in a page, alive."""
     page.errors.clear()
-    page.set_content(f'<!doctype html><html lang="en"><title>piece</title><main>{explorer.html()}</main>')
+    page.set_content(f'<!doctype html><html lang="en"><title>piece</title>{head}<main>{explorer.html()}</main>')
     piece = page.locator(".d2l-piece")
     piece.locator(".result:not(:empty)").wait_for()
     return piece
@@ -79,10 +79,10 @@ def tab_to(piece, control: str, enter) -> None:
     raise AssertionError(f"Tab does not reach {control!r}")
 
 
-def play(piece, steps, enter, state=None) -> None:
+def play(piece, steps, enter, state=None, seconds: float = 10) -> None:
     """Take all steps by keyboard; every control must be among them. ``state()`` is what Python sees, where there is Python."""
     page = piece.page
-    assert set(piece.evaluate(CONTROLS)) == {step.control for step in steps}
+    assert not (idle := set(piece.evaluate(CONTROLS)) - {step.control for step in steps}), f"no step moves {idle}"
     enter()
     for control, keys, wanted, says in steps:
         tab_to(piece, control, enter)
@@ -92,9 +92,9 @@ def play(piece, steps, enter, state=None) -> None:
         where = f"{control}, {' '.join(keys)}"
         try:
             if state is not None:
-                until(lambda: wanted.items() <= state().items(), 10)
-            until(lambda: piece.evaluate(PICTURE) != picture, 10)
-            until(lambda: result(piece) == words if says is None else says in result(piece), 10)
+                until(lambda: wanted.items() <= state().items(), seconds)
+            until(lambda: piece.evaluate(PICTURE) != picture, seconds)
+            until(lambda: result(piece) == words if says is None else says in result(piece), seconds)
         except AssertionError as error:
             raise AssertionError(f"{where}: wanted {wanted} and {says!r}, got {state and state()} and {result(piece)!r}, "
                                  f"picture {'as before' if piece.evaluate(PICTURE) == picture else 'changed'}") from error

@@ -34,7 +34,7 @@ PAGE = """{% extends 'lab/index.html.j2' %}
 main { max-width: 1160px; margin: auto; }
 @font-face { font-family: "formulas"; src: url("formulas.woff"); }
 math { font-family: "formulas", math; font-size: 1.1em; }
-math[display="block"] { margin: .8em 0; overflow-x: auto; }
+math[display="block"] { margin: .8em 0; }
 </style>
 {% endblock %}
 {% block data_png %}

@@ -68,7 +68,7 @@ export function render({ model, el }) {
   const canvas = (of) => node("canvas", { role: "img", class: of });
   const [clocks, waves, products, alike, rounds] = ["clocks", "", "", "", ""].map(canvas);
   const [turn, scale] = [node("div", { class: "turn" }), node("p")];
-  const plot = (title, ...parts) => node("div", {}, node("h4", {}, title), ...parts);
+  const plot = (title, ...parts) => node("div", {}, node("p", { class: "title" }, title), ...parts);
   body.append(clocks, plot("The two columns of the chosen hand", turn, waves),
     node("div", { class: "plots" }, plot("How similar are rows i and i + δ? P Pᵀ, divided by d/2", products, scale), plot("… against their offset", alike), plot("Positions in one round, by columns", rounds)));
   const [alikeOf, plotAlike, plotRounds] = [alikeness, drawAlike, drawRounds].map(sparing);

@@ -92,7 +92,7 @@ export function render({ model, el }) {
     const [canvas, words] = [node("canvas", { role: "img" }), node("p")];
     return { show: sparing(showStack), kind, canvas, words, element: node("div", {}, node("b", {}, kind), canvas, words) };
   });
-  body.append(node("div", { class: "scroll" }, table), plot, node("h4", {}, "Who sees whom, for nine tokens: what the last output knows, layer by layer"),
+  body.append(wide("costs", table), plot, node("p", { class: "title" }, "Who sees whom, for nine tokens: what the last output knows, layer by layer"),
     controls.layers.element, node("div", { class: "stacks" }, ...stacks.map((stack) => stack.element)));
 
   return keepDrawn(model, root, (colours, width) => {

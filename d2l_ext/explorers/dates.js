@@ -30,7 +30,7 @@ const DATES_STYLE = `
 .d2l-piece .answer .other { border-color: var(--key); border-width: 3px; font-weight: 700; text-decoration: underline; }
 .d2l-piece .looks { display: grid; justify-content: start; gap: 16px 20px; }
 .d2l-piece .looks[hidden] { display: none; }
-.d2l-piece .looks .off { opacity: .45; }
+.d2l-piece .looks .off canvas { opacity: .45; }
 `;
 
 export function render({ model, el }) {

@@ -75,7 +75,7 @@ function draw(canvas, ranks, { length, scored }, { trained, stretch, last, chanc
       context.globalAlpha = scored === "beyond" && j < trained / stretch ? 0.3 : 1;
       context.fillStyle = css(fill);
       context.fillRect(x(j * stretch), y + 1, across - 1, down - 2);
-      if (part !== null && roomy) label(context, part > 0.995 ? "1" : part.toFixed(2).slice(1), x(j * stretch) + across / 2, y + down / 2 + 1, { align: "center", colour: colours.on(fill) === css(ink) ? ink : colours.paper });
+      if (part !== null && roomy) label(context, part > 0.995 ? "1" : part.toFixed(2).slice(1), x(j * stretch) + across / 2, y + down / 2 + 1, { align: "center", colour: colours.on(fill) });
       context.globalAlpha = 1;
     });
     if (score === null) return;

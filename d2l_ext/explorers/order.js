@@ -7,7 +7,7 @@ export const mayAttend = ({ causal, padding }, validLen) => (query, key) => !(ca
 export function attend({ W_q, W_k, W_v, W_o }, X, may) {
   const [Q, K, V] = [W_q, W_k, W_v].map((W) => times(X, W));
   const scores = times(Q, K).map((row, i) => row.map((score, j) => (may(i, j) ? score / Math.sqrt(W_q.length) : -Infinity)));
-  const weights = scores.map(softmax);
+  const weights = scores.map((row) => softmax(row));
   return { weights, output: times(times(weights, transpose(V)), W_o) };
 }
 
@@ -68,6 +68,7 @@ const ORDER_STYLE = `
 .d2l-piece .order td.hidden { background: repeating-linear-gradient(135deg, transparent 0 5px, var(--faint) 5px 6.5px); }
 .d2l-piece .order td.gap { padding: 0 9px; }
 .d2l-piece .order td.output { min-width: 3.2em; border: 1px solid var(--output); }
+.d2l-piece .order th.verdict { white-space: normal; }
 .d2l-piece .order td.verdict { text-align: left; padding-left: 14px; }
 .d2l-piece .order .changed { font-weight: 600; }
 `;
@@ -136,7 +137,7 @@ export function render({ model, el }) {
   root.prepend(node("style", {}, ORDER_STYLE));
   const row = chipRow(tokens, (order) => change(model, { order: order.join("") }));
   const table = node("table", { class: "order" });
-  body.append(row.element, node("div", { class: "scroll" }, table));
+  body.append(row.element, wide("weights and outputs", table));
 
   return keepDrawn(model, root, (colours) => {
     const state = model.get("state");
@@ -153,7 +154,7 @@ export function render({ model, el }) {
       const weights = all.weights[place].map((weight, key) => {
         if (!all.may(place, key)) return node("td", { class: "weight hidden", title: "hidden" }, "–");
         const paint = colours.weight(weight);
-        return node("td", { class: "weight drawn", style: `background: ${css(paint)}; color: ${colours.on(paint)}` }, digits(weight));
+        return node("td", { class: "weight drawn", style: `background: ${css(paint)}; color: ${css(colours.on(paint))}` }, digits(weight));
       });
       const outputs = all.output[place].map((value) => node("td", { class: "output", style: `background: ${css(colours.tint("output"))}` }, digits(value)));
       const verdict = node("td", { class: all.same[place] ? "verdict" : "verdict changed" }, all.same[place] ? "= the same" : `≠ there ${all.before[place].map(digits).join("  ")}`);

@@ -37,7 +37,7 @@ const POOLING_STYLE = `
 .d2l-piece .pooling :is(.value, .output) span { min-width: 3.6em; }
 .d2l-piece .pooling .scale { display: flex; align-items: center; gap: 8px; width: 170px; }
 .d2l-piece .pooling .bar { height: 18px; background: var(--query); border-radius: 2px; flex: none; }
-.d2l-piece .pooling .hidden :is(.row, .number) { opacity: .45; }
+.d2l-piece .pooling .hidden :is(.row, .number) { opacity: .7; }
 .d2l-piece .pooling label { display: flex; gap: 6px; align-items: center; cursor: pointer; }
 .d2l-piece .dials { display: flex; flex-wrap: wrap; gap: 4px 20px; align-items: center; }
 .d2l-piece .dial { display: flex; gap: 6px; align-items: center; }
@@ -93,7 +93,7 @@ export function render({ model, el }) {
   const divided = node("small");
   const output = node("td");
   const heads = [["may attend"], ["key"], ["score", divided], ["weight", node("small", {}, "softmax")], ["value"]];
-  body.append(node("div", { class: "scroll" }, node("table", { class: "pooling" },
+  body.append(wide("keys, scores, weights and values", node("table", { class: "pooling" },
     node("thead", {}, node("tr", {}, ...heads.map((words) => node("th", { scope: "col" }, ...words)))),
     node("tbody", {}, ...lines.map(({ line }) => line), node("tr", {}, node("th", { scope: "row", colspan: 4, class: "sum" }, "output"), output)))));
 

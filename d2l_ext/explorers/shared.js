@@ -16,9 +16,9 @@ const STYLE = `
 .d2l-piece input { accent-color: var(--query); margin: 0; font: inherit; }
 .d2l-piece input[type=range] { width: 150px; height: 24px; }
 .d2l-piece select { font: inherit; color: inherit; background: inherit; border: 1px solid currentColor; border-radius: 4px; padding: 3px 6px; max-width: 14em; }
-.d2l-piece :is(input, select, button):focus-visible { outline: 3px solid var(--query); outline-offset: 2px; }
+.d2l-piece :is(input, select, button, .scroll):focus-visible { outline: 3px solid var(--query); outline-offset: 2px; }
 .d2l-piece .control .number { min-width: 3.4em; font-variant-numeric: tabular-nums; }
-.d2l-piece h4 { font-size: inherit; font-weight: 600; margin: 14px 0 2px; color: inherit; }
+.d2l-piece .title { font-weight: 600; margin: 14px 0 2px; }
 .d2l-piece :is(.drawn, canvas) { forced-color-adjust: none; }
 .d2l-piece canvas { display: block; }
 .d2l-piece .scroll { overflow-x: auto; }
@@ -57,9 +57,16 @@ export function frame(el, ...controls) {
 /** Call `draw(colours, width)` now and whenever state, width, theme or zoom change. Returns what stops it. */
 export function keepDrawn(model, root, draw) {
   let colours, seen;  // to ask for them at every key would cost a layout each
-  const redraw = () => root.isConnected && draw((colours ??= theme(root)), (seen ??= root.clientWidth));
+  const redraw = () => {
+    if (!root.isConnected) return;
+    if (seen ??= root.clientWidth || undefined) draw((colours ??= theme(root)), seen);
+    else {  // hidden, as JupyterLab is for a moment while themes change: the observer tells when there is room again
+      resized.unobserve(root);
+      resized.observe(root);
+    }
+  };
   const restyle = () => { colours = seen = undefined; redraw(); };
-  const resized = new ResizeObserver(() => { if (root.clientWidth !== seen) restyle(); });
+  const resized = new ResizeObserver(() => { if (root.clientWidth && root.clientWidth !== seen) restyle(); });
   const themed = new MutationObserver(restyle);
   const dark = matchMedia("(prefers-color-scheme: dark)");
   resized.observe(root);
@@ -160,6 +167,9 @@ export function slider(name, { min = 0, max, step = 1, words = String }, pick) {
   return { element: node("label", { class: "control" }, node("span", { class: "name" }, name), input, value), show };
 }
 
+/** What may be wider than the page scrolls by itself, by keyboard too. */
+export const wide = (name, ...children) => node("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": name, ...NATIVE }, ...children);
+
 /** A box to tick. */
 export function tick(name, pick) {
   const input = node("input", { type: "checkbox", ...NATIVE });
@@ -206,6 +216,7 @@ export function softmax(row) {
 // ------------------------------------------------------------------ colours and maps
 
 const ROLES = { query: [0, 114, 178], key: [213, 94, 0], value: [0, 158, 115], output: [204, 121, 167] };  // Okabe & Ito
+const [BLACK, WHITE] = [[0, 0, 0], [255, 255, 255]];
 const mix = (from, to, amount) => from.map((part, i) => Math.round(part + (to[i] - part) * amount));
 const luminance = (colour) => colour.reduce((sum, part, i) => sum + [0.2126, 0.7152, 0.0722][i] * (part / 255) ** 2.2, 0);
 const contrast = (one, other) => Math.abs(Math.log((luminance(one) + 0.05) / (luminance(other) + 0.05)));
@@ -232,7 +243,7 @@ export function theme(root) {
   const ramp = Uint32Array.from({ length: 256 }, (_, i) => mix(paper, roles.query, i / 255).reduceRight((all, part) => all * 256 + part, 255));
   const tint = (role) => mix(paper, roles[role], 0.2);
   const faint = mix(paper, ink, 0.16);
-  const on = (colour) => css(contrast(colour, ink) > contrast(colour, paper) ? ink : paper);
+  const on = (colour) => (contrast(colour, BLACK) > contrast(colour, WHITE) ? BLACK : WHITE);  // the page's ink is too pale on a middling blue
   return { ...roles, ink, paper, faint, ramp, tint, on, weight: (amount) => mix(paper, roles.query, amount), size, family, measure };
 }
 
@@ -296,7 +307,7 @@ export function figures(context, colours, values, x, y, across, down, fill, word
   for (let j = 0; j <= columns; j++) context.fillRect(x + j * across, y, 1, rows * down + 1);
   context.textAlign = "center";
   values.forEach((row, i) => row.forEach((value, j) => {
-    context.fillStyle = colours.on(fill(value));
+    context.fillStyle = css(colours.on(fill(value)));
     context.fillText(words(value), x + (j + 0.5) * across, y + (i + 0.5) * down + 1);
   }));
 }

@@ -1,0 +1,83 @@
+"""Every notebook in JupyterLab, run top to bottom: no error, its explorer played by keyboard, in step with Python, usable by all; nothing is saved with it."""
+import json
+
+import pytest
+from frontends import ROOT, Sheet
+from pieces import LESSONS, STEPS
+from screen import axe, play, result, until, watch
+
+SHOTS = ROOT / "dist" / "screenshots"
+EXPLORER = "[value for value in Out.values() if hasattr(value, '_rules')][-1]"
+THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
+
+
+class Lesson:
+    """What holds for every notebook; ``name`` is that of its file."""
+
+    name = ""
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def sheet(cls, browser, server):
+        folder, address = server
+        page = watch(browser.new_page(viewport={"width": 1280, "height": 1700}))
+        sheet = Sheet(page, address, f"{cls.name}.ipynb")
+        sheet.file = folder / f"{cls.name}.ipynb"
+        sheet.run()
+        yield sheet
+        sheet.close()
+        page.close()
+
+    def test_it_ran_to_its_end_without_error(self, sheet):
+        assert sheet.failed() == []
+        assert sheet.complaints() == []
+        assert sheet.unrun() == []
+
+    def test_the_console_is_quiet(self, sheet):
+        assert sheet.noise() == []
+
+    @pytest.mark.parametrize("theme", THEMES)
+    def test_the_outputs_are_for_all(self, sheet, theme):
+        """But for figures, which JupyterLab shows without their words: exported pages and GitHub have them."""
+        sheet.theme(THEMES[theme])
+        assert axe(sheet.page, ".jp-OutputArea-output", without=".jp-RenderedImage img") == []
+
+    def test_nothing_is_saved_with_it(self, sheet):
+        before = sheet.file.stat().st_mtime_ns
+        sheet.save()
+        until(lambda: sheet.file.stat().st_mtime_ns > before)
+        metadata = json.loads(sheet.file.read_text(encoding="utf-8"))["metadata"]
+        assert set(metadata) == {"kernelspec", "language_info"}
+
+
+class Played(Lesson):
+    """What holds for a notebook with an explorer."""
+
+    @pytest.fixture
+    def piece(self, sheet):
+        piece = sheet.page.locator(".d2l-piece")
+        until(lambda: piece.count() == 1)
+        piece.scroll_into_view_if_needed()
+        return piece
+
+    @pytest.mark.parametrize("theme", THEMES)
+    def test_it_is_alive_and_looks_as_in_its_picture(self, sheet, piece, theme):
+        sheet.theme(THEMES[theme])
+        assert result(piece) and sheet.page.locator(".d2l-still:visible").count() == 0
+        SHOTS.mkdir(parents=True, exist_ok=True)
+        piece.screenshot(path=SHOTS / f"{self.name}-{theme}.png")
+
+    def test_python_moves_it_and_keys_move_it_and_python(self, sheet, piece):
+        words, start = result(piece), sheet.ask(f"{EXPLORER}.state")
+        cell = sheet.enter(piece)
+        play(piece, STEPS[LESSONS[self.name[:2]]], lambda: sheet.enter(piece), lambda: sheet.ask(f"{EXPLORER}.state"))
+        assert axe(sheet.page, ".d2l-piece") == []
+        assert sheet.active_cell() == cell  # no arrow key has reached the notebook
+        sheet.ask(f"{EXPLORER}.set(**{start!r})")
+        until(lambda: result(piece) == words)
+        assert sheet.complaints() == []
+
+
+for path in sorted((ROOT / "notebooks").glob("*.ipynb")):  # a class for each, so that each runs in a process of its own
+    base = Played if path.stem[:2] in LESSONS else Lesson
+    globals()[f"Test{path.stem[:2]}"] = type(f"Test{path.stem[:2]}", (base,), {"name": path.stem, "__module__": __name__})
