@@ -1,6 +1,7 @@
 """Bad input is refused where the mistake is made, by an error that names the argument and the numbers."""
 from __future__ import annotations
 
+from collections.abc import Iterable
 from numbers import Integral, Real
 
 import torch
@@ -43,6 +44,23 @@ def check_sequence(X: Tensor, width: int, name: str = "X") -> None:
     if X.dim() != 3:
         raise ValueError(f"{name} must have shape (batch, steps, hiddens), got {tuple(X.shape)}")
     check_width(name, X, width)
+
+
+def check_symbols(name: str, X: Tensor, symbols: int) -> None:
+    """Raise unless ``X`` is (batch, steps), whole numbers from 0 up to ``symbols``; values are looked at as those of lengths are."""
+    if not isinstance(X, Tensor) or X.is_floating_point() or X.is_complex() or X.dtype == torch.bool:
+        raise TypeError(f"{name} must be an integer tensor, got {X.dtype if isinstance(X, Tensor) else type(X).__name__}")
+    if X.dim() != 2:
+        raise ValueError(f"{name} must have shape (batch, steps), got {tuple(X.shape)}")
+    low, high = extremes(X)
+    if low < 0 or high >= symbols:
+        raise ValueError(f"{name} contains {low if low < 0 else high}, but symbols are 0 to {symbols - 1}")
+
+
+def check_choice(what: str, chosen: str, choices: Iterable[str]) -> None:
+    """Raise ValueError unless ``chosen`` is one of the choices."""
+    if chosen not in choices:
+        raise ValueError(f"there is no {what} {chosen!r}: choose from {', '.join(map(repr, choices))}")
 
 
 def check_width(name: str, X: Tensor, width: int) -> None:

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from .attention import record_attention
+from .checks import check_size
 from .laboratory import show_bar
 from .transformer import EncoderDecoder
 
@@ -56,6 +57,9 @@ def pairs(count: int, generator: torch.Generator, *, test: bool = False) -> list
 
 def encode(texts: Sequence[str]) -> tuple[Tensor, Tensor]:
     """Texts as numbers, padded with 0 to (batch, longest), and their lengths (batch,)."""
+    for text in texts:
+        if not set(text) <= set(LETTERS):
+            raise ValueError(f"{text!r:.60} has letters that the model never met: {' '.join(sorted(set(text) - set(LETTERS)))!r:.40}")
     lengths = torch.tensor([len(text) for text in texts])
     source = torch.zeros(len(texts), max(lengths.tolist(), default=0), dtype=torch.long)
     for row, text in zip(source, texts):
@@ -65,6 +69,9 @@ def encode(texts: Sequence[str]) -> tuple[Tensor, Tensor]:
 
 def encode_answers(answers: Sequence[str]) -> Tensor:
     """Dates in ISO form as numbers, (batch, 10)."""
+    for answer in answers:
+        if len(answer) != STEPS or not set(answer) <= set(DIGITS):
+            raise ValueError(f"{answer!r:.60} must be {STEPS} symbols, digits and hyphens, as in '2021-03-05'")
     return torch.tensor([[DIGITS.index(symbol) for symbol in answer] for answer in answers]).reshape(-1, STEPS)
 
 
@@ -98,6 +105,7 @@ def train(model: EncoderDecoder, steps: int = 1200, *, batch: int = 64, rate: fl
     Returns the loss of each step, the mean cross-entropy of a symbol. The model stays on its device, examples are drawn on the CPU; the same
     seed gives the same examples. progress: shows a bar of this name, with the loss.
     """
+    check_size(steps=steps, batch=batch)
     generator = torch.Generator().manual_seed(seed)
     optimizer = torch.optim.Adam(model.parameters(), rate)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, total_steps=steps, pct_start=0.15)

@@ -88,7 +88,10 @@ def gradient(model: nn.Module, losses: Callable[[], Tensor]) -> Tensor:
     gates of its own.
     """
     with torch.no_grad():
-        batch = len(losses())
+        first = losses()
+    if first.dim() != 1:
+        raise ValueError(f"losses() must return one loss per example, (batch,), got shape {tuple(first.shape)}")
+    batch = len(first)
     layers = attention_layers(model)
     opened = {name: torch.ones(batch, layer.num_heads, device=layer.W_o.weight.device, requires_grad=True) for name, layer in layers.items()}
     with gates(model, opened):
@@ -156,6 +159,8 @@ def prune_heads(attention: MultiHeadAttention, heads: Collection[int]) -> MultiH
     >>> small.num_heads, small.head_size, tuple(small.W_o.weight.shape)
     (2, 2, (8, 4))
     """
+    if not isinstance(attention, MultiHeadAttention):
+        raise TypeError(f"attention must be a MultiHeadAttention, got {type(attention).__name__}")
     unknown = set(heads) - set(range(attention.num_heads))
     kept = [head for head in range(attention.num_heads) if head not in heads]
     if unknown:

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from .checks import check_choice, check_integer, check_size
 from .positional import LearnedPositionalEncoding, PositionalEncoding
 from .relative import ALiBi, RotaryEmbedding, ShawRelativeKeys, T5RelativeBias
 from .sequence import Convolution, Recurrence, SelfAttention
@@ -39,7 +40,12 @@ def find_marked(distance: int | None = None, symbols: int = 8) -> Task:
     Inputs are symbols 0..symbols-1, the marked one raised by ``symbols``. It stands ``distance`` places before the last, or anywhere where
     None is given. Only the last position is scored.
     """
+    if distance is not None:
+        check_integer(distance=distance)
+
     def task(generator: torch.Generator, batch: int, length: int) -> tuple[Tensor, Tensor, Tensor]:
+        if distance is not None and not 0 <= distance < length:
+            raise ValueError(f"{distance=} must lie in 0..{length - 1} when {length=}")
         inputs = torch.randint(symbols, (batch, length), generator=generator)
         back = torch.randint(length, (batch, 1), generator=generator) if distance is None else torch.full((batch, 1), distance)
         place = length - 1 - back
@@ -109,6 +115,7 @@ def reader(kind: str, symbols: int, answers: int, *, causal: bool = False, seed:
     One layer of four heads with positions; five layers with kernel 3 and dilation 1, 2, 4, 8, 16; one recurrent layer; four layers with kernel 3.
     ``causal`` lets every kind see the past alone, as a recurrence does anyway. The weights depend on ``seed`` and on nothing else.
     """
+    check_choice("kind", kind, READERS)
     makers = {"self-attention": (64, lambda d: [SelfAttention(d, 4, causal=causal)]),
               "dilated convolution": (33, lambda d: [Convolution(d, 3, dilation=2**i, causal=causal) for i in range(5)]),
               "recurrence": (90, lambda d: [Recurrence(d)]),
@@ -126,6 +133,9 @@ def train(model: nn.Module, task: Task, steps: int, *, lengths: tuple[int, int],
     Returns the loss of each step. The same seed gives the same examples; that, and a seed set before the model was built, makes a run repeatable.
     progress: shows a bar of this name.
     """
+    check_size(steps=steps)
+    if not 1 <= lengths[0] <= lengths[1]:
+        raise ValueError(f"{lengths=} must be the shortest and the longest, at least 1")
     generator = torch.Generator().manual_seed(seed)
     optimizer = torch.optim.Adam(model.parameters(), rate)
     bar = show_bar(progress, steps) if progress else None
@@ -204,6 +214,8 @@ def try_encoding(name: str, encoding: str, seed: int = 0, *, position: Callable[
 
     position: makes another relative position for each layer, in place of the encoding's own.
     """
+    check_choice("task", name, TRIALS)
+    check_choice("encoding", encoding, ENCODINGS)
     trial, (base, _, masked) = TRIALS[name], encoding.partition(", ")
     causal = trial.causal or bool(masked)
     relative = {"Shaw": lambda: ShawRelativeKeys(16, 8), "T5": lambda: T5RelativeBias(4, bidirectional=not causal), "ALiBi": lambda: ALiBi(4),
@@ -220,6 +232,7 @@ def try_encoding(name: str, encoding: str, seed: int = 0, *, position: Callable[
 
 def try_encodings(name: str, seed: int = 0) -> dict[str, Reader]:
     """``try_encoding`` for all that make sense in this task, with a bar that shows how many are trained."""
+    check_choice("task", name, TRIALS)
     encodings = TRIALS[name].encodings
     bar = show_bar("training", len(encodings))
     models = {}
@@ -231,7 +244,9 @@ def try_encodings(name: str, seed: int = 0) -> dict[str, Reader]:
 
 def results(lesson: str) -> dict:
     """What `make laboratory` stored for a lesson, such as "06": command, date, PyTorch's version, seeds, and rows."""
-    return json.loads(pathlib.Path(__file__).with_name(f"laboratory_{lesson}.json").read_text(encoding="utf-8"))
+    stored = {path.stem[-2:]: path for path in sorted(pathlib.Path(__file__).parent.glob("laboratory_??.json"))}
+    check_choice("lesson with results", lesson, stored)
+    return json.loads(stored[lesson].read_text(encoding="utf-8"))
 
 
 def show_bar(name: str, steps: int):

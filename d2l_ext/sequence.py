@@ -14,6 +14,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from .attention import MultiHeadAttention
+from .checks import check_choice, check_sequence, check_size
 
 Layer = Callable[[Tensor], Tensor]
 # The processor's time is steadier than the wall's on a busy machine; some systems count it too coarsely.
@@ -32,9 +33,7 @@ class Convolution(nn.Module):
 
     def __init__(self, num_hiddens: int, kernel_size: int = 3, *, dilation: int = 1, causal: bool = False):
         super().__init__()
-        for name, size in dict(num_hiddens=num_hiddens, kernel_size=kernel_size, dilation=dilation).items():
-            if size < 1:
-                raise ValueError(f"{name}={size} must be at least 1")
+        check_size(num_hiddens=num_hiddens, kernel_size=kernel_size, dilation=dilation)
         if not causal and kernel_size % 2 == 0:
             raise ValueError(f"{kernel_size=} has no middle: a centred kernel is odd")
         outside = (kernel_size - 1) * dilation
@@ -42,6 +41,7 @@ class Convolution(nn.Module):
         self.conv = nn.Conv1d(num_hiddens, num_hiddens, kernel_size, dilation=dilation, bias=False)
 
     def forward(self, X: Tensor) -> Tensor:
+        check_sequence(X, self.conv.in_channels)
         return self.conv(F.pad(X.mT, self.padding)).mT
 
 
@@ -56,9 +56,11 @@ class Recurrence(nn.Module):
 
     def __init__(self, num_hiddens: int):
         super().__init__()
+        check_size(num_hiddens=num_hiddens)
         self.rnn = nn.RNN(num_hiddens, num_hiddens, batch_first=True, bias=False)
 
     def forward(self, X: Tensor) -> Tensor:
+        check_sequence(X, self.rnn.input_size)
         return self.rnn(X)[0]
 
 
@@ -112,10 +114,8 @@ def cost(kind: str, n: int, d: int, k: int = 3) -> Cost:
     >>> cost("recurrence", n=10, d=2)
     Cost(operations=160, steps=10, path=9, meet=9)
     """
-    if kind not in FORMULAS:
-        raise ValueError(f"there is no kind {kind!r}: choose from {', '.join(FORMULAS)}")
-    if min(n, d) < 1:
-        raise ValueError(f"{n=} and {d=} must be at least 1")
+    check_choice("kind", kind, FORMULAS)
+    check_size(n=n, d=d, k=k)
     if k < 3 or k % 2 == 0:
         raise ValueError(f"{k=} must be odd and at least 3: a kernel of 1 sees no neighbour")
     if kind == "convolution":
@@ -134,8 +134,13 @@ def influence(model: nn.Module, n: int, num_hiddens: int | None = None) -> Tenso
     Returns (n, n) in float64, rows outputs, columns inputs; float32 would lose what a long recurrence leaves. The model itself stays as it is.
     num_hiddens: the width of the input; left out, that of the model's first matrix.
     """
+    check_size(n=n)
     model = copy.deepcopy(model).double().eval()
-    width = num_hiddens or next(model.parameters()).shape[1]
+    first = next(model.parameters(), None)
+    if num_hiddens is None and first is None:
+        raise ValueError("model has no parameters to tell the width of its input: give num_hiddens")
+    width = first.shape[1] if num_hiddens is None else num_hiddens
+    check_size(num_hiddens=width)
     generator = torch.Generator().manual_seed(0)
     X = torch.randn(1, n, width, dtype=torch.float64, generator=generator)
     copies = X.repeat(n, 1, 1).requires_grad_()  # copy i is asked about output i, so that one pass backwards answers all
@@ -160,6 +165,7 @@ def flops(layer: Layer, n: int, d: int) -> int:
     >>> flops(Recurrence(8), n=5, d=8) == cost("recurrence", n=5, d=8).operations
     True
     """
+    check_size(n=n, d=d)
     with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
         layer(torch.zeros(1, n, d))
     return counter.get_total_flops()
@@ -171,8 +177,11 @@ def longest_chain(layer: Layer, n: int, d: int) -> int:
     >>> longest_chain(Recurrence(8), n=5, d=8)
     5
     """
+    check_size(n=n, d=d)
     with sdpa_kernel(SDPBackend.MATH):
         end = layer(torch.zeros(1, n, d, requires_grad=True)).grad_fn
+    if end is None:
+        raise ValueError("PyTorch recorded no graph from the layer's input to its output: is it detached, or under torch.no_grad?")
     length, todo = {None: 0}, [end]
     while todo:  # a node's length is known once those of the nodes before it are
         node = todo[-1]
@@ -192,6 +201,7 @@ def fastest(runs: Sequence[tuple[Layer, int, int]], repeats: int = 5) -> list[fl
     Whatever disturbs a measurement makes it longer, so the fastest is nearest the truth. Each round goes through all runs in turn, so that a
     busy spell of the machine cannot spoil one of them alone; a first round, not counted, warms up.
     """
+    check_size(repeats=repeats)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -217,6 +227,8 @@ def slope(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
     """
     if len(x) != len(y) or len(x) < 3:
         raise ValueError(f"{len(x)} and {len(y)} numbers: a slope with its error needs three pairs or more")
+    if min(*x, *y) <= 0 or len(set(x)) < 2:
+        raise ValueError(f"a power needs positive numbers, and x that differ; got x={list(x)!r:.60}, y={list(y)!r:.60}")
     a, b = (torch.tensor(values, dtype=torch.float64).log2() for values in (x, y))
     a, b = a - a.mean(), b - b.mean()
     power = (a @ b) / (a @ a)

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor, nn
 
 from .attention import MultiHeadAttention
-from .checks import check_size
+from .checks import check_dropout, check_sequence, check_size, check_symbols
 from .positional import PositionalEncoding
 
 
@@ -21,12 +21,14 @@ class EncoderBlock(nn.Module):
 
     def __init__(self, num_hiddens: int, num_heads: int, dropout: float = 0.0):
         super().__init__()
+        check_dropout(dropout)
         self.attention = MultiHeadAttention(num_hiddens, num_heads)
         self.network = feed_forward(num_hiddens)
         self.norms = nn.ModuleList(nn.LayerNorm(num_hiddens) for _ in range(2))
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, X: Tensor, valid_lens: Tensor | None = None) -> Tensor:
+        check_sequence(X, self.attention.W_q.in_features)
         Y = self.norms[0](X)
         X = X + self.dropout(self.attention(Y, Y, Y, valid_lens))
         return X + self.dropout(self.network(self.norms[1](X)))
@@ -44,6 +46,7 @@ class DecoderBlock(nn.Module):
 
     def __init__(self, num_hiddens: int, num_heads: int, dropout: float = 0.0):
         super().__init__()
+        check_dropout(dropout)
         self.attention = MultiHeadAttention(num_hiddens, num_heads)
         self.cross = MultiHeadAttention(num_hiddens, num_heads)
         self.network = feed_forward(num_hiddens)
@@ -51,6 +54,8 @@ class DecoderBlock(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, X: Tensor, memory: Tensor, valid_lens: Tensor | None = None) -> Tensor:
+        check_sequence(X, self.attention.W_q.in_features)
+        check_sequence(memory, self.cross.W_k.in_features, "memory")
         Y = self.norms[0](X)
         X = X + self.dropout(self.attention(Y, Y, Y, causal=True))
         X = X + self.dropout(self.cross(self.norms[1](X), memory, memory, valid_lens))
@@ -90,6 +95,7 @@ class EncoderDecoder(nn.Module):
 
     def encode(self, source: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         """What the decoder reads: (batch, source steps, num_hiddens)."""
+        check_symbols("source", source, self.source.num_embeddings)
         X = self.positions(self.source(source))
         for block in self.encoder:
             X = block(X, valid_lens)
@@ -97,6 +103,7 @@ class EncoderDecoder(nn.Module):
 
     def decode(self, target: Tensor, memory: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         """Scores for the symbol after each step of the target: (batch, steps, target_symbols)."""
+        check_symbols("target", target, self.target.num_embeddings)
         X = self.positions(self.target(target))
         for block in self.decoder:
             X = block(X, memory, valid_lens)
@@ -105,6 +112,8 @@ class EncoderDecoder(nn.Module):
     @torch.no_grad()
     def write(self, source: Tensor, steps: int, start: int, valid_lens: Tensor | None = None) -> Tensor:
         """Greedy decoding: from the symbol ``start``, ``steps`` times the likeliest next one. Returns them, (batch, steps), without ``start``."""
+        if steps < 0:
+            raise ValueError(f"{steps=} must not be negative")
         memory = self.encode(source, valid_lens)
         target = source.new_full((len(source), 1), start)
         for _ in range(steps):

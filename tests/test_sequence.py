@@ -313,7 +313,7 @@ def test_the_formulas_are_written_out_for_every_kind_and_field():
 @pytest.mark.parametrize("call, words", [
     (lambda: Convolution(4, 2), "kernel_size=2 has no middle"), (lambda: Convolution(4, 0, causal=True), "kernel_size=0 must be at least 1"),
     (lambda: Convolution(4, dilation=0), "dilation=0"), (lambda: Convolution(0), "num_hiddens=0"), (lambda: cost("recurrence", 0, 2), "n=0"),
-    (lambda: cost("lstm", 2, 2), "^there is no kind 'lstm': choose from convolution, recurrence, attention products, attention layer$"),
+    (lambda: cost("lstm", 2, 2), "^there is no kind 'lstm': choose from 'convolution', 'recurrence', 'attention products', 'attention layer'$"),
     (lambda: cost("convolution", 2, 2, 1), "k=1 must be odd"), (lambda: cost("convolution", 2, 2, 4), "k=4"), (lambda: SelfAttention(6, 4), "num_heads=4"),
 ])
 def test_bad_sizes_are_named(call, words):
