@@ -85,3 +85,14 @@ def page(browser):
     page = watch(browser.new_page(viewport={"width": 1280, "height": 900}))
     yield page
     page.close()
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory):
+    """A notebook server for each process that tests: its folder, with a copy of each notebook, and its address."""
+    from frontends import ROOT, serve
+    folder = tmp_path_factory.mktemp("server")
+    for path in (ROOT / "notebooks").glob("*.ipynb"):
+        shutil.copy(path, folder)
+    with serve(folder) as address:
+        yield folder, address
