@@ -549,10 +549,11 @@ class Textbook(nn.Module):
         self.W_q, self.W_k, self.W_v, self.W_o = (nn.LazyLinear(num_hiddens, bias=bias) for _ in "qkvo")
 
     def forward(self, queries, keys, values, valid_lens):
-        q, k, v = (split_heads(X, self.num_heads).flatten(0, 1) for X in (self.W_q(queries), self.W_k(keys), self.W_v(values)))
+        folded = (X.reshape(*X.shape[:2], self.num_heads, -1).permute(0, 2, 1, 3) for X in (self.W_q(queries), self.W_k(keys), self.W_v(values)))
+        q, k, v = (X.flatten(0, 1) for X in folded)
         hidden = torch.arange(k.shape[1]) >= valid_lens.repeat_interleave(self.num_heads)[:, None, None]
         heads = (q @ k.mT / math.sqrt(q.shape[-1])).masked_fill(hidden, -1e6).softmax(-1) @ v
-        return self.W_o(merge_heads(heads.unflatten(0, (-1, self.num_heads))))
+        return self.W_o(heads.unflatten(0, (-1, self.num_heads)).permute(0, 2, 1, 3).flatten(2))
 
 
 @pytest.mark.parametrize("bias", [False, True])
