@@ -213,7 +213,7 @@ def try_in_colab(notebook, folder, base, repository):
     before = installed(python)
     if not subprocess.run([python, "-c", f"import {PACKAGE.replace('-', '_')}"], cwd=content, env=variables, capture_output=True).returncode:
         stop(f"{PACKAGE} can be imported before the set-up cell fetched it, so nothing would be proved.")
-    command = [python, *PYTEST, "-q", "--nbval", "--nbval-current-env", "--nbval-cell-timeout=120", f"--nbval-sanitize-with={TESTS / 'nbval_sanitize.cfg'}",
+    command = [python, *PYTEST, "-q", "--nbval", "--nbval-current-env", "--nbval-cell-timeout=600", f"--nbval-sanitize-with={TESTS / 'nbval_sanitize.cfg'}",
                "--junitxml=../report.xml", notebook.name]
     run = subprocess.run(command, cwd=content, env=variables, capture_output=True, text=True)
     if run.returncode > 1:

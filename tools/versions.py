@@ -18,11 +18,14 @@ NOT_RUN = {"gpu": "NVIDIA GPU: `make test-gpu`", "torch": "PyTorch but 2.13.0, s
            "macos": "macOS", "windows": "Windows", "google": "Colab itself"}  # a leg that was run takes its line out
 
 
-def results():
+def kept():
+    return json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
+
+
+def latest():
     """What was found last: the legs' own files where they are here, else what was kept."""
-    kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
     found = {leg: path for leg in LEGS for path in ROOT.glob(f".venv*/result-{leg}.json")}
-    return kept | {leg: json.loads(path.read_text(encoding="utf-8")) for leg, path in found.items()}
+    return kept() | {leg: json.loads(path.read_text(encoding="utf-8")) for leg, path in found.items()}
 
 
 def outcome(result):
@@ -42,7 +45,7 @@ def main(arguments):
     text = path.read_text(encoding="utf-8")
     if text.count(START) != 1 or text.count(END) != 1:
         sys.exit(f"README.md: the table's place is not marked by one {START} and one {END}")
-    found = json.loads(KEPT.read_text(encoding="utf-8")) if check else results()
+    found = kept() if check else latest()
     if not check:
         KEPT.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     new = text[:text.index(START)] + table(found) + text[text.index(END) + len(END):]
