@@ -156,6 +156,12 @@ def test_the_absolute_value_comes_before_the_mean():
     assert torch.allclose(gradient(made, losses), torch.tensor([0.5, 0.5]).sqrt())  # the mean alone would be 0
 
 
+def test_losses_are_one_per_example():
+    made = Gated(1.0, 2.0)
+    with pytest.raises(ValueError, match=r"^losses\(\) must return one loss per example, \(batch,\), got shape \(\)$"):
+        gradient(made, lambda: made())
+
+
 def test_gradient_leaves_the_model_as_it_was():
     made = model()
     gradient(made, lambda: made(SOURCE, TARGET, LENGTHS).square().mean((1, 2)))
@@ -248,6 +254,11 @@ def test_pruned_layers_load_and_leave_the_original_alone():
 def test_what_cannot_be_pruned(attention, heads, words):
     with pytest.raises(ValueError, match=words):
         prune_heads(attention, heads)
+
+
+def test_only_attention_can_be_pruned():
+    with pytest.raises(TypeError, match="^attention must be a MultiHeadAttention, got Linear$"):
+        prune_heads(nn.Linear(4, 4), [0])
 
 
 def test_a_model_is_pruned_as_a_copy():

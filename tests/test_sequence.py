@@ -252,6 +252,7 @@ def test_slope_is_the_power(power):
     x = [64, 100, 300, 1000]
     found, error = slope(x, [5 * value**power for value in x])
     assert math.isclose(found, power, abs_tol=1e-9) and error < 1e-7
+    assert math.isclose(slope([2, 2, 8], [2**power, 2**power, 8**power])[0], power, abs_tol=1e-9), "two that differ are enough"
 
 
 def test_slope_tells_how_sure_it_is():
@@ -314,6 +315,11 @@ def test_the_formulas_are_written_out_for_every_kind_and_field():
     (lambda: Convolution(4, 2), "kernel_size=2 has no middle"), (lambda: Convolution(4, 0, causal=True), "kernel_size=0 must be at least 1"),
     (lambda: Convolution(4, dilation=0), "dilation=0"), (lambda: Convolution(0), "num_hiddens=0"), (lambda: cost("recurrence", 0, 2), "n=0"),
     (lambda: cost("lstm", 2, 2), "^there is no kind 'lstm': choose from 'convolution', 'recurrence', 'attention products', 'attention layer'$"),
+    (lambda: cost("recurrence", 2, 0), "^d=0"), (lambda: flops(Recurrence(2), 0, 2), "^n=0"), (lambda: flops(Recurrence(2), 2, 0), "^d=0"),
+    (lambda: longest_chain(Recurrence(2), 0, 2), "^n=0"), (lambda: longest_chain(Recurrence(2), 2, 0), "^d=0"),
+    (lambda: longest_chain(torch.detach, 3, 2), r"^PyTorch recorded no graph from the layer's input to its output: is it detached, or under torch.no_grad\?$"),
+    (lambda: slope([0, 1, 2], [1, 1, 1]), r"^a power needs positive numbers, and x that differ; got x=\[0, 1, 2\], y=\[1, 1, 1\]$"),
+    (lambda: slope([1, 2, 4], [0, 1, 2]), r"y=\[0, 1, 2\]$"), (lambda: slope([2, 2, 2], [1, 2, 3]), r"x=\[2, 2, 2\]"),
     (lambda: cost("convolution", 2, 2, 1), "k=1 must be odd"), (lambda: cost("convolution", 2, 2, 4), "k=4"), (lambda: SelfAttention(6, 4), "num_heads=4"),
 ])
 def test_bad_sizes_are_named(call, words):
