@@ -315,6 +315,7 @@ def test_the_formulas_are_written_out_for_every_kind_and_field():
     (lambda: Convolution(4, 2), "kernel_size=2 has no middle"), (lambda: Convolution(4, 0, causal=True), "kernel_size=0 must be at least 1"),
     (lambda: Convolution(4, dilation=0), "dilation=0"), (lambda: Convolution(0), "num_hiddens=0"), (lambda: cost("recurrence", 0, 2), "n=0"),
     (lambda: cost("lstm", 2, 2), "^there is no kind 'lstm': choose from 'convolution', 'recurrence', 'attention products', 'attention layer'$"),
+    (lambda: influence(nn.Identity(), 3), "^model has no parameters to tell the width of its input: give num_hiddens$"),
     (lambda: cost("recurrence", 2, 0), "^d=0"), (lambda: flops(Recurrence(2), 0, 2), "^n=0"), (lambda: flops(Recurrence(2), 2, 0), "^d=0"),
     (lambda: longest_chain(Recurrence(2), 0, 2), "^n=0"), (lambda: longest_chain(Recurrence(2), 2, 0), "^d=0"),
     (lambda: longest_chain(torch.detach, 3, 2), r"^PyTorch recorded no graph from the layer's input to its output: is it detached, or under torch.no_grad\?$"),
@@ -325,6 +326,11 @@ def test_the_formulas_are_written_out_for_every_kind_and_field():
 def test_bad_sizes_are_named(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+def test_a_kernel_is_counted_in_whole_numbers():
+    with pytest.raises(TypeError, match=r"^k must be an integer, got 3\.0"):
+        cost("convolution", 2, 2, 3.0)
 
 
 def test_the_bench_notices_a_wrong_power():

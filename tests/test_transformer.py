@@ -169,3 +169,11 @@ def test_blocks_add_to_what_they_are_given(block, extra):
 
 def test_positions_are_the_package_s():
     assert isinstance(model().positions, PositionalEncoding)
+
+
+@pytest.mark.parametrize("source, error, words", [
+    ([[1, 2]], TypeError, "^source must be an integer tensor, got list$"), (torch.tensor([[True]]), TypeError, "^source must be an integer tensor, got torch.bool$"),
+    (torch.tensor([[0, 9]]), ValueError, "^source contains 9, but symbols are 0 to 8$"), (torch.tensor([[1, 9]]), ValueError, "contains 9")])
+def test_symbols_that_there_are_not(source, error, words):
+    with pytest.raises(error, match=words):
+        model()(source, inputs()[1][:1])
