@@ -14,7 +14,7 @@ LEGS = {"pinned": "`pins.txt`, which made the stored outputs: `make test`", "col
         "oldest": "oldest admitted: `make test-oldest`", "newest": "newest: `make test-newest`", "gpu": "NVIDIA GPU: `make test-gpu`"}
 COLUMNS = {"python": "Python", "torch": "PyTorch", "numpy": "NumPy", "matplotlib": "matplotlib", "ipython": "IPython", "ipywidgets": "ipywidgets",
            "anywidget": "anywidget", "jupyterlab": "JupyterLab"}
-NOT_RUN = {"gpu": "NVIDIA GPU: `make test-gpu`", "torch": "PyTorch but 2.13.0, such as Colab's 2.11.0 and 2.6, the oldest admitted", "newer": "Python 3.12 and later",
+NOT_RUN = {"gpu": "an NVIDIA GPU (`make test-gpu`)", "torch": "other PyTorch than 2.13.0, such as Colab's 2.11.0 and 2.6, the oldest admitted", "newer": "Python 3.12 and later",
            "macos": "macOS", "windows": "Windows", "google": "Colab itself"}  # a leg that was run takes its line out
 
 
@@ -36,8 +36,8 @@ def outcome(result):
 def table(found):
     head = ["| what was run | " + " | ".join(COLUMNS.values()) + " | result |", "|---" * (len(COLUMNS) + 2) + "|"]
     rows = [[words, *(found[leg][name] or "" for name in COLUMNS), outcome(found[leg])] for leg, words in LEGS.items() if leg in found]
-    rows += [[words, *[""] * len(COLUMNS), "not run"] for name, words in NOT_RUN.items() if name not in found]
-    return "\n".join([START, *head, *(f"| {' | '.join(row)} |" for row in rows), END])
+    rest = "; ".join(words for name, words in NOT_RUN.items() if name not in found)
+    return "\n".join([START, *head, *(f"| {' | '.join(row)} |" for row in rows), "", f"Not run: {rest}.", END])
 
 
 def main(arguments):

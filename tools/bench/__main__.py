@@ -1,4 +1,4 @@
-"""`make bench`: measures all, writes tools/bench/README.md and ratios.svg beside it; with names of parts, prints those: make bench ARGS="attention memory".
+"""`make bench`: measures all, prints it and writes it into README.md beside this file, with ratios.svg; some parts alone: make bench ARGS="attention memory".
 
 One thread. Numbers are ratios of CPU time, each the median over rounds in which all rivals took turns, or megabytes at the peak of a process of its own.
 """
@@ -72,21 +72,28 @@ PARTS = {
 }
 
 
+def stored() -> dict[str, str]:
+    """What README.md beside this file says, by heading."""
+    path = HERE / "README.md"
+    parts = path.read_text(encoding="utf-8").split("\n## ")[1:] if path.exists() else []
+    return {title: text for title, _, text in (part.partition("\n") for part in parts)}
+
+
 def main(wanted: list[str]) -> None:
     unknown = set(wanted) - set(PARTS)
     if unknown:
         raise SystemExit(f"make bench knows no {', '.join(sorted(unknown))}: choose from {', '.join(PARTS)}")
     torch.set_num_threads(1)
-    lines = ["# What things cost", "", f"Written by `make bench`: PyTorch {torch.__version__}, Python {platform.python_version()}, {platform.machine()}, "
-             "one thread. Ratios are steadier than times, and hold for this kind of machine.", "", "![Ratios to the bare fused call](ratios.svg)"]
     for name in wanted or PARTS:
         title, measure = PARTS[name]
         print(f"-- {title}", flush=True)
-        part = measure()
-        print("\n".join(part), flush=True)
-        lines += ["", f"## {title}", "", *part]
-    if not wanted:
-        (HERE / "README.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        lines = measure()
+        print("\n".join(lines), flush=True)
+        sections = stored() | {title: "\n" + "\n".join(lines) + "\n"}
+        kept = [f"## {title}\n{sections[title].rstrip()}\n" for title, _ in PARTS.values() if title in sections]
+        head = (f"# What things cost\n\nWritten by `make bench`: PyTorch {torch.__version__}, Python {platform.python_version()}, {platform.machine()}, one thread. "
+                "Ratios are steadier than times,\nand hold for this kind of machine.\n\n![Ratios to the bare fused call](ratios.svg)\n")
+        (HERE / "README.md").write_text("\n".join([head, *kept]), encoding="utf-8")
 
 
 main(sys.argv[1:])
