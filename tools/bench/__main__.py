@@ -22,12 +22,16 @@ def row(case: Case, cells: list[str]) -> str:
 
 def compared() -> list[str]:
     """Times of attention, and the plot of them."""
-    ratios, missed = {}, []
+    ratios = {}
     for case in attention.CASES:
         ratios[case] = attention.compare(case)
-        missed += [f"- {'x'.join(map(str, case.size))}, {case.mask}, {case.kind}: {miss}" for miss in attention.misses(case, ratios[case])]
-        print(case, {name: round(value, 2) for name, value in ratios[case].items()}, flush=True)
+        print(case, {name: round(value, 3) for name, value in ratios[case].items()}, flush=True)
+    return reported(ratios)
+
+
+def reported(ratios: dict[Case, dict[str, float]]) -> list[str]:
     plot(ratios, HERE / "ratios.svg")
+    missed = [f"- {'x'.join(map(str, case.size))}, {case.mask}, {case.kind}: {miss}" for case, one in ratios.items() for miss in attention.misses(case, one)]
     head = ["| batch x steps x hiddens, heads | mask | pass | " + " | ".join(NAMES) + " |", "|---" * (3 + len(NAMES)) + "|"]
     rows = [row(case, [f"{one[name]:.2f}" if name in one else "not here" for name in NAMES]) for case, one in ratios.items()]
     return head + rows + ["", "Goals missed:" if missed else "No goal is missed.", "", *missed]
@@ -35,13 +39,12 @@ def compared() -> list[str]:
 
 def remembered() -> list[str]:
     """Peaks of memory."""
-    names = [name for name in NAMES if name not in ("MultiHeadAttention, no guard",)]
-    lines = ["| batch x steps x hiddens, heads | mask | pass | " + " | ".join(names) + " | ours / bare |", "|---" * (4 + len(names)) + "|"]
+    lines = ["| batch x steps x hiddens, heads | mask | pass | " + " | ".join(NAMES) + " | ours / bare |", "|---" * (4 + len(NAMES)) + "|"]
     for case in attention.CASES:
         if case.size[1] < 1024 or case.kind == PASSES[0]:
             continue  # too little to see in a process, or less than what the other pass needs
-        peaks = {name: attention.peak(case, name) for name in names}
-        cells = ["not here" if peaks[name] is None else f"{peaks[name]:.0f} MB" for name in names]
+        peaks = {name: attention.peak(case, name) for name in NAMES}
+        cells = ["not here" if peaks[name] is None else f"{peaks[name]:.0f} MB" for name in NAMES]
         lines.append(row(case, cells + [f"{peaks[OURS] / peaks[BARE]:.2f}" if peaks[BARE] else ""]))
         print(lines[-1], flush=True)
     return lines
@@ -96,4 +99,5 @@ def main(wanted: list[str]) -> None:
         (HERE / "README.md").write_text("\n".join([head, *kept]), encoding="utf-8")
 
 
-main(sys.argv[1:])
+if __name__ == "__main__":
+    main(sys.argv[1:])

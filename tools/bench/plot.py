@@ -25,6 +25,6 @@ def plot(ratios: dict[Case, dict[str, float]], path: pathlib.Path) -> None:
     axes.minorticks_off()
     axes.grid(axis="x", alpha=0.3)
     axes.set_xlabel(f"CPU time / {BARE}, one thread")
-    axes.legend(loc="outside upper center", ncols=3, frameon=False)
+    figure.legend(loc="outside upper center", ncols=3, frameon=False)
     figure.savefig(path, metadata={"Date": None, "Creator": None})
     plt.close(figure)
