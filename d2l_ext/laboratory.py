@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from .checks import check_choice, check_integer, check_size
+from .checks import check_choice, check_integer
 from .positional import LearnedPositionalEncoding, PositionalEncoding
 from .relative import ALiBi, RotaryEmbedding, ShawRelativeKeys, T5RelativeBias
 from .sequence import Convolution, Recurrence, SelfAttention
@@ -133,7 +133,8 @@ def train(model: nn.Module, task: Task, steps: int, *, lengths: tuple[int, int],
     Returns the loss of each step. The same seed gives the same examples; that, and a seed set before the model was built, makes a run repeatable.
     progress: shows a bar of this name.
     """
-    check_size(steps=steps)
+    if steps < 0:
+        raise ValueError(f"{steps=} must not be negative")
     if not 1 <= lengths[0] <= lengths[1]:
         raise ValueError(f"{lengths=} must be the shortest and the longest, at least 1")
     generator = torch.Generator().manual_seed(seed)

@@ -82,7 +82,7 @@ BAD = [
     ("find_marked", lambda: laboratory.find_marked(1.5), TypeError, "distance must be an integer, got 1.5"),
     ("find_marked", lambda: laboratory.find_marked(20)(torch.Generator(), 2, 8), ValueError, r"distance=20 must lie in 0\.\.7 when length=8"),
     ("reader", lambda: laboratory.reader("transformer", 9, 9), ValueError, "no kind 'transformer'.*'self-attention'"),
-    ("train", lambda: laboratory.train(CODER, laboratory.parity, 0, lengths=(4, 8)), ValueError, "steps=0"),
+    ("train", lambda: laboratory.train(CODER, laboratory.parity, -1, lengths=(4, 8)), ValueError, "steps=-1"),
     ("train", lambda: laboratory.train(CODER, laboratory.parity, 5, lengths=(9, 2)), ValueError, r"lengths=\(9, 2\)"),
     ("try_encoding", lambda: laboratory.try_encoding("sort", "none"), ValueError, "no task 'sort'.*'copy'"),
     ("try_encoding", lambda: laboratory.try_encoding("copy", "RoPE"), ValueError, "no encoding 'RoPE'.*'rotary'"),  # it trained without one, and said nothing
