@@ -17,7 +17,8 @@ WARM_UP = "import matplotlib.pyplot, IPython; IPython.start_ipython(['-c', '0'])
 PROBE = "import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).connect(('198.51.100.1', 9))"  # sends nothing, but needs a route
 # What pytest, Hypothesis, IPython, matplotlib, Jupyter and the explorers' browser always write; Python's own __pycache__ besides.
 CACHES = tuple(map(pathlib.PurePath, ["copy/.pytest_cache", "copy/.hypothesis", "home/.ipython", "home/.cache/matplotlib", "home/.config/matplotlib",
-                                      "home/.local/share/jupyter", "home/.config/chromium", "home/.config/google-chrome", "home/.cache/dconf"]))
+                                      "home/.local/share/jupyter", "home/.config/chromium", "home/.config/google-chrome", "home/.cache/dconf",
+                                      "home/.rustup"]))  # pip asks a Rust that is there for its version
 
 
 def namespace() -> list[str]:
