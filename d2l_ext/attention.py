@@ -30,14 +30,21 @@ def masked_softmax(scores: Tensor, valid_lens: Tensor | None = None, *, mask: Ma
         raise ValueError(f"scores must have shape (queries, keys), (batch, queries, keys) or (batch, heads, queries, keys), got {tuple(scores.shape)}")
     four = four_axes(scores)
     keep = combine(*four.shape, valid_lens=valid_lens, mask=mask, device=scores.device)
-    return softmax_where(keep, four).reshape(scores.shape)
+    return softmax_where(keep, four if keep is None else torch.where(keep, four, 0.0)).reshape(scores.shape)
 
 
 def softmax_where(keep: Tensor | None, scores: Tensor) -> Tensor:
-    """Softmax over the last axis of what ``keep`` allows; 0 elsewhere. Works in half precision, where a constant like -1e9 overflows."""
+    """Softmax over the last axis of what ``keep`` allows; 0 elsewhere. Overwrites ``scores``: at long lengths, new memory is what costs time."""
     if keep is None:
         return scores.softmax(-1)
-    return scores.masked_fill(~keep, torch.finfo(scores.dtype).min).softmax(-1) * keep
+    allowed, sees = open_empty(keep)
+    return scores.add_(torch.zeros_like(allowed, dtype=scores.dtype).masked_fill(~allowed, -math.inf)).softmax(-1) * sees
+
+
+def open_empty(keep: Tensor) -> tuple[Tensor, Tensor]:
+    """``keep`` with its empty rows opened, as a softmax over nothing is NaN, and which rows were not empty: what the others saw is to be dropped."""
+    sees = keep.any(-1, keepdim=True)
+    return keep | ~sees, sees
 
 
 def four_axes(X: Tensor) -> Tensor:
@@ -212,8 +219,7 @@ class MultiHeadAttention(nn.Module):
             is_causal, keep = False, combine(*q.shape[:3], k.shape[2], causal_=True, device=q.device)
         if keep is None:
             return F.scaled_dot_product_attention(q, k, v, attn_mask=bias, is_causal=is_causal, **options)
-        sees = keep.any(-1, keepdim=True)  # kernels disagree on empty rows: let those see everything, then drop what they saw
-        allowed = keep | ~sees
+        allowed, sees = open_empty(keep)  # kernels disagree on empty rows
         mask = allowed if bias is None else bias.masked_fill(~allowed, -math.inf)
         return torch.where(sees, F.scaled_dot_product_attention(q, k, v, attn_mask=mask, **options), 0.0)
 
