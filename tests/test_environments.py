@@ -3,6 +3,7 @@ import json
 import subprocess
 import tomllib
 import zipfile
+from contextlib import nullcontext
 
 import pytest
 from notebook_rules import ROOT, nbtext  # makes tools/ importable
@@ -46,7 +47,7 @@ def test_lowest(line, low):
 
 @pytest.mark.parametrize("index, reachable, arguments", [
     ("", True, ["torch==2.11.0", "--index-url", environments.setup.CPU_INDEX]), ("https://a.b/cpu", False, ["torch==2.11.0", "--index-url", "https://a.b/cpu"]),
-    ("", False, ["torch==2.13.0"]), ("default", True, ["torch==2.13.0"])])
+    ("", False, ["torch==2.13.0"]), ("default", True, ["torch==2.11.0"])])
 def test_where_torch_comes_from(monkeypatch, index, reachable, arguments):
     monkeypatch.setenv("TORCH_INDEX", index)
     monkeypatch.setattr(environments.setup, "answers", lambda url: reachable)
@@ -60,6 +61,22 @@ def test_a_build_with_cuda_is_noticed(monkeypatch, version, system, cuda):
     monkeypatch.setattr(environments.subprocess, "run", lambda *command, **options: subprocess.CompletedProcess(command, 0, report, ""))
     monkeypatch.setattr(environments.sys, "platform", system)
     assert environments.brings_cuda(["torch"]) is cuda
+
+
+@pytest.mark.parametrize("index, stops", [("", True), ("https://a.b/cpu", True), ("default", False)])
+def test_gigabytes_come_only_where_they_were_asked_for(monkeypatch, tmp_path, index, stops):
+    monkeypatch.setenv("TORCH_INDEX", index)
+    monkeypatch.setattr(environments, "ROOT", tmp_path)
+    monkeypatch.setattr(environments, "torch_from", lambda wanted: ([wanted], ""))
+    monkeypatch.setattr(environments, "brings_cuda", lambda arguments: True)
+    installed = []
+    monkeypatch.setattr(environments, "program", lambda folder: folder / "python")
+    monkeypatch.setattr(environments.subprocess, "run", lambda command, **options: command[-1].mkdir())  # an empty one
+    for name, replacement in (("VENV", None), ("PYTHON", None), ("make_venv", lambda: None), ("install", lambda *arguments: installed.append(arguments))):
+        monkeypatch.setattr(environments.setup, name, replacement)
+    with pytest.raises(SystemExit, match="no CPU build") if stops else nullcontext():
+        environments.build("colab", ["torch==2.11.0", "numpy"], ours=False)
+    assert installed == ([] if stops else [("torch==2.11.0",), ("torch==2.11.0", "numpy")])
 
 
 def test_without_a_gpu_its_leg_says_so(monkeypatch):

@@ -4,7 +4,7 @@
 
 A leg has an environment of its own, `.venv-LEG`, made once and made anew when what belongs in it changes; gpu and pinned use `.venv`.
 What came out is kept there in `result-LEG.json`, from which `make versions` makes README's table. Oldest and newest are the ends of
-requirements.txt. PyTorch comes as a CPU build or not at all; TORCH_INDEX says where from, as in tools/setup.py. JOBS=1 runs Colab's notebooks one by one.
+requirements.txt. PyTorch comes as a CPU build or not at all, unless TORCH_INDEX says otherwise, as in tools/setup.py. JOBS=1 runs Colab's notebooks one by one.
 """
 import datetime
 import hashlib
@@ -62,10 +62,16 @@ def find_python(wanted):
     return found if works else getattr(sys, "_base_executable", sys.executable)
 
 
+def torch_index():
+    return os.environ.get("TORCH_INDEX", "").strip()
+
+
 def torch_from(wanted):
     """pip's arguments for a CPU build: `wanted` where an index of such builds can be reached, else the pinned one, with a word about it."""
-    index = os.environ.get("TORCH_INDEX", "").strip() or (setup.CPU_INDEX if setup.answers(setup.CPU_INDEX + "/torch/") else "")
-    if index and index != "default":
+    index = torch_index() or (setup.CPU_INDEX if setup.answers(setup.CPU_INDEX + "/torch/") else "")
+    if index == "default":
+        return [wanted], f"{wanted}, from the ordinary registry, with CUDA where that has it"
+    if index:
         return [wanted, "--index-url", index], f"{wanted}, from {index}"
     pinned = next(line for line in lines("pins.txt") if name_of(line) == "torch")
     return [pinned], f"{pinned}, as no index of CPU builds could be reached; wanted was {wanted}"
@@ -96,8 +102,8 @@ def build(leg, packages, python=sys.executable, ours=True):
         subprocess.run([python, "-m", "venv", folder], check=True)
         begun.write_text(mark, encoding="utf-8")
     setup.make_venv()
-    if brings_cuda(arguments):
-        stop("no CPU build of PyTorch can be reached, and one with CUDA is too large for this; TORCH_INDEX may name an index.")
+    if torch_index() != "default" and brings_cuda(arguments):
+        stop("no CPU build of PyTorch can be reached. TORCH_INDEX may name an index that has one, or be the word default: gigabytes of CUDA then come along.")
     setup.install(*arguments, *(["--no-deps"] if "--index-url" in arguments else []))
     setup.install(arguments[0], *packages)
     if ours:
