@@ -2,8 +2,9 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import torch
 from torch import Tensor, nn
@@ -38,7 +39,9 @@ def softmax_where(keep: Tensor | None, scores: Tensor) -> Tensor:
     if keep is None:
         return scores.softmax(-1)
     allowed, sees = open_empty(keep)
-    return scores.add_(torch.zeros_like(allowed, dtype=scores.dtype).masked_fill(~allowed, -math.inf)).softmax(-1) * sees
+    with torch.no_grad():  # not added: a score that overflowed is infinite. The softmax's own gradient is 0 there
+        scores.masked_fill_(~allowed, -math.inf)
+    return scores.softmax(-1) * sees
 
 
 def open_empty(keep: Tensor) -> tuple[Tensor, Tensor]:
@@ -165,6 +168,8 @@ class MultiHeadAttention(nn.Module):
         head_size = num_hiddens // num_heads if head_size is None else head_size
         check_size(head_size=head_size)
         check_dropout(dropout)
+        if isinstance(position, type):
+            raise TypeError(f"position must be a module, got the class {position.__name__}: write {position.__name__}(...)")
         if position is not None and not (callable(getattr(position, "transform", None)) and callable(getattr(position, "bias", None))):
             raise TypeError(f"position must have the methods transform(q, k) and bias(q, k), got {type(position).__name__}")
         self.num_heads, self.head_size = num_heads, head_size
@@ -287,6 +292,11 @@ def addable(bias: Tensor | None, shape: tuple[int, ...]) -> Tensor | None:
     return bias.reshape((1,) * (4 - bias.dim()) + tuple(bias.shape))
 
 
+def eagerly() -> AbstractContextManager:
+    """While open, compiled models run uncompiled: what was compiled before passes hooks by, without a word."""
+    return torch.compiler.set_stance("force_eager") if "torch._dynamo" in sys.modules else nullcontext()
+
+
 @contextmanager
 def record_attention(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
     """While open, records the weights of every ``MultiHeadAttention`` in ``model``, whatever its callers ask for.
@@ -323,7 +333,8 @@ def record_attention(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
         for name, module in model.named_modules():
             if isinstance(module, MultiHeadAttention):
                 watch(name or "attention", module)
-        yield recorded
+        with eagerly():
+            yield recorded
     finally:
         for handle in handles:
             handle.remove()

@@ -60,7 +60,7 @@ def encode(texts: Sequence[str]) -> tuple[Tensor, Tensor]:
     for text in texts:
         if not set(text) <= set(LETTERS):
             raise ValueError(f"{text!r:.60} has letters that the model never met: {' '.join(sorted(set(text) - set(LETTERS)))!r:.40}")
-    lengths = torch.tensor([len(text) for text in texts])
+    lengths = torch.tensor([len(text) for text in texts], dtype=torch.long)
     source = torch.zeros(len(texts), max(lengths.tolist(), default=0), dtype=torch.long)
     for row, text in zip(source, texts):
         row[:len(text)] = torch.tensor([LETTERS.index(letter) + 1 for letter in text])
@@ -72,7 +72,7 @@ def encode_answers(answers: Sequence[str]) -> Tensor:
     for answer in answers:
         if len(answer) != STEPS or not set(answer) <= set(DIGITS):
             raise ValueError(f"{answer!r:.60} must be {STEPS} symbols, digits and hyphens, as in '2021-03-05'")
-    return torch.tensor([[DIGITS.index(symbol) for symbol in answer] for answer in answers]).reshape(-1, STEPS)
+    return torch.tensor([[DIGITS.index(symbol) for symbol in answer] for answer in answers], dtype=torch.long).reshape(-1, STEPS)
 
 
 def shifted(answers: Tensor) -> Tensor:

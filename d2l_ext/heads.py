@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
-from .attention import MultiHeadAttention
+from .attention import MultiHeadAttention, eagerly
 from .laboratory import show_bar
 
 Head = tuple[str, int]
@@ -52,7 +52,8 @@ def gates(model: nn.Module, values: dict[str, Tensor]) -> Iterator[None]:
 
     handles = [layers[name].W_o.register_forward_pre_hook(multiply(gate, layers[name].head_size)) for name, gate in values.items()]
     try:
-        yield
+        with eagerly():
+            yield
     finally:
         for handle in handles:
             handle.remove()
@@ -184,6 +185,11 @@ def prune(model: nn.Module, heads: Collection[Head]) -> nn.Module:
     if unknown:
         raise ValueError(f"there are no heads {sorted(unknown)}: the model has {all_heads(model)}")
     model = copy.deepcopy(model)
-    for name in {name for name, _ in heads}:
-        model.set_submodule(name, prune_heads(model.get_submodule(name), {head for layer, head in heads if layer == name}))
+    for name, layer in attention_layers(model).items():
+        gone = {head for where, head in heads if where == name}
+        small = prune_heads(layer, gone) if gone else layer
+        if layer is model:
+            return small
+        for place in [place for place, module in model.named_modules(remove_duplicate=False) if module is layer]:  # a shared layer has several
+            model.set_submodule(place, small)
     return model

@@ -145,6 +145,8 @@ def train(model: nn.Module, task: Task, steps: int, *, lengths: tuple[int, int],
     for step in range(1, steps + 1):
         length = int(torch.randint(lengths[0], lengths[1] + 1, (), generator=generator))
         inputs, targets, scored = task(generator, batch, length)
+        if not scored.any():
+            raise ValueError(f"the task scores nothing at length {length}, one of {lengths=}: its loss would be NaN")
         loss = F.cross_entropy(model(inputs)[scored], targets[scored])
         optimizer.zero_grad()
         loss.backward()
@@ -244,7 +246,7 @@ def try_encodings(name: str, seed: int = 0) -> dict[str, Reader]:
 
 
 def results(lesson: str) -> dict:
-    """What `make laboratory` stored for a lesson, such as "06": command, date, PyTorch's version, seeds, and rows."""
+    """What `make laboratory`, or for 07 tools/dates.py, stored for a lesson, such as "06": command, date, PyTorch's version, seeds, and rows."""
     stored = {path.stem[-2:]: path for path in sorted(pathlib.Path(__file__).parent.glob("laboratory_??.json"))}
     check_choice("lesson with results", lesson, stored)
     return json.loads(stored[lesson].read_text(encoding="utf-8"))

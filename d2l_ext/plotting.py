@@ -60,15 +60,16 @@ def heatmaps(values, rows: Sequence, columns: Sequence, *, alt: str, titles: Seq
     Raises ValueError where labels or titles don't fit the values, or weights leave 0..1.
     """
     maps = array(values)
-    maps = maps[None] if maps.ndim == 2 else maps
+    shape, maps = maps.shape, maps[None] if maps.ndim == 2 else maps
     if maps.ndim != 3 or maps.shape[1:] != (len(rows), len(columns)):
-        raise ValueError(f"values have shape {maps.shape if np.ndim(maps) != 3 or len(maps) > 1 else maps.shape[1:]}, but there are {len(rows)} row and {len(columns)} column labels")
+        raise ValueError(f"values have shape {shape}, but there are {len(rows)} row and {len(columns)} column labels")
     if titles and len(titles) != len(maps):
         raise ValueError(f"{len(titles)} titles for {len(maps)} maps")
     if not signed and maps.size and not (maps.min() >= -1e-6 and maps.max() <= 1 + 1e-6):
         raise ValueError(f"weights must lie in 0..1, got {maps.min():.3g}..{maps.max():.3g}: use signed=True for other values")
     limit = max(np.abs(maps).max(), 1e-9) if signed else 1
     numbers = maps[0].size <= 64 if numbers is None else numbers
+    digits = 0 if np.all(maps == maps.round()) else 2
     widths = max(len(columns) * size, 1.6)
     figure, axes = panels(len(maps), widths, max(len(rows) * size, 1.0))
     for i, (axis, panel) in enumerate(zip(axes, maps)):
@@ -83,7 +84,7 @@ def heatmaps(values, rows: Sequence, columns: Sequence, *, alt: str, titles: Seq
         if numbers:
             axis.grid(which="minor", color="#DDDDDD", linewidth=1)
             for (row, column), value in np.ndenumerate(panel):
-                axis.text(column, row, f"{value:.2f}" if panel.size <= 64 and not np.all(maps == maps.round()) else f"{value:.0f}", ha="center", va="center", fontsize=11,
+                axis.text(column, row, f"{value:.{digits}f}", ha="center", va="center", fontsize=11,
                           color="white" if abs(value) > 0.55 * limit else "#333333")
         axis.tick_params(which="minor", length=0)
     figure.colorbar(image, ax=axes, shrink=0.9, pad=0.02 if len(maps) > 1 else 0.04)

@@ -126,6 +126,7 @@ class ALiBi(RelativePosition):
     def __init__(self, num_heads: int):
         super().__init__()
         check_size(num_heads=num_heads)
+        num_heads = int(num_heads)  # NumPy's integers have no bit_length
         power = 2 ** (num_heads.bit_length() - 1)  # the largest that is not above num_heads
         extra = [2 ** (-4 * odd / power) for odd in range(1, 2 * (num_heads - power), 2)]
         self.slopes = [2 ** (-8 * h / power) for h in range(1, power + 1)] + extra  # numbers: no ``.half()`` rounds them

@@ -135,8 +135,8 @@ def influence(model: nn.Module, n: int, num_hiddens: int | None = None) -> Tenso
     num_hiddens: the width of the input; left out, that of the model's first matrix.
     """
     check_size(n=n)
-    model = copy.deepcopy(model).double().eval()
-    first = next(model.parameters(), None)
+    model = copy.deepcopy(model).cpu().double().eval()
+    first = next((weight for weight in model.parameters() if weight.dim() > 1), None)
     if num_hiddens is None and first is None:
         raise ValueError("model has no parameters to tell the width of its input: give num_hiddens")
     width = first.shape[1] if num_hiddens is None else num_hiddens

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor, nn
 
 from .attention import MultiHeadAttention
-from .checks import check_dropout, check_sequence, check_size, check_symbols
+from .checks import check_dropout, check_integer, check_sequence, check_size, check_symbols
 from .positional import PositionalEncoding
 
 
@@ -71,6 +71,7 @@ class EncoderDecoder(nn.Module):
     """Reads a sequence of whole numbers and writes another: a Transformer with sinusoidal positions (Vaswani et al. 2017, section 3).
 
     source_symbols, target_symbols: how many different numbers there are on either side. layers: blocks on either side.
+    max_len: the longest sequence on either side.
     ``forward(source, target, valid_lens)`` with source (batch, source steps), target (batch, steps) and the source's lengths (batch,) returns
     scores (batch, steps, target_symbols) for the symbol *after* each step, which depend on the target up to that step alone.
     Raises ValueError for sizes that don't fit, as ``MultiHeadAttention`` does.
@@ -80,11 +81,12 @@ class EncoderDecoder(nn.Module):
     torch.Size([2, 3, 5])
     """
 
-    def __init__(self, source_symbols: int, target_symbols: int, num_hiddens: int, num_heads: int, layers: int = 1, dropout: float = 0.0):
+    def __init__(self, source_symbols: int, target_symbols: int, num_hiddens: int, num_heads: int, layers: int = 1, dropout: float = 0.0,
+                 max_len: int = 1000):
         super().__init__()
         check_size(source_symbols=source_symbols, target_symbols=target_symbols, layers=layers)
         self.source, self.target = nn.Embedding(source_symbols, num_hiddens), nn.Embedding(target_symbols, num_hiddens)
-        self.positions = PositionalEncoding(num_hiddens, dropout)
+        self.positions = PositionalEncoding(num_hiddens, dropout, max_len)
         self.encoder = nn.ModuleList(EncoderBlock(num_hiddens, num_heads, dropout) for _ in range(layers))
         self.decoder = nn.ModuleList(DecoderBlock(num_hiddens, num_heads, dropout) for _ in range(layers))
         self.norms = nn.ModuleList(nn.LayerNorm(num_hiddens) for _ in range(2))
@@ -96,7 +98,7 @@ class EncoderDecoder(nn.Module):
     def encode(self, source: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         """What the decoder reads: (batch, source steps, num_hiddens)."""
         check_symbols("source", source, self.source.num_embeddings)
-        X = self.positions(self.source(source))
+        X = self.positions(self.source(source.long()))
         for block in self.encoder:
             X = block(X, valid_lens)
         return self.norms[0](X)
@@ -104,7 +106,7 @@ class EncoderDecoder(nn.Module):
     def decode(self, target: Tensor, memory: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         """Scores for the symbol after each step of the target: (batch, steps, target_symbols)."""
         check_symbols("target", target, self.target.num_embeddings)
-        X = self.positions(self.target(target))
+        X = self.positions(self.target(target.long()))
         for block in self.decoder:
             X = block(X, memory, valid_lens)
         return self.scores(self.norms[1](X))
@@ -112,6 +114,7 @@ class EncoderDecoder(nn.Module):
     @torch.no_grad()
     def write(self, source: Tensor, steps: int, start: int, valid_lens: Tensor | None = None) -> Tensor:
         """Greedy decoding: from the symbol ``start``, ``steps`` times the likeliest next one. Returns them, (batch, steps), without ``start``."""
+        check_integer(steps=steps, start=start)
         if steps < 0:
             raise ValueError(f"{steps=} must not be negative")
         memory = self.encode(source, valid_lens)

@@ -155,7 +155,7 @@ def test_a_wrong_attention_is_caught(claim, mistake):
         globals()[claim](mistake())
 
 
-def test_at_least_forty_mistakes_are_caught():
+def test_there_are_at_least_forty_mistakes():
     assert len(WRONG_ATTENTIONS) >= 40
 
 
@@ -227,6 +227,15 @@ def test_both_paths_agree_where_nothing_needs_a_gradient(options):
     m, X = selfish()
     with torch.inference_mode():
         torch.testing.assert_close(fused(m, X, X, X, **options), explicit(m, X, X, X, **options))
+
+
+def test_a_score_that_overflows_where_it_is_hidden_changes_nothing():
+    X = torch.tensor([[[200.0] * 4, [1.0] * 4, [2.0] * 4]], dtype=torch.float16)  # the first times itself is infinite
+    m, others = MultiHeadAttention(4, 1).half(), torch.tensor([[False, True, False], [True, False, False], [False, False, True]])
+    for linear in (m.W_q, m.W_k, m.W_v, m.W_o):
+        nn.init.eye_(linear.weight)
+    for output in (explicit(m, X, X, X, mask=others), dot_product_attention(X, X, X, others)[0], masked_softmax(X @ X.mT, mask=others) @ X):
+        assert output[0, :, 0].tolist() == [1, 200, 2]
 
 
 def test_autocast_takes_both_paths():

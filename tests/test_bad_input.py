@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 import d2l_ext
-from d2l_ext import (AdditiveAttention, LearnedPositionalEncoding, Mask, MultiHeadAttention, PositionalEncoding, causal, dot_product_attention,
+from d2l_ext import (AdditiveAttention, ALiBi, LearnedPositionalEncoding, Mask, MultiHeadAttention, PositionalEncoding, causal, dot_product_attention,
                      masked_softmax, merge_heads, padding, record_attention, sinusoids, split_heads, to_sdpa, to_torch_mha, window)
 
 Q, K, V = torch.randn(2, 3, 8), torch.randn(2, 5, 8), torch.randn(2, 5, 8)  # batch 2, queries 3, keys 5, hiddens 8
@@ -91,6 +91,7 @@ BAD = [
     ("MultiHeadAttention", lambda: MultiHeadAttention(100, 100, 100, 100, 5, 0.5), TypeError, "positional arguments"),  # D2L 0.17's order
     ("MultiHeadAttention", lambda: MultiHeadAttention(100, 100, 100), ValueError, "dropout=100"),
     ("MultiHeadAttention", lambda: MultiHeadAttention(8, 2, position=PositionalEncoding(8)), TypeError, "position.*transform.*PositionalEncoding"),
+    ("MultiHeadAttention", lambda: MultiHeadAttention(8, 2, position=ALiBi), TypeError, r"position must be a module, got the class ALiBi: write ALiBi\(...\)"),
     ("MultiHeadAttention", lambda: MultiHeadAttention(8, 2, position=Half()), TypeError, "position.*bias.*Half"),
     ("MultiHeadAttention", lambda: MultiHeadAttention(8, 2, position="rotary"), TypeError, "position.*transform.*str"),
     ("MultiHeadAttention", lambda: MultiHeadAttention(8, 2, position=Loud())(Q, K, V), ValueError, r"bias.*\(4, 7, 9\).*\(2, 2, 3, 5\)"),
@@ -153,7 +154,7 @@ BAD = [
     ("MultiHeadAttention", lambda: mha(mask=padding(torch.ones(2, 4).long())), ValueError, r"mask.*\(2, 4, 5\).*\(3, 5\)"),
     ("MultiHeadAttention", lambda: mha(causal=True), ValueError, r"queries=3.*keys=5.*causal\(offset=2\)"),
     ("MultiHeadAttention", lambda: mha(K, K[:, :3], V[:, :3], causal=True), ValueError, r"queries=5.*keys=3.*causal\(offset=-2\)"),
-    ("MultiHeadAttention", lambda: mha(K, K, V, causal=causal(offset=2)), TypeError, "&|causal"),
+    ("MultiHeadAttention", lambda: mha(K, K, V, causal=causal(offset=2)), TypeError, "causal must be True or False, got <d2l_ext.masks.Mask.*mask=.*&"),
     ("MultiHeadAttention", lambda: mha(Q, K, V, None, yes(3, 5)), TypeError, "positional arguments"),
     # moving weights
     ("MultiHeadAttention", lambda: MultiHeadAttention.from_torch(nn.MultiheadAttention(8, 2, add_bias_kv=True)), ValueError,

@@ -78,11 +78,16 @@ BAD = [
     ("EncoderDecoder", lambda: CODER(ONE[0], ONE), ValueError, r"source must have shape \(batch, steps\), got \(2,\)"),
     ("EncoderDecoder", lambda: CODER.write(ONE, -1, 0), ValueError, "steps=-1"),
     ("EncoderDecoder", lambda: CODER.write(ONE, 3, 7), ValueError, "target contains 7"),
+    ("EncoderDecoder", lambda: CODER.write(ONE, 2.0, 0), TypeError, "steps must be an integer, got 2.0"),
+    ("EncoderDecoder", lambda: CODER.write(ONE, 2, 1.5), TypeError, "start must be an integer, got 1.5"),
+    ("EncoderDecoder", lambda: transformer.EncoderDecoder(9, 5, 8, 2, max_len=4).write(ONE, 6, 0), ValueError, "5 steps.*max_len=4"),
     # the laboratory
     ("find_marked", lambda: laboratory.find_marked(1.5), TypeError, "distance must be an integer, got 1.5"),
     ("find_marked", lambda: laboratory.find_marked(20)(torch.Generator(), 2, 8), ValueError, r"distance=20 must lie in 0\.\.7 when length=8"),
     ("reader", lambda: laboratory.reader("transformer", 9, 9), ValueError, "no kind 'transformer'.*'self-attention'"),
     ("train", lambda: laboratory.train(CODER, laboratory.parity, -1, lengths=(4, 8)), ValueError, "steps=-1"),
+    ("train", lambda: laboratory.train(laboratory.reader("recurrence", 8, 8), laboratory.copy_back, 5, lengths=(1, 2)), ValueError,
+     r"scores nothing at length [12], one of lengths=\(1, 2\)"),
     ("train", lambda: laboratory.train(CODER, laboratory.parity, 5, lengths=(9, 2)), ValueError, r"lengths=\(9, 2\)"),
     ("try_encoding", lambda: laboratory.try_encoding("sort", "none"), ValueError, "no task 'sort'.*'copy'"),
     ("try_encoding", lambda: laboratory.try_encoding("copy", "RoPE"), ValueError, "no encoding 'RoPE'.*'rotary'"),  # it trained without one, and said nothing

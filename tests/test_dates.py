@@ -63,6 +63,8 @@ def test_numbers_and_back():
     answers = dates.encode_answers(["2021-03-05"])
     assert "".join(dates.DIGITS[i] for i in answers[0].tolist()) == "2021-03-05"
     assert shifted(answers).tolist() == [[dates.START, *answers[0].tolist()[:-1]]]
+    for nothing in (*encode([]), dates.encode_answers([])):
+        assert nothing.dtype == torch.long and len(nothing) == 0
 
 
 # ---- reading ----------------------------------------------------------------------------------------------------------------------------

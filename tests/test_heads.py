@@ -52,6 +52,16 @@ def test_gates_are_gone_afterwards():
     assert not attention.W_o._forward_pre_hooks
 
 
+@pytest.mark.parametrize("compiled", [lambda made: torch.compile(made, backend="eager"), lambda made: made.compile(backend="eager") or made], ids=["wrapped", "in place"])
+def test_heads_of_a_compiled_model_close_and_are_recorded(compiled):
+    made = compiled(model())
+    before = made(SOURCE, TARGET, LENGTHS)
+    with closed(made, [all_heads(made)[0]]), record_attention(made) as recorded:
+        assert not torch.allclose(made(SOURCE, TARGET, LENGTHS), before)
+    assert [len(calls) for calls in recorded.values()] == [1, 1, 1]
+    assert torch.equal(made(SOURCE, TARGET, LENGTHS), before)
+
+
 def test_gates_go_with_recording():
     made = model()
     with record_attention(made) as free:
@@ -259,6 +269,26 @@ def test_what_cannot_be_pruned(attention, heads, words):
 def test_only_attention_can_be_pruned():
     with pytest.raises(TypeError, match="^attention must be a MultiHeadAttention, got Linear$"):
         prune_heads(nn.Linear(4, 4), [0])
+
+
+def test_a_layer_in_two_places_is_pruned_in_both_and_a_layer_alone_too():
+    attention, X = layer(), torch.randn(2, 4, 12)
+
+    class Twice(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first = self.second = attention
+
+        def forward(self, X):
+            X = self.first(X, X, X)
+            return self.second(X, X, X)
+
+    small = prune(Twice(), [("first", 1)])
+    with closed(Twice(), [("first", 1)]):
+        assert torch.allclose(small(X), Twice()(X), atol=1e-5)
+    assert small.first is small.second and small.first.num_heads == 3
+    alone = prune(attention, [("", 1)])
+    assert torch.equal(alone(X, X, X), small.first(X, X, X)) and attention.num_heads == 4
 
 
 def test_a_model_is_pruned_as_a_copy():

@@ -40,6 +40,11 @@ def test_a_drawing_is_a_png_with_words(draw):
     assert draw()._repr_mimebundle_()[0] == data
 
 
+def test_numbers_asked_for_in_a_large_map_are_not_rounded_away():
+    drawing = heatmaps(torch.full((9, 9), 1 / 9), range(9), range(9), alt=ALT, numbers=True)
+    assert {text.get_text() for text in drawing.figure.axes[0].texts} == {"0.11"}
+
+
 def test_a_drawing_shows_once_and_leaves_no_style():
     before = dict(matplotlib.rcParams)
     assert isinstance(weights(), Drawing) and isinstance(lines(), Drawing)

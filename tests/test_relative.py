@@ -6,6 +6,7 @@ import copy
 import math
 import pickle
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -404,6 +405,7 @@ def test_alibis_slopes(heads):
 
 
 def test_the_papers_slopes():
+    assert ALiBi(np.int64(6)).slopes == ALiBi(6).slopes
     assert ALiBi(8).slopes == [1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 128, 1 / 256]
     assert ALiBi(16).slopes == pytest.approx([2 ** (-h / 2) for h in range(1, 17)], rel=1e-12)
     q = torch.zeros(1, 16, 3, SIZE, dtype=torch.float64)

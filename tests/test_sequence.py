@@ -247,6 +247,11 @@ def test_influence_leaves_the_model_alone():
     assert model.training and all(W.dtype == torch.float32 and W.grad is None for W in model.parameters())
 
 
+def test_influence_finds_the_width_behind_a_norm():
+    model = nn.Sequential(nn.LayerNorm(6), Recurrence(6))
+    assert torch.equal(influence(model, 4), influence(model, 4, num_hiddens=6))
+
+
 @pytest.mark.parametrize("power", [-1.0, 0.0, 1.0, 2.0])
 def test_slope_is_the_power(power):
     x = [64, 100, 300, 1000]

@@ -112,6 +112,16 @@ def test_writing_takes_the_likeliest_symbol_each_time():
     assert made.write(source, 0, 5).shape == (2, 0)
 
 
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int16, torch.int32])
+def test_symbols_may_be_integers_of_any_kind(dtype):
+    made, (source, target) = model(), inputs()
+    assert torch.equal(made(source.to(dtype), target.to(dtype)), made(source, target))
+
+
+def test_as_many_steps_as_the_longest_sequence():
+    assert EncoderDecoder(9, 5, 8, 2, max_len=4).write(torch.ones(1, 4, dtype=torch.long), 4, 0).shape == (1, 4)
+
+
 def test_one_pass_tells_whether_writing_would_be_right():
     made, (source, _) = model(), inputs()
     written = made.write(source, 6, 5, LENGTHS)
