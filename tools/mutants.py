@@ -5,7 +5,6 @@ By hand: each of tests/mutants/by_hand.toml is made in a copy of this folder; th
 By machine: mutmut changes the core's functions one place at a time (settings: pyproject.toml, [tool.mutmut]). What its tests let live is made once more
 in plain source for the tests that can't run under mutmut. What lives then needs its reason in tests/mutants/equivalent.toml.
 """
-import importlib.util
 import json
 import os
 import pathlib
@@ -24,7 +23,7 @@ NOT_COPIED = shutil.ignore_patterns(".git", ".venv*", "dist", "build", "__pycach
 PYTEST = [sys.executable, "-m", "pytest", "-q", "--tb=no", "-p", "no:cacheprovider"]
 PLAIN = ["-o", "addopts=", "-p", "no:nbval"]
 # What torch traces can't go through mutmut's switch between mutants.
-TRACED = ["tests/test_attention.py", "tests/test_positional.py", "tests/test_relative.py", "tests/test_bad_input.py", "-k", "compile or export or they_cannot_be"]
+TRACED = ["tests/test_attention.py", "tests/test_heads.py", "tests/test_positional.py", "tests/test_relative.py", "tests/test_bad_input.py", "-k", "compile or export or they_cannot_be"]
 STATES = {None: "not run", 0: "survived", 1: "killed", 3: "killed", 33: "no tests", 36: "timeout", -24: "timeout", 152: "timeout"}
 
 
@@ -93,16 +92,9 @@ def by_hand() -> list[tuple[str, str, str]]:
 
 # ---- by machine --------------------------------------------------------------------------------------------------------------------------
 
-def install() -> None:
-    here = importlib.util.find_spec("mutmut") is not None
-    if not here and subprocess.run([sys.executable, "-m", "pip", "install", "-q", "-r", ROOT / "tests/requirements-mutants.txt"]).returncode:
-        sys.exit("mutmut could not be installed: pip says why above.")
-
-
 def by_machine(again: bool = False) -> tuple[dict[str, Counter], list[dict]]:
     """How many of each module's mutants ended how, and the survivors."""
     copy_tree(fresh=not again)
-    install()
     mutmut("run", "--max-children", "1")
     unexplained = [name for states in ends().values() for name, state in states.items() if state == "survived" and reason(difference(name)) is None]
     if again and unexplained:
