@@ -112,6 +112,8 @@ def scribble(*arguments):
     for argument in arguments:
         if isinstance(argument, torch.Tensor):
             argument.zero_()
+        elif isinstance(argument, list):
+            argument.clear()
     return arguments[0]
 
 

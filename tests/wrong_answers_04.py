@@ -22,6 +22,8 @@ TABLE_CHANGES = [
     ("torch.arange(steps)", "torch.arange(0, 2 * steps, 2)", "steps of two"),
     ("torch.arange(0, num_hiddens, 2) / num_hiddens", "torch.arange(num_hiddens // 2) / num_hiddens", "j/d"),
     ("torch.arange(0, num_hiddens, 2) / num_hiddens", "2 * torch.arange(0, num_hiddens, 2) / num_hiddens", "4j/d"),
+    ("torch.arange(0, num_hiddens, 2) / num_hiddens", "torch.arange(0, num_hiddens, 2) / (num_hiddens - 2)", r"2j/\(d - 2\)"),
+    ("torch.arange(0, num_hiddens, 2) / num_hiddens", "torch.linspace(0, 1, num_hiddens // 2)", r"2j/\(d - 2\)"),
     ("(0, num_hiddens, 2) / num_hiddens)", "(0, num_hiddens, 2)) / num_hiddens", "Brackets"),
     ("position / torch.pow(10000, torch.arange(0, num_hiddens, 2) / num_hiddens)",
      "position / (torch.pow(10000, torch.arange(0, num_hiddens, 2)) / num_hiddens)", "Brackets"),

@@ -20,6 +20,7 @@ OFFSET_ROWS = [
     (table_rows(lambda i, j, c: min(c, abs(i - j))), "keeps its sign"),
     (table_rows(lambda i, j, c: (j - i) % (2 * c + 1)), "(?i)remainder"),
     (lambda steps, c: torch.arange(steps).clamp(-c, c) + c, r"shape should be \(5, 5\)"),
+    (lambda steps, c: table_rows(lambda i, j, c: max(-c, min(c, j - i)) + c)(steps, c).float(), "not integers"),
     (lambda steps, c: [[0] * steps] * steps, "(?i)return (a|one) tensor"),
     (lambda steps: torch.zeros(steps, steps), "raises TypeError"),
     (torch.zeros(5, 5), "Give the function itself"),
@@ -67,6 +68,16 @@ def rotated(*changes):
     return space["answer"]
 
 
+def in_place(X):
+    X, d = X.clone(), X.shape[1]
+    for i, row in enumerate(X):
+        for p in range(d // 2):
+            angle = torch.tensor(i / 10000 ** (2 * p / d))
+            row[2 * p] = row[2 * p] * angle.cos() - row[2 * p + 1] * angle.sin()
+            row[2 * p + 1] = row[2 * p] * angle.sin() + row[2 * p + 1] * angle.cos()
+    return X
+
+
 def too_fast(X):
     angles = torch.arange(len(X))[:, None] * 10_000 ** (torch.arange(0, X.shape[1], 2) / X.shape[1])
     x, y = X[:, ::2], X[:, 1::2]
@@ -79,8 +90,9 @@ ROTATIONS = [
     (rotated(("- y * torch.sin", "+ y * torch.sin"), ("x * torch.sin(angle) +", "-x * torch.sin(angle) +")), "the other way"),
     (rotated(("tensor(i /", "tensor((i + 1) /")), "count from 1"),
     (rotated(("(2 * p / d)", "(4 * p / d)")), "doubled once more"),
-    (rotated(("(2 * p / d)", "(p / d)")), "p where 2p should"),
+    (rotated(("(2 * p / d)", "(p / d)")), "r where 2r should"),
     (too_fast, "(?i)more slowly"),
+    (in_place, "overwritten the first numbers"),
     (rotated(("tensor(i / 10000 ** (2 * p / d))", "tensor(float(i))")), "(?i)turn alike"),
     (rotated(("x * torch.cos(angle) - y * torch.sin(angle)", "x + torch.sin(angle)"), ("x * torch.sin(angle) + y * torch.cos(angle)", "y + torch.cos(angle)")), "add the clock hands"),
     (rotated(("- y * torch.sin", "+ y * torch.sin")), "numbers are not"),
@@ -103,7 +115,7 @@ UNTRAINED = [
     (lambda bucket, num_buckets, trained: bucket(torch.arange(1 - trained, trained)).unique().tolist(), "training reaches"),
     (lambda bucket, num_buckets, trained: list(range(trained, num_buckets)), "no offset"),
     (lambda bucket, num_buckets, trained: len(missing(lambda n: torch.arange(1 - n, n))(bucket, num_buckets, trained)), "(?i)return (a|the) list"),
-    (lambda bucket, num_buckets, trained: torch.tensor(missing(lambda n: torch.arange(1 - n, n))(bucket, num_buckets, trained)), r"Expected \[.*got tensor"),
+    (lambda bucket, num_buckets, trained: torch.tensor(missing(lambda n: torch.arange(1 - n, n))(bucket, num_buckets, trained)), "Return a list, got Tensor"),
     (lambda bucket, num_buckets, trained: bucket(trained), "raises"),
     ([16], "Give the function itself"),
 ]

@@ -30,7 +30,7 @@ GATES = [
     (lambda merged, gates: loop(merged, gates.round()), "numbers are not"),
     (lambda merged, gates: loop(merged, (gates > 0).float()), "not a switch"),
     (lambda merged, gates: loop(merged, 1 - gates), "Upside down"),
-    (lambda merged, gates: merged, "not a switch"),  # all gates are above 0
+    (lambda merged, gates: merged, "Nothing is gated"),
     (lambda merged: merged, "raises TypeError"),
     (torch.zeros(2, 5, 12), "Give the function itself"),
 ]
@@ -56,6 +56,7 @@ IMPORTANCE = [
 # ---- pruned-cost --------------------------------------------------------------------------------------------------------------------------
 
 COST = [
+    (lambda n, d, h, k: n * (8 * d + 2 * n) * k * d // h, "One product is missing"),
     (lambda n, d, num_heads, kept: 8 * n * d**2 + 4 * n**2 * d, "whole layer"),
     (lambda n, d, num_heads, kept: 8 * n * (d * kept / num_heads) ** 2 + 4 * n**2 * d * kept / num_heads, "both sides"),
     (lambda n, d, num_heads, kept: 8 * n * d**2 + 4 * n**2 * d * kept // num_heads, "Only the products"),

@@ -6,6 +6,7 @@ a wrong answer that agrees with a known misconception is told which one it is.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from importlib import import_module
 from pkgutil import iter_modules
@@ -72,7 +73,7 @@ class Choice(Exercise):
         if given == right:
             return Result("right", self.praise)
         surplus, missing = sorted(given - right), sorted(right - given)
-        return Result("wrong", self.reasons[surplus[0]] if surplus else f"True so far, but {len(missing)} more of the statements hold.")
+        return Result("wrong", self.reasons[surplus[0]] if surplus else f"True so far, but {len(missing)} more of the statements {'hold' if len(missing) > 1 else 'holds'}.")
 
 
 @dataclass
@@ -139,7 +140,7 @@ class Lines(Exercise):
         if len(given) != len(right):
             return f"there should be {len(right)} numbers, got {len(given)}."
         place = next(i for i, (a, b) in enumerate(zip(given, right)) if not abs(float(a) - b) <= self.tolerance)
-        return f"number {place + 1} is not {float(given[place]):g}. Work it out once more from the line before."
+        return f"number {place + 1} is not {float(given[place]):g}. Work it out once more."
 
 
 def check(name: str, answer=None) -> Result:
@@ -186,7 +187,7 @@ def all_exercises() -> dict[str, Exercise]:
 
 
 def copies(arguments: tuple) -> tuple:
-    return tuple(argument.clone() if isinstance(argument, torch.Tensor) else argument for argument in arguments)
+    return tuple(argument.clone() if isinstance(argument, torch.Tensor) else deepcopy(argument) for argument in arguments)
 
 
 def same(given, wanted) -> bool:
@@ -195,10 +196,17 @@ def same(given, wanted) -> bool:
         return isinstance(given, (tuple, list)) and len(given) == len(wanted) and all(map(same, given, wanted))
     if isinstance(wanted, torch.Tensor):
         given = given.detach() if isinstance(given, torch.Tensor) else given
+        if isinstance(given, torch.Tensor) and given.is_floating_point() and is_index(wanted):
+            return False
         return isinstance(given, torch.Tensor) and given.shape == wanted.shape and torch.allclose(given.double(), wanted.detach().double(), atol=1e-5, rtol=1e-4, equal_nan=True)
     if isinstance(wanted, float):
         return isinstance(given, (int, float, torch.Tensor)) and abs(float(given) - wanted) < 1e-4 * max(1, abs(wanted))
     return getattr(given, "shape", ()) == () and bool(given == wanted)
+
+
+def is_index(numbers: torch.Tensor) -> bool:
+    """Whether these are integers, which may be used to look up rows."""
+    return not numbers.is_floating_point() and numbers.dtype != torch.bool
 
 
 def agrees(wrong: Callable, given, arguments: tuple) -> bool:
@@ -210,6 +218,8 @@ def agrees(wrong: Callable, given, arguments: tuple) -> bool:
 
 def first_difference(given, wanted, digits: int) -> str:
     """What differs first: the kind, the shape, or the first number."""
+    if isinstance(wanted, list) and not isinstance(given, (list, tuple)):
+        return f"Return a list, got {type(given).__name__}."
     if isinstance(wanted, list):
         return f"Expected {wanted}, got {given!r:.200}."
     if isinstance(wanted, tuple):
@@ -223,6 +233,8 @@ def first_difference(given, wanted, digits: int) -> str:
         return f"Return one tensor, got {type(given).__name__}{f' of {len(given)}' if isinstance(given, (tuple, list)) else ''}."
     if given.shape != wanted.shape:
         return f"The shape should be {tuple(wanted.shape)}, yours is {tuple(given.shape)}."
+    if given.is_floating_point() and is_index(wanted) and torch.equal(given.double(), wanted.double()):
+        return "The numbers are right, but they are not integers: rows of a table are looked up by integers alone."
     off = ~torch.isclose(given.double(), wanted.double(), atol=1e-5, rtol=1e-4)
     place = tuple(off.nonzero()[0].tolist())
     return f"The shape is right, {int(off.sum())} of {off.numel()} numbers are not. The first at {list(place)}: expected {wanted[place]:.{digits}f}, yours is {given[place]:.{digits}f}."

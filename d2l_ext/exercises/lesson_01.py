@@ -17,14 +17,14 @@ class DefeatedMask(Exercise):
         if scores.shape != (3,):
             return Result("wrong", f"Give three scores, got shape {tuple(scores.shape)}.")
         if not scores.isfinite().all():
-            return Result("wrong", "Finite scores only: infinity and NaN would break any softmax.")
+            return Result("wrong", "Finite scores only: with infinity it would be too easy, and NaN breaks any softmax.")
         hidden = scores.clone()
         hidden[2] = -1e6
         weight = hidden.softmax(-1)[2].item()
         if weight > 0.9:
             return Result("right", self.praise)
         lowest, highest = scores[:2].min(), scores[:2].max()
-        if highest >= -9e5:
+        if highest >= -1e6 + 100:
             overwritten = "The last score is overwritten, whatever you choose. " if scores[2] > highest else ""
             lost = "One visible score is far above -1e6: both must be lower." if lowest < -1e6 else "Your visible scores are far above -1e6, so the hidden key gets nothing."
             return Result("wrong", overwritten + lost)
@@ -73,6 +73,11 @@ def variant(**choices):
     return lambda *arguments: pooling(*arguments, **choices)
 
 
+def hidden_upside_down(queries, keys, values, keep):
+    weights = (queries @ keys.T / math.sqrt(queries.shape[-1])).masked_fill(keep, -1e9).softmax(-1) * keep
+    return weights @ values, weights
+
+
 def lengths_inputs():
     return [(torch.tensor([2, 0, 4]), 3, 5), (torch.tensor([3, 1]), 4, 6), (torch.tensor([[1, 3, 0], [4, 2, 4]]), 3, 4)]
 
@@ -100,7 +105,7 @@ def regression(x, known_x, known_y, sigma, *, score=lambda distance, sigma: -dis
 def regression_inputs():
     generator = torch.Generator().manual_seed(4)
     x, known_x, known_y = (torch.randn(count, generator=generator) for count in (4, 7, 7))
-    return [(x, known_x, known_y, 0.5), (x, known_x, known_y, 2.0)]
+    return [(x, known_x, known_y, 0.7), (x, known_x, known_y, 2.0)]
 
 
 def kernel(score):
@@ -131,10 +136,11 @@ EXERCISES = [
               (variant(mask="swapped"), "The mask is upside down: True means may attend, and you hide exactly those."),
               (variant(mask="swapped", empty="uniform"), "The mask is upside down: True means may attend, and you hide exactly those."),
               (variant(mask="swapped", empty="nan"), "The mask is upside down: True means may attend, and you hide exactly those."),
+              (hidden_upside_down, "The mask is upside down where you hide: masked_fill(keep, ...) overwrites what may be seen. Hide ~keep, then multiply with keep."),
               (variant(mask="after"), "You hide keys after the softmax, so the weights that are left no longer sum to 1. Hide the scores before it."),
               (variant(mask="product"), "A score multiplied by 0 is 0, and a score of 0 still gets weight. Hide it with a very low number instead."),
               (variant(empty="uniform"), "All right but for the query that may attend to nothing: it gets the mean of hidden values. It should get zeros."),
-              (variant(empty="nan"), "All right but for the query that may attend to nothing: its row of minus infinities becomes NaN, and NaN · 0 stays NaN. Hide with the lowest number, then multiply the weights with keep."),
+              (variant(empty="nan"), "All right but for the query that may attend to nothing: its row is 0 divided by 0, which is NaN, and NaN · 0 stays NaN. Hide with the lowest number, then multiply the weights with keep."),
               (lambda *arguments: pooling(*arguments)[0], "The output is right. Return the weights as well: return output, weights."),
               (lambda *arguments: pooling(*arguments)[::-1], "The two results have changed places: first the output, then the weights."),
           ]),
@@ -153,7 +159,7 @@ EXERCISES = [
     DefeatedMask("defeat", praise="Right: next to scores below -1e6, a hidden key is the most attractive of all. The lowest number of the type cannot be undercut.",
                  hints=["The hidden score becomes -1e6 whatever you write there. What counts is how the other two compare with it.", "A softmax looks at differences only: the visible scores need to be lower than -1e6, by 10 or more."]),
     Choice("why-scale", right=frozenset("ade"), options="abcde", praise="Right: variance d, typical size √d, and a scale that keeps gradients alive.",
-           hints=["Three statements are true. The cells `variance` and `gradient` measured all three.", "Does dividing by a positive number change which of several numbers is the largest?"],
+           hints=["Three statements are true. The section 'Why divide by √d?' measured all three.", "Does dividing by a positive number change which of several numbers is the largest?"],
            reasons={"b": "Statement b is false: the softmax divides by its sum, with any scale.",
                     "c": "Statement c is false: dividing all scores by the same positive number keeps their order."}),
     Build("kernel", praise="Right: kernel regression is attention whose score is a distance.",
@@ -161,6 +167,8 @@ EXERCISES = [
           reference=regression, inputs=regression_inputs, misconceptions=[
               (kernel(lambda distance, sigma: distance**2 / (2 * sigma**2)), "The minus is missing: far points get the most weight."),
               (kernel(lambda distance, sigma: -distance.abs() / (2 * sigma**2)), "Square the distance; its absolute value gives another kernel."),
+              (kernel(lambda distance, sigma: -distance**2 / (2 * sigma) ** 2), "You square the 2 as well: only sigma is squared, 2 * sigma**2."),
+              (kernel(lambda distance, sigma: -distance**2), "sigma has no effect: divide by 2 sigma²."),
               (kernel(lambda distance, sigma: -distance**2 / (2 * sigma)), "sigma needs a square as well: divide by 2 sigma²."),
               (kernel(lambda distance, sigma: -distance**2 / sigma**2), "The 2 is missing: divide by 2 sigma²."),
               (kernel(lambda distance, sigma: -distance**2 / 2 * sigma**2), "You multiply by sigma²: in a / 2 * b Python divides by 2 alone. Put 2 * sigma**2 in brackets."),

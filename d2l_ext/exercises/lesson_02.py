@@ -109,9 +109,9 @@ EXERCISES = [
               (lambda head, n, d, h: tokens_in_head(h - 1 - head, n, d, h), "Head 0 gets the beginning of the sentence, not its end."),
           ]),
     Choice("why-split", right=frozenset("bde"), options="abcde", praise="Right: rows of weights are gained, width per head is lost, parameters and work stay.",
-           hints=["Three statements are true. The notebook counted parameters and operations for several h.", "The deeper cell `rank` is about d; the ladder's rung three is about e."],
-           reasons={"a": "Statement a is false: the cell `parameters` counted the same for 1, 2, 4 and 8 heads.",
-                    "c": "Statement c is false: each head does 1/h of the work, so the sum does not depend on h. The cell `cost` counted it."}),
+           hints=["Three statements are true. The notebook counted parameters and operations for several h.", "The deeper section on low rank is about d; the ladder's rung three is about e."],
+           reasons={"a": "Statement a is false: 'Why split?' counted the same for 1, 2, 4 and 8 heads.",
+                    "c": "Statement c is false: each head does 1/h of the work, so the sum does not depend on h. 'What it costs' counted it."}),
     Build("count-parameters", praise="Right, and a test would compare it with sum(W.numel() for W in layer.parameters()).",
           hints=["All heads together have the width num_heads * head_size.", "W_q, W_k and W_v lead from their inputs' widths to that width, W_o from it to num_hiddens.", "A bias has as many numbers as its matrix has outputs."],
           reference=count, inputs=lambda: [(8, 2, 3, 5, 7, 9, False), (8, 2, 3, 5, 7, 9, True), (64, 4, 16, 64, 64, 64, False)], misconceptions=[

@@ -79,7 +79,7 @@ EXERCISES = [
           reference=waves, inputs=lambda: [(3, 4), (5, 6), (60, 32)], misconceptions=[
               (variant(exponent=lambda c: c), "Each of your columns has an angle of its own. Columns 2j and 2j + 1 share one: the exponent is 2j/d in both."),
               (variant(exponent=lambda c: c // 2), "Your exponent is j/d; it should be 2j/d. As it is, the hands slow down by half as much as they should."),
-              (variant(exponent=lambda c: 2 * (c - c % 2)), "You take the number of the column for j. Column 2j has the exponent 2j/d, not 4j/d."),
+              (variant(exponent=lambda c: 2 * (c - c % 2)), "Your exponents are too large. Columns 2j and 2j + 1 have 2j/d: not 4j/d, where the column's number is taken for j, and not 2j/(d - 2)."),
               (variant(exponent=lambda c: c - c % 2, sine=lambda i, c: c % 2 == 1), "Sine and cosine are swapped: even columns hold the sines."),
               (halves, "All sines come first and all cosines after them. Other code does that; here they take turns, column by column."),
               (variant(sine=lambda i, c: (i % 2 == 0) & (c >= 0)), "You give sines to even positions and cosines to odd ones. The 2i of the paper's formula counts columns: every position has both."),
@@ -136,7 +136,7 @@ EXERCISES = [
               (reading(slow=lambda d: 1), "That is the angle. The position is the angle divided by the hand's speed."),
           ]),
     Choice("true-of-sinusoids", right=frozenset("ace"), options="abcde", praise="Right: what a shift does is known everywhere; what a model does beyond its training isn't.",
-           hints=["Three statements are true. All three follow from the rotation.", "Look again at the curve of `similar` and at the race."],
+           hints=["Three statements are true. All three follow from the rotation.", "Look again at the curve of similarity and at the race."],
            reasons={"b": "Statement b is false: the curve in `similar` falls at first, and rises at offset 5 for d = 32.",
                     "d": "Statement d is false: the row for position 200 is there, but in the race the model failed within two positions of the last trained one."}),
 ]

@@ -33,6 +33,14 @@ def variant(**choices):
     return lambda X: rotate(X, **choices)
 
 
+def overwritten(X):
+    X, angles = X.clone(), torch.arange(len(X))[:, None] / 10_000 ** (torch.arange(0, X.shape[1], 2) / X.shape[1])
+    x, y = X[:, 0::2], X[:, 1::2]
+    X[:, 0::2] = x * angles.cos() - y * angles.sin()
+    X[:, 1::2] = x * angles.sin() + y * angles.cos()
+    return X
+
+
 def right_rotate(X):
     return RotaryEmbedding(X.shape[1]).transform(X[None, None], X[None, None])[0][0, 0]
 
@@ -57,7 +65,7 @@ EXERCISES = [
            reasons={"a": "Reverse the sentence: is any two words' distance another one than before?",
                     "c": "Swap dog and bites: dog now stands in the middle, one away from man instead of two.",
                     "d": "Swap dog and bites: dog now stands in the middle, one away from man instead of two. A distance has changed, and ALiBi sees that."}),
-    Build("offset-rows", praise="Right: offset, clip, shift, in this order.",
+    Build("offset-rows", praise="Right: offsets -c to c have rows 0 to 2c, and farther ones share the outermost.",
           hints=["The offset is the key's position minus the query's; rows are queries, columns keys.", "torch.arange(steps)[None, :] - torch.arange(steps)[:, None] has all offsets.",
                  "Clip to -c..c with clamp, then add c, so that offset -c uses row 0."],
           reference=rows, inputs=lambda: [(5, 2), (4, 1), (3, 6)], misconceptions=[
@@ -91,16 +99,17 @@ EXERCISES = [
               (lambda X: torch.cat([rotate(X)[:, 0::2], rotate(X)[:, 1::2]], 1), "Rotated rightly, put back wrongly: all first numbers, then all second ones. The pairs should stand side by side again."),
               (variant(sign=-1), "You turn the other way: (x cos - y sin, x sin + y cos) turns forward."),
               (variant(first=1), "You count from 1: the row at position 0 is not turned at all."),
-              (variant(double=2), "Pair p turns by i / 10000^(2p/d). Your exponent is twice that: 2p has been doubled once more."),
-              (variant(double=0.5), "Pair p turns by i / 10000^(2p/d). Your exponent has p where 2p should stand."),
-              (variant(inverse=True), "You multiply by 10000^(2p/d). Later pairs should turn more slowly: divide."),
-              (variant(base=1), "All pairs turn alike. Pair p turns by i / 10000^(2p/d), so later ones are slower."),
+              (variant(double=2), "Pair r turns by i / 10000^(2r/d). Your exponent is twice that: 2r has been doubled once more."),
+              (variant(double=0.5), "Pair r turns by i / 10000^(2r/d). Your exponent has r where 2r should stand."),
+              (variant(inverse=True), "You multiply by 10000^(2r/d). Later pairs should turn more slowly: divide."),
+              (variant(base=1), "All pairs turn alike. Pair r turns by i / 10000^(2r/d), so later ones are slower."),
+              (overwritten, "You have overwritten the first numbers of the pairs before the second were computed from them. Keep the old ones."),
               (lambda X: X + rotate(torch.tensor([0.0, 1.0]).repeat(len(X), X.shape[1] // 2), sign=-1), "You add the clock hands, as in lesson 04. Rotary turns the numbers that are there."),
           ]),
     Choice("true-of-relative", right=frozenset("ace"), options="abcde", praise="Right: what the offset meets makes the difference, and a rotation needs a second one to cancel it.",
-           hints=["Three statements are true. Compare the two maps in `t5-class`.", "For d, look at `rotary-values`. For e, ask what ALiBi has learned."],
+           hints=["Three statements are true. Compare the two maps of Shaw and T5.", "For d, look at what became of turned values. For e, ask what ALiBi has learned."],
            reasons={"b": "Statement b is false: T5 adds the same number whatever the query is, so all words of a head are drawn to the same side.",
-                    "d": "Statement d is false: in a score the query's rotation meets the key's; a turned value meets none, and its absolute angle stays. The cell `rotary-values` shows it."}),
+                    "d": "Statement d is false: in a score the query's rotation meets the key's; a turned value meets none, and its absolute angle stays: the lesson turned values to show it."}),
     Build("untrained", praise="Right. T5's standard table, trained at 16, keeps 13 of its 32 buckets as they were at the start; one of them, bucket 16, no offset ever reaches.",
           hints=["Which offsets occur between 16 positions, 0 to 15?", "From -(trained - 1) to trained - 1. Ask `bucket` for all of them, and see which numbers are missing."],
           reference=untrained, inputs=untrained_inputs, misconceptions=[

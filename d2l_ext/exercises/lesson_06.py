@@ -41,7 +41,7 @@ EXERCISES = [
                     "d": "The fewest operations, yes. But it takes 64 steps, one after the other: the most of all."}),
     Build("receptive-field", praise="Right: halves of the kernel, each as long as its gap, add up.",
           hints=["One layer, kernel 3, gap 1: one place. Kernel 5, gap 1: two places. Kernel 3, gap 4?", "Layers add: the message goes on from where the last layer brought it."],
-          reference=receptive_field, inputs=lambda: [(5, [1, 5, 2]), (3, [1, 2, 4]), (7, [2]), (9, [1, 3, 9, 27])], misconceptions=[
+          reference=receptive_field, inputs=lambda: [(5, [1, 6, 4]), (3, [1, 2, 4]), (7, [2]), (9, [1, 3, 9, 27])], misconceptions=[
               (lambda k, gaps: (k - 1) * sum(gaps), "That is from one side to the other. On one side it is half of it."),
               (lambda k, gaps: (k - 1) * sum(gaps) + 1, "That is how many places lie in the field, both sides and the middle. The farthest on one side is asked for."),
               (lambda k, gaps: k // 2 * len(gaps), "That holds without gaps. A layer reaches its half kernel times its gap: multiply each by its gap."),
@@ -49,6 +49,9 @@ EXERCISES = [
               (lambda k, gaps: k // 2 * math.prod(gaps), "Reaches add from layer to layer, they don't multiply. With gaps 1, 2, 4 the sum grows like a power all the same."),
               (lambda k, gaps: k * sum(gaps), "A kernel of width k has k // 2 places on one side of its middle, not k."),
               (lambda k, gaps: k // 2 * gaps[-1], "That is the last layer alone. Messages go on from layer to layer: add."),
+              (lambda k, gaps: k * sum(gaps) // 2, "The middle place is on neither side: half of k - 1, not half of k."),
+              (lambda k, gaps: k / 2 * sum(gaps), "The middle place is on neither side: half of k - 1, not half of k."),
+              (lambda k, gaps: k // 2 * sum(gaps) + 1, "You counted the output's own place: distances start at 0."),
               (lambda k, gaps: sum(gaps), "That holds for kernel 3. A wider kernel has k // 2 places on one side."),
           ]),
     Build("work", praise="Right: projections, products, network. With inner = 4d the network alone takes 16nd².",
@@ -84,9 +87,9 @@ EXERCISES = [
               (lambda gaps, n: unconnected(gaps[-1:], n), "That is the last layer alone. What a place knew before must go into the next layer."),
           ]),
     Choice("why-attention", right=frozenset("bce"), options="abcde", praise="Right: a short path and no waiting, at a price per token that grows.",
-           hints=["Three statements are supported. The cell `crossover` is about one of the others. For the second: how many tasks would show something of every task?", "Divide 8nd² + 4n²d by n: does n stay?"],
-           reasons={"a": "Statement a is true of the products alone. The cell `crossover` found no length at which the layer takes fewer.",
-                    "d": "Statement d goes too far: one task shows nothing of every task. Parity (`parity-proof`, deeper) is learned by the recurrence alone."}),
+           hints=["Three statements are supported. The section 'Short sentences: who is cheaper?' is about one of the others. For the second: how many tasks would show something of every task?", "Divide 8nd² + 4n²d by n: does n stay?"],
+           reasons={"a": "Statement a is true of the products alone. 'Short sentences: who is cheaper?' found no length at which the layer takes fewer.",
+                    "d": "Statement d goes too far: one task shows nothing of every task. Parity, in a deeper section, is learned by the recurrence alone."}),
     Build("windowed", praise="Right: with a window attention has a convolution's work and a convolution's path.",
           hints=["In the middle of the sentence a token has w + 1 + w partners. How many are missing at the first token, the second, ...?", "A layer moves a message by w places at most. How far is it from the first token to the last?"],
           reference=windowed, inputs=lambda: [(10, 2), (9, 3), (12, 1), (7, 6)], misconceptions=[

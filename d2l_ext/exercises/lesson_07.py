@@ -6,7 +6,9 @@ from . import Build, Choice
 
 def gates_inputs():
     generator = torch.Generator().manual_seed(7)
-    return [(torch.randn(2, 5, 12, generator=generator), torch.rand(2, 3, generator=generator)), (torch.randn(3, 4, 6, generator=generator), torch.rand(3, 2, generator=generator))]
+    first = torch.randn(2, 5, 12, generator=generator), torch.rand(2, 3, generator=generator)
+    first[1][0, 1] = 0  # a closed head among open ones
+    return [first, (torch.randn(3, 4, 6, generator=generator), torch.rand(3, 2, generator=generator))]
 
 
 def gated(merged, gates):
@@ -39,7 +41,7 @@ EXERCISES = [
     Choice("closed-map", right="a", praise="Right. The gate stands behind the weighted sum: the head looks, and nobody listens.",
            hints=["Write down the order: scores, softmax, weighted sum, gate, W_o. Where in it is the map?", "In cells: is the gate an argument of anything that computes weights?"],
            reasons={"b": "A gate of zero makes the head's output zero, not its weights: the softmax still sums to 1.",
-                    "c": "Even weights need equal scores, and the gate changes no score. In `blur` it was W_q that was set to 0.",
+                    "c": "Even weights need equal scores, and the gate changes no score. Later in the lesson W_q is set to 0 for that.",
                     "d": "Heads of one layer don't know of each other; each computes its weights from the same input as before."}),
     Build("head-gates", praise="Right: one gate for each head's block of columns, the same at every step.",
           hints=["How many columns has a head? merged.shape[-1] // gates.shape[-1].", "repeat_interleave(size, dim=-1) repeats each gate next to itself.",
@@ -49,6 +51,7 @@ EXERCISES = [
               (lambda X, g: gated(X, g.flip(-1)), "The gates come in reverse order: the first gate belongs to the first block."),
               (lambda X, g: gated(X, g[:1].expand_as(g)), "All texts get the first one's gates. Each text has a row of its own."),
               (lambda X, g: gated(X, g.mean(0, keepdim=True).expand_as(g)), "You average the gates over the texts. Each text has a row of its own."),
+              (lambda X, g: X, "Nothing is gated: this is merged as it came."),
               (lambda X, g: gated(X, (g > 0).to(g)), "A gate is a number to multiply with, not a switch: 0.5 halves the head."),
               (lambda X, g: X * g.prod(-1)[:, None, None], "All heads are multiplied with the same number. Each head has its own gate."),
               (lambda X, g: gated(X, 1 - g), "Upside down: a gate of 1 leaves the head as it is, 0 closes it."),
@@ -71,7 +74,7 @@ EXERCISES = [
               (lambda s: s.abs().mean(0) / s.abs().mean(0).amax(-1, keepdim=True), "You divide by each layer's largest. Michel divides by the root of summed squares."),
           ]),
     Choice("four-measures", right=frozenset("bce"), options="abcde", praise="Right: missed, sufficient, and what the slope says are three different things.",
-           hints=["Three statements are true. The twins decide one that is not.", "For b look at cross 2 in `mask` and in `keep`; for e at the last sentence before `gradient`."],
+           hints=["Three statements are true. The twins decide one that is not.", "For b look at cross 2 in the first and in the second measure; for e at the words before the picture of the third."],
            reasons={"a": "Statement a is false: both twins were called worthless, and without both nearly half of the dates were lost.",
                     "d": "Statement d is false: greedy never reopens a head, and tries no pairs. A good set by another path escapes it."}),
     Build("pruned-cost", praise="Right: the layer's cost shrinks by the share of heads that is kept.",
@@ -82,6 +85,7 @@ EXERCISES = [
               (lambda n, d, h, k: 8 * n * d * d + 4 * n * n * (k * d // h), "Only the products shrink in your count. Rows of W_q, W_k, W_v and columns of W_o are gone too."),
               (lambda n, d, h, k: 8 * n * d * (k * d // h) + 4 * n * n * d, "Only the projections shrink in your count. Scores and weighted sums are computed for kept heads alone."),
               (lambda n, d, h, k: 6 * n * d * (k * d // h) + 2 * n * d * d + 4 * n * n * (k * d // h), "W_o shrinks too: it has no columns for heads that are gone."),
+              (lambda n, d, h, k: operations(n, d, h, k) - 2 * n * n * (k * d // h), "One product is missing: scores, then weighted sums, 2 n² inner each."),
               (lambda n, d, h, k: operations(n, d, h, h - k), "You count what is cut away. kept says how many heads stay."),
               (lambda n, d, h, k: operations(n, d, h, k) // 2, "A multiply and an add count as two operations, as in 02."),
               (lambda n, d, h, k: operations(n, d, h, 1), "That is a single head. kept of them remain."),
