@@ -32,23 +32,24 @@ class Mask:
 
     def __and__(self, other: Predicate) -> Mask:
         other = Mask(other)
-        return Mask(lambda query, key: self(query, key) & other(query, key))
+        return Mask(lambda query, key: self.predicate(query, key) & other.predicate(query, key))
 
     def __or__(self, other: Predicate) -> Mask:
         other = Mask(other)
-        return Mask(lambda query, key: self(query, key) | other(query, key))
+        return Mask(lambda query, key: self.predicate(query, key) | other.predicate(query, key))
 
     __rand__, __ror__ = __and__, __or__
 
     def __invert__(self) -> Mask:
-        return Mask(lambda query, key: ~self(query, key))
+        return Mask(lambda query, key: ~self.predicate(query, key))
 
     def __bool__(self) -> bool:
         raise TypeError("masks compose with &, | and ~, not with `and`, `or`, `not`")
 
     def tensor(self, queries: int, keys: int, device: torch.device | None = None) -> Tensor:
         """The answers for all pairs: booleans of shape (queries, keys), or (batch, queries, keys) where the predicate knows a batch."""
-        answer = self(torch.arange(queries, device=device)[:, None], torch.arange(keys, device=device))
+        positions = torch.arange(queries, device=device)[:, None], torch.arange(keys, device=device)
+        answer = self.predicate(*positions)  # not self(): before 2.11, torch.compile asks whatever is called for its truth
         if not isinstance(answer, Tensor) or answer.dtype != torch.bool:
             kind = answer.dtype if isinstance(answer, Tensor) else type(answer).__name__
             raise TypeError(f"mask: the predicate must answer with a boolean tensor, got {kind}")
@@ -100,7 +101,7 @@ def combine(batch: int, heads: int, queries: int, keys: int, valid_lens: Tensor 
     parts = []
     if valid_lens is not None:
         check_lengths(valid_lens, batch, queries, keys)
-        parts.append(padding(valid_lens)(None, torch.arange(keys, device=device))[:, None])
+        parts.append(padding(valid_lens).predicate(None, torch.arange(keys, device=device))[:, None])
     if mask is not None:
         parts.append(mask_tensor(mask, batch, heads, queries, keys, device))
     if causal_:
