@@ -49,7 +49,7 @@ class Mask:
     def tensor(self, queries: int, keys: int, device: torch.device | None = None) -> Tensor:
         """The answers for all pairs: booleans of shape (queries, keys), or (batch, queries, keys) where the predicate knows a batch."""
         positions = torch.arange(queries, device=device)[:, None], torch.arange(keys, device=device)
-        answer = self.predicate(*positions)  # not self(): before 2.11, torch.compile asks whatever is called for its truth
+        answer = self.predicate(*positions)  # not self(): up to 2.11 torch.compile asks what it calls for its truth
         if not isinstance(answer, Tensor) or answer.dtype != torch.bool:
             kind = answer.dtype if isinstance(answer, Tensor) else type(answer).__name__
             raise TypeError(f"mask: the predicate must answer with a boolean tensor, got {kind}")
