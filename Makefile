@@ -54,7 +54,7 @@ html: setup  ## write pages to read and play with offline into dist/html
 reproduce: setup  ## run notebooks twice and compare all that they show (ARGS="--runs 10 --busy")
 	@$(ONE) $(RUN) tools/reproduce.py $(ARGS)
 
-laboratory: setup  ## train again what stands in the lessons' tables of three seeds (half an hour)
+laboratory: setup  ## train again the tables of three seeds in 05 and 06 (half an hour); that of 07: tools/dates.py
 	@$(ONE) $(RUN) tools/laboratory.py $(ARGS)
 
 bench: setup  ## measure speed, memory and the cost of the whole, as ratios (an hour)

@@ -81,6 +81,8 @@ def heatmaps(values, rows: Sequence, columns: Sequence, *, alt: str, titles: Seq
         axis.spines[:].set_visible(False)
         axis.set_xticks(np.arange(len(columns) + 1) - 0.5, minor=True)
         axis.set_yticks(np.arange(len(rows) + 1) - 0.5, minor=True)
+        if len(maps) > 1 and not numbers:  # where the edge is white, one map would run into the next
+            axis.spines[:].set(visible=True, color="#BBBBBB")
         if numbers:
             axis.grid(which="minor", color="#DDDDDD", linewidth=1)
             for (row, column), value in np.ndenumerate(panel):
@@ -161,6 +163,9 @@ def label_ticks(axis, labels: Sequence) -> None:
     axis.set_ticks(range(len(labels)), labels=[str(label) for label in labels])
 
 
+LEADER = {"arrowstyle": "-", "color": "#888888", "linewidth": 0.8, "relpos": (0, 0.5), "shrinkA": 1, "shrinkB": 3}
+
+
 def name_line_ends(axis, ends: dict[str, tuple[float, float]]) -> None:
     """Write each name beside its line's end, moved apart where they would overlap."""
     to_pixels, height = axis.transData.transform, 20
@@ -169,7 +174,9 @@ def name_line_ends(axis, ends: dict[str, tuple[float, float]]) -> None:
         x, y = to_pixels(end)
         place = max([y, *(t + height for t in taken[-1:])])
         taken.append(place)
-        axis.annotate(name, end, xytext=(8, (place - y) * 72 / axis.figure.dpi), textcoords="offset points", va="center", color="#333333", annotation_clip=False)
+        moved = place - y > 3  # then a thin line leads back to the end
+        axis.annotate(name, end, xytext=(28 if moved else 8, (place - y) * 72 / axis.figure.dpi), textcoords="offset points", va="center", color="#333333",
+                      annotation_clip=False, arrowprops=LEADER if moved else None)
 
 
 def describe(panel: np.ndarray, rows: Sequence, columns: Sequence, title: str) -> str:

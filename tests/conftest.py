@@ -1,19 +1,18 @@
 """The same random numbers and Hypothesis examples on every machine; and a browser, for the tests that ask for `page` or `browser`; they run with `-m browser` alone."""
 import importlib.util
-import os
 import pathlib
-import shutil
 import sys
 
 import pytest
 import torch
 from hypothesis import settings
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "tools"))
+from browser import PROGRAM, ROOT_NEEDS  # noqa: E402
+
 settings.register_profile("fixed", derandomize=True, deadline=None, database=None, max_examples=30)
 settings.load_profile("fixed")
 
-PROGRAM = (shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")
-           or next((path for path in ("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",) if pathlib.Path(path).exists()), None))
 QUIET = ["--disable-background-networking", "--no-first-run", "--disable-component-update", "--disable-sync"]
 
 
@@ -72,8 +71,7 @@ def browser():
     from playwright.sync_api import expect, sync_playwright
     expect.set_options(timeout=20_000)
     with sync_playwright() as playwright:
-        root = ["--no-sandbox"] if sys.platform == "linux" and os.geteuid() == 0 else []  # Chromium refuses to run as root otherwise
-        browser = playwright.chromium.launch(executable_path=PROGRAM, args=QUIET + root)
+        browser = playwright.chromium.launch(executable_path=PROGRAM, args=QUIET + ROOT_NEEDS)
         yield browser
         browser.close()
 

@@ -113,11 +113,12 @@ def test_the_scale_by_key_and_button(piece):
     assert "key 1 gets 0.1" in result(piece)
 
 
-def test_what_is_no_number_changes_nothing(piece):
+def test_what_is_no_number_changes_nothing_and_one_out_of_range_becomes_the_nearest(piece):
     before = result(piece)
     box = piece.get_by_label("query, number 1, typed")
-    for wrong in ("", "1000"):
+    for wrong, kept in (("", "0"), ("1000", "10")):
         box.fill(wrong)
         assert result(piece) == before
-    box.blur()
-    assert box.input_value() == "0"
+        box.blur()
+        assert box.input_value() == kept and box.get_attribute("title") == "-10 to 10"
+    assert result(piece) != before

@@ -206,4 +206,4 @@ def test_text_is_cut_between_characters(tmp_path):
 
 
 def test_numbers_in_figures(tmp_path):
-    assert compute(tmp_path, source("heads"), "given.map(piece.digits)", [0.125, -0.001, 3, 12345.678, -2.5]) == ["0.13", "0.00", "3.00", "1.23e+4", "-2.50"]
+    assert compute(tmp_path, source("heads"), "given.map(piece.digits)", [0.125, -0.001, 3, 1000, -1234.5, 12345.678, -2.5]) == ["0.13", "0.00", "3.00", "1000", "-1234", "1.23e+4", "-2.50"]

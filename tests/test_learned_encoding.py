@@ -158,16 +158,6 @@ def test_copies_have_a_table_of_their_own(copied):
     assert encoding.P.any()
 
 
-def test_it_exports_with_any_number_of_steps_and_compiles_in_one_graph():
-    encoding, X = LearnedPositionalEncoding(4, max_len=32).eval(), torch.randn(2, 5, 4)
-    program = torch.export.export(encoding, (X,), dynamic_shapes={"X": {1: torch.export.Dim("steps", min=2, max=32)}}).module()
-    compiled = torch.compile(encoding, fullgraph=True, backend="aot_eager")
-    for steps in (2, 32):
-        X = torch.randn(2, steps, 4)
-        torch.testing.assert_close(program(X), encoding(X))
-        torch.testing.assert_close(compiled(X), encoding(X))
-
-
 def test_it_learns_where_the_sinusoids_are():
     """Asked for the sinusoidal sum, it becomes the sinusoidal table where it was trained, and stays as it was beyond."""
     encoding, target = LearnedPositionalEncoding(4, max_len=8), PositionalEncoding(4, max_len=8)

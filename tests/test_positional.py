@@ -190,8 +190,9 @@ def test_copies_keep_the_table(copied):
     assert torch.equal(copied(encoding)(X), encoding(X))
 
 
-def test_it_exports_with_any_number_of_steps_and_compiles_in_one_graph():
-    encoding, X = PositionalEncoding(4, max_len=32).eval(), torch.randn(2, 5, 4)
+@pytest.mark.parametrize("make", [PositionalEncoding, LearnedPositionalEncoding])
+def test_it_exports_with_any_number_of_steps_and_compiles_in_one_graph(make):
+    encoding, X = make(4, max_len=32).eval(), torch.randn(2, 5, 4)
     program = torch.export.export(encoding, (X,), dynamic_shapes={"X": {1: torch.export.Dim("steps", min=2, max=32)}}).module()
     compiled = torch.compile(encoding, fullgraph=True, backend="aot_eager")
     for steps in (2, 32):

@@ -74,6 +74,15 @@ def test_a_bad_header_is_named(line):
 
 # ---- running and storing ----------------------------------------------------------------------------------------------------------------
 
+@pytest.mark.parametrize("words, names", [([], ["00_a", "01_b"]), (["01"], ["01_b"]), (["a", "00"], ["00_a"])])
+def test_notebooks_are_chosen_by_words(tmp_path, words, names):
+    for name in ("01_b.ipynb", "00_a.ipynb", "00_a.txt"):
+        (tmp_path / name).touch()
+    assert [path.stem for path in nbtext.chosen(words, tmp_path)] == names
+    with pytest.raises(SystemExit, match="^No notebook is called 07 or c.$"):
+        nbtext.chosen(["07", "c"], tmp_path)
+
+
 def test_live_widgets_are_not_stored():
     bar = {"output_type": "display_data", "data": {WIDGET: {"model_id": "1f"}, "text/plain": "FloatProgress(value=1.0)"}, "metadata": {}}
     page = {"output_type": "display_data", "data": {WIDGET: {}, "text/html": "<div>", "text/plain": "explorer"}, "metadata": {}}

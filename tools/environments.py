@@ -20,6 +20,7 @@ import xml.etree.ElementTree
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import nbtext
 import setup
 
 ROOT = setup.ROOT
@@ -241,10 +242,10 @@ def try_in_colab(notebook, folder, base, repository):
 def colab(names):
     more = ["nbval", "requests", "safetensors", "notebook<7"]  # a newer notebook, which widgets ask for, would bring JupyterLab
     base = build("colab", lines("tests/colab-constraints.txt") + more, find_python("3.13"), ours=False)
-    chosen = [path for path in sorted(ROOT.glob("notebooks/*.ipynb"), reverse=True) if any(name in path.stem for name in names or [""])]
+    wanted = reversed(nbtext.chosen(names, ROOT / "notebooks"))  # the longest stand at the end
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(int(os.environ.get("JOBS", "2"))) as pool:
         repository = mirror(Path(folder, "repository"))
-        results = list(pool.map(lambda path: try_in_colab(path, Path(folder, path.stem), base, repository), chosen))
+        results = list(pool.map(lambda path: try_in_colab(path, Path(folder, path.stem), base, repository), wanted))
     complaints = [complaint for _, found in results for complaint in found]
     print("\n".join(complaints))
     total = {key: sum(found[key] for found, _ in results) for key in ("tests", "cells", "failed", "skipped")}

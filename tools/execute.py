@@ -9,7 +9,7 @@ import time
 
 import nbformat
 from nbclient import NotebookClient
-from nbtext import KERNEL, write
+from nbtext import KERNEL, chosen, write
 
 ROOT = pathlib.Path(__file__).parent.parent
 WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -39,9 +39,7 @@ def lasting(output: dict) -> dict:
 
 
 if __name__ == "__main__":
-    wanted = sys.argv[1:] or [""]
-    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
-        if any(word in path.stem for word in wanted):
-            start = time.time()
-            execute(path)
-            print(f"{path.name}: {time.time() - start:.0f} s, {path.stat().st_size // 1024} KiB", flush=True)
+    for path in chosen(sys.argv[1:], ROOT / "notebooks"):
+        start = time.time()
+        execute(path)
+        print(f"{path.name}: {time.time() - start:.0f} s, {path.stat().st_size // 1024} KiB", flush=True)

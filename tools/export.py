@@ -18,6 +18,7 @@ from jinja2 import DictLoader, pass_context
 from latex2mathml.converter import convert
 from nbconvert import HTMLExporter
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+from nbtext import chosen
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TARGET = ROOT / "dist" / "html"
@@ -128,10 +129,7 @@ def export(path: pathlib.Path, target: pathlib.Path = TARGET) -> pathlib.Path:
 
 
 def main(words: list[str]) -> None:
-    paths = [path for path in sorted((ROOT / "notebooks").glob("*.ipynb")) if any(word in path.stem for word in words or [""])]
-    if not paths:
-        sys.exit(f"No notebook is called {' or '.join(words)}.")
-    for path in paths:
+    for path in chosen(words, ROOT / "notebooks"):
         try:
             made = export(path)
         except ValueError as error:

@@ -67,6 +67,8 @@ PARTS = {"05": lesson_05, "06": lesson_06}
 
 
 def main(names):
+    if unknown := set(names) - set(PARTS):
+        sys.exit(f"There is no part {', '.join(sorted(unknown))}: choose from {', '.join(PARTS)}.")
     torch.set_num_threads(1)
     for name in names or PARTS:
         rows = []

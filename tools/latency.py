@@ -12,7 +12,6 @@ import functools
 import json
 import os
 import pathlib
-import shutil
 import statistics
 import subprocess
 import sys
@@ -20,10 +19,12 @@ import tempfile
 import time
 import urllib.parse
 
+from browser import PROGRAM, ROOT_NEEDS
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-NEEDS = "Needs Playwright and a browser: pip install playwright, and chromium or google-chrome on the path."
+NEEDS = "Needs Playwright and a browser: pip install playwright, and Chromium or Chrome."
 GOALS = {"browser": 16, "kernel": 100}  # ms, medians
 PRESSES, REPEATS, RUNS = 40, 60, 3
 FLOOR = """<div class="d2l-piece"><label><span class="name">one word</span><input type="range" max="9" data-lm-suppress-shortcuts="true"></label><p></p></div>"""
@@ -215,12 +216,13 @@ def main(words):
         from playwright.sync_api import sync_playwright
     except ImportError:
         sys.exit(NEEDS)
-    program = shutil.which("chromium") or shutil.which("google-chrome") or sys.exit(NEEDS)
+    if not PROGRAM:
+        sys.exit(NEEDS)
     places = [place for place in PLACES if place.__name__ in words] or PLACES
     names = [name for name in PIECES if any(word in name for word in words)] or list(PIECES)
     late = []
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"] if hasattr(os, "getuid") and os.getuid() == 0 else [])
+        browser = playwright.chromium.launch(executable_path=PROGRAM, args=ROOT_NEEDS)
         for place in places:
             print(f"\n{place.__name__:58}{'total':>7}{'9 of 10':>9}{'script':>8}{'paint':>7}{'shown':>7}   held", flush=True)
             late += place(browser, names)

@@ -56,6 +56,11 @@ def write(notebook: dict, path: pathlib.Path) -> None:
     path.write_text(json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True) + "\n", encoding="utf-8")
 
 
+def chosen(words: list[str], folder: pathlib.Path) -> list[pathlib.Path]:
+    """The notebooks in ``folder`` whose names contain one of the words; all of them where there are no words. Ends the program where none does."""
+    return [path for path in sorted(folder.glob("*.ipynb")) if any(word in path.stem for word in words or [""])] or sys.exit(f"No notebook is called {' or '.join(words)}.")
+
+
 if __name__ == "__main__":
     if sys.argv[1:2] == ["unpack"] and len(sys.argv) == 3:
         sys.stdout.write(unpack(json.loads(pathlib.Path(sys.argv[2]).read_text(encoding="utf-8"))))

@@ -10,6 +10,7 @@ import time
 
 import nbformat
 from execute import ROOT, executed
+from nbtext import chosen
 
 BUSY = "import time\nwhile True: sum(range(10**6))"
 
@@ -27,20 +28,19 @@ def differing(runs: list[dict[str, str]]) -> list[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("words", nargs="*", default=[""])
+    parser.add_argument("words", nargs="*")
     parser.add_argument("--runs", type=int, default=2)
     parser.add_argument("--busy", action="store_true")
     arguments = parser.parse_args()
     load = subprocess.Popen([sys.executable, "-c", BUSY]) if arguments.busy else None
     wrong = 0
     try:
-        for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
-            if any(word in path.stem for word in arguments.words):
-                start = time.time()
-                cells = differing([shown(executed(path)) for _ in range(arguments.runs)])
-                wrong += bool(cells)
-                result = f"differ in {', '.join(cells)}" if cells else "are equal"
-                print(f"{path.name}: {arguments.runs} runs {result} ({(time.time() - start) / arguments.runs:.0f} s each)", flush=True)
+        for path in chosen(arguments.words, ROOT / "notebooks"):
+            start = time.time()
+            cells = differing([shown(executed(path)) for _ in range(arguments.runs)])
+            wrong += bool(cells)
+            result = f"differ in {', '.join(cells)}" if cells else "are equal"
+            print(f"{path.name}: {arguments.runs} runs {result} ({(time.time() - start) / arguments.runs:.0f} s each)", flush=True)
     finally:
         if load:
             load.kill()

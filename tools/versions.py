@@ -14,8 +14,7 @@ LEGS = {"pinned": "`pins.txt`, which made the stored outputs: `make test`", "col
         "oldest": "oldest admitted: `make test-oldest`", "newest": "newest: `make test-newest`", "gpu": "NVIDIA GPU: `make test-gpu`"}
 COLUMNS = {"python": "Python", "torch": "PyTorch", "numpy": "NumPy", "matplotlib": "matplotlib", "ipython": "IPython", "ipywidgets": "ipywidgets",
            "anywidget": "anywidget", "jupyterlab": "JupyterLab"}
-NOT_RUN = {"gpu": "an NVIDIA GPU (`make test-gpu`)", "torch": "other PyTorch than 2.13.0, such as Colab's 2.11.0 and 2.6, the oldest admitted", "newer": "Python 3.12 and later",
-           "macos": "macOS", "windows": "Windows", "google": "Colab itself"}  # a leg that was run takes its line out
+NOT_RUN = {"gpu": "an NVIDIA GPU (`make test-gpu`)", "newer": "Python 3.14", "macos": "macOS", "windows": "Windows", "google": "Colab itself"}  # a leg that was run takes its line out
 
 
 def kept():

@@ -50,10 +50,13 @@ const POOLING_STYLE = `
 /** A number to drag or to type. `bend` turns the slider's place into the number, `unbend` back. */
 function dial(name, { min, max, step, bend = (place) => place, unbend = bend }, pick) {
   const drag = node("input", { type: "range", min: unbend(min), max: unbend(max), step, "aria-label": name, ...NATIVE });
-  const type = node("input", { type: "number", min, max, step: "any", "aria-label": `${name}, typed`, ...NATIVE });
+  const type = node("input", { type: "number", min, max, step: "any", title: `${min} to ${max}`, "aria-label": `${name}, typed`, ...NATIVE });
   drag.addEventListener("input", () => pick(bend(Number(drag.value))));
   type.addEventListener("input", () => { if (type.value !== "" && type.validity.valid) pick(Number(type.value)); });
-  type.addEventListener("change", () => { type.value = drag.dataset.number; });
+  type.addEventListener("change", () => { // what is out of range becomes the nearest that is not
+    if (type.value !== "" && !type.validity.valid) pick(Math.min(max, Math.max(min, Number(type.value))));
+    type.value = drag.dataset.number;
+  });
   const show = (number) => {
     const words = String(Math.round(number * 100) / 100);
     drag.value = unbend(number);

@@ -189,7 +189,10 @@ export function clip(text, length) {
 export const list = (words) => (words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`);
 
 /** A number to two decimals, in fewer figures where it is large; never "-0.00". */
-export const digits = (number) => (Math.abs(number) >= 1000 ? number.toPrecision(3) : (Math.round(number * 100) / 100 || 0).toFixed(2));
+export function digits(number) {
+  if (Math.abs(number) >= 1e4) return number.toPrecision(3);
+  return Math.abs(number) >= 1000 ? String(Math.round(number)) : (Math.round(number * 100) / 100 || 0).toFixed(2);
+}
 
 // ------------------------------------------------------------------ matrices: arrays of rows
 
