@@ -291,6 +291,11 @@ def test_a_layer_in_two_places_is_pruned_in_both_and_a_layer_alone_too():
     assert torch.equal(alone(X, X, X), small.first(X, X, X)) and attention.num_heads == 4
 
 
+def test_a_layer_that_keeps_its_heads_may_have_positions():
+    made = nn.ModuleList([layer(), layer(position=RotaryEmbedding(4), head_size=4)])
+    assert [part.num_heads for part in prune(made, [("0", 2)])] == [3, 4]
+
+
 def test_a_model_is_pruned_as_a_copy():
     made, heads = model(), [("encoder.0.attention", 0), ("decoder.0.cross", 2), ("decoder.0.cross", 0)]
     small = prune(made, heads)

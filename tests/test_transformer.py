@@ -119,6 +119,7 @@ def test_symbols_may_be_integers_of_any_kind(dtype):
 
 
 def test_as_many_steps_as_the_longest_sequence():
+    assert EncoderDecoder(9, 5, 8, 2).positions.P.shape == (1, 1000, 8)
     assert EncoderDecoder(9, 5, 8, 2, max_len=4).write(torch.ones(1, 4, dtype=torch.long), 4, 0).shape == (1, 4)
 
 
