@@ -575,10 +575,10 @@ def questions(notebook):
 def claims(notebook):
     cell = notebook.cell("claims")
     for row in rows(cell.text) if cell else []:
-        names = re.findall(r"\[`([^`]+)`\]\(#cell-id=\1\)", row[-1])
+        names = re.findall(r"\[([^]]+)\]\(#cell-id=\1\)", row[-1])
         for name in names or ["(none)"]:
             if not notebook.cell(name) or notebook.cell(name).kind != "code":
-                yield "claims", f"`{row[0]}` is proved by {name}, which is no code cell here: write [`ID`](#cell-id=ID)"
+                yield "claims", f"`{row[0]}` is proved by {name}, which is no code cell here: write [ID](#cell-id=ID)"
     if cell and not rows(cell.text):
         yield "claims", "a table of claims and the cells that proved them"
 

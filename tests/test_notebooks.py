@@ -149,7 +149,7 @@ explore(X)
 """, *(exercise(name, kind) for name, kind in EXERCISES.items()), *map(question, (1, 2, 3)), """%% md claims core claims
 | claim | proof |
 |---|---|
-| the numbers add up to 7 | [`proof`](#cell-id=proof) |
+| the numbers add up to 7 | [proof](#cell-id=proof) |
 
 %% md exit core exit
 What now?
@@ -317,12 +317,12 @@ BAD = [  # rule, the cell it must name, a notebook with one thing wrong
     ("questions", "question-1", swap("- **D** d mistake\n", "")),
     ("questions", "question-1", swap("Right: it is", "It is")),
     ("questions", "question-1", swap("- **D** d mistake", "- **D** Right, too")),
-    ("claims", "claims", swap("[`proof`](#cell-id=proof)", "[`prove`](#cell-id=prove)")),
-    ("claims", "claims", swap("[`proof`](#cell-id=proof)", "[`idea`](#cell-id=idea)")),
-    ("claims", "claims", swap("[`proof`](#cell-id=proof)", "`proof`")),
-    ("claims", "claims", swap("[`proof`](#cell-id=proof)", "[`proof`](#cell-id=sum)")),
-    ("claims", "claims", swap("[`proof`](#cell-id=proof)", "see above")),
-    ("claims", "claims", swap("| the numbers add up to 7 | [`proof`](#cell-id=proof) |", "")),
+    ("claims", "claims", swap("[proof](#cell-id=proof)", "[prove](#cell-id=prove)")),
+    ("claims", "claims", swap("[proof](#cell-id=proof)", "[idea](#cell-id=idea)")),
+    ("claims", "claims", swap("[proof](#cell-id=proof)", "`proof`")),
+    ("claims", "claims", swap("[proof](#cell-id=proof)", "[proof](#cell-id=sum)")),
+    ("claims", "claims", swap("[proof](#cell-id=proof)", "see above")),
+    ("claims", "claims", swap("| the numbers add up to 7 | [proof](#cell-id=proof) |", "")),
     ("sources", "references", swap("abs/1706.03762", "abs/1234.56789")),
     ("sources", "idea", swap("Vaswani et al. (2017)", "Vaswani et al. (2018)")),
 ]
