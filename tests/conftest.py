@@ -1,6 +1,7 @@
 """The same random numbers and Hypothesis examples on every machine; and a browser, for the tests that ask for `page` or `browser`; they run with `-m browser` alone."""
 import importlib.util
 import pathlib
+import shutil
 import sys
 
 import pytest

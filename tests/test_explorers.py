@@ -1,7 +1,6 @@
 """The interactive pieces: their bundle, their state, hostile input; and the mathematics of 02's, in JavaScript, against the package's."""
 import html.parser
 import json
-import re
 import sys
 
 import pytest

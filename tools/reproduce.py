@@ -3,12 +3,10 @@
 ARGS="02 05" takes some of them, ARGS="--runs 10 --busy" runs each ten times while a second process keeps a core busy. Cells tagged `timing` may differ.
 """
 import argparse
-import pathlib
 import subprocess
 import sys
 import time
 
-import nbformat
 from execute import ROOT, executed
 from nbtext import chosen
 

@@ -66,7 +66,7 @@ def whole() -> list[str]:
 
 PARTS = {
     "attention": ("CPU time, as ratios to the bare fused call", compared),
-    "memory": ("Memory at the peak of a forward and backward pass", remembered),
+    "memory": ("Memory at the peak of a forward and backward pass, median of three", remembered),
     "positions": (f"Positions: {others.BATCH} x {others.STEPS} x {others.WIDTH}, {others.HEADS} heads, causal", encoded),
     "reach": ("Who can influence whom", lambda: [others.reaching()]),
     "slopes": ("Time against length, as in notebook 06", lambda: slopes.table(slopes.attempt())),

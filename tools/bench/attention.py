@@ -53,10 +53,11 @@ def compare(case: Case, seconds: float = SECONDS) -> dict[str, float]:
 
 
 def peak(case: Case, name: str) -> float | None:
-    """Megabytes at the peak above what was there before, in a process of its own; None where d2l, or Linux's account of it, can't be had."""
-    done = subprocess.run([sys.executable, "-m", "tools.bench.attention", json.dumps([case, name])], capture_output=True, text=True, check=True,
-                          cwd=pathlib.Path(__file__).parents[2])
-    return json.loads(done.stdout)
+    """Megabytes at the peak above what was there before, the median of three processes; None where d2l, or Linux's account of it, can't be had."""
+    command = [sys.executable, "-m", "tools.bench.attention", json.dumps([case, name])]
+    runs = [subprocess.run(command, capture_output=True, text=True, check=True, cwd=pathlib.Path(__file__).parents[2]) for _ in range(3)]
+    found = [json.loads(run.stdout) for run in runs]
+    return None if None in found else statistics.median(found)
 
 
 def peak_here(case: Case, name: str) -> float | None:
