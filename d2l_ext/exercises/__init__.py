@@ -195,10 +195,9 @@ def same(given, wanted) -> bool:
     if isinstance(wanted, (tuple, list)):
         return isinstance(given, (tuple, list)) and len(given) == len(wanted) and all(map(same, given, wanted))
     if isinstance(wanted, torch.Tensor):
-        given = given.detach() if isinstance(given, torch.Tensor) else given
-        if isinstance(given, torch.Tensor) and given.is_floating_point() and is_index(wanted):
+        if not isinstance(given, torch.Tensor) or given.is_floating_point() and is_index(wanted):
             return False
-        return isinstance(given, torch.Tensor) and given.shape == wanted.shape and torch.allclose(given.double(), wanted.detach().double(), atol=1e-5, rtol=1e-4, equal_nan=True)
+        return given.shape == wanted.shape and torch.allclose(given.detach().double(), wanted.detach().double(), atol=1e-5, rtol=1e-4, equal_nan=True)
     if isinstance(wanted, float):
         return isinstance(given, (int, float, torch.Tensor)) and abs(float(given) - wanted) < 1e-4 * max(1, abs(wanted))
     return getattr(given, "shape", ()) == () and bool(given == wanted)
