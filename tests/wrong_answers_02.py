@@ -129,12 +129,14 @@ PENCIL = [
     (up_to(3, 2, 1, 1), "head 1 again"),
     (up_to(4, 0.58, 0.21, 0.21), "left out the scaling"),
     (up_to(4, 4.11, 2.03, 2.03), "Line 4: .*divide"),
-    (up_to(4, 0.45, 0.27, 0.27), "Line 4: number 1 is not 0.45"),  # divided by 2
+    (up_to(4, 0.45, 0.27, 0.27), "Line 4: the number in place 1, 0.45, is not right"),  # divided by 2
     (up_to(5, 0.42, 0.42, 0.16), "left out the scaling"),
     (up_to(6, 1.25, 0.5, 1.25, 0.25), "own weights, line 5"),
     (up_to(6, 1, 0, 3, 0), "other example"),
-    (up_to(6, 1.25, 0.5, 1.0, float("nan")), "Line 6: number 4"),
+    (up_to(6, 1.25, 0.5, 1.0, float("nan")), "Line 6: the number in place 4"),
     ({1: "2 1 1 2"}, "Line 1: "),
+    ({"1": [2, 1, 1, 2]}, "numbered 1 to 6, with whole numbers; there is no line '1'"),
+    (LINES | {7: [1, 2]}, "there is no line 7"),
     ({1: 2}, "(?i)line 1: .*list"),
     ([2, 1, 1, 2], "Give a dictionary"),
 ]

@@ -1,19 +1,23 @@
 """Exercises that check themselves: ``check("split-heads", my_function)`` says what is wrong and why, ``hint("split-heads")`` helps in steps.
 
 Each lesson's exercises stand in a module of their own (``lesson_02``). An exercise knows the right answer and the misconceptions:
-a wrong answer that agrees with a known misconception is told which one it is.
+a wrong answer that agrees with a known misconception on everything it is tried on is told which one
+it is.
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from importlib import import_module
+from numbers import Real
 from pkgutil import iter_modules
 
 import torch
 
 seen: dict[str, int] = {}  # the last hint shown, by exercise
+RAISES = object()  # stands for a result where there is none
 MARKS = {"not attempted": "○", "wrong": "✗", "right": "✓"}
 
 
@@ -50,8 +54,8 @@ class Exercise:
         """Judge an answer that was attempted; may raise, ``check`` turns that into a message."""
         raise NotImplementedError
 
-    def given(self) -> str:
-        """What the answer was tried on, in words, for whoever's code raised an error."""
+    def given(self, error: BaseException) -> str:
+        """What the answer was tried on when it raised this error, in words."""
         return ""
 
 
@@ -80,29 +84,48 @@ class Choice(Exercise):
 class Build(Exercise):
     """Build and Break: a function, compared with ``reference`` on ``inputs``.
 
-    ``inputs()`` gives argument tuples, small, random and with all sizes different. ``misconceptions`` pairs wrong functions with what to
-    say to whoever wrote one. A misconception that crashes on the inputs is skipped.
+    ``inputs()`` gives argument tuples, small, random and with all sizes different.
+    ``misconceptions`` pairs wrong functions with what to say to whoever wrote one. It is said only
+    if the answer agrees with that function on every input; where both raise, they agree.
+    ``larger()`` gives inputs that a right answer must stand too, but where wrong ones overflow or
+    lose their digits, so misconceptions are not asked there.
     """
 
     reference: Callable | None = None
     inputs: Callable[[], list[tuple]] | None = None
     misconceptions: Sequence[tuple[Callable, str]] = ()
     digits: int = 4
+    larger: Callable[[], list[tuple]] = list
 
     def judge(self, answer) -> Result:
         if not callable(answer):
             return Result("wrong", f"Give the function itself, got {type(answer).__name__}: check({self.name!r}, your_function).")
-        for arguments in self.inputs():
-            given, wanted = answer(*copies(arguments)), self.reference(*copies(arguments))
+        for arguments in [*self.inputs(), *self.larger()]:
+            try:
+                given = answer(*copies(arguments))
+            except (Exception, SystemExit) as error:
+                error.tried_on = arguments
+                raise
+            wanted = self.reference(*copies(arguments))
             if given is None or given is ...:
                 return Result("not attempted", "Not attempted yet: the function returns nothing.")
             if not same(given, wanted):
-                known = next((words for wrong, words in self.misconceptions if agrees(wrong, given, arguments)), None)
-                return Result("wrong", known or first_difference(given, wanted, self.digits))
+                difference = first_difference(given, wanted, self.digits)
+                return Result("wrong", self.diagnosis(answer) or difference + called_with(arguments))
         return Result("right", self.praise)
 
-    def given(self) -> str:
-        shapes = [str(tuple(argument.shape)) if isinstance(argument, torch.Tensor) else repr(argument) for argument in self.inputs()[0]]
+    def diagnosis(self, answer) -> str | None:
+        """The words for the misconception that agrees with the answer on every input, if any."""
+        tried = [(arguments, attempt(answer, arguments)) for arguments in self.inputs()]
+        for wrong, words in self.misconceptions:
+            if all(agrees(given, attempt(wrong, arguments)) for arguments, given in tried):
+                return words
+        return None
+
+    def given(self, error: BaseException) -> str:
+        arguments = getattr(error, "tried_on", self.inputs()[0])
+        shapes = [str(tuple(argument.shape)) if isinstance(argument, torch.Tensor) else repr(argument)
+                  for argument in arguments]
         return f"\n  It was called with {', '.join(shapes)} (shapes for tensors)."
 
 
@@ -119,6 +142,10 @@ class Lines(Exercise):
     def judge(self, answer) -> Result:
         if not isinstance(answer, dict):
             return Result("wrong", f"Give a dictionary of lines, got {type(answer).__name__}.")
+        for line in answer:
+            if line not in self.lines:
+                return Result("wrong", f"The lines are numbered 1 to {len(self.lines)}, with whole numbers; "
+                                       f"there is no line {line!r}.")
         done = 0
         for number, (right, known) in self.lines.items():
             given = answer.get(number, [])
@@ -140,7 +167,7 @@ class Lines(Exercise):
         if len(given) != len(right):
             return f"there should be {len(right)} numbers, got {len(given)}."
         place = next(i for i, (a, b) in enumerate(zip(given, right)) if not abs(float(a) - b) <= self.tolerance)
-        return f"number {place + 1} is not {float(given[place]):g}. Work it out once more."
+        return f"the number in place {place + 1}, {float(given[place]):g}, is not right. Work it out once more."
 
 
 def check(name: str, answer=None) -> Result:
@@ -158,7 +185,7 @@ def check(name: str, answer=None) -> Result:
     except NotImplementedError:
         return Result("not attempted", f'Not attempted yet. hint("{name}") helps.')
     except (Exception, SystemExit) as error:  # the learner's code may raise anything; a lesson goes on
-        return Result("wrong", f"Your code raises {type(error).__name__}: {error}{exercise.given()}")
+        return Result("wrong", f"Your code raises {type(error).__name__}: {error}{exercise.given(error)}")
 
 
 def hint(name: str, step: int | None = None) -> Hint:
@@ -190,17 +217,27 @@ def copies(arguments: tuple) -> tuple:
     return tuple(argument.clone() if isinstance(argument, torch.Tensor) else deepcopy(argument) for argument in arguments)
 
 
-def same(given, wanted) -> bool:
+def same(given, wanted, atol: float = 1e-5) -> bool:
     """Whether the answer has the reference's structure, shape and numbers (to rounding)."""
     if isinstance(wanted, (tuple, list)):
-        return isinstance(given, (tuple, list)) and len(given) == len(wanted) and all(map(same, given, wanted))
+        return (isinstance(given, (tuple, list)) and len(given) == len(wanted)
+                and all(same(*pair, atol) for pair in zip(given, wanted)))
     if isinstance(wanted, torch.Tensor):
         if not isinstance(given, torch.Tensor) or given.is_floating_point() and is_index(wanted):
             return False
-        return given.shape == wanted.shape and torch.allclose(given.detach().double(), wanted.detach().double(), atol=1e-5, rtol=1e-4, equal_nan=True)
+        numbers = given.detach().double(), wanted.detach().double()
+        return given.shape == wanted.shape and torch.allclose(*numbers, atol=atol, rtol=1e-4, equal_nan=True)
+    given = one_number(given)
     if isinstance(wanted, float):
-        return isinstance(given, (int, float, torch.Tensor)) and abs(float(given) - wanted) < 1e-4 * max(1, abs(wanted))
+        return isinstance(given, Real) and abs(float(given) - wanted) < 1e-4 * max(1, abs(wanted))
     return getattr(given, "shape", ()) == () and bool(given == wanted)
+
+
+def one_number(given):
+    """The number in a tensor or array of one entry, whatever its axes; anything else as it is."""
+    shape = getattr(given, "shape", None)
+    single = isinstance(shape, tuple) and hasattr(given, "item") and math.prod(shape) == 1
+    return given.item() if single else given
 
 
 def is_index(numbers: torch.Tensor) -> bool:
@@ -208,11 +245,26 @@ def is_index(numbers: torch.Tensor) -> bool:
     return not numbers.is_floating_point() and numbers.dtype != torch.bool
 
 
-def agrees(wrong: Callable, given, arguments: tuple) -> bool:
+def attempt(function: Callable, arguments: tuple):
+    """What the function returns, or ``RAISES``: neither answers nor misconceptions need run everywhere."""
     try:
-        return same(given, wrong(*copies(arguments)))
-    except Exception:  # a misconception need not run on every input
+        return function(*copies(arguments))
+    except (Exception, SystemExit):
+        return RAISES
+
+
+def agrees(given, wrong) -> bool:
+    """Whether an answer's result is a misconception's; both may be ``RAISES``."""
+    try:
+        return given is wrong is RAISES or same(given, wrong, atol=1e-3)
+    except Exception:  # a result may be anything
         return False
+
+
+def called_with(arguments: tuple) -> str:
+    """The arguments in words where they are numbers and lists of numbers, else nothing."""
+    readable = all(isinstance(argument, (int, float, list)) for argument in arguments)
+    return f" It was called with {', '.join(map(repr, arguments))}." if readable else ""
 
 
 def first_difference(given, wanted, digits: int) -> str:
@@ -227,7 +279,7 @@ def first_difference(given, wanted, digits: int) -> str:
         place = next(i for i, pair in enumerate(zip(given, wanted)) if not same(*pair))
         return f"Result {place + 1} of {len(wanted)}: " + first_difference(given[place], wanted[place], digits)
     if not isinstance(wanted, torch.Tensor):
-        return f"Expected {wanted!r}, got {given!r}."
+        return f"Expected {wanted!r}, got {one_number(given)!r:.200}."
     if not isinstance(given, torch.Tensor):
         return f"Return one tensor, got {type(given).__name__}{f' of {len(given)}' if isinstance(given, (tuple, list)) else ''}."
     if given.shape != wanted.shape:

@@ -93,9 +93,22 @@ def dealt_out(valid_lens, queries, keys):
 
 
 def per_query_only(valid_lens, queries, keys):
+    """Lengths per sentence taken for lengths per query: the shape is right where both are as many."""
+    if valid_lens.dim() == 2:
+        return length_mask(valid_lens, queries, keys)
+    return (torch.arange(keys) < valid_lens[:, None]).expand(len(valid_lens), -1, -1)
+
+
+def per_sentence(mask):
+    """``mask(lengths, keys)`` for every shape of lengths, and for lengths per sentence alone."""
+    return (lambda lens, queries, keys: mask(lens, keys),
+            lambda lens, queries, keys: mask(lens, keys) if lens.dim() == 1 else length_mask(lens, queries, keys))
+
+
+def one_batch(valid_lens, queries, keys):
     if valid_lens.dim() == 1:
-        valid_lens = valid_lens[None].expand(len(valid_lens), queries)
-    return length_mask(valid_lens, queries, keys)
+        return per_query_only(valid_lens, queries, keys)
+    return (torch.arange(keys) < valid_lens[None]).expand(len(valid_lens), -1, -1)
 
 
 def regression(x, known_x, known_y, sigma, *, score=lambda distance, sigma: -distance**2 / (2 * sigma**2), axis=-1):
@@ -152,9 +165,13 @@ EXERCISES = [
               (lambda lens, n, m: length_mask(lens + 1, n, m), "One key too many: a length of 2 means positions 0 and 1, so compare with <."),
               (dealt_out, MIXED_LENGTHS),
               (per_query_only, MIXED_LENGTHS),
+              (one_batch, MIXED_LENGTHS),
               (lambda lens, n, m: length_mask(lens, n, m).flip(-1), "You keep the last keys. Padding stands at the end: the first valid_lens keys are the real ones."),
-              (lambda lens, n, m: (torch.arange(m) < lens[:, None]) if lens.dim() == 1 else length_mask(lens, n, m), "The axis of the queries is missing: (batch, keys) should be (batch, queries, keys). Every query of a sentence gets the same row."),
-              (lambda lens, n, m: (torch.arange(m) < lens[:, None, None]) if lens.dim() == 1 else length_mask(lens, n, m), "Right but for the shape: expand the axis of the queries from 1 to their number."),
+              *((wrong, "The axis of the queries is missing: (batch, keys) should be (batch, queries, keys). "
+                        "Every query of a sentence gets the same row.")
+                for wrong in per_sentence(lambda lens, keys: torch.arange(keys) < lens[:, None])),
+              *((wrong, "Right but for the shape: expand the axis of the queries from 1 to their number.")
+                for wrong in per_sentence(lambda lens, keys: torch.arange(keys) < lens[:, None, None])),
           ]),
     DefeatedMask("defeat", praise="Right: next to scores below -1e6, a hidden key is the most attractive of all. The lowest number of the type cannot be undercut.",
                  hints=["The hidden score becomes -1e6 whatever you write there. What counts is how the other two compare with it.", "A softmax looks at differences only: the visible scores need to be lower than -1e6, by 10 or more."]),

@@ -51,7 +51,9 @@ EXERCISES = [
                  "position = torch.arange(len(X)); a key may be seen where position <= position[:, None] and position < valid_len.",
                  "Set the scores that are not kept to minus infinity, then softmax over the last axis, then @ values."],
           reference=self_attention, inputs=attention_inputs, misconceptions=[
-              (lambda X, *rest: torch.full_like(X, math.nan), "Every number is nan. Either you added (~keep) * -math.inf, and 0 times infinity is nan: use masked_fill. Or your softmax goes over the queries, where whole columns are hidden."),
+              (lambda *arguments: self_attention(*arguments) * math.nan,
+               "Every number is nan. You added (~keep) * -math.inf, and 0 times infinity is nan: "
+               "use masked_fill."),
               (lambda X, *rest: self_attention(X, *rest)[:rest[-1]], "The real tokens are right, but only they have a row. One row per token, padding included."),
               (variant(keep=lambda query, key, n: key < n), "The padding is hidden, the future is not: a query may see keys up to its own position."),
               (variant(keep=lambda query, key, n: key <= query), "The future is hidden, the padding is not: keys from valid_len on must get no weight."),
@@ -66,7 +68,8 @@ EXERCISES = [
               (variant(fill=0.0), "You set hidden scores to 0. A score of 0 still counts, e^0 = 1: set them to minus infinity."),
               (variant(strip=True), "Nearly: the real tokens are right, but the padding's own row is zero. It asks too and gets an output, though nobody reads it."),
               (variant(after=True), "You hide keys after the softmax, so the weights that are left no longer sum to 1. Hide the scores before it."),
-              (variant(fill=-1e9, axis=0), "Your softmax goes over the queries. Each query's weights over the keys must sum to 1: the last axis."),
+              *emptied("Your softmax goes over the queries. Each query's weights over the keys must sum to "
+                       "1: the last axis.", axis=0),
               (variant(scale=lambda d: 1.0), "The scores are not scaled: divide by the square root of the width."),
               (variant(scale=float), "You divide by the width, not by its square root."),
               (lambda X, *rest: self_attention(X, *rest, scale=lambda width: math.sqrt(len(X))), "You divide by the square root of the number of tokens. What counts is the width of a query: q.shape[1]."),

@@ -59,6 +59,14 @@ def unrounded(row):
     return math.atan2(*row[-2:].tolist()) * 10_000 ** ((len(row) - 2) / len(row))
 
 
+def cut_off(row):
+    return int(unrounded(row))
+
+
+def cut_off_in_single(row):
+    return int(float(torch.atan2(row[-2], row[-1])) * 10_000 ** ((len(row) - 2) / len(row)))
+
+
 def reading(**choices):
     return lambda row: read(row, **choices)
 
@@ -76,10 +84,14 @@ EXERCISES = [
     Build("sinusoid-table", praise="Right: sines and cosines by turns, each pair with one angle.",
           hints=["First the angles, of shape (steps, num_hiddens / 2): a column of positions divided by a row of numbers.", "The row is 10_000 ** (torch.arange(0, num_hiddens, 2) / num_hiddens).",
                  "P[:, 0::2] = angles.sin() fills the even columns; the odd ones take the cosines of the same angles."],
-          reference=waves, inputs=lambda: [(3, 4), (5, 6), (60, 32)], misconceptions=[
+          reference=waves, inputs=lambda: [(3, 4), (5, 6), (9, 4)],
+          larger=lambda: [(60, 32)], misconceptions=[
               (variant(exponent=lambda c: c), "Each of your columns has an angle of its own. Columns 2j and 2j + 1 share one: the exponent is 2j/d in both."),
               (variant(exponent=lambda c: c // 2), "Your exponent is j/d; it should be 2j/d. As it is, the hands slow down by half as much as they should."),
-              (variant(exponent=lambda c: 2 * (c - c % 2)), "Your exponents are too large. Columns 2j and 2j + 1 have 2j/d: not 4j/d, where the column's number is taken for j, and not 2j/(d - 2)."),
+              (variant(exponent=lambda c: 2 * (c - c % 2)),
+               "Your exponent is 4j/d; it should be 2j/d. The column's number is 2j already, not j."),
+              (by_angle(lambda i, c, d: i / 10_000 ** (c / (d - 2))),
+               "Your exponent is 2j/(d - 2); it should be 2j/d, with the whole width below."),
               (variant(exponent=lambda c: c - c % 2, sine=lambda i, c: c % 2 == 1), "Sine and cosine are swapped: even columns hold the sines."),
               (halves, "All sines come first and all cosines after them. Other code does that; here they take turns, column by column."),
               (variant(sine=lambda i, c: (i % 2 == 0) & (c >= 0)), "You give sines to even positions and cosines to odd ones. The 2i of the paper's formula counts columns: every position has both."),
@@ -129,7 +141,7 @@ EXERCISES = [
               (reading(angle=lambda sine, cosine: math.asin(sine)), "The sine alone can't tell 100 from 214: it is the same before and after a quarter round. Use both numbers: atan2."),
               (reading(angle=lambda sine, cosine: math.atan(sine / cosine)), "atan of the quotient cannot tell opposite hands apart: use atan2 of both."),
               (unrounded, "Nearly: round to the nearest whole number."),
-              (lambda row: read(row) - 1, "Nearly: round to the nearest whole number."),  # int() cuts off
+              *((cut, "Nearly: round to the nearest whole number, int() cuts off.") for cut in (cut_off, cut_off_in_single)),
               (reading(slow=lambda d: 10_000), "The slowest hand isn't 10000 times slower than the first, but 10000^((d - 2)/d) times."),
               (reading(slow=lambda d: 10_000 ** ((d - 1) / d)), "The exponent of the last pair is (d - 2)/d: sine and cosine share that of the even column."),
               (reading(slow=lambda d: 10_000 ** ((d / 2 - 1) / d)), "The last hand has the number j = d/2 - 1, and its exponent is 2j/d, twice yours."),

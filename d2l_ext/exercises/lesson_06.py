@@ -84,6 +84,8 @@ EXERCISES = [
               (lambda gaps, n: [(i, j) for i, j in unconnected(gaps, n) if i < j], "Each direction counts by itself: that j doesn't hear i does not say whether i hears j. List both."),
               (lambda gaps, n: [(i + 1, j + 1) for i, j in unconnected(gaps, n)], "Count places from 0."),
               (lambda gaps, n: [(i, j) for i in range(n) for j in range(n) if (i, j) not in unconnected(gaps, n)], "Those are the pairs that do meet. The others are asked for."),
+              (lambda gaps, n: [], "An empty list says that every pair meets. Take gaps 2 and 3 and n = 5: "
+                                   "how would output 0 hear of input 4?"),
               (lambda gaps, n: unconnected(gaps[-1:], n), "That is the last layer alone. What a place knew before must go into the next layer."),
           ]),
     Choice("why-attention", right=frozenset("bce"), options="abcde", praise="Right: a short path and no waiting, at a price per token that grows.",
