@@ -1,4 +1,7 @@
-"""Pictures as functions of data. Each returns a ``Drawing`` that shows once, says in words what it shows, and lists its numbers."""
+"""Pictures and tables as functions of data.
+
+Each picture is a ``Drawing`` that shows once, says in words what it shows, and lists its numbers.
+"""
 from __future__ import annotations
 
 import base64
@@ -6,7 +9,9 @@ import html
 import io
 import pathlib
 import re
+import tomllib
 from collections.abc import Sequence
+from math import ceil
 
 import numpy as np
 import torch
@@ -15,11 +20,17 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from PIL import Image
 
-QUERY, KEY, VALUE, OUTPUT, TEXT = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#595959"  # Okabe & Ito's colours, one job each
+QUERY, KEY, VALUE, OUTPUT = "#0072B2", "#D55E00", "#009E73", "#CC79A7"  # Okabe & Ito's: one job each
+TEXT = "#595959"
+COLOURS = (QUERY, KEY, VALUE, OUTPUT, "#E69F00", "#56B4E9", TEXT)
+LINES = ("-", "--", "-.", ":")
+WIDEST = 14  # inches of cells, for any number of maps
 WEIGHTS = LinearSegmentedColormap.from_list("weights", ["white", QUERY])
 SIGNED = LinearSegmentedColormap.from_list("signed", [KEY, "white", QUERY])
-STYLE = {"font.size": 12, "axes.edgecolor": TEXT, "axes.labelcolor": TEXT, "xtick.color": TEXT, "ytick.color": TEXT, "text.color": "#333333",
-         "axes.spines.top": False, "axes.spines.right": False, "axes.titlesize": 12, "figure.facecolor": "white", "axes.facecolor": "white"}
+STYLE = {"font.size": 12, "axes.titlesize": 12, "text.color": "#333333", "axes.edgecolor": TEXT,
+         "axes.labelcolor": TEXT, "xtick.color": TEXT, "ytick.color": TEXT,
+         "axes.spines.top": False, "axes.spines.right": False,
+         "figure.facecolor": "white", "axes.facecolor": "white"}
 
 
 def array(values) -> np.ndarray:
@@ -30,9 +41,10 @@ def array(values) -> np.ndarray:
 
 
 class Drawing(Figure):
-    """A figure that appears where it is returned, with ``alt`` as its text, and whose repr lists the numbers it draws.
+    """A figure that appears where it is returned, with ``alt`` as its text.
 
-    The repr is what a screen reader and a text comparison get: a wrong label or a transposed map changes it.
+    Its repr lists the numbers that it draws. That is what a text comparison gets: a wrong label or a
+    transposed map changes it.
     """
 
     alt = ""
@@ -41,74 +53,104 @@ class Drawing(Figure):
     def _repr_mimebundle_(self, include=None, exclude=None):
         png = io.BytesIO()
         self.savefig(png, format="png", dpi=110, bbox_inches="tight", metadata={"Software": None})
-        return ({"image/png": base64.b64encode(slim(png)).decode(), "text/plain": repr(self)}, {"image/png": {"alt": self.alt}})
+        # as HTML: JupyterLab shows an image/png without its alternative text
+        shown = image_tag("image/png", slim(png), self.alt, "max-width: 100%; height: auto")
+        return {"text/html": shown, "text/plain": repr(self)}
 
     def __repr__(self) -> str:
-        return f"[picture] {self.alt}" + (f"\n{self.data}" if self.data else "")
+        said = self.alt if self.data in self.alt else f"{self.alt}\n{self.data}"
+        return f"[picture] {said}"
 
     __str__ = __repr__
 
 
 @rc_context(STYLE)
-def heatmaps(values, rows: Sequence, columns: Sequence, *, alt: str, titles: Sequence[str] = (), signed: bool = False, numbers: bool | None = None,
-             row_label: str = "query", column_label: str = "key", size: float = 0.62, secret: bool = False) -> Drawing:
-    """Maps side by side that share one colour scale: weights from white = 0 to 1, or with ``signed=True`` symmetric about 0.
+def heatmaps(values, rows: Sequence, columns: Sequence, *, name: str = "", titles: Sequence[str] = (),
+             signed: bool = False, numbers: bool | None = None, row_label: str = "query",
+             column_label: str = "key", size: float = 0.62) -> Drawing:
+    """Maps side by side that share one colour scale: weights from white = 0 to 1, or with
+    ``signed=True`` symmetric about 0.
 
-    values: (rows, columns), or (maps, rows, columns) for several. rows, columns: tick labels. titles: one per map. numbers: write the
-    value into each cell (left out: where there are at most 64 cells). size: inches per cell. alt: what the picture shows. ``secret`` keeps
-    the numbers out of the repr: for what was learned, which differs from machine to machine.
-    Raises ValueError where labels or titles don't fit the values, or weights leave 0..1.
+    values: (rows, columns), or (maps, rows, columns) for several. rows, columns: tick labels.
+    name: where its alternative text stands, as in ``finish``. titles: one per map. numbers: write the
+    value into each cell (left out: where there are at most 64 cells). size: inches per cell, at most;
+    a large map gets smaller cells.
+    Raises ValueError where labels or titles don't fit the values, weights leave 0..1, or a value is
+    not finite.
     """
     maps = array(values)
     shape, maps = maps.shape, maps[None] if maps.ndim == 2 else maps
     if maps.ndim != 3 or maps.shape[1:] != (len(rows), len(columns)):
-        raise ValueError(f"values have shape {shape}, but there are {len(rows)} row and {len(columns)} column labels")
+        raise ValueError(f"values have shape {shape}, but there are {len(rows)} row and "
+                         f"{len(columns)} column labels")
     if titles and len(titles) != len(maps):
         raise ValueError(f"{len(titles)} titles for {len(maps)} maps")
+    if not np.isfinite(maps).all():
+        place = tuple(int(i) for i in np.argwhere(~np.isfinite(maps))[0][-len(shape):])
+        raise ValueError(f"values must be finite, got {values_at(maps, place)} at {list(place)}")
     if not signed and maps.size and not (maps.min() >= -1e-6 and maps.max() <= 1 + 1e-6):
-        raise ValueError(f"weights must lie in 0..1, got {maps.min():.3g}..{maps.max():.3g}: use signed=True for other values")
+        raise ValueError(f"weights must lie in 0..1, got {maps.min():.3g}..{maps.max():.3g}: "
+                         "use signed=True for other values")
     limit = max(np.abs(maps).max(), 1e-9) if signed else 1
     numbers = maps[0].size <= 64 if numbers is None else numbers
     digits = 0 if np.all(maps == maps.round()) else 2
-    widths = max(len(columns) * size, 1.6)
-    figure, axes = panels(len(maps), widths, max(len(rows) * size, 1.0))
+    size = min(size, WIDEST / max(len(rows), len(maps) * len(columns), 1))
+    figure, axes = panels(len(maps), max(len(columns) * size, 1.6), max(len(rows) * size, 1.0))
+    colours = {"cmap": SIGNED if signed else WEIGHTS, "vmin": -limit if signed else 0, "vmax": limit}
     for i, (axis, panel) in enumerate(zip(axes, maps)):
-        image = axis.imshow(panel, cmap=SIGNED if signed else WEIGHTS, vmin=-limit if signed else 0, vmax=limit, aspect="auto")
-        label_ticks(axis.xaxis, columns)
-        label_ticks(axis.yaxis, rows if i == 0 else [""] * len(rows))
-        axis.set(title=titles[i] if titles else "", xlabel=column_label, ylabel=row_label if i == 0 else "")
+        image = axis.imshow(panel, aspect="auto", **colours)
+        label_ticks(axis.xaxis, columns, size)
+        label_ticks(axis.yaxis, rows if i == 0 else [""] * len(rows), size)
+        axis.set(title=plain(titles[i]) if titles else "", xlabel=column_label,
+                 ylabel=row_label if i == 0 else "")
         axis.tick_params(length=0)
         axis.spines[:].set_visible(False)
-        axis.set_xticks(np.arange(len(columns) + 1) - 0.5, minor=True)
-        axis.set_yticks(np.arange(len(rows) + 1) - 0.5, minor=True)
         if len(maps) > 1 and not numbers:  # where the edge is white, one map would run into the next
             axis.spines[:].set(visible=True, color="#BBBBBB")
         if numbers:
-            axis.grid(which="minor", color="#DDDDDD", linewidth=1)
-            for (row, column), value in np.ndenumerate(panel):
-                axis.text(column, row, f"{value:.{digits}f}", ha="center", va="center", fontsize=11,
-                          color="white" if abs(value) > 0.55 * limit else "#333333")
-        axis.tick_params(which="minor", length=0)
+            write_numbers(axis, panel, limit, digits)
     figure.colorbar(image, ax=axes, shrink=0.9, pad=0.02 if len(maps) > 1 else 0.04)
-    if secret:
-        return finish(figure, alt, "; ".join([*titles, f"columns {', '.join(map(str, columns))}", f"rows {', '.join(map(str, rows))}"]))
-    return finish(figure, alt, "\n".join(describe(panel, rows, columns, titles[i] if titles else "") for i, panel in enumerate(maps)))
+    labels = [*titles, f"columns {listed(columns)}", f"rows {listed(rows)}"]
+    told = (describe(panel, rows, columns, *titles[i:i + 1]) for i, panel in enumerate(maps))
+    return finish(figure, name, "\n".join(told), "; ".join(labels))
+
+
+def write_numbers(axis, panel: np.ndarray, limit: float, digits: int) -> None:
+    """The values in their cells, and lines between the cells."""
+    axis.set_xticks(np.arange(panel.shape[1] + 1) - 0.5, minor=True)
+    axis.set_yticks(np.arange(panel.shape[0] + 1) - 0.5, minor=True)
+    axis.tick_params(which="minor", length=0)
+    axis.grid(which="minor", color="#DDDDDD", linewidth=1)
+    for (row, column), value in np.ndenumerate(panel):
+        colour = "white" if abs(value) > 0.55 * limit else "#333333"
+        axis.text(column, row, f"{value:.{digits}f}", ha="center", va="center", fontsize=11,
+                  color=colour)
 
 
 @rc_context(STYLE)
-def curves(x, lines: dict[str, Sequence], *, xlabel: str, ylabel: str, alt: str, title: str = "", log: bool = False, markers: bool = False,
-           width: float = 6.4, height: float = 3.2, secret: bool = False, points: dict[str, tuple[Sequence, Sequence]] = {}) -> Drawing:
-    """Lines over ``x``, each named at its end instead of in a legend; ``log`` makes both axes logarithmic.
+def curves(x, lines: dict[str, Sequence], *, xlabel: str, ylabel: str, name: str = "",
+           title: str = "", log: bool = False, markers: bool = False, width: float = 6.4,
+           height: float = 3.2, points: dict[str, tuple[Sequence, Sequence]] = {},
+           marks: dict[str, float] = {}) -> Drawing:
+    """Lines over ``x``, each named at its end instead of in a legend; ``log`` makes both axes
+    logarithmic.
 
-    points: name -> (x, y), dots that no line joins. ``secret`` keeps the numbers out of the repr: for timings, which differ from run to run.
+    points: name -> (x, y), dots that no line joins. marks: name -> x, upright lines, such as the length
+    of training. name: as in ``heatmaps``.
+    Raises ValueError where there is nothing to draw, or a line has another length than ``x``.
     """
-    x, lines = array(x), {name: array(y) for name, y in lines.items()}
+    x, lines = array(x), {line: array(y) for line, y in lines.items()}
+    if not x.size or not lines:
+        raise ValueError(f"nothing to draw: x has {x.size} places, and there are {len(lines)} lines")
+    for line, y in lines.items():
+        if y.shape != x.shape:
+            raise ValueError(f"line {line!r} has shape {y.shape}, x has shape {x.shape}")
     figure, (axis,) = panels(1, width, height)
-    styles = ["-", "--", "-.", ":"]
-    for i, (name, y) in enumerate(lines.items()):
-        colour = (QUERY, KEY, VALUE, OUTPUT, "#E69F00", "#56B4E9", TEXT)[i % 7]
-        axis.plot(x, y, styles[i % 4], color=colour, linewidth=2, marker="o" if markers else None, markersize=4)
-    dots = {name: (array(across), array(up)) for name, (across, up) in points.items()}
+    for i, (line, y) in enumerate(lines.items()):
+        axis.plot(x, y, LINES[i // len(COLOURS) % len(LINES)] if len(lines) > len(COLOURS)
+                  else LINES[i % len(LINES)], color=COLOURS[i % len(COLOURS)], linewidth=2,
+                  marker="o" if markers else None, markersize=4)
+    dots = {dot: (array(across), array(up)) for dot, (across, up) in points.items()}
     for across, up in dots.values():
         axis.plot(across, up, "o", color=TEXT, markersize=4, zorder=1)
     if log:
@@ -116,25 +158,40 @@ def curves(x, lines: dict[str, Sequence], *, xlabel: str, ylabel: str, alt: str,
         if len(x) <= 10:  # the points themselves, in plain numbers
             axis.set_xticks(x, labels=[f"{place:g}" for place in x])
             axis.tick_params(axis="x", which="minor", labelbottom=False)
+    for mark, place in marks.items():
+        axis.axvline(place, color=TEXT, linewidth=1, linestyle=(0, (2, 3)), zorder=0)
+        axis.annotate(plain(mark), (place, 1), xycoords=("data", "axes fraction"), xytext=(4, -2),
+                      textcoords="offset points", va="top", color=TEXT, fontsize=10)
     axis.set(xlabel=xlabel, ylabel=ylabel, title=title)
     axis.grid(color="#EEEEEE")
     figure.canvas.draw()
-    name_line_ends(axis, {name: (x[-1], y[-1]) for name, y in lines.items()} | {name: (across[-1], up[-1]) for name, (across, up) in dots.items()})
+    ends = {line: (x[-1], y[-1]) for line, y in lines.items()}
+    name_line_ends(axis, ends | {dot: (across[-1], up[-1]) for dot, (across, up) in dots.items()})
     axes = f"{title}: {ylabel} over {xlabel}" if title else f"{ylabel} over {xlabel}"
-    numbers = [f"{xlabel}: {sample(x)}", *(f"{name}: {sample(y)}" for name, y in lines.items()), *(f"{name}: {sample(up)}" for name, (_, up) in dots.items())]
-    return finish(figure, alt, "\n".join([axes, *([] if secret else numbers)]))
+    numbers = {xlabel: x} | lines | {dot: up for dot, (_, up) in dots.items()}
+    told = [axes, *(f"{what}: {sample(values)}" for what, values in numbers.items()),
+            *(f"{mark} at {place:g}" for mark, place in marks.items())]
+    return finish(figure, name, "\n".join(told), axes)
 
 
 @rc_context(STYLE)
-def bars(values, labels: Sequence[str], *, ylabel: str, alt: str, title: str = "", colour: str = QUERY, secret: bool = False) -> Drawing:
-    """One bar a label, its value written above it. ``secret`` as in ``heatmaps``."""
+def bars(values, labels: Sequence[str], *, ylabel: str, name: str = "", title: str = "",
+         colour: str = QUERY) -> Drawing:
+    """One bar a label, its value written above it. name: as in ``heatmaps``.
+
+    Raises ValueError where there are not as many labels as values.
+    """
+    heights = array(values)
+    if heights.shape != (len(labels),):
+        raise ValueError(f"values have shape {heights.shape}, but there are {len(labels)} labels")
     figure, (axis,) = panels(1, max(1.0 * len(labels), 3), 2.6)
-    drawn = axis.bar(labels, array(values), color=colour, width=0.6)
+    drawn = axis.bar(range(len(labels)), heights, color=colour, width=0.6)  # a label may come twice
     axis.bar_label(drawn, fmt="%.3g", padding=2)
+    axis.set_xticks(range(len(labels)), labels=[plain(label) for label in labels])
     axis.set(ylabel=ylabel, title=title)
     head = f"{title}: {ylabel}" if title else ylabel
-    numbers = (str(label) if secret else f"{label} {value:.3g}" for label, value in zip(labels, array(values)))
-    return finish(figure, alt, f"{head}: " + ", ".join(numbers))
+    told = ", ".join(f"{label} {height:.3g}" for label, height in zip(labels, heights))
+    return finish(figure, name, f"{head}: {told}", f"{head}: {listed(labels)}")
 
 
 @rc_context(STYLE)
@@ -144,12 +201,29 @@ def panels(count: int, width: float, height: float) -> tuple[Drawing, list]:
     return figure, list(figure.subplots(1, count, squeeze=False)[0])
 
 
-def finish(figure: Drawing, alt: str, data: str = "") -> Drawing:
-    """Give the drawing its words. Raises ValueError for an alt text too short to say anything."""
-    if len(alt) < 20:
-        raise ValueError(f"{alt=} must say what the picture shows")
-    figure.alt, figure.data = alt, data
+def finish(figure: Drawing, name: str, data: str, labels: str) -> Drawing:
+    """Give the drawing its words: ``data``, what it draws, and the alternative text called ``name``.
+
+    ``"02-two-rows"`` is the entry ``two-rows`` of ``alt/02.toml``: a text, or a table of ``text`` and
+    ``varies = true``. Then numbers differ from machine to machine, and the repr has the labels alone.
+    A drawing without a name says its data. Raises ValueError for a name that has no entry.
+    """
+    figure.alt = figure.data = data
+    if name:
+        lesson, _, cell = name.partition("-")
+        path = pathlib.Path(__file__).parent / "alt" / f"{lesson}.toml"
+        entries = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        if cell not in entries:
+            raise ValueError(f"{name=} has no alternative text: add {cell!r} to alt/{lesson}.toml")
+        entry = entries[cell] if isinstance(entries[cell], dict) else {"text": entries[cell]}
+        figure.alt, figure.data = entry["text"], labels if entry.get("varies") else data
     return figure
+
+
+def image_tag(mime: str, content: bytes, alt: str, style: str) -> str:
+    """A picture that is all in one piece of HTML, with its alternative text."""
+    source = f"data:{mime};base64,{base64.b64encode(content).decode()}"
+    return f'<img alt="{html.escape(alt)}" style="{style}" src="{source}">'
 
 
 def slim(png: io.BytesIO) -> bytes:
@@ -159,11 +233,27 @@ def slim(png: io.BytesIO) -> bytes:
     return small.getvalue()
 
 
-def label_ticks(axis, labels: Sequence) -> None:
-    axis.set_ticks(range(len(labels)), labels=[str(label) for label in labels])
+def label_ticks(axis, labels: Sequence, size: float) -> None:
+    """A label each, or each second, third ..., where cells of ``size`` inches leave no room for more."""
+    places = range(0, len(labels), ceil(0.2 / size))
+    axis.set_ticks(places, labels=[plain(labels[place]) for place in places])
 
 
-LEADER = {"arrowstyle": "-", "color": "#888888", "linewidth": 0.8, "relpos": (0, 0.5), "shrinkA": 1, "shrinkB": 3}
+def plain(label) -> str:
+    """A label as it is: a dollar is a dollar, not the beginning of a formula."""
+    return str(label).replace("$", r"\$")
+
+
+def listed(labels: Sequence) -> str:
+    return ", ".join(map(str, labels))
+
+
+def values_at(maps: np.ndarray, place: tuple) -> float:
+    return (maps[0] if len(place) == 2 else maps)[place]
+
+
+LEADER = {"arrowstyle": "-", "color": "#888888", "linewidth": 0.8, "relpos": (0, 0.5),
+          "shrinkA": 1, "shrinkB": 3}
 
 
 def name_line_ends(axis, ends: dict[str, tuple[float, float]]) -> None:
@@ -175,24 +265,85 @@ def name_line_ends(axis, ends: dict[str, tuple[float, float]]) -> None:
         place = max([y, *(t + height for t in taken[-1:])])
         taken.append(place)
         moved = place - y > 3  # then a thin line leads back to the end
-        axis.annotate(name, end, xytext=(28 if moved else 8, (place - y) * 72 / axis.figure.dpi), textcoords="offset points", va="center", color="#333333",
-                      annotation_clip=False, arrowprops=LEADER if moved else None)
+        offset = (28 if moved else 8, (place - y) * 72 / axis.figure.dpi)
+        axis.annotate(plain(name), end, xytext=offset, textcoords="offset points", va="center",
+                      color="#333333", annotation_clip=False, arrowprops=LEADER if moved else None)
 
 
-def describe(panel: np.ndarray, rows: Sequence, columns: Sequence, title: str) -> str:
+def describe(panel: np.ndarray, rows: Sequence, columns: Sequence, title: str = "") -> str:
     """A map in words: its labels and numbers, or for a large one its shape and a sample."""
     head = f"{title}: " if title else ""
     if panel.size > 100:
-        return f"{head}{panel.shape[0]} x {panel.shape[1]}, first row {sample(panel[0])}, first column {sample(panel[:, 0])}"
-    lines = (f"  {str(row):>8} {' '.join(format(value + 0.0, '7.2f') for value in values)}" for row, values in zip(rows, panel.round(2)))
-    return "\n".join([f"{head}columns {', '.join(str(column) for column in columns)}", *lines])
+        ends = f"first row {sample(panel[0])}, first column {sample(panel[:, 0])}"
+        return f"{head}{panel.shape[0]} x {panel.shape[1]}, {ends}"
+    lines = []
+    for row, values in zip(rows, panel.round(2) + 0.0):
+        lines.append(f"  {str(row):>8} {' '.join(f'{value:7.2f}' for value in values)}")
+    return "\n".join([f"{head}columns {listed(columns)}", *lines])
 
 
 def sample(values, count: int = 8) -> str:
-    """Up to ``count`` of the values, evenly chosen: three digits, one digit below 0.001, and 0 for what may be rounding."""
+    """Up to ``count`` of the values, evenly chosen."""
     values = array(values)
-    chosen = values[np.unique(np.linspace(0, len(values) - 1, min(count, len(values))).astype(int))]
-    return " ".join("0" if abs(value) < 3e-7 else f"{value:.1g}" if abs(value) < 1e-3 else f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}" for value in chosen)
+    places = np.linspace(0, len(values) - 1, min(count, len(values))).astype(int)
+    return " ".join(short(value) for value in values[np.unique(places)])
+
+
+def short(value: float) -> str:
+    """Three digits, one digit below 0.001, and 0 for what may be rounding."""
+    if abs(value) < 3e-7:
+        return "0"
+    return f"{value:.1g}" if abs(value) < 1e-3 else f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
+
+
+class Table:
+    """Numbers that belong together, under the names of their columns; ``table`` makes it."""
+
+    def __init__(self, rows: Sequence[Sequence], columns: Sequence[str], digits: int):
+        self.columns = [str(column) for column in columns]
+        self.rows = [[cell_text(value, digits) for value in row] for row in rows]
+
+    def _repr_html_(self) -> str:
+        head = "".join(f'<th scope="col">{html.escape(column)}</th>' for column in self.columns)
+        body = "".join(f'<tr><th scope="row">{html.escape(first)}</th>'
+                       + "".join(f"<td>{html.escape(value)}</td>" for value in rest) + "</tr>"
+                       for first, *rest in self.rows)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+    def __repr__(self) -> str:
+        widths = [max(map(len, column)) for column in zip(self.columns, *self.rows)]
+        lines = ["  ".join(value.rjust(width) for value, width in zip(row, widths))
+                 for row in (self.columns, *self.rows)]
+        return "\n".join(line.rstrip() for line in lines)
+
+
+def table(rows: Sequence[Sequence], columns: Sequence[str], digits: int = 2) -> Table:
+    """A table to be shown as the last line of a cell: ``rows``, each as long as ``columns``.
+
+    The first value of a row names it. Floats get ``digits`` digits after the point, whole numbers
+    commas, None stays empty. (Ours, as pandas' HTML differs between versions and marks no headers.)
+    Raises ValueError for a row of another length.
+
+    >>> table([(2, 0.5, "even"), (16, 0.125, None)], ["keys", "weight", "kind"], digits=3)
+    keys  weight  kind
+       2   0.500  even
+      16   0.125
+    """
+    rows = [list(row) for row in rows]
+    for row in rows:
+        if len(row) != len(columns):
+            raise ValueError(f"a row has {len(row)} values for {len(columns)} columns: {row}")
+    return Table(rows, columns, digits)
+
+
+def cell_text(value, digits: int) -> str:
+    if isinstance(value, (torch.Tensor, np.generic)):
+        value = value.item()
+    if isinstance(value, float):
+        return f"{value:,.{digits}f}".removeprefix("-") if round(value, digits) == 0 else f"{value:,.{digits}f}"
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return "" if value is None else str(value)
 
 
 class Picture:
@@ -208,9 +359,9 @@ class Picture:
         self.alt = " ".join(html.unescape(found[1]).split()) if found else name
 
     def _repr_mimebundle_(self, include=None, exclude=None):
-        source = base64.b64encode(self.svg).decode()
         style = "max-width: 100%; width: 800px; background: white; border-radius: 8px"
-        return {"text/html": f'<img alt="{html.escape(self.alt)}" style="{style}" src="data:image/svg+xml;base64,{source}">', "text/plain": repr(self)}
+        shown = image_tag("image/svg+xml", self.svg, self.alt, style)
+        return {"text/html": shown, "text/plain": repr(self)}
 
     def __repr__(self) -> str:
         return f"[picture] {self.alt}"

@@ -1,7 +1,7 @@
 """The ledger `seed_ledger.csv` maps what the curriculum asks for to the cell that carries it, by a word that stands in that cell."""
 import csv
 
-from notebook_rules import MINUTES, ROOT, load
+from notebook_rules import NAMES, ROOT, load
 from test_notebooks import GOOD, make
 
 NOTEBOOKS = [load(path) for path in sorted((ROOT / "notebooks").glob("*.ipynb"))]
@@ -17,7 +17,7 @@ def complaints(rows, notebooks):
     by_name, found = {notebook.name: notebook for notebook in notebooks}, []
     for row in rows:
         cell = by_name[row["notebook"]].cell(row["cell"]) if row["notebook"] in by_name else None
-        if row["notebook"] not in MINUTES:
+        if row["notebook"] not in NAMES:
             found.append(f"{row['seed']}: {row['notebook']} is no planned notebook")
         elif row["notebook"] in by_name and (not cell or row["keyword"].lower() not in cell.text.lower()):
             found.append(f"{row['seed']}: {row['notebook']} has no cell {row['cell']} with `{row['keyword']}` in it")

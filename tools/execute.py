@@ -21,7 +21,6 @@ def executed(path: pathlib.Path) -> dict:
     NotebookClient(notebook, timeout=180, kernel_name="python3", coalesce_streams=True, resources={"metadata": {"path": path.parent}}).execute()
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
-        cell.metadata.pop("collapsed", None)
         if cell.cell_type == "code":
             cell.outputs = [lasting(output) for output in cell.outputs]
     notebook.metadata = KERNEL

@@ -24,7 +24,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 TARGET = ROOT / "dist" / "html"
 FONT = pathlib.Path(ziamath.__file__).parent / "fonts" / "STIXTwoMath-Regular.ttf"
 PARTS = {"mfrac": 2, "mroot": 2, "msub": 2, "msup": 2, "munder": 2, "mover": 2, "msubsup": 3, "munderover": 3}
-# nbconvert's page without the scripts it would fetch, under a policy that forbids fetching, with the figures' alt text.
+# nbconvert's page without the scripts it would fetch, under a policy that forbids fetching. What is folded stays so.
 PAGE = """{% extends 'lab/index.html.j2' %}
 {% block html_head_js %}{% endblock %}
 {% block html_head_js_mathjax %}{% endblock %}
@@ -36,12 +36,18 @@ main { max-width: 1160px; margin: auto; }
 @font-face { font-family: "formulas"; src: url("formulas.woff"); }
 math { font-family: "formulas", math; font-size: 1.1em; }
 math[display="block"] { margin: .8em 0; }
+.folded > summary { margin: .3em 0 .3em 5.6em; cursor: pointer; }
 </style>
 {% endblock %}
-{% block data_png %}
-<div class="jp-RenderedImage jp-OutputArea-output {{ extra_class }}">
-<img alt="{{ output | get_metadata('alt', 'image/png') | escape_html }}" src="data:image/png;base64,{{ output.data['image/png'] }}">
-</div>
+{% block input_group %}
+{% if cell.metadata.get("jupyter", {}).get("source_hidden") %}
+<details class="folded"><summary>Code</summary>{{ super() }}</details>
+{% else %}{{ super() }}{% endif %}
+{% endblock %}
+{% block output_group %}
+{% if cell.metadata.get("jupyter", {}).get("outputs_hidden") %}
+<details class="folded"><summary>Have you predicted it? Open the answer</summary>{{ super() }}</details>
+{% else %}{{ super() }}{% endif %}
 {% endblock %}"""
 
 
@@ -113,9 +119,6 @@ def font(letters: set[str]) -> str:
 
 def page(notebook: nbformat.NotebookNode) -> str:
     """The notebook as one page of HTML. Raises ValueError for a formula that can't be set."""
-    for cell in notebook.cells:
-        if cell.cell_type == "code":
-            cell.outputs = [output for output in cell.outputs if not output.get("data", {}).get("text/plain", "").startswith("FloatProgress(")]
     notebook.metadata["title"] = notebook.cells[0].source.splitlines()[0].lstrip("# ")
     made = Exporter(template_file="page", extra_loaders=[DictLoader({"page": PAGE})]).from_notebook_node(notebook)[0]
     return made.replace("formulas.woff", font(set("".join(re.findall("<math.*?</math>", made, re.S)))))

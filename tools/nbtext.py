@@ -5,6 +5,7 @@
 
 Each cell starts with a line `%% md|code ID TAG TAG ... [folded]`; `folded` collapses the source of a code cell. Packing keeps the
 outputs of the code cells whose source did not change; `make notebooks` makes all of them anew.
+The tag `predict` folds a cell's output: readers answer first.
 """
 import json
 import pathlib
@@ -37,15 +38,19 @@ def pack(text: str, old: dict) -> dict:
             cells.append((*header.groups(), source))
         else:
             source.append(line)
-    return {"cells": [make_cell(kind, name, words.split(), "\n".join(lines).strip("\n"), before.get(name, {})) for kind, name, words, lines in cells],
-            "metadata": KERNEL, "nbformat": 4, "nbformat_minor": 5}
+    made = [make_cell(kind, name, words.split(), "\n".join(lines).strip("\n"), before.get(name, {}))
+            for kind, name, words, lines in cells]
+    return {"cells": made, "metadata": KERNEL, "nbformat": 4, "nbformat_minor": 5}
 
 
 def make_cell(kind: str, name: str, words: list[str], source: str, before: dict) -> dict:
     metadata = {"tags": [word for word in words if word != "folded"]}
-    cell = {"cell_type": "markdown" if kind == "md" else "code", "id": name, "metadata": metadata, "source": source.splitlines(keepends=True)}
+    cell = {"cell_type": "markdown" if kind == "md" else "code", "id": name, "metadata": metadata,
+            "source": source.splitlines(keepends=True)}
     if "folded" in words:
         metadata |= {"jupyter": {"source_hidden": True}, "cellView": "form"}
+    if kind == "code" and "predict" in words:
+        metadata |= {"collapsed": True, "jupyter": metadata.get("jupyter", {}) | {"outputs_hidden": True}}
     if kind == "code":
         same = before.get("source") == cell["source"]
         cell |= {"execution_count": before.get("execution_count") if same else None, "outputs": before.get("outputs", []) if same else []}
