@@ -24,9 +24,11 @@ class DefeatedMask(Exercise):
         if weight > 0.9:
             return Result("right", self.praise)
         lowest, highest = scores[:2].min(), scores[:2].max()
-        if highest >= -1e6 + 100:
+        if weight < 0.01:
+            above = "far above" if highest >= -1e6 + 100 else "above"
             overwritten = "The last score is overwritten, whatever you choose. " if scores[2] > highest else ""
-            lost = "One visible score is far above -1e6: both must be lower." if lowest < -1e6 else "Your visible scores are far above -1e6, so the hidden key gets nothing."
+            lost = (f"One visible score is {above} -1e6: both must be lower." if lowest < -1e6 else
+                    f"Your visible scores are {above} -1e6, so the hidden key gets nothing.")
             return Result("wrong", overwritten + lost)
         return Result("wrong", f"Close: the hidden key gets {weight:.2f} of the weight. How do both visible scores compare with -1e6?")
 
@@ -43,13 +45,20 @@ class BuildMask(Build):
 
 def pooling_inputs():
     generator = torch.Generator().manual_seed(1)
-    queries, keys, values = (torch.randn(*shape, generator=generator) for shape in ((4, 6), (5, 6), (5, 3)))
+
+    def random(*shapes):
+        return [torch.randn(*shape, generator=generator) for shape in shapes]
+
+    first, other = random((4, 6), (5, 6), (5, 3)), random((3, 5), (7, 5), (7, 2))
     keep = torch.tensor([[1, 1, 0, 1, 0], [0, 1, 1, 0, 1], [0, 0, 0, 0, 0], [1, 1, 1, 1, 0]]).bool()
     nearly_all = torch.ones(4, 5).bool().fill_diagonal_(False)  # every row has both: an added -inf * 0 and a mask upside down differ
-    return [(queries, keys, values, nearly_all), (queries, keys, values, keep)]
+    middle = torch.ones(3, 7).bool().tril(3).triu(-1)
+    queries, keys, values = random((2, 3), (4, 3), (4, 5))
+    low = 40 + queries / 10, -40 + keys / 100, values  # all scores are about -2770, and near one another
+    return [(*first, nearly_all), (*first, keep), (*other, middle), (*low, torch.eye(2, 4).bool())]
 
 
-def pooling(queries, keys, values, keep, *, axis=-1, scale=math.sqrt, mask="before", empty="zeros"):
+def pooling(queries, keys, values, keep, *, axis=-1, scale=math.sqrt, mask="before", empty="zeros", fill=-1e9):
     """Attention with one thing to get wrong at a time."""
     scores = queries @ keys.T / scale(queries.shape[-1])
     if mask is None:
@@ -61,12 +70,18 @@ def pooling(queries, keys, values, keep, *, axis=-1, scale=math.sqrt, mask="befo
         weights = weights.where(keep, 0) if empty == "zeros" else weights
     elif mask == "product":
         weights = (scores * keep).softmax(axis)
+        weights = weights * keep if empty == "cleared" else weights
     else:
         keep = ~keep if mask == "swapped" else keep
-        lowest = -math.inf if empty == "nan" else -1e9
+        lowest = -math.inf if empty == "nan" else fill
         weights = scores.masked_fill(~keep, lowest).softmax(axis)
         weights = weights * keep if empty == "zeros" else weights
     return weights @ values, weights
+
+
+def scaled_by(width):
+    """Attention whose scale is the root of ``width(queries, keys, values)``."""
+    return lambda *arguments: pooling(*arguments, scale=lambda d: math.sqrt(width(*arguments[:3])))
 
 
 def variant(**choices):
@@ -128,6 +143,12 @@ def kernel(score):
 MIXED_LENGTHS = ("A sentence's queries get the lengths of other sentences. Each length belongs to all queries of its own sentence: "
                  "make it a column with [:, None], or repeat_interleave it; repeat deals the lengths out in turn.")
 
+ZERO_STILL_COUNTS = ("A score multiplied by 0 is 0, and a score of 0 still gets weight. "
+                     "Hide it with a very low number instead.")
+
+NOT_LOW_ENOUGH = ("Your number is not low enough to hide with: where the visible scores are lower still, such "
+                  "as -2800, the hidden keys win. Use minus infinity, or the lowest number of the type.")
+
 INFINITY_TIMES_ZERO = "Your weights are NaN: (~keep) * -inf is 0 · -inf = NaN where nothing is hidden. Use masked_fill."
 
 EXERCISES = [
@@ -144,6 +165,15 @@ EXERCISES = [
               (variant(mask="added", empty="nan"), INFINITY_TIMES_ZERO),
               (variant(axis=0), "Your columns sum to 1: the softmax is over the queries, the wrong axis. Keys are the last axis: softmax(-1)."),
               (variant(scale=lambda d: 1), "The scores are not scaled. Divide them by the square root of the width of the queries."),
+              (scaled_by(lambda queries, keys, values: 4),
+               "You divide by 2 = math.sqrt(4), the root of the lesson's width. "
+               "Here the width is another: queries.shape[-1]."),
+              *((scaled_by(width), "You divide by the root of a number of tokens. "
+                                   "What counts is the width of a query: queries.shape[-1].")
+                for width in (lambda queries, keys, values: len(keys), lambda queries, keys, values: len(queries))),
+              (scaled_by(lambda queries, keys, values: values.shape[1]),
+               "You divide by the root of the values' width. What counts is the width of a query."),
+              (variant(scale=lambda d: 1 / math.sqrt(d)), "You multiply by the root of the width: divide."),
               (variant(scale=float), "You divide by the width, not by its square root: the weights come out too even."),
               (variant(mask=None), "The mask has no effect: where keep is False, the weight must be 0."),
               (variant(mask="swapped"), "The mask is upside down: True means may attend, and you hide exactly those."),
@@ -151,7 +181,8 @@ EXERCISES = [
               (variant(mask="swapped", empty="nan"), "The mask is upside down: True means may attend, and you hide exactly those."),
               (hidden_upside_down, "The mask is upside down where you hide: masked_fill(keep, ...) overwrites what may be seen. Hide ~keep, then multiply with keep."),
               (variant(mask="after"), "You hide keys after the softmax, so the weights that are left no longer sum to 1. Hide the scores before it."),
-              (variant(mask="product"), "A score multiplied by 0 is 0, and a score of 0 still gets weight. Hide it with a very low number instead."),
+              *((variant(mask="product", empty=empty), ZERO_STILL_COUNTS) for empty in ("cleared", "zeros")),
+              *((variant(fill=-100, empty=empty), NOT_LOW_ENOUGH) for empty in ("zeros", "uniform")),
               (variant(empty="uniform"), "All right but for the query that may attend to nothing: it gets the mean of hidden values. It should get zeros."),
               (variant(empty="nan"), "All right but for the query that may attend to nothing: its row is 0 divided by 0, which is NaN, and NaN · 0 stays NaN. Hide with the lowest number, then multiply the weights with keep."),
               (lambda *arguments: pooling(*arguments)[0], "The output is right. Return the weights as well: return output, weights."),
@@ -163,6 +194,8 @@ EXERCISES = [
           reference=length_mask, inputs=lengths_inputs, misconceptions=[
               (lambda lens, n, m: ~length_mask(lens, n, m), "Upside down: True means may attend, so the first valid_lens keys are True."),
               (lambda lens, n, m: length_mask(lens + 1, n, m), "One key too many: a length of 2 means positions 0 and 1, so compare with <."),
+              (lambda lens, n, m: length_mask((lens - 1).clamp(min=0), n, m),
+               "One key too few: a length of 2 means positions 0 and 1, and torch.arange counts from 0."),
               (dealt_out, MIXED_LENGTHS),
               (per_query_only, MIXED_LENGTHS),
               (one_batch, MIXED_LENGTHS),
@@ -184,6 +217,14 @@ EXERCISES = [
           reference=regression, inputs=regression_inputs, misconceptions=[
               (kernel(lambda distance, sigma: distance**2 / (2 * sigma**2)), "The minus is missing: far points get the most weight."),
               (kernel(lambda distance, sigma: -distance.abs() / (2 * sigma**2)), "Square the distance; its absolute value gives another kernel."),
+              (kernel(lambda distance, sigma: -distance / (2 * sigma**2)),
+               "Square the distance: as it is, one side of x counts as nearer than x itself."),
+              (kernel(lambda distance, sigma: (-distance**2 / (2 * sigma**2)).exp()),
+               "The softmax takes the exponential itself: give it the scores as they are."),
+              (lambda *arguments: regression(*arguments) / len(arguments[1]),
+               "You take the mean of weight times y. The weights sum to 1 already: add up."),
+              (lambda x, known_x, known_y, sigma: known_y.mean().expand(len(x)),
+               "Every x gets the plain mean. Near points should count more."),
               (kernel(lambda distance, sigma: -distance**2 / (2 * sigma) ** 2), "You square the 2 as well: only sigma is squared, 2 * sigma**2."),
               (kernel(lambda distance, sigma: -distance**2), "sigma has no effect: divide by 2 sigma²."),
               (kernel(lambda distance, sigma: -distance**2 / (2 * sigma)), "sigma needs a square as well: divide by 2 sigma²."),
