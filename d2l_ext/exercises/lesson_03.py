@@ -7,20 +7,37 @@ from . import Build, Choice
 
 
 def attention_inputs():
+    """First square matrices, then others, and last scores that are all far below -1000."""
     generator = torch.Generator().manual_seed(5)
-    return [(torch.randn(steps, 4, generator=generator), *torch.randn(3, 4, 4, generator=generator), valid_len) for steps, valid_len in ((6, 4), (5, 5), (3, 1))]
+
+    def sentence(steps, width, query_width, value_width):
+        shapes = (steps, width), (query_width, width), (query_width, width), (value_width, width)
+        return [torch.randn(*shape, generator=generator) for shape in shapes]
+
+    X, W_q, W_k, W_v = sentence(4, 6, 3, 2)
+    low = 3 + X / 100, 5 + W_q, -5 - W_k.abs(), W_v
+    return [(*sentence(6, 4, 4, 4), 3), (*sentence(7, 5, 3, 2), 4), (*sentence(5, 3, 6, 4), 5), (*low, 1)]
 
 
-def self_attention(X, W_q, W_k, W_v, valid_len, *, keep=None, axis=-1, scale=math.sqrt, fill=-math.inf, after=False, strip=False):
+def self_attention(X, W_q, W_k, W_v, valid_len, *, keep=None, axis=-1, scale=math.sqrt,
+                   fill=-math.inf, after=False, strip=False):
     """Self-attention with a causal and a padding mask, with one thing to get wrong at a time."""
-    q, k, v = X @ W_q.T, X @ W_k.T, X @ W_v.T
-    query, key = torch.arange(len(X))[:, None], torch.arange(len(X))
+    return attend(X @ W_q.T, X @ W_k.T, X @ W_v.T, valid_len, keep, axis, scale, fill, after, strip)
+
+
+def attend(q, k, v, valid_len, keep=None, axis=-1, scale=math.sqrt, fill=-math.inf, after=False, strip=False):
+    query, key = torch.arange(len(q))[:, None], torch.arange(len(q))
     keep = (key <= query) & (key < valid_len) if keep is None else keep(query, key, valid_len)
     scores = q @ k.T / scale(q.shape[1])
     if after:
         return scores.softmax(axis) * keep @ v
     output = scores.masked_fill(~keep, fill).softmax(axis) @ v
     return torch.where(query < valid_len, output, 0.0) if strip else output
+
+
+def scaled_by(width):
+    """Self-attention whose scale is the root of ``width(X, W_q, W_k, W_v)``."""
+    return lambda *arguments: self_attention(*arguments, scale=lambda d: math.sqrt(width(*arguments[:4])))
 
 
 def variant(**choices):
@@ -47,7 +64,7 @@ EXERCISES = [
                     "c": "man saw all three words and now sees two; bites saw two and now sees three. Other words, other outputs.",
                     "d": "One word still sees what it saw before: look at the first."}),
     Build("self-attention", praise="Right: causal and padded, and every row sums to 1 before it meets the values.",
-          hints=["Queries, keys and values first: X @ W_q.T and so on. Then scores, divided by the square root of the width.",
+          hints=["Queries, keys and values first: X @ W_q.T and so on. Then scores, divided by the square root of a query's width.",
                  "position = torch.arange(len(X)); a key may be seen where position <= position[:, None] and position < valid_len.",
                  "Set the scores that are not kept to minus infinity, then softmax over the last axis, then @ values."],
           reference=self_attention, inputs=attention_inputs, misconceptions=[
@@ -72,9 +89,34 @@ EXERCISES = [
                        "1: the last axis.", axis=0),
               (variant(scale=lambda d: 1.0), "The scores are not scaled: divide by the square root of the width."),
               (variant(scale=float), "You divide by the width, not by its square root."),
-              (lambda X, *rest: self_attention(X, *rest, scale=lambda width: math.sqrt(len(X))), "You divide by the square root of the number of tokens. What counts is the width of a query: q.shape[1]."),
-              (lambda X, W_q, W_k, W_v, n: self_attention(X, W_q, W_q, W_v, n), "Keys are made with W_q: a token has a key of its own, from W_k."),
-              (lambda X, W_q, W_k, W_v, n: self_attention(X, W_q, W_k, torch.eye(len(W_v)), n), "The values are the tokens themselves: W_v is missing."),
+              (variant(scale=lambda d: 1 / math.sqrt(d)),
+               "You multiply by the square root of the width: divide."),
+              (scaled_by(lambda X, W_q, W_k, W_v: len(X)),
+               "You divide by the square root of the number of tokens. "
+               "What counts is the width of a query: q.shape[1]."),
+              (scaled_by(lambda X, W_q, W_k, W_v: X.shape[1]),
+               "You divide by the square root of the tokens' width. Matrices need not be square: "
+               "what counts is the width of a query, q.shape[1]."),
+              (scaled_by(lambda X, W_q, W_k, W_v: len(W_v)),
+               "You divide by the square root of the values' width. "
+               "What counts is the width of a query: q.shape[1]."),
+              (scaled_by(lambda X, W_q, W_k, W_v: 4),
+               "You divide by 2, whatever the width of a query is: math.sqrt(q.shape[1])."),
+              (variant(fill=-100.0),
+               "Your number is not low enough to hide with: where the scores of visible keys are "
+               "lower still, the hidden ones win. Use minus infinity."),
+              (variant(keep=lambda query, key, n: (key <= query + 1) & (key < n)),
+               "Each token sees the next one: key <= query, itself and no further."),
+              (lambda X, W_q, W_k, W_v, n: attend(X @ W_q.T, X @ W_q.T, X @ W_v.T, n),
+               "Keys are made with W_q: a token has a key of its own, from W_k."),
+              (lambda X, W_q, W_k, W_v, n: attend(X @ W_q.T, X, X @ W_v.T, n),
+               "The keys are the tokens themselves: W_k is missing."),
+              (lambda X, W_q, W_k, W_v, n: attend(X, X @ W_k.T, X @ W_v.T, n),
+               "The queries are the tokens themselves: W_q is missing."),
+              (lambda X, W_q, W_k, W_v, n: attend(X @ W_q.T, X @ W_k.T, X, n),
+               "The values are the tokens themselves: W_v is missing."),
+              (lambda X, W_q, W_k, W_v, n: attend(X @ W_q.T, X @ W_k.T, X @ W_k.T, n),
+               "Values are made with W_k: a token has a value of its own, from W_v."),
               (lambda X, W_q, W_k, W_v, n: self_attention(X, W_q.T, W_k.T, W_v.T, n), "Your matrices are turned around: they are (outputs, inputs), so it is X @ W.T."),
           ]),
     Build("top-left", praise="Right. So nothing is wrong in training, where both counts agree, and everything in decoding.",
@@ -106,6 +148,10 @@ EXERCISES = [
               (lambda m, n, d: 2 * m * d**2 + 4 * n * d**2 + 4 * m * n * d, "One projection is missing: W_o, which has queries rows."),
               (lambda m, n, d: 2 * m * d**2 + 6 * n * d**2 + 4 * m * n * d, "W_o works on the outputs, and there is one per query, not one per key."),
               (lambda m, n, d: 4 * m * d**2 + 4 * n * d**2 + 2 * m * n * d, "One product is missing: scores and weighted sums are two."),
+              *((lambda m, n, d, pairs=pairs: 4 * (m + n) * d**2 + 4 * pairs(m, n) * d,
+                 "The projections are right. In the products every query meets every key: "
+                 "there are queries * keys pairs.")
+                for pairs in (lambda m, n: m**2, lambda m, n: n**2, lambda m, n: (m + n) ** 2)),
               (lambda m, n, d: 4 * m * n * d, "Those are the two products. The four projections are missing."),
               (lambda m, n, d: 4 * (m + n) * d**2, "The two products are missing: scores and weighted sums."),
               (lambda m, n, d: 8 * (m + n) * d**2 + 4 * m * n * d, "Every text passes through two of the four matrices, not through all."),
