@@ -18,7 +18,11 @@ from d2l_ext.exercises import Build, Choice, Result, all_exercises, check, hint
 
 CELLS = {name: trio for path in sorted((ROOT / "notebooks").glob("*.ipynb")) for name, trio in trios(load(path)).items()}
 # A lesson's wrong answers stand in wrong_answers_NN.py: WRONG = {exercise: [(answer, a pattern of what it should hear), ...]}
-TABLES = [importlib.import_module(path.stem).WRONG for path in sorted((ROOT / "tests").glob("wrong_answers_*.py"))]
+# and some have RIGHT = {exercise: [unusual answers that are right, ...]}
+MODULES = [importlib.import_module(path.stem) for path in sorted((ROOT / "tests").glob("wrong_answers_*.py"))]
+TABLES = [module.WRONG for module in MODULES]
+RIGHT = [(name, answer) for module in MODULES for name, answers in getattr(module, "RIGHT", {}).items()
+         for answer in answers]
 WRONG = {name: answers for table in TABLES for name, answers in table.items()}
 MALFORMED = [("z", "letters"), ("ab", "letters"), (1, "letters"), (["a", "b", "z"], "letters")]  # for every Choice
 KNOWN = [name for name in all_exercises() if name in CELLS]
@@ -61,6 +65,12 @@ def test_wrong_answer_hears_why(name, answer, words):
     result = check(name, answer)
     assert result.state == "wrong", result
     assert re.search(words, result.message), result
+
+
+@pytest.mark.parametrize("name, answer", [pytest.param(*case, id=f"{case[0]}-{i}") for i, case in enumerate(RIGHT)])
+def test_unusual_right_answer_is_right(name, answer):
+    result = check(name, answer)
+    assert result.state == "right", result
 
 
 @pytest.mark.parametrize("name", all_exercises())

@@ -1,6 +1,7 @@
 """What learners answer wrongly in 04, and what they should then read. Written from the exercises' texts, not from their checks."""
 import math
 
+import numpy as np
 import torch
 
 # ---- sinusoid-table: a right answer, and one thing changed ------------------------------------------------------------------------------
@@ -31,8 +32,11 @@ TABLE_CHANGES = [
     ("angles = position", "angles = math.pi / 180 * position", "Radians"),
     ("position / torch.pow(10000, torch.arange(0, num_hiddens, 2) / num_hiddens)", "position.expand(-1, num_hiddens // 2)", "same speed"),
     ("torch.arange(0, num_hiddens, 2) / num_hiddens", "torch.ones(num_hiddens // 2)", "same speed"),
-    ("torch.cos(angles)", "torch.sin(angles)", "numbers are not"),
-    ("10000", "1000", "numbers are not"),
+    ("torch.cos(angles)", "torch.sin(angles)", "hold sines"),
+    ("torch.sin(angles)", "torch.cos(angles)", "hold cosines"),
+    ("10000", "1000", "another number of zeros"),
+    ("10000", "9000", "numbers are not"),
+    ("return P", "return angles", "Those are the angles"),
     ("return P", "return P.T", "changed places"),
     ("return P", "return P[None]", "One axis too many"),
     ("return P", "return P.tolist()", "Return one tensor"),
@@ -88,7 +92,8 @@ SHIFT_CHANGES = [
     ("P[:, 0::2].clone()", "P[:, 0::2]", "overwritten"),
     ("offset / 10000 ** (torch.arange(0, d, 2) / d)", "torch.full((d // 2,), float(offset))", "the same angle"),
     ("torch.arange(0, d, 2) / d", "torch.arange(d // 2) / d", "j/d"),
-    ("/ 10000 **", "* 10000 **", "numbers are not"),
+    ("/ 10000 **", "* 10000 **", "slower: divide"),
+    ("offset / 10000", "abs(offset) / 10000", "A negative offset"),  # once: you turn the wrong way
     ("return P", "return P[offset:]", "shape should be"),
 ]
 
@@ -129,8 +134,17 @@ WRONG = {
         (lambda batch, steps: [0, 0, 0, 1, 1, 1], "Expected"),
         ([[0, 0, 0], [1, 1, 1]], "Give the function itself"),
     ],
-    "shift": [*changed(SHIFT, SHIFT_CHANGES), (lambda P, offset: P.roll(-offset, 0), "Rolling"), (lambda P, offset: P + offset, "numbers are not"),
+    "shift": [*changed(SHIFT, SHIFT_CHANGES), (lambda P, offset: P.roll(-offset, 0), "Rolling"), (lambda P, offset: P + offset, "add the offset"),
               (lambda P, offset: P[offset:], "shape should be")],
-    "read-clock": [*changed(CLOCK, CLOCK_CHANGES), (lambda row: round(float(torch.atan2(row[0], row[1]))), "fastest hand"), (lambda row: 200, "Expected 7")],
+    "read-clock": [*changed(CLOCK, CLOCK_CHANGES), (lambda row: round(float(torch.atan2(row[0], row[1]))), "fastest hand"), (lambda row: 200, "Expected 7"),
+                   (lambda row: torch.tensor([200]), "^Expected 7, got 200\\.$"), (lambda row: torch.tensor([7, 7]), "^Expected 200")],
     "true-of-sinusoids": [({"a", "b", "c", "e"}, "Statement b"), ({"a", "c", "d", "e"}, "Statement d"), ({"a", "e"}, "1 more"), ("a", "2 more"), ({"f"}, "letters")],
 }
+
+
+def clock(position):
+    return lambda row: position(torch.atan2(row[-2:-1], row[-1:]) * 10_000 ** ((len(row) - 2) / len(row)))
+
+
+# Unusual right answers
+RIGHT = {"read-clock": [clock(torch.round), clock(lambda x: x.round().long()), clock(lambda x: x.round().numpy()), clock(lambda x: np.round(x.item()))]}

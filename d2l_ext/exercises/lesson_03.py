@@ -15,7 +15,7 @@ def attention_inputs():
         return [torch.randn(*shape, generator=generator) for shape in shapes]
 
     X, W_q, W_k, W_v = sentence(4, 6, 3, 2)
-    low = 3 + X / 100, 5 + W_q, -5 - W_k.abs(), W_v
+    low = 3 + X / 300, 2 + W_q, -2 - W_k.abs(), W_v
     return [(*sentence(6, 4, 4, 4), 3), (*sentence(7, 5, 3, 2), 4), (*sentence(5, 3, 6, 4), 5), (*low, 1)]
 
 
