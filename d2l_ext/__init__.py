@@ -9,11 +9,14 @@ from .attention import AdditiveAttention, MultiHeadAttention, dot_product_attent
 from .masks import Mask, causal, padding, to_sdpa, to_torch_mha, window
 from .positional import LearnedPositionalEncoding, PositionalEncoding, sinusoids
 from .relative import ALiBi, RotaryEmbedding, ShawRelativeKeys, T5RelativeBias
-from .sequence import Convolution, Recurrence, SelfAttention, cost, flops, influence, reach
+from .sequence import (GRU, LSTM, Convolution, Recurrence, SelfAttention, cost, flops, influence,
+                       reach)
 
 __version__ = "0.1.0"
-__all__ = ["ALiBi", "AdditiveAttention", "Convolution", "LearnedPositionalEncoding", "Mask", "MultiHeadAttention", "PositionalEncoding", "Recurrence",
-           "RotaryEmbedding", "SelfAttention", "ShawRelativeKeys", "T5RelativeBias", "causal", "cost", "dot_product_attention", "flops", "influence",
+__all__ = ["ALiBi", "AdditiveAttention", "Convolution", "GRU", "LSTM", "LearnedPositionalEncoding",
+           "Mask", "MultiHeadAttention", "PositionalEncoding", "Recurrence", "RotaryEmbedding",
+           "SelfAttention", "ShawRelativeKeys", "T5RelativeBias", "causal", "cost",
+           "dot_product_attention", "flops", "influence",
            "masked_softmax", "merge_heads", "padding", "reach", "record_attention", "sinusoids", "split_heads", "to_sdpa", "to_torch_mha", "window"]
 
 

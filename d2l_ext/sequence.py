@@ -3,7 +3,9 @@ from __future__ import annotations
 
 import copy
 import time
+import warnings
 from collections.abc import Callable, Sequence
+from contextlib import contextmanager
 from math import ceil, inf
 from typing import NamedTuple
 
@@ -54,14 +56,50 @@ class Recurrence(nn.Module):
     torch.Size([2, 5, 8])
     """
 
+    cell = nn.RNN
+
     def __init__(self, num_hiddens: int):
         super().__init__()
         check_size(num_hiddens=num_hiddens)
-        self.rnn = nn.RNN(num_hiddens, num_hiddens, batch_first=True, bias=False)
+        self.rnn = self.cell(num_hiddens, num_hiddens, batch_first=True, bias=False)
 
     def forward(self, X: Tensor) -> Tensor:
         check_sequence(X, self.rnn.input_size)
         return self.rnn(X)[0]
+
+
+class GRU(Recurrence):
+    """Gated recurrent units: a gate mixes each number's old and new value, and reads both
+    the input and the state (Cho et al. 2014, section 2.3; Zhang et al. 2023, section 10.2).
+
+    r = σ(W_r x_i + U_r y_{i-1}), z = σ(W_z x_i + U_z y_{i-1}),
+    y_i = z ⊙ y_{i-1} + (1 - z) ⊙ tanh(W x_i + r ⊙ U y_{i-1}), y_0 = 0.
+    The reset gate r acts after its product, as in PyTorch; before it, as in the two sources, one
+    step would be two products that wait for each other.
+
+    Takes and returns (batch, steps, num_hiddens). One direction, as ``Recurrence``.
+
+    >>> GRU(8)(torch.rand(2, 5, 8)).shape
+    torch.Size([2, 5, 8])
+    """
+
+    cell = nn.GRU
+
+
+class LSTM(Recurrence):
+    """Long short-term memory: a cell c beside the state, changed by addition, and three gates
+    (Hochreiter & Schmidhuber 1997; forget gate: Gers et al. 2000; Zhang et al. 2023, section 10.1).
+
+    i, f, o = σ(W x_i + U y_{i-1}), a pair of matrices each, and g = tanh(W_g x_i + U_g y_{i-1}):
+    c_i = f ⊙ c_{i-1} + i ⊙ g, y_i = o ⊙ tanh(c_i), y_0 = c_0 = 0.
+
+    Takes and returns (batch, steps, num_hiddens). One direction, as ``Recurrence``.
+
+    >>> LSTM(8)(torch.rand(2, 5, 8)).shape
+    torch.Size([2, 5, 8])
+    """
+
+    cell = nn.LSTM
 
 
 class SelfAttention(nn.Module):
@@ -97,18 +135,24 @@ FORMULAS = {
                     "holds for": "centred, in a stack without gaps; paths count layers"},
     "recurrence": {"operations": "4nd²", "steps": "n", "path": "n - 1", "meet": "n - 1",
                    "holds for": "in one direction; paths count moves along the sequence"},
+    "GRU": {"operations": "12nd²", "steps": "n", "path": "n - 1", "meet": "n - 1",
+            "holds for": "as the recurrence; reset gate after its product, gates' ⊙ not counted"},
+    "LSTM": {"operations": "16nd²", "steps": "n", "path": "n - 1", "meet": "n - 1",
+             "holds for": "as the recurrence; gates' ⊙ not counted"},
     "attention products": {"operations": "4n²d", "steps": "2", "path": "1", "meet": "1",
                            "holds for": "scores and weighted sums alone, nothing hidden"},
     "attention layer": {"operations": "8nd² + 4n²d", "steps": "4", "path": "1", "meet": "1",
                         "holds for": "with its four projections, nothing hidden"},
 }
+PAIRS = {"recurrence": 1, "GRU": 3, "LSTM": 4}  # of matrices, one for the input, one for the state
 
 
 def cost(kind: str, n: int, d: int, k: int = 3) -> Cost:
     """Operations, sequential steps and path lengths of one layer over n tokens of width d; ``FORMULAS`` has them in writing (Vaswani et al. 2017, table 1).
 
-    kind: "convolution" (kernel k, odd), "recurrence", "attention products" or "attention layer". Numbers are exact where the textbooks give
-    orders: constants count, and the products of attention stand apart from the layer, which also projects.
+    kind: "convolution" (kernel k, odd), "recurrence", "GRU", "LSTM", "attention products" or
+    "attention layer". Numbers are exact where the textbooks give orders: constants count, and the
+    products of attention stand apart from the layer, which also projects. Matrix products alone.
     Raises ValueError for another kind, sizes below 1, or a kernel that isn't odd and at least 3.
 
     >>> cost("recurrence", n=10, d=2)
@@ -120,8 +164,8 @@ def cost(kind: str, n: int, d: int, k: int = 3) -> Cost:
         raise ValueError(f"{k=} must be odd and at least 3: a kernel of 1 sees no neighbour")
     if kind == "convolution":
         return Cost(2 * k * n * d**2, 1, ceil(2 * (n - 1) / (k - 1)), ceil((n - 1) / (k - 1)))
-    if kind == "recurrence":
-        return Cost(4 * n * d**2, n, n - 1, n - 1)
+    if kind in PAIRS:
+        return Cost(PAIRS[kind] * 4 * n * d**2, n, n - 1, n - 1)
     products, moves = 4 * n**2 * d, min(n - 1, 1)
     return Cost(products, 2, moves, moves) if kind == "attention products" else Cost(8 * n * d**2 + products, 4, moves, moves)
 
@@ -159,14 +203,26 @@ def reach(model: nn.Module, n: int, num_hiddens: int | None = None) -> Tensor:
     return influence(model, n, num_hiddens) > 0
 
 
+@contextmanager
+def visible_products():
+    """Kernels that hide their products from PyTorch's counter and graph step aside for those that
+    don't: fused attention, and oneDNN's LSTM, which would count as 0. What they return is the same,
+    up to rounding."""
+    with sdpa_kernel(SDPBackend.MATH), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about TF32 on graphics cards, which nobody asked for
+        with torch.backends.mkldnn.flags(enabled=False):
+            yield
+
+
 def flops(layer: Layer, n: int, d: int) -> int:
-    """Operations that PyTorch counts for one sequence (1, n, d). Attention takes the explicit path: of the fused kernel on the CPU it counts nothing.
+    """Operations that PyTorch counts for one sequence (1, n, d): those of matrix products and
+    convolutions. Attention and LSTM take a path on which PyTorch sees their products.
 
     >>> flops(Recurrence(8), n=5, d=8) == cost("recurrence", n=5, d=8).operations
     True
     """
     check_size(n=n, d=d)
-    with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
+    with visible_products(), FlopCounterMode(display=False) as counter:
         layer(torch.zeros(1, n, d))
     return counter.get_total_flops()
 
@@ -178,7 +234,7 @@ def longest_chain(layer: Layer, n: int, d: int) -> int:
     5
     """
     check_size(n=n, d=d)
-    with sdpa_kernel(SDPBackend.MATH):
+    with visible_products():
         end = layer(torch.zeros(1, n, d, requires_grad=True)).grad_fn
     if end is None:
         raise ValueError("PyTorch recorded no graph from the layer's input to its output: is it detached, or under torch.no_grad?")

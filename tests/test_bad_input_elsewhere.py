@@ -41,6 +41,10 @@ BAD = [
     ("Convolution", lambda: Convolution(8)(X[0]), ValueError, r"X must have shape \(batch, steps, hiddens\), got \(5, 8\)"),
     ("Convolution", lambda: Convolution(8)(X.long()), TypeError, "X must be a floating-point tensor, got torch.int64"),
     ("Recurrence", lambda: Recurrence(0), ValueError, "num_hiddens=0"),
+    ("GRU", lambda: d2l_ext.GRU(0), ValueError, "num_hiddens=0"),
+    ("GRU", lambda: d2l_ext.GRU(8)(NARROW), ValueError, "X have width 6, expected 8"),
+    ("LSTM", lambda: d2l_ext.LSTM(0), ValueError, "num_hiddens=0"),
+    ("LSTM", lambda: d2l_ext.LSTM(8)(X[0]), ValueError, r"got \(5, 8\)"),
     ("Recurrence", lambda: Recurrence(8)(NARROW), ValueError, "X have width 6, expected 8"),
     ("Recurrence", lambda: Recurrence(8)(X[0]), ValueError, r"got \(5, 8\)"),  # PyTorch would take it for one sequence, and return two axes
     ("SelfAttention", lambda: SelfAttention(8, 3), ValueError, "num_heads=3 does not divide num_hiddens=8"),

@@ -1,6 +1,8 @@
-"""The three layers equal slow definitions, the formulas equal what is counted and walked, and each measurement measures what it says."""
+"""The layers equal slow definitions, the formulas what is counted and walked; and measures measure."""
+import contextlib
 import importlib.util
 import math
+import re
 
 import pytest
 import torch
@@ -9,7 +11,8 @@ from torch import nn
 from torch.nn import functional as F
 from wrong import slow_attention
 
-from d2l_ext import Convolution, Recurrence, SelfAttention, cost, flops, influence, reach
+from d2l_ext import (GRU, LSTM, Convolution, Recurrence, SelfAttention, cost, flops, influence,
+                     reach)
 from d2l_ext.sequence import FORMULAS, Cost, fastest, longest_chain, slope
 
 
@@ -33,6 +36,29 @@ def slow_recurrence(W, U, X):
     state, rows = torch.zeros(len(U)).double(), []
     for x in X:
         state = torch.tanh(W @ x + U @ state)
+        rows.append(state)
+    return torch.stack(rows)
+
+
+def slow_gru(W, U, X):
+    """W and U hold three matrices, one below the other: reset, update, candidate."""
+    (W_r, W_z, W_c), (U_r, U_z, U_c) = W.chunk(3), U.chunk(3)
+    state, rows = torch.zeros(U.shape[1]).double(), []
+    for x in X:
+        reset, stay = torch.sigmoid(W_r @ x + U_r @ state), torch.sigmoid(W_z @ x + U_z @ state)
+        state = stay * state + (1 - stay) * torch.tanh(W_c @ x + reset * (U_c @ state))
+        rows.append(state)
+    return torch.stack(rows)
+
+
+def slow_lstm(W, U, X):
+    """W and U hold four matrices, one below the other: input, forget, candidate, output."""
+    state = cell = torch.zeros(U.shape[1]).double()
+    rows = []
+    for x in X:
+        take, keep, new, show = (W @ x + U @ state).chunk(4)
+        cell = torch.sigmoid(keep) * cell + torch.sigmoid(take) * torch.tanh(new)
+        state = torch.sigmoid(show) * torch.tanh(cell)
         rows.append(state)
     return torch.stack(rows)
 
@@ -73,6 +99,17 @@ def is_recurrence(layer):
         torch.testing.assert_close(y, slow_recurrence(W, U, x))
 
 
+def is_gru(layer, slow=slow_gru):
+    model, X = layer(4).double(), sequence(6)
+    W, U = model.parameters()
+    for x, y in zip(X, model(X)):
+        torch.testing.assert_close(y, slow(W, U, x))
+
+
+def is_lstm(layer):
+    is_gru(layer, slow_lstm)
+
+
 def is_self_attention(layer):
     for heads, causal in [(1, False), (2, False), (2, True)]:
         model, X = layer(4, heads, causal=causal).double(), sequence(5)
@@ -83,7 +120,10 @@ def is_self_attention(layer):
 def costs_what_pytorch_counts(formula):
     products = lambda X: F.scaled_dot_product_attention(X, X, X)
     for n, d, k in [(5, 8, 3), (12, 4, 5), (7, 6, 7)]:
-        layers = {"convolution": Convolution(d, k), "recurrence": Recurrence(d), "attention products": products, "attention layer": SelfAttention(d, 2)}
+        layers = {"convolution": Convolution(d, k), "recurrence": Recurrence(d), "GRU": GRU(d),
+                  "LSTM": LSTM(d), "attention products": products,
+                  "attention layer": SelfAttention(d, 2)}
+        assert layers.keys() == FORMULAS.keys()
         for kind, layer in layers.items():
             assert formula(kind, n, d, k).operations == flops(layer, n, d) > 0, kind
             assert formula(kind, n, d, k).steps == longest_chain(layer, n, d), kind
@@ -98,13 +138,16 @@ def paths_are_the_walked_ones(formula):
             found = formula("convolution", n, 4, k)
             assert (found.path, found.meet) == (walk(n, near, all_see_all), walk(n, near, one_sees_all))
         step, everyone = (lambda i: (i - 1, i)), (lambda i: range(n))
-        assert formula("recurrence", n, 4).path == walk(n, step, past) and formula("recurrence", n, 4).meet == walk(n, step, one_sees_all)
+        for kind in ("recurrence", "GRU", "LSTM"):
+            found = formula(kind, n, 4)
+            assert (found.path, found.meet) == (walk(n, step, past), walk(n, step, one_sees_all))
         for kind in ("attention products", "attention layer"):
             assert formula(kind, n, 4)[2:] == (walk(n, everyone, all_see_all), walk(n, everyone, one_sees_all))
 
 
 def reaches_what_moves(measure):
-    models = [Convolution(4, 3), Convolution(4, 3, dilation=2, causal=True), Recurrence(4), SelfAttention(4, 2), SelfAttention(4, causal=True),
+    models = [Convolution(4, 3), Convolution(4, 3, dilation=2, causal=True), Recurrence(4), GRU(4),
+              LSTM(4), SelfAttention(4, 2), SelfAttention(4, causal=True),
               nn.Sequential(Convolution(4, 3), Convolution(4, 3, dilation=3))]
     for model in models:
         assert torch.equal(measure(model, 7), slow_reach(model.double(), 7, 4))
@@ -112,12 +155,13 @@ def reaches_what_moves(measure):
 
 def reaches_far_back(measure):
     """A recurrence passes on less than float32 can hold, and yet not nothing."""
-    assert measure(Recurrence(16), 256)[-1, 0]
+    assert all(measure(layer(16), 256)[-1, 0] for layer in (Recurrence, GRU, LSTM))
 
 
 # ---- ours holds every claim, each mistake fails one --------------------------------------------------------------------------------
 
-RIGHT = {is_convolution: Convolution, is_recurrence: Recurrence, is_self_attention: SelfAttention, costs_what_pytorch_counts: cost,
+RIGHT = {is_convolution: Convolution, is_recurrence: Recurrence, is_gru: GRU,
+         is_lstm: LSTM, is_self_attention: SelfAttention, costs_what_pytorch_counts: cost,
          paths_are_the_walked_ones: cost, reaches_what_moves: reach, reaches_far_back: reach}
 
 
@@ -144,6 +188,64 @@ class StateOnly(Recurrence):
         return self.rnn(X)[0][:, -1:].expand_as(X)
 
 
+class OneStep(Recurrence):
+    """One step of PyTorch's layer by hand: ``step(sums of W x, sums of U y, the state before)``."""
+
+    def forward(self, X):
+        W, U = self.rnn.weight_ih_l0, self.rnn.weight_hh_l0
+        state, rows = X.new_zeros(X.shape[0], X.shape[2]), []
+        for x in X.unbind(1):
+            state = self.step(x @ W.mT, U, state)
+            rows.append(state)
+        return torch.stack(rows, 1)
+
+
+class ResetBefore(OneStep):
+    """As Cho et al. and D2L have it: right, but another layer, and two products a step."""
+    cell = nn.GRU
+
+    def step(self, sums, U, state):
+        (x_r, x_z, x_c), (U_r, U_z, U_c) = sums.chunk(3, -1), U.chunk(3)
+        reset = torch.sigmoid(x_r + state @ U_r.mT)
+        stay = torch.sigmoid(x_z + state @ U_z.mT)
+        return stay * state + (1 - stay) * torch.tanh(x_c + (reset * state) @ U_c.mT)
+
+
+class StayForTake(OneStep):
+    cell = nn.GRU
+
+    def step(self, sums, U, state):
+        (x_r, x_z, x_c), (h_r, h_z, h_c) = sums.chunk(3, -1), (state @ U.mT).chunk(3, -1)
+        take = torch.sigmoid(x_z + h_z)
+        return (1 - take) * state + take * torch.tanh(x_c + torch.sigmoid(x_r + h_r) * h_c)
+
+
+class WithoutReset(OneStep):
+    cell = nn.GRU
+
+    def step(self, sums, U, state):
+        (_, x_z, x_c), (_, h_z, h_c) = sums.chunk(3, -1), (state @ U.mT).chunk(3, -1)
+        stay = torch.sigmoid(x_z + h_z)
+        return stay * state + (1 - stay) * torch.tanh(x_c + h_c)
+
+
+class StateForCell(OneStep):
+    """Without a cell of its own: what is shown is what is kept."""
+    cell = nn.LSTM
+
+    def step(self, sums, U, state):
+        take, keep, new, show = (sums + state @ U.mT).chunk(4, -1)
+        state = torch.sigmoid(keep) * state + torch.sigmoid(take) * torch.tanh(new)
+        return torch.sigmoid(show) * torch.tanh(state)
+
+
+class CellShown(LSTM):
+    """The last cell, everywhere, in place of the states."""
+
+    def forward(self, X):
+        return self.rnn(X)[1][1].transpose(0, 1).expand_as(X)
+
+
 class SeesTheFuture(SelfAttention):
     def forward(self, X):
         return self.attention(X, X, X)
@@ -157,6 +259,13 @@ def changed(**functions):
     return wrong
 
 
+def only(kind, **functions):
+    """``cost`` with fields of one kind replaced by functions of n and d."""
+    def change(function):
+        return lambda name, n, d, k, right: function(n, d) if name == kind else right
+    return changed(**{field: change(function) for field, function in functions.items()})
+
+
 def in_float32(model, n):
     X = torch.randn(1, n, 16, requires_grad=True)
     model.float()(X)[0, -1].sum().backward()
@@ -168,6 +277,17 @@ MISTAKES = {
     "dilation forgotten": (is_convolution, UndilatedConvolution),
     "batch taken for time": (is_recurrence, AcrossTheBatch),
     "the last state everywhere": (is_recurrence, StateOnly),
+    "no reset gate": (is_gru, WithoutReset),
+    "reset before the product": (is_gru, ResetBefore),
+    "the update gate turned round": (is_gru, StayForTake),
+    "the state for the cell": (is_lstm, StateForCell),
+    "the cell shown": (is_lstm, CellShown),
+    "a gate forgotten": (costs_what_pytorch_counts,
+                         only("GRU", operations=lambda n, d: 8 * n * d**2)),
+    "a GRU's work for an LSTM's": (costs_what_pytorch_counts,
+                                   only("LSTM", operations=lambda n, d: 12 * n * d**2)),
+    "an LSTM as one fused step": (costs_what_pytorch_counts, only("LSTM", steps=lambda n, d: 1)),
+    "gates make a path short": (paths_are_the_walked_ones, only("LSTM", path=lambda n, d: 1)),
     "causal forgotten": (is_self_attention, SeesTheFuture),
     "a multiply-add counted once": (costs_what_pytorch_counts, changed(operations=lambda kind, n, d, k, right: right // 2)),
     "projections forgotten": (costs_what_pytorch_counts, changed(operations=lambda kind, n, d, k, right: 4 * n * n * d if kind == "attention layer" else right)),
@@ -197,7 +317,11 @@ def test_a_mistake_is_caught(claim, mistake):
 
 # ---- what else is promised ---------------------------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("layer", [Convolution(6), Convolution(6, 4, causal=True), Recurrence(6), SelfAttention(6, 3)], ids=lambda layer: type(layer).__name__)
+LAYERS = [Convolution(6), Convolution(6, 4, causal=True), Recurrence(6), GRU(6), LSTM(6),
+          SelfAttention(6, 3)]
+
+
+@pytest.mark.parametrize("layer", LAYERS, ids=lambda layer: type(layer).__name__)
 def test_shape_stays_for_any_length(layer):
     for n in (1, 2, 9):
         assert layer(torch.randn(3, n, 6)).shape == (3, n, 6)
@@ -304,10 +428,40 @@ def test_longest_chain_adds_up_over_a_stack():
     assert longest_chain(stack, 6, 4) == 1 + 4 + 6
 
 
+def test_what_a_kernel_hides_is_counted_nonetheless(monkeypatch):
+    """oneDNN's LSTM counts as nothing, and its graph as one product at most."""
+    if not torch.backends.mkldnn.is_available():
+        pytest.skip("this PyTorch was built without oneDNN: its LSTM hides nothing")
+    was = torch.backends.mkldnn.enabled
+    assert flops(LSTM(8), 5, 8) == 16 * 5 * 8**2 and longest_chain(LSTM(8), 5, 8) == 5
+    assert torch.backends.mkldnn.enabled == was, "put back as it was"
+    monkeypatch.setattr("d2l_ext.sequence.visible_products", contextlib.nullcontext)
+    assert flops(LSTM(8), 5, 8) == 0 and longest_chain(LSTM(8), 5, 8) < 5
+
+
+def test_measuring_warns_of_nothing(recwarn):
+    flops(LSTM(4), 3, 4), longest_chain(LSTM(4), 3, 4)
+    assert not recwarn.list
+
+
+def test_a_reset_before_the_product_makes_two_products_a_step():
+    assert longest_chain(GRU(4), 6, 4) == 6 and longest_chain(ResetBefore(4), 6, 4) == 12
+
+
+@pytest.mark.parametrize("d", [16, 64, 256])
+def test_the_attention_layer_undercuts_gates_while_the_sequence_is_short(d):
+    ours = lambda n: cost("attention layer", n, d).operations
+    for kind, limit in (("GRU", d), ("LSTM", 2 * d)):
+        theirs = lambda n, kind=kind: cost(kind, n, d).operations
+        assert ours(limit - 1) < theirs(limit - 1) and ours(limit) == theirs(limit)
+        assert ours(limit + 1) > theirs(limit + 1)
+    assert all(ours(n) > cost("recurrence", n, d).operations for n in range(1, 4 * d))
+
+
 def test_the_formulas_are_written_out_for_every_kind_and_field():
     assert all({*Cost._fields, "holds for"} == set(words) for words in FORMULAS.values())
     for kind, words in FORMULAS.items():
-        said = words["operations"].replace("²", "**2").replace("2knd", "2*k*n*d").replace("4nd", "4*n*d").replace("8nd", "8*n*d").replace("4n**2d", "4*n**2*d")
+        said = re.sub(r"(?<=[\dkn])(?=[knd])", "*", words["operations"].replace("²", "**2"))
         assert eval(said, {"n": 7, "d": 5, "k": 3}) == cost(kind, 7, 5, 3).operations
         assert eval(words["steps"], {"n": 7}) == cost(kind, 7, 5).steps
         for field in ("path", "meet"):
@@ -319,7 +473,8 @@ def test_the_formulas_are_written_out_for_every_kind_and_field():
 @pytest.mark.parametrize("call, words", [
     (lambda: Convolution(4, 2), "kernel_size=2 has no middle"), (lambda: Convolution(4, 0, causal=True), "kernel_size=0 must be at least 1"),
     (lambda: Convolution(4, dilation=0), "dilation=0"), (lambda: Convolution(0), "num_hiddens=0"), (lambda: cost("recurrence", 0, 2), "n=0"),
-    (lambda: cost("lstm", 2, 2), "^there is no kind 'lstm': choose from 'convolution', 'recurrence', 'attention products', 'attention layer'$"),
+    (lambda: cost("lstm", 2, 2),
+     f"^there is no kind 'lstm': choose from {str([*FORMULAS])[1:-1]}$"),
     (lambda: influence(nn.Identity(), 3), "^model has no parameters to tell the width of its input: give num_hiddens$"),
     (lambda: cost("recurrence", 2, 0), "^d=0"), (lambda: flops(Recurrence(2), 0, 2), "^n=0"), (lambda: flops(Recurrence(2), 2, 0), "^d=0"),
     (lambda: longest_chain(Recurrence(2), 0, 2), "^n=0"), (lambda: longest_chain(Recurrence(2), 2, 0), "^d=0"),
