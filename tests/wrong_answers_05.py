@@ -1,4 +1,5 @@
 """What learners answer wrongly in 05, and what they should then read. Written from the exercises' texts, not from their checks."""
+import numpy as np
 import torch
 
 # ---- offset-rows ----------------------------------------------------------------------------------------------------------------------
@@ -37,7 +38,9 @@ UNMASK = [
     (lambda whole, trained, length: 2 * whole - 1, "exactly half"),
     (lambda whole, trained, length: whole * (1 - trained / length), "scale the average"),
     (lambda whole, trained, length: (length - whole * length) / (length - trained), "wrong answers"),
-    (lambda whole, trained, length: whole / 2, "Expected 0.08"),
+    (lambda whole, trained, length: whole / 2, r"^Expected 0.08, got 0.155\. It was called with 0.31, 16, 64\.$"),
+    (lambda whole, trained, length: np.float32(whole / 2), r"^Expected 0.08, got 0.155"),
+    (lambda whole, trained, length: trained / length, "share of positions"),
     (0.06, "Give the function itself"),
     (lambda whole: whole, "raises TypeError"),
 ]
@@ -95,9 +98,13 @@ ROTATIONS = [
     (in_place, "overwritten the first numbers"),
     (rotated(("tensor(i / 10000 ** (2 * p / d))", "tensor(float(i))")), "(?i)turn alike"),
     (rotated(("x * torch.cos(angle) - y * torch.sin(angle)", "x + torch.sin(angle)"), ("x * torch.sin(angle) + y * torch.cos(angle)", "y + torch.cos(angle)")), "add the clock hands"),
-    (rotated(("- y * torch.sin", "+ y * torch.sin")), "numbers are not"),
+    (rotated(("- y * torch.sin", "+ y * torch.sin")), "A sign: the first"),
+    (rotated(("+ y * torch.cos", "- y * torch.cos")), "A sign: the second"),
+    (rotated((" - y * torch.sin(angle)", ""), ("x * torch.sin(angle) +", "")), "scale each number by itself"),
+    (rotated(("out[i, 2 * p]", "z"), ("out[i, 2 * p + 1]", "out[i, 2 * p]"), ("z =", "out[i, 2 * p + 1] =")), "changed places"),
     (rotated(("return out", "return out.T")), "shape should be"),
-    (lambda X: X, "numbers are not"),
+    (lambda X: X, "Nothing is turned"),
+    (lambda X: X.clone(), "Nothing is turned"),
     (lambda X, d: X, "raises TypeError"),
 ]
 
@@ -129,3 +136,12 @@ WRONG = {
                          ("ace", "set"), ({"a", "f"}, "letters from")],
     "untrained": UNTRAINED,
 }
+
+
+# Unusual right answers
+def share(whole, trained, length):
+    return (whole * length - trained) / (length - trained)
+
+
+RIGHT = {"unmask": [lambda *report: np.float32(share(*report)), lambda *report: np.array([share(*report)]),
+                    lambda *report: torch.tensor(share(*report)), lambda *report: torch.tensor([share(*report)])]}
