@@ -13,7 +13,7 @@ UNFOLD = [
     (lambda weights, num_heads: weights.reshape(-1, num_heads, *weights.shape[1:]).sum(dim=1), "add the heads up"),
     (lambda weights, num_heads: weights, "Still folded"),
     (lambda weights, num_heads: [weights[i::num_heads] for i in range(num_heads)], "Return one tensor, got list"),
-    (lambda weights, num_heads: weights[::num_heads], "shape should be"),
+    (lambda weights, num_heads: weights[::num_heads], "each sentence's first head"),
     (lambda weights: weights.unflatten(0, (-1, 2)), "raises TypeError"),
     ("unflatten", "Give the function itself"),
 ]
@@ -44,7 +44,12 @@ MISLED = [
     (lambda valid_lens, num_heads: sorted({place % len(valid_lens) for place in folded_places(valid_lens, num_heads)}), "Expected"),
     (lambda valid_lens, num_heads: [], "Nobody"),
     (lambda valid_lens, num_heads: (valid_lens.repeat(num_heads).reshape(num_heads, -1) != valid_lens).any(0).nonzero().flatten().tolist(), "heads were the outer axis"),
-    (lambda valid_lens, num_heads: list(range(len(valid_lens))), "Not all of them"),
+    (lambda valid_lens, num_heads: list(range(len(valid_lens))), "with equal lengths all do"),
+    (lambda valid_lens, num_heads: list(range(1, len(valid_lens) - 1)), "(?s)^(?!.*every head is wrong).*first and the last"),
+    (lambda valid_lens, num_heads: list(range(1, len(valid_lens))), "first sentence isn't"),
+    (lambda valid_lens, num_heads: list(range(len(valid_lens) - 1)), "last sentence isn't"),
+    (lambda valid_lens, num_heads: list(range(len(valid_lens))) if valid_lens.unique().numel() > 1 else [],
+     "^(?!.*with equal lengths).*even where lengths differ"),  # once told of equal lengths, which it knows
     (lambda valid_lens, num_heads: [i + 1 for i in by_rows(lambda row, right: set(row) != {right})(valid_lens, num_heads)], "count from 0"),
     (lambda valid_lens, num_heads: valid_lens[by_rows(lambda row, right: set(row) != {right})(valid_lens, num_heads)].tolist(), "Those are lengths"),
     (lambda valid_lens, num_heads: len(by_rows(lambda row, right: set(row) != {right})(valid_lens, num_heads)), "how many"),
@@ -65,6 +70,7 @@ PACK = [
     (lambda W_q, W_k, W_v, W_o: (torch.cat([W_q, W_k, W_v]), W_o.T), "W_o is turned around"),
     (lambda W_q, W_k, W_v, W_o: (torch.cat([W_q.T, W_k.T, W_v.T]), W_o.T), "No turning around"),
     (lambda W_q, W_k, W_v, W_o: torch.cat([W_q, W_k, W_v, W_o]), "Return 2 things"),
+    (lambda W_q, W_k, W_v, W_o: (torch.stack([W_q, W_k, W_v]).reshape(12, 4), W_o), r"raises RuntimeError(.|\n)*\(7, 7\)"),
     (lambda W_q, W_k, W_v, W_o: {"in_proj_weight": torch.cat([W_q, W_k, W_v]), "out_proj.weight": W_o}, "Return 2 things"),
 ]
 

@@ -19,6 +19,11 @@ def dealt(merged, gates):
     return merged * gates.repeat(1, merged.shape[-1] // gates.shape[-1])[:, None]
 
 
+def in_stretches(merged, gates):
+    heads = merged.reshape(len(merged), gates.shape[-1], merged.shape[1], -1)
+    return (heads * gates[..., None, None]).reshape(merged.shape)
+
+
 def slopes_inputs():
     generator = torch.Generator().manual_seed(8)
     return [(torch.randn(7, 2, 3, generator=generator),), (torch.randn(4, 3, 5, generator=generator),)]
@@ -51,6 +56,12 @@ EXERCISES = [
               (lambda X, g: gated(X, g.flip(-1)), "The gates come in reverse order: the first gate belongs to the first block."),
               (lambda X, g: gated(X, g[:1].expand_as(g)), "All texts get the first one's gates. Each text has a row of its own."),
               (lambda X, g: gated(X, g.mean(0, keepdim=True).expand_as(g)), "You average the gates over the texts. Each text has a row of its own."),
+              (in_stretches, "That reshape cuts the sentence into stretches. A head is a block of neighbouring columns of every token."),
+              (lambda X, g: gated(X, g.round()), "A gate is a number to multiply with, not a switch: 0.5 halves the head."),
+              (lambda X, g: X * g.mean(-1)[:, None, None], "All heads are multiplied with the same number. Each head has its own gate."),
+              (lambda X, g: X * g.sum(-1)[:, None, None], "All heads are multiplied with the same number. Each head has its own gate."),
+              (lambda X, g: X + gated(X, g), "You add the gated tensor to the one that came. A gate of 0 should leave nothing of its head."),
+              (lambda X, g: gated(X, g.softmax(-1)), "No softmax over gates: they are used as they are, and need not sum to 1."),
               (lambda X, g: X, "Nothing is gated: this is merged as it came."),
               (lambda X, g: gated(X, (g > 0).to(g)), "A gate is a number to multiply with, not a switch: 0.5 halves the head."),
               (lambda X, g: X * g.prod(-1)[:, None, None], "All heads are multiplied with the same number. Each head has its own gate."),
@@ -63,6 +74,9 @@ EXERCISES = [
           reference=importance, inputs=slopes_inputs, misconceptions=[
               (lambda s: scaled(s.mean(0).abs()), "This is the colleague's, scaled: the mean comes before the absolute value, so opposite texts still cancel."),
               (lambda s: s.mean(0).abs(), "Opposite texts still cancel, and the layers' norms are missing: absolute value, mean, norm."),
+              (lambda s: s.abs().sum(0), "Sums grow with the number of texts: take the mean. Then divide each layer by its root of summed squares."),
+              (lambda s: s.abs().mean(0).softmax(-1), "Michel takes no softmax: divide each layer by its root of summed squares."),
+              (lambda s: s.abs().mean(0) / s.abs().mean(0).square().sum(-1, keepdim=True), "The root is missing: divide by the root of summed squares."),
               (lambda s: s.abs().mean(0), "The mean is right. Now divide each layer by its root of summed squares."),
               (lambda s: s.abs().mean(0) / s.abs().mean(0).norm(), "You divide by one norm for all layers. Each layer gets its own: norm(dim=-1, keepdim=True)."),
               (lambda s: s.abs().mean(0) / s.abs().mean(0).sum(-1, keepdim=True), "Each layer sums to 1 here. Michel divides by the root of summed squares."),
@@ -79,13 +93,14 @@ EXERCISES = [
                     "d": "Statement d is false: greedy never reopens a head, and tries no pairs. A good set by another path escapes it."}),
     Build("pruned-cost", praise="Right: the layer's cost shrinks by the share of heads that is kept.",
           hints=["All kept heads together have the width kept * d / num_heads. Call it inner.", "W_q, W_k, W_v lead from d to inner, W_o back: each 2 n d inner operations.", "Scores and weighted sums take 2 n² inner each."],
-          reference=operations, inputs=lambda: [(10, 60, 5, 3), (7, 64, 8, 2), (5, 6, 3, 3)], misconceptions=[
+          reference=operations, inputs=lambda: [(10, 60, 5, 3), (7, 48, 8, 2), (5, 6, 3, 3), (9, 30, 6, 4)], misconceptions=[
               (lambda n, d, h, k: 8 * n * d * d + 4 * n * n * d, "That is the whole layer: it doesn't depend on how many heads are kept."),
               (lambda n, d, h, k: 8 * n * (k * d // h) ** 2 + 4 * n * n * (k * d // h), "The projections don't shrink on both sides: they still lead from width d, and back to it."),
               (lambda n, d, h, k: 8 * n * d * d + 4 * n * n * (k * d // h), "Only the products shrink in your count. Rows of W_q, W_k, W_v and columns of W_o are gone too."),
               (lambda n, d, h, k: 8 * n * d * (k * d // h) + 4 * n * n * d, "Only the projections shrink in your count. Scores and weighted sums are computed for kept heads alone."),
               (lambda n, d, h, k: 6 * n * d * (k * d // h) + 2 * n * d * d + 4 * n * n * (k * d // h), "W_o shrinks too: it has no columns for heads that are gone."),
               (lambda n, d, h, k: operations(n, d, h, k) - 2 * n * n * (k * d // h), "One product is missing: scores, then weighted sums, 2 n² inner each."),
+              (lambda n, d, h, k: k / h, "That is the share of heads that stays. The layer's operations are asked for."),
               (lambda n, d, h, k: operations(n, d, h, h - k), "You count what is cut away. kept says how many heads stay."),
               (lambda n, d, h, k: operations(n, d, h, k) // 2, "A multiply and an add count as two operations, as in 02."),
               (lambda n, d, h, k: operations(n, d, h, 1), "That is a single head. kept of them remain."),

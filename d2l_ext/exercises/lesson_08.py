@@ -22,6 +22,12 @@ def misled(valid_lens, num_heads):
     return wrong_heads(valid_lens, num_heads).any(1).nonzero().flatten().tolist()
 
 
+def pack_inputs():
+    """PyTorch's own layout needs square matrices; their width is tried twice."""
+    generator = torch.Generator().manual_seed(9)
+    return [tuple(torch.randn(4, width, width, generator=generator)) for width in (4, 7)]
+
+
 def pack(*matrices):
     return torch.cat(matrices[:3]), matrices[3]
 
@@ -40,6 +46,7 @@ EXERCISES = [
                                                             "(batch, heads), then swap."),
               (lambda W, h: W.unflatten(0, (-1, h)), "Unfolded rightly, but the batch stands in front: result[i] should be head i."),
               (lambda W, h: unfold(W, h).mT, "Queries and keys changed places: rows are queries."),
+              (lambda W, h: W[::h], "You keep each sentence's first head. All heads are wanted, on an axis of their own."),
               (lambda W, h: unfold(W, h).flip(0), "Your heads stand in reverse order."),
               (lambda W, h: W.unflatten(0, (-1, h)).sum(1), "You add the heads up. Each should keep its own map."),
               (lambda W, h: W.unflatten(0, (-1, h)).mean(1), "You average the heads. Each should keep its own map."),
@@ -58,6 +65,15 @@ EXERCISES = [
               (lambda lens, h: wrong_heads(lens, h).any(0).nonzero().flatten().tolist(), "Those are heads. Which sentences do they belong to?"),
               (lambda lens, h: wrong_heads(lens, h)[:, 0].nonzero().flatten().tolist(), "You look at each sentence's first head only. The others may be misled too."),
               (lambda lens, h: [], "Nobody? That would be so if heads were the outer axis. In D2L's folding sentences are: reshape to (sentences, num_heads)."),
+              (lambda lens, h: list(range(1, len(lens) - 1)),
+               "The first and the last sentence are not always right. With lengths 2, 5, 3 and two heads, "
+               "repeat gives 2, 5, 3, 2, 5, 3: the first sentence gets 2 and 5."),
+              (lambda lens, h: list(range(len(lens))) if len(set(lens.tolist())) > 1 else [],
+               "Not all of them, even where lengths differ: some sentences get the right length by luck."),
+              (lambda lens, h: list(range(1, len(lens))),
+               "The first sentence isn't always right. With lengths 2, 5, 3 and two heads its heads get 2 and 5."),
+              (lambda lens, h: list(range(len(lens) - 1)),
+               "The last sentence isn't always right. With lengths 2, 5, 3 and two heads its heads get 5 and 3."),
               (lambda lens, h: list(range(len(lens))), "Not all of them: some heads get the right length by luck, and with equal lengths all do."),
               (lambda lens, h: lens[misled(lens, h)].tolist(), "Those are lengths. Return the sentences' numbers."),
               (lambda lens, h: len(misled(lens, h)), "That is how many. Return a list of which."),
@@ -69,7 +85,7 @@ EXERCISES = [
                     "e": "Statement e is false: d2l_1_0 has the names of 11.5 and 11.6. For the Transformer, import d2l and put our classes in."}),
     Build("pack-weights", praise="Right: rows under rows, nothing turned around.",
           hints=["in_proj_weight has 3d rows and d columns: which axis grows?", "torch.cat([...]) puts matrices under one another. W_o stays as it is."],
-          reference=pack, inputs=lambda: [tuple(torch.randn(4, 4, 4, generator=torch.Generator().manual_seed(9)))], misconceptions=[
+          reference=pack, inputs=pack_inputs, misconceptions=[
               (lambda q, k, v, o: pack(k, q, v, o), "Keys first is the order of 0.17's arguments. PyTorch wants queries, keys, values."),
               (lambda q, k, v, o: pack(v, k, q, o), "Values come last: queries, keys, values."),
               (lambda q, k, v, o: pack(q, v, k, o), "Keys and values are swapped: queries, keys, values."),
