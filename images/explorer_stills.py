@@ -113,29 +113,33 @@ def order():
 
 def compare():
     """What it costs at n = 64, d = 512, k = 3, and who sees whom after one layer."""
-    n, d, k, words, m = 64, 512, 3, ("convolution", "recurrence", "attention products", "attention layer"), 9
-    products = 4 * n * n * d
-    costs = (2 * k * n * d * d, 1, 2 * (n - 1) // (k - 1)), (4 * n * d * d, n, n - 1), (products, 2, 1), (8 * n * d * d + products, 4, 1)
+    n, d, k, m, products = 64, 512, 3, 9, 4 * 64 * 64 * 512
+    rows = {"convolution": (2 * k * n * d * d, 1, 2 * (n - 1) // (k - 1)),
+            "recurrence": (4 * n * d * d, n, n - 1), "GRU": (12 * n * d * d, n, n - 1),
+            "LSTM": (16 * n * d * d, n, n - 1), "attention products": (products, 2, 1),
+            "attention layer": (8 * n * d * d + products, 4, 1)}
+    words, costs, part = tuple(rows), tuple(rows.values()), 4
+    whole = [i for i in range(len(rows)) if i != part]
     told = (f"{word} {work:,} operations, {steps} {'step' if steps == 1 else 'steps'}, longest path {path}" for word, (work, steps, path) in zip(words, costs))
-    s = Sheet(800, 420, "Convolution, recurrence and self-attention, compared", (
-        "A table of work, steps and longest path; below it nine inputs and one layer of outputs, three times: the last output of a convolution knows two "
-        "inputs, that of a recurrence and of self-attention all nine. "
+    s = Sheet(800, 476, "Convolution, recurrence and self-attention, compared", (
+        "A table of work, steps and longest path; below, what the last of nine outputs knows: "
+        "two inputs in a convolution, all in a recurrence and in self-attention. "
         f"n = {n}, d = {d}, k = {k}, 8 heads: {'; '.join(told)}."))
     columns, top = (24, 300, 490, 660), 66
     s.text(24, 26, f"n = {n} tokens, width d = {d}, kernel k = {k}, 8 heads", BODY, "start", bold=True, colour=STRONG)
     for x, name in zip(columns, ("one layer", "operations", "sequential steps", "longest path")):
         s.text(x, top, name, BODY, "start", bold=True, colour=STRONG)
     for i, (word, (work, *rest)) in enumerate(zip(words, costs)):
-        y = top + 32 * (i + 1)
+        y = top + 30 * (i + 1)
         cells = f"{work / 1e6:.3g} million", *map(str, rest)
-        best = [j for j in range(3) if i != 2 and costs[i][j] == min(costs[o][j] for o in (0, 1, 3))]
-        s.text(columns[0] + 22 * (i == 2), y, word + " (a part)" * (i == 2), BODY, "start", colour=STRONG)
+        best = [j for j in range(3) if i != part and costs[i][j] == min(costs[o][j] for o in whole)]
+        s.text(columns[0] + 22 * (i == part), y, word + " (a part)" * (i == part), BODY, "start", colour=STRONG)
         for j, (x, cell) in enumerate(zip(columns[1:], cells)):
             s.text(x, y, cell + "  – least" * (j in best), BODY, "start", bold=j in best, colour=STRONG if j in best else TEXT)
     for panel, (word, colour) in enumerate((("convolution", QUERY), ("recurrence", KEY), ("self-attention", OUTPUT))):
-        x, low, high = 40 + 260 * panel, 362, 286
+        x, low, high = 40 + 260 * panel, 418, 342
         known = (m - 2, m - 1) if word == "convolution" else range(m)
-        s.text(x - 8, 246, word, BODY, "start", bold=True, colour=STRONG)
+        s.text(x - 8, 302, word, BODY, "start", bold=True, colour=STRONG)
         for i in known:
             ends = (x + 25 * i, high) if word == "recurrence" else (x + 25 * (m - 1), high)
             s.line([(x + 25 * i, low), ends], colour, 1.2)
@@ -144,7 +148,7 @@ def compare():
         for i in range(m):
             s.dot(x + 25 * i, low, colour if i in known else FAINT, 5)
             s.dot(x + 25 * i, high, colour if i == m - 1 or word == "recurrence" else FAINT, 7 if i == m - 1 else 5)
-        s.text(x - 8, 394, f"the last output knows {len(known)} of {m}", SMALL, "start")
+        s.text(x - 8, 450, f"the last output knows {len(known)} of {m}", SMALL, "start")
     return s
 
 

@@ -71,6 +71,8 @@ def test_javascript_agrees_with_the_package(tmp_path):
     ("2 * k * n * d * d", "k * n * d * d", costs_agree),  # a multiply and an add are two
     ("(2 * (n - 1)) / (k - 1)", "(n - 1) / (k - 1)", costs_agree),  # meeting taken for path
     ("steps: n, path: n - 1", "steps: 1, path: n - 1", costs_agree),  # a recurrence in parallel
+    ("12 * n * d * d", "8 * n * d * d", costs_agree),  # a gate of the GRU forgotten
+    ("16 * n * d * d", "12 * n * d * d", costs_agree),  # a GRU for an LSTM
     ("places(i + 1)", "places(i)", reach_agrees),  # without the place itself
     ("<= (k - 1) / 2", "<= k / 2 + 1", reach_agrees),  # a kernel too wide
     ("takesFrom[kind](i, m, k)", "takesFrom[kind](m - 1 - i, m, k)", reach_agrees),  # back to front
@@ -87,9 +89,14 @@ def test_amounts_in_words(tmp_path, number, words):
 
 
 def test_the_lesson_in_a_sentence(tmp_path):
-    told = compute(tmp_path, source("compare"), "given.map(piece.tell)", [{"n": 64, "d": 512, "k": 3}, {"n": 4096, "d": 256, "k": 3}])
+    told = compute(tmp_path, source("compare"), "given.map(piece.tell)", [{"n": 64, "d": 512, "k": 3}, {"n": 4096, "d": 256, "k": 3},
+                                                                              {"n": 512, "d": 512, "k": 3}])
     assert "the recurrence takes the fewest operations, 67.1 million; self-attention 2.13 times as many, with a longest path of 1 against 63" in told[0]
     assert "less than the recurrence (they cross at n = 512) and less than the convolution (they cross at n = 768)" in told[0]
+    crossings = "It takes {} the GRU (they cross at n = {}) and {} the LSTM (they cross at n = {})"
+    for words, case in zip(told, [("less than", 512, "less than", 1024), ("more than", 256, "more than", 512),
+                                  ("as many as", 512, "less than", 1024)]):
+        assert crossings.format(*case) in words
     assert "more than the recurrence (they cross at n = 256) and more than the convolution (they cross at n = 384)" in told[1]
 
 
@@ -98,6 +105,16 @@ def test_products_and_others_cross_where_the_sentence_says():
         for other, limit in (("recurrence", d), ("convolution", k * d // 2)):
             ours, theirs = (lambda n, kind=kind: cost(kind, n, d, k).operations for kind in ("attention products", other))
             assert ours(limit - 1) < theirs(limit - 1) and ours(limit) == theirs(limit) and ours(limit + 1) > theirs(limit + 1)
+    # (where the whole layer crosses the gated recurrences is in test_sequence.py)
+
+
+def test_a_part_is_never_called_the_least(tmp_path):
+    """At n = 16 the products take far fewer operations than any layer, and don't count."""
+    found = compute(tmp_path, source("compare"),
+                    "['operations', 'steps', 'path'].map((what) => piece.least("
+                    "piece.KINDS.map((kind) => piece.cost(kind, 16, 512, 3)), what)"
+                    ".map((i) => piece.KINDS[i]))")
+    assert found == [["recurrence"], ["convolution"], ["attention layer"]]
 
 
 # ---- in a browser ----------------------------------------------------------------------------------------------------------------------
@@ -128,7 +145,8 @@ def test_keys_move_everything(piece):
     words = piece.locator(".stacks p").all_inner_texts()
     assert "knows 9 of 9 inputs" in words[0] and "Pairs: 81 of 81" in words[0] and "Pairs: 45 of 81" in words[1]
     piece.get_by_role("radio", name="16").check()
-    assert "attention layer, 16 heads" in row(piece, 3)[0] and "◂" not in row(piece, 2)[1]
+    assert "attention layer, 16 heads" in row(piece, 5)[0] and "◂" not in row(piece, 4)[1]
+    assert row(piece, 2)[:2] == ["GRU", "403 million"] and row(piece, 3)[:2] == ["LSTM", "537 million"]
 
 
 def test_pictures_have_words(piece):

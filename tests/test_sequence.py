@@ -1,4 +1,4 @@
-"""The layers equal slow definitions, the formulas what is counted and walked; and measures measure."""
+"""Layers equal slow definitions, formulas what is counted and walked, and each measure measures that."""
 import contextlib
 import importlib.util
 import math

@@ -1,8 +1,10 @@
 // Convolution, recurrence, self-attention: what a layer costs at any size, and who sees whom as layers are added.
 
-export const KINDS = ["convolution", "recurrence", "attention products", "attention layer"];
-const WHOLE = [0, 1, 3];  // the products are a part of a layer
-const ROLE = ["query", "key", "value", "output"];  // a colour each
+export const KINDS = ["convolution", "recurrence", "GRU", "LSTM", "attention products", "attention layer"];
+const PART = KINDS.indexOf("attention products");  // of a layer
+const WHOLE = places(KINDS.length).filter((i) => i !== PART);
+const ROLE = ["query", "key", "key", "key", "value", "output"];  // the recurrences share a colour,
+const DASHES = [[], [], [9, 3], [2, 3], [6, 4], []];  // and differ in their lines
 
 /** Operations, sequential steps and longest path of one layer, as `d2l_ext.cost` has them; the number of heads changes none of them. */
 export function cost(kind, n, d, k) {
@@ -10,6 +12,8 @@ export function cost(kind, n, d, k) {
   return [
     { operations: 2 * k * n * d * d, steps: 1, path: Math.ceil((2 * (n - 1)) / (k - 1)) },
     { operations: 4 * n * d * d, steps: n, path: n - 1 },
+    { operations: 12 * n * d * d, steps: n, path: n - 1 },
+    { operations: 16 * n * d * d, steps: n, path: n - 1 },
     { operations: products, steps: 2, path: Math.min(n - 1, 1) },
     { operations: 8 * n * d * d + products, steps: 4, path: Math.min(n - 1, 1) },
   ][KINDS.indexOf(kind)];
@@ -21,7 +25,9 @@ export const takesFrom = {
   recurrence: (i) => places(i + 1),
   "self-attention": (i, m) => places(m),
 };
-const places = (count) => Array.from({ length: count }, (_, i) => i);
+function places(count) {
+  return Array.from({ length: count }, (_, i) => i);
+}
 
 /** Who sees whom after some layers: rows outputs, columns inputs, 1 or 0. */
 export function seen(kind, m, k, layers) {
@@ -48,9 +54,12 @@ export function least(costs, what) {
 export function tell({ n, d, k }) {
   const costs = KINDS.map((kind) => cost(kind, n, d, k));
   const [first] = least(costs, "operations");
+  const [layer, recurrence] = ["attention layer", "recurrence"].map((kind) => costs[KINDS.indexOf(kind)]);
+  const times = (layer.operations / costs[first].operations).toPrecision(3);
   const side = (limit, other) => `${n < limit ? "less than" : n > limit ? "more than" : "as many as"} the ${other} (they cross at n = ${limit})`;
   return `n = ${n}, d = ${d}, k = ${k}: of the whole layers the ${KINDS[first]} takes the fewest operations, ${amount(costs[first].operations)}; `
-    + `self-attention ${(costs[3].operations / costs[first].operations).toPrecision(3)} times as many, with a longest path of ${costs[3].path} against ${costs[1].path}. `
+    + `self-attention ${times} times as many, with a longest path of ${layer.path} against ${recurrence.path}. `
+    + `It takes ${side(d, "GRU")} and ${side(2 * d, "LSTM")}. `
     + `Its products alone take ${side(d, "recurrence")} and ${side((k * d) / 2, "convolution")}.`;
 }
 
@@ -109,13 +118,22 @@ function showTable(table, { n, d, k, num_heads }, colours) {
   const costs = KINDS.map((kind) => cost(kind, n, d, k));
   const columns = [["operations", "operations"], ["steps", "sequential steps"], ["path", "longest path"]];
   const winners = Object.fromEntries(columns.map(([what]) => [what, least(costs, what)]));
+  const named = (kind) => (kind === "attention layer" ? `${kind}, ${num_heads} ${num_heads === 1 ? "head" : "heads"}` : kind === KINDS[PART] ? `${kind}, part of the layer` : kind);
+  const cell = (i, what) => node("td", { class: winners[what].includes(i) ? "least" : "" },
+    what === "operations" ? amount(costs[i][what]) : costs[i][what].toLocaleString("en"), winners[what].includes(i) ? " ◂ least" : "");
   const rows = KINDS.map((kind, i) => node("tr", {},
-    node("th", { scope: "row", class: i === 2 ? "part" : "" }, node("i", { class: "drawn", style: `background: ${css(colours[ROLE[i]])}` }), i === 3 ? `${kind}, ${num_heads} ${num_heads === 1 ? "head" : "heads"}` : i === 2 ? `${kind}, part of the layer` : kind),
-    ...columns.map(([what]) => node("td", { class: winners[what].includes(i) ? "least" : "" }, what === "operations" ? amount(costs[i][what]) : costs[i][what].toLocaleString("en"), winners[what].includes(i) ? " ◂ least" : ""))));
+    node("th", { scope: "row", class: i === PART ? "part" : "" }, node("i", { class: "drawn", style: `background: ${swatch(i, colours)}` }), named(kind)),
+    ...columns.map(([what]) => cell(i, what))));
   table.replaceChildren(node("thead", {}, node("tr", {}, node("th", { scope: "col" }, "one layer"), ...columns.map(([, name]) => node("th", { scope: "col" }, name)))), node("tbody", {}, ...rows));
 }
 
-/** Operations against n, both axes logarithmic; the chosen n as a line, the products' two crossovers as dots. */
+/** The line of a kind, as a background. */
+function swatch(i, colours) {
+  const [colour, [on, off]] = [css(colours[ROLE[i]]), DASHES[i].length ? DASHES[i] : [1, 0]];
+  return `repeating-linear-gradient(90deg, ${colour} 0 ${on}px, transparent ${on}px ${on + off}px)`;
+}
+
+/** Operations against n, both axes logarithmic; the chosen n as a line, crossovers of the products and of the layer as dots. */
 function drawPlot(canvas, { n, d, k }, values, width, colours) {
   const [left, right, top, height] = [64, Math.min(180, width * 0.3), 34, 210];
   const context = pen(canvas, width, top + height + 44, colours);
@@ -135,19 +153,21 @@ function drawPlot(canvas, { n, d, k }, values, width, colours) {
   outline(context, colours.ink, x(n), top, 0, height, 1);
   label(context, `n = ${n}`, x(n) + 5, top + 8, { colour: colours.ink, bold: true });
   KINDS.forEach((kind, i) => {
-    context.setLineDash(i === 2 ? [6, 4] : []);
+    context.setLineDash(DASHES[i]);
     curve(context, values.map((at) => [x(at), y(cost(kind, at, d, k).operations)]), colours[ROLE[i]], 2.5);
   });
-  for (const at of [d, (k * d) / 2]) {
-    if (at >= from && at <= to) disc(context, x(at), y(cost(KINDS[2], at, d, k).operations), 4.5, colours.ink);
+  context.setLineDash([]);
+  const crossings = [[PART, d], [PART, (k * d) / 2], [KINDS.length - 1, d], [KINDS.length - 1, 2 * d]];
+  for (const [i, at] of crossings) {
+    if (at >= from && at <= to) disc(context, x(at), y(cost(KINDS[i], at, d, k).operations), 4.5, colours.ink);
   }
   let taken = -Infinity;
-  for (const i of places(4).sort((a, b) => costs(to)[b] - costs(to)[a])) {
+  for (const i of places(KINDS.length).sort((a, b) => costs(to)[b] - costs(to)[a])) {
     taken = Math.max(y(costs(to)[i]), taken + colours.size + 4);
     label(context, KINDS[i], width - right + 8, taken, { width: right - 8, colour: colours.ink });
   }
   put(canvas, "aria-label", `Operations against n on logarithmic axes, d = ${d}, k = ${k}. The attention products, a steeper line, cross the recurrence at n = ${d} and the convolution at n = ${(k * d) / 2}; `
-    + "the whole attention layer stays above both.");
+    + `the whole attention layer stays above both, and crosses the GRU at n = ${d} and the LSTM at n = ${2 * d}.`);
 }
 
 const TOKENS = 9;
