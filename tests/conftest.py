@@ -6,12 +6,14 @@ import sys
 
 import pytest
 import torch
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "tools"))
 from browser import PROGRAM, ROOT_NEEDS  # noqa: E402
 
-settings.register_profile("fixed", derandomize=True, deadline=None, database=None, max_examples=30)
+# Nothing here goes by the clock: on a busy machine even drawing the examples is slow.
+settings.register_profile("fixed", derandomize=True, deadline=None, database=None, max_examples=30,
+                          suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("fixed")
 
 QUIET = ["--disable-background-networking", "--no-first-run", "--disable-component-update", "--disable-sync"]

@@ -3,6 +3,7 @@ import pickle
 
 import pytest
 import torch
+from hypothesis import HealthCheck, settings
 from torch import nn
 from torch.nn import functional as F
 from wrong import WRONG_MASKS, lengths_mask
@@ -170,3 +171,9 @@ def test_a_mask_has_no_truth_value():
 
 def test_a_mask_of_a_named_predicate_survives_pickling():
     assert torch.equal(pickle.loads(pickle.dumps(Mask(even_key))).tensor(2, 3), Mask(even_key).tensor(2, 3))
+
+
+def test_no_property_goes_by_the_clock():
+    """Drawn examples are asked about masks elsewhere: a busy machine must not fail them."""
+    assert settings.default.deadline is None
+    assert HealthCheck.too_slow in settings.default.suppress_health_check
