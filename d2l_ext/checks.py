@@ -9,8 +9,10 @@ from torch import Tensor
 
 
 def check_integer(**numbers: int) -> None:
-    """Raise TypeError unless every argument is an integer."""
+    """Raise TypeError unless every argument is an integer, or a size as torch.jit.trace has it."""
     for name, number in numbers.items():
+        if isinstance(number, Tensor) and torch.jit.is_tracing() and number.dtype == torch.int64:
+            continue
         if not isinstance(number, (Integral, torch.SymInt)) or isinstance(number, bool):
             raise TypeError(f"{name} must be an integer, got {number!r:.60}")
 

@@ -1,6 +1,8 @@
 """Positional encodings: what tells attention where a token stands."""
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor, nn
 
@@ -24,11 +26,28 @@ def sinusoids(steps: int, num_hiddens: int) -> Tensor:
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:, :num_hiddens]
 
 
+def refill(after: Tensor, before: Tensor, make: Callable[[], Tensor]) -> None:
+    """Write ``make()`` into ``after``, which replaces ``before``, unless that held something else.
+
+    For buffers that no state_dict brings back: ``to_empty`` leaves in them what was in memory,
+    ``half().float()`` leaves numbers rounded to half.
+    """
+    if after.is_meta:
+        return
+    with torch.device("cpu"):  # where values are, also while new tensors land on the meta device
+        table = make()
+    plain = type(before) is Tensor  # a fake one can't be compared
+    if before.is_meta or plain and torch.equal(before, table.to(before)):
+        after.copy_(table)
+
+
 class PositionalEncoding(nn.Module):
     """Adds the sinusoidal table to a sequence, then drops out (Vaswani et al. 2017, section 3.5).
 
-    Takes and returns (batch, steps, num_hiddens). ``P`` is a non-persistent buffer of shape (1, max_len, num_hiddens): it follows the
-    module's device and dtype and is not saved. An input longer than ``max_len`` is refused with a ValueError that says what to do.
+    Takes and returns (batch, steps, num_hiddens). ``P`` is a non-persistent buffer of shape
+    (1, max_len, num_hiddens): it follows the module's device and dtype and is not saved. Its values
+    are the formula's in each dtype that it is given, and after ``to_empty``. An input longer than
+    ``max_len`` is refused with a ValueError that says what to do.
 
     >>> PositionalEncoding(4)(torch.zeros(1, 2, 4))[0, 0].tolist()
     [0.0, 1.0, 0.0, 1.0]
@@ -40,6 +59,14 @@ class PositionalEncoding(nn.Module):
         check_dropout(dropout)
         self.dropout = nn.Dropout(dropout)
         self.register_buffer("P", sinusoids(max_len, num_hiddens).to(torch.get_default_dtype())[None], persistent=False)
+
+    def _apply(self, fn: Callable, recurse: bool = True) -> nn.Module:
+        before = self._buffers.get("P")
+        super()._apply(fn, recurse)
+        after = self._buffers.get("P")
+        if before is not None and after is not before:
+            refill(after, before, lambda: sinusoids(*after.shape[1:])[None])
+        return self
 
     def forward(self, X: Tensor) -> Tensor:
         check_sequence(X, self.P.shape[2])

@@ -5,12 +5,13 @@ Each class goes in through ``MultiHeadAttention(position=...)``. All of them cou
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
 
 from .checks import check_integer, check_size, check_width
-from .positional import sinusoids
+from .positional import refill, sinusoids
 
 
 def offsets(queries: int, keys: int, device: torch.device | None = None) -> Tensor:
@@ -92,8 +93,16 @@ class T5RelativeBias(RelativePosition):
         self.table = nn.Parameter(torch.randn(num_buckets, num_heads) / math.sqrt(num_buckets))
         growth = (max_distance / exact) ** (1 / (side - exact))
         wide = [math.ceil(round(exact * growth ** b, 6)) for b in range(1, side - exact)]  # rounded: 31.999999 is 32
-        self.register_buffer("edges", torch.tensor([*range(1, exact + 1), *wide]), persistent=False)
+        self.distances = (*range(1, exact + 1), *wide)  # where the buckets after the first begin
+        self.register_buffer("edges", torch.tensor(self.distances), persistent=False)
         self.right = side if bidirectional else 0  # the first bucket for keys to the right
+
+    def _apply(self, fn: Callable, recurse: bool = True) -> nn.Module:
+        before = self.edges
+        super()._apply(fn, recurse)
+        if self.edges is not before:
+            refill(self.edges, before, lambda: torch.tensor(self.distances))
+        return self
 
     def bucket(self, offset: Tensor) -> Tensor:
         """The bucket of each offset, key position minus query position: the number of edges its distance has reached."""
@@ -166,10 +175,12 @@ class RotaryEmbedding(RelativePosition):
     def rotate(self, X: Tensor, table: Tensor) -> Tensor:
         """X (..., steps, head_size), each step turned by the angles whose sines and cosines are in its row of ``table`` (steps, head_size)."""
         check_width("heads", X, self.head_size)
-        sine, cosine = table.to(X.device, torch.promote_types(X.dtype, torch.float32)).unflatten(-1, (-1, 2)).unbind(-1)
-        sizes, pair = ((-1, 2), -1) if self.interleaved else ((2, -1), -2)
-        a, b = X.unflatten(-1, sizes).unbind(pair)
-        return torch.stack([a * cosine - b * sine, a * sine + b * cosine], pair).flatten(-2).to(X.dtype)
+        table = table.to(X.device, torch.promote_types(X.dtype, torch.float32))
+        sine, cosine = table[:, ::2], table[:, 1::2]
+        a, b = (X[..., ::2], X[..., 1::2]) if self.interleaved else X.chunk(2, -1)
+        turned = a * cosine - b * sine, a * sine + b * cosine
+        turned = torch.stack(turned, -1).flatten(-2) if self.interleaved else torch.cat(turned, -1)
+        return turned.to(X.dtype)
 
 
 def check_heads(q: Tensor, num_heads: int) -> None:

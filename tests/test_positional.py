@@ -199,3 +199,75 @@ def test_it_exports_with_any_number_of_steps_and_compiles_in_one_graph(make):
         X = torch.randn(2, steps, 4)
         torch.testing.assert_close(program(X), encoding(X))
         torch.testing.assert_close(compiled(X), encoding(X))
+
+
+# ---- the table is the formula's, wherever the module has been -----------------------------------
+
+def by_way_of_meta(layer):
+    with torch.device("meta"):
+        encoding = layer(8, max_len=50)
+    encoding = encoding.to_empty(device="cpu")
+    encoding.load_state_dict(layer(8, max_len=50).state_dict())
+    return encoding
+
+
+def emptied(layer):
+    return layer(8, max_len=50).to_empty(device="cpu")
+
+
+def by_way_of_half(layer):
+    return layer(8, max_len=50).half().float()
+
+
+def by_way_of_bfloat16(layer):
+    return layer(8, max_len=50).bfloat16().half().float()
+
+
+def inside_a_model(layer):
+    return torch.nn.Sequential(torch.nn.Linear(8, 8), layer(8, max_len=50)).half().float()[1]
+
+
+WAYS = [by_way_of_meta, emptied, by_way_of_half, by_way_of_bfloat16, inside_a_model]
+
+
+class Forgetful(PositionalEncoding):
+    """A buffer as ``nn.Module`` moves it: nothing is made anew."""
+
+    def _apply(self, fn, recurse=True):
+        return torch.nn.Module._apply(self, fn, recurse)
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+def test_the_table_survives(way):
+    expected = sinusoids(50, 8).float()
+    torch.testing.assert_close(way(PositionalEncoding).P[0], expected, atol=0, rtol=0)
+
+
+@pytest.mark.parametrize("way", WAYS[2:], ids=lambda way: way.__name__)
+def test_a_table_that_does_not_survive_is_noticed(way):
+    assert not torch.equal(way(Forgetful).P[0], sinusoids(50, 8).float())
+
+
+def test_the_table_survives_also_where_new_tensors_land_elsewhere():
+    encoding = PositionalEncoding(8, max_len=50)
+    with torch.device("meta"):
+        encoding.half().float()
+    assert torch.equal(encoding.P[0], sinusoids(50, 8).float())
+
+
+def test_a_table_of_ones_own_is_moved_as_it_is():
+    encoding = PositionalEncoding(8, max_len=50)
+    encoding.P = torch.full_like(encoding.P, 0.1)
+    assert torch.equal(encoding.double().P, torch.full((1, 50, 8), 0.1).double())
+
+
+def test_a_table_that_stays_is_not_written_to():
+    encoding = PositionalEncoding(8)
+    before, version = encoding.P, encoding.P._version
+    assert encoding.float().cpu().share_memory().P is before and before._version == version
+
+
+def test_a_learned_table_is_moved_as_it_is():
+    encoding = LearnedPositionalEncoding(8)
+    expected = encoding.P.detach().half().float()
+    assert torch.equal(encoding.half().float().P, expected)

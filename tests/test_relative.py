@@ -612,6 +612,46 @@ def test_biases_are_made_where_the_queries_are(name):
     torch.testing.assert_close(bias, position.bias(q, k))
 
 
+@pytest.mark.parametrize("name", ["t5", "t5-one-way"])
+def test_t5s_edges_survive_the_meta_device(name):
+    expected = MAKE[name](HEADS, SIZE)
+    with torch.device("meta"):
+        position = MAKE[name](HEADS, SIZE)
+    position.to_empty(device="cpu").load_state_dict(expected.state_dict())
+    assert torch.equal(position.edges, expected.edges)
+    assert torch.equal(expected.to_empty(device="cpu").edges, position.edges)
+    nn.Module._apply(position, torch.zeros_like)  # as modules move buffers: a slip is seen
+    assert not torch.equal(position.edges, MAKE[name](HEADS, SIZE).edges)
+
+
+@pytest.mark.parametrize("name", ["rotary", "rotary-halves"])
+def test_rotations_compile_in_one_graph_also_with_a_default_device(name):
+    rotary, X = MAKE[name](HEADS, SIZE), torch.randn(2, HEADS, 5, SIZE)
+    torch.set_default_device("cpu")  # methods that Tensor defines in Python can't be compiled then
+    try:
+        turned = torch.compile(rotary.transform, fullgraph=True, backend="aot_eager")(X, X)
+    finally:
+        torch.set_default_device(None)
+    torch.testing.assert_close(turned, rotary.transform(X, X))
+
+
+@pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning", "ignore::DeprecationWarning")
+@every_position
+def test_it_can_be_traced(name):
+    layer, X = Layer(MAKE[name]).eval(), torch.randn(2, 5, HEADS * SIZE)
+    traced = torch.jit.trace(layer, (X, X))
+    torch.testing.assert_close(traced(X, X), layer(X, X))
+
+
+@pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning", "ignore::DeprecationWarning")
+@pytest.mark.parametrize("name", ["rotary", "rotary-halves"])
+def test_traced_rotations_hold_for_any_number_of_steps(name):
+    rotary, X = MAKE[name](HEADS, SIZE), torch.randn(2, HEADS, 5, SIZE)
+    traced = torch.jit.trace(lambda q, k: rotary.transform(q, k), (X, X))
+    Y = torch.randn(2, HEADS, 40, SIZE)
+    torch.testing.assert_close(traced(Y, Y), rotary.transform(Y, Y))
+
+
 @every_position
 def test_it_works_under_autocast(name):
     m, X = attention(MAKE[name]), torch.randn(2, 5, HEADS * SIZE)

@@ -116,7 +116,7 @@ def transpose_qkv(X: Tensor, num_heads: int) -> Tensor:
 
 def transpose_output(X: Tensor, num_heads: int) -> Tensor:
     """(batch * num_heads, steps, head_size) -> (batch, steps, num_heads * head_size): undoes ``transpose_qkv``."""
-    return core.merge_heads(X.unflatten(0, (-1, num_heads)))
+    return core.merge_heads(X.reshape(X.shape[0] // num_heads, num_heads, *X.shape[1:]))
 
 
 class FoldedHeads(Module):
