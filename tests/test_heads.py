@@ -5,7 +5,8 @@ import torch
 from torch import nn
 
 from d2l_ext import MultiHeadAttention, RotaryEmbedding, merge_heads, record_attention, split_heads
-from d2l_ext.heads import all_heads, attention_layers, closed, gates, gradient, greedy, keep_one, mask_one, prune, prune_heads, rank_correlation, ranks
+from d2l_ext.heads import (all_heads, attention_layers, closed, evaluating, gates, gradient, greedy,
+                           keep_one, mask_one, prune, prune_heads, rank_correlation, ranks)
 from d2l_ext.transformer import EncoderDecoder
 
 SOURCE, TARGET = torch.arange(12).reshape(2, 6) % 7, torch.arange(8).reshape(2, 4) % 5
@@ -90,6 +91,56 @@ def test_heads_that_are_not_there(heads):
         closed(model(), heads)
     with pytest.raises(ValueError, match="there are no heads"):
         prune(model(), heads)
+
+
+SEVERAL = {"list": list, "generator": iter, "tensor": torch.tensor,
+           "array": lambda heads: torch.tensor(heads).numpy()}
+
+
+@pytest.mark.parametrize("several", SEVERAL.values(), ids=SEVERAL)
+def test_heads_may_be_anything_that_yields_integers(several):
+    small = prune_heads(layer(), several([0, 2]))
+    assert small.num_heads == 2
+
+
+NUMBER = {"int": int, "tensor": torch.tensor, "array": lambda head: torch.tensor(head).numpy()[()]}
+
+
+@pytest.mark.parametrize("number", NUMBER.values(), ids=NUMBER)
+@pytest.mark.parametrize("several", [list, iter], ids=["list", "generator"])
+def test_heads_of_a_model_may_come_from_a_generator(several, number):
+    def heads():
+        return several([("encoder.0.attention", number(1)), ("decoder.0.cross", number(0))])
+
+    made = model()
+    before = made(SOURCE, TARGET, LENGTHS)
+    with closed(made, heads()):
+        wanted = made(SOURCE, TARGET, LENGTHS)
+    assert (wanted - before).abs().max() > 0.1
+    small = prune(made, heads())
+    assert len(all_heads(small)) == 7
+    assert torch.allclose(small(SOURCE, TARGET, LENGTHS), wanted, atol=1e-5)
+
+
+@pytest.mark.parametrize("heads, words", [
+    (0, "heads must be several, such as \\[0, 2\\], got 0"), ("0", "must be an integer, got '0'"),
+    ([1.0], "a head must be an integer, got 1.0"), ([True], "must be an integer, got True"),
+    (torch.tensor([True, False, False, False]), "must be an integer, got True"),
+    (torch.tensor([[0, 1]]), "must be an integer, got tensor"), ([None], "integer, got None")])
+def test_heads_that_are_no_integers(heads, words):
+    with pytest.raises(TypeError, match=words):
+        prune_heads(layer(), heads)
+
+
+@pytest.mark.parametrize("heads, words", [
+    (0, "heads must be several.* got 0"), ([0], "a head is a pair such as .*, got 0"),
+    (("decoder.0.cross", 0), "a head is a pair such as .*, got 'decoder.0.cross'"),
+    ([("decoder.0.cross", 0, 1)], "is a pair"), ([(0, "decoder.0.cross")], "is a pair"),
+    ([("decoder.0.cross", 0.0)], "a head must be an integer, got 0.0")])
+@pytest.mark.parametrize("call", [closed, prune])
+def test_heads_that_are_no_pairs(call, heads, words):
+    with pytest.raises(TypeError, match=words):
+        call(model(), heads)
 
 
 # ---- measures: on scores that can be worked out by hand -----------------------------------------------------------------------------------
@@ -178,6 +229,54 @@ def test_gradient_leaves_the_model_as_it_was():
     assert all(weight.grad is None for weight in made.parameters()) and not made.decoder[0].cross.W_o._forward_pre_hooks
 
 
+def test_a_layer_that_moves_nothing_has_no_slope_instead_of_nan():
+    made = model()
+    nn.init.zeros_(made.decoder[0].attention.W_o.weight)
+    found = gradient(made, lambda: made(SOURCE, TARGET, LENGTHS).square().mean((1, 2)))
+    of = dict(zip(all_heads(made), found.tolist()))
+    assert all((value == 0) == (name == "decoder.0.attention") for (name, _), value in of.items())
+    assert not found.isnan().any()
+
+
+def test_nan_has_no_rank():
+    for call in (ranks, lambda values: rank_correlation([1, 2, 3], values)):
+        with pytest.raises(ValueError, match="1 of 3 values are NaN"):
+            call([1, float("nan"), 2])
+
+
+def losing(made):
+    return lambda: made(SOURCE, TARGET, LENGTHS).square().mean((1, 2))
+
+
+def scoring(made):
+    return lambda: -losing(made)().mean().item()
+
+
+MEASURES = {"mask_one": lambda made: mask_one(made, scoring(made)),
+            "keep_one": lambda made: keep_one(made, scoring(made)),
+            "gradient": lambda made: gradient(made, losing(made)),
+            "greedy": lambda made: torch.tensor(greedy(made, scoring(made))[1])}
+
+
+@pytest.mark.parametrize("measure", MEASURES.values(), ids=MEASURES)
+def test_a_measure_of_a_model_in_training_mode_is_that_in_evaluation_mode(measure):
+    made = EncoderDecoder(7, 5, 12, 3, dropout=0.5)
+    wanted = measure(made.eval())
+    made.train().decoder.eval()
+    modes = [module.training for module in made.modules()]
+    assert torch.equal(measure(made), wanted)
+    assert [module.training for module in made.modules()] == modes and len(set(modes)) == 2
+    assert not torch.equal(losing(made)(), losing(made)()), "dropout is at work outside"
+
+
+def test_a_mode_comes_back_also_after_an_exception():
+    made = model().train()
+    with pytest.raises(KeyError, match="nothing"), evaluating(made):
+        assert not any(module.training for module in made.modules())
+        raise KeyError("nothing")
+    assert all(module.training for module in made.modules())
+
+
 def test_rank_correlation_is_spearman_s():
     for _ in range(20):
         a, b = torch.randint(6, (2, 9)).tolist()
@@ -229,6 +328,57 @@ def test_pruned_is_closed(sizes, heads):
     assert small.num_heads == 4 - len(heads) and small.head_size == attention.head_size
     if heads:
         assert sum(p.numel() for p in small.parameters()) < sum(p.numel() for p in attention.parameters())
+
+
+@pytest.mark.parametrize("frozen", [(), ("W_q.weight",), ("W_o.weight", "W_o.bias"), None], ids=str)
+def test_what_is_frozen_stays_frozen(frozen):
+    attention = layer(bias=True)
+    for name, weight in attention.named_parameters():
+        weight.requires_grad_(frozen is not None and name not in frozen)
+    wanted = {name: weight.requires_grad for name, weight in attention.named_parameters()}
+    small = prune_heads(attention, [1])
+    assert {name: weight.requires_grad for name, weight in small.named_parameters()} == wanted
+
+
+def quantized():
+    attention = layer()
+    attention.W_v = torch.ao.nn.quantized.dynamic.Linear(12, 12)
+    return attention
+
+
+def normed(norm, name):
+    attention = layer()
+    norm(getattr(attention, name))
+    return attention
+
+
+def with_one_bias():
+    attention = layer()
+    attention.W_k = nn.Linear(12, 12)
+    return attention
+
+
+NOT_PLAIN = {
+    "weight_norm": (lambda: normed(nn.utils.parametrizations.weight_norm, "W_q"),
+                    "W_q, a .*ParametrizedLinear that holds parametrizations.weight.orig"),
+    "spectral_norm": (lambda: normed(nn.utils.spectral_norm, "W_o"),
+                      "W_o, a .*Linear that holds weight_orig"),
+    "quantize_dynamic": (quantized, "W_v, a torch.*quantized.*Linear that holds scale"),
+    "one bias": (with_one_bias, "W_k, a .*Linear that holds weight, bias: .* holds weight\\."),
+}
+
+
+@pytest.mark.filterwarnings("ignore")  # PyTorch gives weight_norm and quantization up
+@pytest.mark.parametrize("make, words", NOT_PLAIN.values(), ids=NOT_PLAIN)
+def test_what_is_no_plain_linear_layer_is_not_pruned(make, words):
+    with pytest.raises(ValueError, match=f"^can't prune {words}"):
+        prune_heads(make(), [0])
+
+
+def test_weight_norm_taken_off_can_be_pruned():
+    attention = normed(nn.utils.parametrizations.weight_norm, "W_q")
+    nn.utils.parametrize.remove_parametrizations(attention.W_q, "weight")
+    assert prune_heads(attention, [0]).num_heads == 3
 
 
 def test_a_slip_in_pruning_is_noticed():
