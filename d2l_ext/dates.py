@@ -30,6 +30,9 @@ LONGEST = 29  # letters in "wednesday, september 30, 2020", the longest there is
 DIGITS = "0123456789-"
 START, STEPS = len(DIGITS), 10  # the symbol before the first digit; every answer has ten symbols, so none is needed for its end
 
+BROKEN = ("The model can't answer: its scores are not finite. "
+          "Look for NaN or infinity among its weights.")
+
 Pair = tuple[str, str]
 
 
@@ -179,7 +182,8 @@ def is_date(text: str) -> bool:
 def read(model: EncoderDecoder, text: str) -> Reading:
     """Read one date, as typed by anyone. Never raises for the text's sake: what can't be read has a ``problem``.
 
-    Capitals and blanks too many don't matter.
+    Capitals and blanks too many don't matter. A model whose scores aren't finite, as with NaN among
+    its weights, answers nothing: that is the ``problem``.
     """
     text = " ".join(str(text).lower().split())
     if problem := problem_with(text):
@@ -187,7 +191,9 @@ def read(model: EncoderDecoder, text: str) -> Reading:
     source, lengths = (part.to(device_of(model)) for part in encode([text]))
     answer = model.write(source, STEPS, START, lengths)
     with record_attention(model) as recorded:
-        model(source, shifted(answer), lengths)
+        scores = model(source, shifted(answer), lengths)
+    if not scores.isfinite().all():
+        return Reading(text, problem=BROKEN)
     said = "".join((DIGITS + "?")[symbol] for symbol in answer[0].tolist())
     problem = "" if is_date(said) else "That is no day of the calendar."
     return Reading(text, said, problem, {name: calls[0][0].cpu() for name, calls in recorded.items()})

@@ -97,6 +97,16 @@ def test_no_date_is_called_none(model):
     assert dates.is_date("2021-03-05") and not any(map(dates.is_date, ("2021-02-30", "20210305", "2021-W09-5", "--", "")))
 
 
+@pytest.mark.parametrize("broken", [float("nan"), float("inf")])
+def test_a_broken_model_is_not_blamed_on_the_date(broken):
+    made = date_reader().eval()
+    with torch.no_grad():
+        made.encoder[0].attention.W_v.weight[0, 0] = broken
+    reading = read(made, "5 march 2021")
+    assert "scores are not finite" in reading.problem and "calendar" not in reading.problem
+    assert not reading.answer and not reading.weights
+
+
 def test_one_pass_scores_what_writing_writes(model):
     model = date_reader(seed=3).eval()
     train(model, 150)
