@@ -59,6 +59,21 @@ def test_what_cannot_be_shown_is_refused(change, words):
         lesson(**change)
 
 
+@pytest.mark.parametrize("wrong", [5, -3, 1.01, float("nan"), float("inf"), "1", True])
+def test_an_accuracy_or_chance_is_a_share(wrong):
+    rows = [small([1], [1, None]), small([1], [1, wrong])]
+    with pytest.raises(ValueError, match="accuracy of one in copy at length 8 must be a number"):
+        lesson(rows, trained=4)
+    with pytest.raises(ValueError, match="chance of copy must be a number in 0..1, got"):
+        lesson(rows[:1], trained=4, chance={"copy": wrong})
+    assert "NaN" not in lesson(rows[:1], trained=4).html()
+
+
+def test_rows_without_stretches_are_refused():
+    with pytest.raises(ValueError, match="each row needs the lengths"):
+        lesson([small([], [])], trained=4)
+
+
 def test_hostile_names_stay_text():
     explorer = lesson([small([1], [1, 0], encoding="</script><b>\n")], trained=4)
     assert "</script><b>" not in explorer.html() and repr(explorer).count("\n") == 1

@@ -44,7 +44,8 @@ def test_settings_are_checked():
 @pytest.mark.parametrize("change, words", [
     ({"attention": layer(ORDER, num_heads=2)}, "num_heads=2"), ({"attention": layer(ORDER, bias=True)}, "bias=True"), ({"tokens": WORDS[:3]}, "3 tokens|dog"),
     ({"tokens": ["dog", "dog", "man", "pad"]}, "all different"), ({"features": FEATURES[:2]}, "2 features"), ({"valid_len": 0}, "valid_len=0"), ({"valid_len": 5}, "valid_len=5"),
-    ({"X": PADDED * float("nan")}, "finite"), ({"X": PADDED[:, :3], "features": FEATURES[:3]}, "width 3"),
+    ({"X": PADDED * float("nan")}, "finite"), ({"X": PADDED.double() * 1e160}, "size up to"),
+    ({"X": PADDED[:, :3], "features": FEATURES[:3]}, "width 3"),
     ({"X": torch.zeros(6, 4), "tokens": list("abcdef")}, "2 to 5")], ids=str)
 def test_what_cannot_be_shown_is_refused(change, words):
     with pytest.raises(ValueError, match=words):

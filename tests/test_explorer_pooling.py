@@ -39,7 +39,9 @@ def test_settings_are_checked():
 
 
 @pytest.mark.parametrize("change, words", [
-    ({"values": VALUES[:3]}, "values"), ({"query": [1, 2]}, r"query \(d,\)"), ({"keys": KEYS * math.inf}, "finite"), ({"scale": 0.5}, "scale"),
+    ({"values": VALUES[:3]}, "values"), ({"query": [1, 2]}, r"query \(d,\)"),
+    ({"keys": KEYS * math.inf}, "finite"), ({"scale": 0.5}, "scale"),
+    ({"query": [0, 1e31, 9]}, "query must hold numbers of size up to 1e"),
     ({"keys": torch.eye(13)[:, :3], "values": torch.eye(13)[:, :3]}, "13 keys"), ({"keys": torch.zeros(4, 7), "query": [0] * 7}, "width 7")], ids=str)
 def test_what_cannot_be_shown_is_refused(change, words):
     with pytest.raises(ValueError, match=words):

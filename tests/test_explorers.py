@@ -114,6 +114,25 @@ def test_numbers_that_are_not_finite():
         heads_explorer(MultiHeadAttention(4, 2), torch.full((3, 4), torch.nan), TOKENS, FEATURES)
 
 
+def test_numbers_so_large_that_their_products_overflow():
+    attention = MultiHeadAttention(4, 2).double()
+    with pytest.raises(ValueError, match=r"X must hold numbers of size up to 1e\+30, .* 1e\+160"):
+        heads_explorer(attention, torch.ones(3, 4).double() * -1e160, TOKENS, FEATURES)
+    explorer = heads_explorer(attention, torch.full((3, 4), 1e29).double(), TOKENS, FEATURES)
+    assert "nan" not in explorer.numbers and "inf" not in explorer.numbers
+
+
+def test_what_is_no_tensor():
+    with pytest.raises(TypeError, match="X must be a tensor, got ndarray: torch.as_tensor"):
+        heads_explorer(MultiHeadAttention(4, 2), torch.zeros(3, 4).numpy(), TOKENS, FEATURES)
+
+
+def test_more_tokens_than_a_map_can_show():
+    assert len(any_explorer(["word"] * 64).data["tokens"]) == 64
+    with pytest.raises(ValueError, match="shows up to 64 tokens, got 65"):
+        any_explorer(["word"] * 65)
+
+
 # ------------------------------------------------------------------ hostile text
 
 class Page(html.parser.HTMLParser):

@@ -25,6 +25,8 @@ from ..sequence import FORMULAS, cost
 
 HERE = pathlib.Path(__file__).parent
 VIEW = "application/vnd.jupyter.widget-view+json"
+MOST_TOKENS = 64  # with more, a key is answered late, and a cell of the map is a speck
+LARGEST = 1e30  # the products of larger numbers may overflow
 Rule = Mapping[Hashable, Any] | tuple[float, float]
 
 
@@ -121,19 +123,23 @@ def heads_explorer(attention: MultiHeadAttention, X: Tensor, tokens: Sequence[st
     X (tokens, features), its rows named by ``tokens``, its columns by ``features``. Settings: ``num_heads``, a divisor of the channels;
     ``asks``, a token or its position; ``sharpness``, a factor on the scores in 0..2. The piece starts with the attention's own heads and
     the token whose weights are most decided.
-    Raises ValueError for attention with bias or positions, for shapes that don't fit, for numbers that aren't finite.
+    Raises TypeError where ``X`` is no tensor, ValueError for attention with bias or positions, for
+    shapes that don't fit, more than 64 tokens, numbers that aren't finite or above 1e30 in size.
     """
+    check_tensor(X)
     if attention.W_q.bias is not None or attention.position is not None:
         raise ValueError(f"needs attention with bias=False and position=None, got bias={attention.W_q.bias is not None}, position={attention.position}")
     if not len(tokens) or tuple(X.shape) != (len(tokens), len(features)):
         raise ValueError(f"X must have shape (tokens, features), at least one token, got {tuple(X.shape)} with {len(tokens)} tokens and {len(features)} features")
+    if len(tokens) > MOST_TOKENS:
+        part = f"X[:{MOST_TOKENS}] and tokens[:{MOST_TOKENS}]"
+        raise ValueError(f"shows up to {MOST_TOKENS} tokens, got {len(tokens)}: give {part}, say")
     matrices = {"X": X} | {name: getattr(attention, name).weight for name in ("W_q", "W_k", "W_v", "W_o")}
     matrices = {name: matrix.detach().double().cpu() for name, matrix in matrices.items()}
     for name, matrix in matrices.items():
         if name != "W_o" and matrix.shape[1] != len(features):
             raise ValueError(f"{name} takes inputs of width {matrix.shape[1]}, X has width {len(features)}")
-        if not matrix.isfinite().all():
-            raise ValueError(f"{name} must be finite, but holds NaN or infinity")
+        check_numbers(name, matrix)
 
     tokens, labels = list(tokens), [clean(token) for token in tokens]
     heads, (X, W_q, W_k, W_v, W_o) = attention.num_heads, matrices.values()
@@ -162,15 +168,16 @@ def pooling_explorer(keys: Tensor, values: Tensor, query: Sequence[float], scale
 
     Settings: ``q1``, ``q2`` ..., the query's d numbers, each within the largest size of any in keys and query; ``scale``, which divides the scores,
     in 1..100; ``key1``, ``key2`` ..., True where the query may attend. At the start it may attend to every key.
-    Raises ValueError for shapes that don't fit, more than 12 keys, widths above 6, numbers that aren't finite.
+    Raises ValueError for shapes that don't fit, more than 12 keys, widths above 6, numbers that
+    aren't finite or above 1e30 in size.
     """
     query, keys, values = (torch.as_tensor(part).detach().double().cpu() for part in (query, keys, values))
     if keys.dim() != 2 or values.dim() != 2 or len(keys) != len(values) or query.shape != keys.shape[1:]:
         raise ValueError(f"keys must be (keys, d), values (keys, v), query (d,), got {tuple(keys.shape)}, {tuple(values.shape)}, {tuple(query.shape)}")
     if not 1 <= len(keys) <= 12 or not 1 <= keys.shape[1] <= 6 or not 1 <= values.shape[1] <= 6:
         raise ValueError(f"shows 1 to 12 keys and widths 1 to 6, got {len(keys)} keys of width {keys.shape[1]}, values of width {values.shape[1]}")
-    if not all(part.isfinite().all() for part in (query, keys, values)):
-        raise ValueError("query, keys and values must be finite, but hold NaN or infinity")
+    for name, part in (("query", query), ("keys", keys), ("values", values)):
+        check_numbers(name, part)
 
     scores = keys @ query / scale
     weights = scores.softmax(-1)
@@ -198,8 +205,10 @@ def order_explorer(attention: MultiHeadAttention, X: Tensor, tokens: Sequence[st
     attention: one head, no bias, no positions. X (tokens, features), its rows named by ``tokens``, its columns by ``features``. valid_len: how many
     places count under the padding mask. Settings: ``order``, the tokens joined by blanks or their numbers, "2103"; ``causal`` and ``padding``,
     whether that mask is on; ``layers``, 1 or 2 times the same layer. At the start the first ``valid_len`` words stand in reverse, and nothing is hidden.
-    Raises ValueError for attention or shapes that don't fit, for equal tokens, for numbers that aren't finite.
+    Raises TypeError where ``X`` is no tensor, ValueError for attention or shapes that don't fit,
+    for equal tokens, for numbers that aren't finite or above 1e30 in size.
     """
+    check_tensor(X)
     if attention.W_q.bias is not None or attention.position is not None or attention.num_heads != 1:
         raise ValueError(f"needs attention with num_heads=1, bias=False and position=None, got num_heads={attention.num_heads}, "
                          f"bias={attention.W_q.bias is not None}, position={attention.position}")
@@ -213,8 +222,7 @@ def order_explorer(attention: MultiHeadAttention, X: Tensor, tokens: Sequence[st
     for name, matrix in matrices.items():
         if matrix.shape[0 if name == "W_o" else 1] != len(features):
             raise ValueError(f"{name} has shape {tuple(matrix.shape)}, X has width {len(features)}: both layers need this width")
-        if not matrix.isfinite().all():
-            raise ValueError(f"{name} must be finite, but holds NaN or infinity")
+        check_numbers(name, matrix)
 
     X, W_q, W_k, W_v, W_o = matrices.values()
     output = dot_product_attention(X @ W_q.mT, X @ W_k.mT, X @ W_v.mT)[0] @ W_o.mT
@@ -250,6 +258,22 @@ def compare_explorer(n: int = 64, d: int = 512, k: int = 3, num_heads: int = 8) 
         rules={name: {value: value for value in values} for name, values in choices.items()}, still="06_explorer")
     explorer.set(n=n, d=d, k=k, num_heads=num_heads)
     return explorer
+
+
+def check_tensor(X: Tensor) -> None:
+    """Raise TypeError unless ``X`` is a tensor."""
+    if not isinstance(X, Tensor):
+        raise TypeError(f"X must be a tensor, got {type(X).__name__}: torch.as_tensor(X) makes one")
+
+
+def check_numbers(name: str, numbers: Tensor) -> None:
+    """Raise ValueError unless all are finite, and none so large that products may overflow."""
+    if not numbers.isfinite().all():
+        raise ValueError(f"{name} must be finite, but holds NaN or infinity")
+    largest = numbers.abs().max().item() if numbers.numel() else 0
+    if largest > LARGEST:
+        limit = f"numbers of size up to {LARGEST:g}"
+        raise ValueError(f"{name} must hold {limit}, but holds one of {largest:g}")
 
 
 def clean(text: str) -> str:

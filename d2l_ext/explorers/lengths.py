@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from statistics import fmean
 
 from . import Explorer, clean
@@ -16,7 +17,8 @@ def lengths_explorer(rows: Sequence[Mapping], trained: int, chance: Mapping[str,
     string) the accuracies in stretches of positions of equal size, None where nothing is scored; seeds are averaged. trained: the longest length of
     training, a whole number of stretches. chance: for each task, the share right by guessing. Settings: ``task``; ``length``; ``scored``, "all positions" or
     "only beyond training". At the start: the first task, the shortest length at least twice ``trained``, all positions.
-    Raises ValueError for a task without ``chance``, for rows whose lengths or stretches differ, for lengths that no stretch divides.
+    Raises ValueError for a task without ``chance``, for rows whose lengths or stretches differ, for
+    lengths that no stretch divides, for accuracies or chances that are no numbers in 0..1.
     """
     runs: dict = {}
     for row in rows:
@@ -25,7 +27,14 @@ def lengths_explorer(rows: Sequence[Mapping], trained: int, chance: Mapping[str,
     lengths = [int(length) for length in rows[0]["accuracy"]] if len(rows) else []
     if not tasks or max(lengths) < 2 * trained or not set(tasks) <= set(chance):
         raise ValueError(f"needs rows with lengths of {2 * trained} or more, and a chance for each task, got tasks {tasks}, lengths {lengths}, chance {dict(chance)}")
-    stretch = lengths[0] // len(rows[0]["accuracy"][str(lengths[0])])
+    for task in tasks:
+        check_share("chance", chance[task], f"of {task}")
+    for row in rows:
+        for length, parts in row["accuracy"].items():
+            where = f"of {row['encoding']} in {row['task']} at length {length}"
+            for part in parts:
+                check_share("accuracy", 0 if part is None else part, where)
+    stretch = lengths[0] // max(1, len(rows[0]["accuracy"][str(lengths[0])]))
     wanted = {str(length): length / stretch for length in lengths}
     if trained % stretch or any({length: len(parts) for length, parts in row["accuracy"].items()} != wanted for row in rows):
         raise ValueError(f"each row needs the lengths {lengths} in stretches of {stretch}, which divide {trained=}")
@@ -41,6 +50,12 @@ def lengths_explorer(rows: Sequence[Mapping], trained: int, chance: Mapping[str,
         state=start,
         rules={"task": {task: task for task in tasks}, "length": {length: length for length in lengths}, "scored": SCOPES | {scope: scope for scope in SCOPES.values()}},
         still="05_explorer")
+
+
+def check_share(name: str, share: float, where: str) -> None:
+    """Raise ValueError unless ``share`` is a number in 0..1."""
+    if not isinstance(share, Real) or isinstance(share, bool) or not 0 <= share <= 1:
+        raise ValueError(f"{name} {where} must be a number in 0..1, got {share!r:.60}")
 
 
 def average(parts: Sequence[float | None]) -> float | None:
