@@ -28,7 +28,7 @@ def enter(context):
 
 
 def draw(values, rows, columns, **options):
-    return plotting.heatmaps(values, rows, columns, **{"alt": "a map"} | options)
+    return plotting.heatmaps(values, rows, columns, **options)
 
 
 BAD = [
@@ -109,6 +109,9 @@ BAD = [
     ("closed", lambda: enter(heads.closed(READER, [("encoder.0.attention", 9)])), ValueError, r"no heads \[\('encoder.0.attention', 9\)\]"),
     ("gradient", lambda: heads.gradient(READER, lambda: torch.tensor(1.0)), ValueError, r"one loss per example, \(batch,\), got shape \(\)"),
     ("rank_correlation", lambda: heads.rank_correlation([1, 2], [1, 2, 3]), ValueError, "2 values and 3 values"),
+    ("ranks", lambda: heads.ranks([1, torch.nan]), ValueError, "1 of 2 values are NaN"),
+    ("closed", lambda: heads.closed(READER, [3]), TypeError, "a head is a pair such as .* got 3"),
+    ("prune_heads", lambda: heads.prune_heads(ATTENTION, 0), TypeError, "heads must be several.* 0"),
     ("prune_heads", lambda: heads.prune_heads(nn.Linear(2, 2), {0}), TypeError, "MultiHeadAttention, got Linear"),
     ("prune_heads", lambda: heads.prune_heads(ATTENTION, {0, 1}), ValueError, r"heads=\[0, 1\] are all there are"),
     ("prune", lambda: heads.prune(READER, [("cross", 0)]), ValueError, r"no heads \[\('cross', 0\)\]"),
@@ -116,10 +119,12 @@ BAD = [
     ("heatmaps", lambda: draw(torch.rand(3, 3), ["a", "b"], ["a", "b", "c"]), ValueError, r"shape \(3, 3\), but there are 2 row and 3 column labels"),
     ("heatmaps", lambda: draw(torch.rand(2, 1, 1), ["a"], ["b"], titles=["one"]), ValueError, "1 titles for 2 maps"),
     ("heatmaps", lambda: draw(torch.tensor([[7.0]]), ["a"], ["b"]), ValueError, r"0\.\.1, got 7\.\.7: use signed=True"),
-    ("heatmaps", lambda: draw(torch.rand(1, 1), ["a"], ["b"], alt=""), ValueError, "alt='' must say what the picture shows"),
+    ("heatmaps", lambda: draw(torch.tensor([[torch.nan]]), ["a"], ["b"]), ValueError, "be finite"),
     ("picture", lambda: plotting.picture("02_nothing"), FileNotFoundError, "02_nothing"),
     # explorers and exercises
     ("heads_explorer", lambda: heads_explorer(ATTENTION, X[0], list("abc"), list("abcdefgh")), ValueError, r"got \(5, 8\) with 3 tokens"),
+    ("heads_explorer", lambda: heads_explorer(ATTENTION, X[0].numpy(), "abcde", "abcdefgh"),
+     TypeError, "X must be a tensor, got ndarray"),
     ("pooling_explorer", lambda: pooling_explorer(torch.rand(2, 3), torch.rand(3, 2), [1, 2, 3]), ValueError, r"\(2, 3\), \(3, 2\), \(3,\)"),
     ("order_explorer", lambda: order_explorer(ATTENTION, X[0], list("abcde"), list("abcdefgh"), 3), ValueError, "num_heads=1.*num_heads=2"),
     ("clock_explorer", lambda: clock_explorer(7), ValueError, "num_hiddens=7 is not possible"),
