@@ -15,6 +15,7 @@ from torch.nn import functional as F
 import d2l_ext
 from d2l_ext import exercises
 from d2l_ext.exercises import Build, Choice, Result, all_exercises, check, hint
+from d2l_ext.exercises.from_scratch import FromScratch, Heads, Rotary
 
 CELLS = {name: trio for path in sorted((ROOT / "notebooks").glob("*.ipynb")) for name, trio in trios(load(path)).items()}
 # A lesson's wrong answers stand in wrong_answers_NN.py: WRONG = {exercise: [(answer, a pattern of what it should hear), ...]}
@@ -24,6 +25,7 @@ TABLES = [module.WRONG for module in MODULES]
 RIGHT = [(name, answer) for module in MODULES for name, answers in getattr(module, "RIGHT", {}).items()
          for answer in answers]
 WRONG = {name: answers for table in TABLES for name, answers in table.items()}
+CLASSES = [name for name, exercise in all_exercises().items() if isinstance(exercise, FromScratch)]
 MALFORMED = [("z", "letters"), ("ab", "letters"), (1, "letters"), (["a", "b", "z"], "letters")]  # for every Choice
 KNOWN = [name for name in all_exercises() if name in CELLS]
 
@@ -92,6 +94,93 @@ def test_misconceptions_are_told_apart(name):
         assert check(name, wrong).message == words
 
 
+@pytest.mark.parametrize("name", [name for name, exercise in all_exercises().items() if getattr(exercise, "inputs", None)])
+def test_agreement_on_one_input_alone_names_nothing(name):
+    exercise = all_exercises()[name]
+    first, *others = exercise.inputs()
+
+    def plain(arguments):
+        return [argument for argument in arguments if not callable(argument)]
+
+    def right_elsewhere(wrong):
+        def answer(*arguments):
+            tried_first = exercises.same(plain(arguments), plain(first))
+            return (wrong if tried_first else exercise.reference)(*arguments)
+        return answer
+
+    for wrong, words in exercise.misconceptions:
+        differs = [not exercises.agrees(exercises.attempt(wrong, tried), exercise.reference(*exercises.copies(tried)))
+                   for tried in (first, *others)]
+        if differs[0] and any(differs[1:]):
+            result = check(name, right_elsewhere(wrong))
+            assert result.state == "wrong" and result.message != words
+
+
+# ---- from an empty cell: classes -----------------------------------------------------------------
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_there_are_eight_wrong_classes(name):
+    assert len(WRONG[name]) >= 8 and len(all_exercises()[name].misconceptions) >= 8
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_right_classes_may_be_unusual(name):
+    for answer in importlib.import_module("wrong_answers_from_scratch").RIGHT[name]:
+        result = check(name, answer)
+        assert result.state == "right" and result.message.startswith("Right"), result
+
+
+STUBS = [
+    "class Stub(nn.Module):\n    'A promise.'",
+    "class Stub(nn.Module):\n    pass",
+    "class Stub(nn.Module):\n    ...",
+    "class Stub(nn.Module):\n    def __init__(self, a, b=1): ...\n    def forward(self, X): 'Later.'",
+    "class Stub(nn.Module):\n    def __init__(self, *sizes, **options):\n        raise NotImplementedError",
+]
+
+
+@pytest.mark.parametrize("stub", STUBS)
+@pytest.mark.parametrize("name", CLASSES)
+def test_untouched_class_is_no_attempt(name, stub):
+    scope = {"nn": nn}
+    exec(stub + ("\n    def forward(self, X): raise NotImplementedError" if "raise" in stub else ""), scope)
+    result = check(name, scope["Stub"])
+    assert result.state == "not attempted" and f'hint("{name}")' in result.message, result
+
+
+def test_the_first_stage_that_fails_is_named():
+    class Two(Heads):
+        def scale(self, q):
+            return 1.0
+
+        def keep(self, k, valid_lens):
+            return Heads.keep(self, k, valid_lens + 1)
+
+    class One(Two):
+        scale = Heads.scale
+
+    assert "not scaled" in check("multi-head-class", Two).message
+    assert "One key too many" in check("multi-head-class", One).message
+
+
+def test_a_misconception_is_named_only_in_its_own_stage():
+    class Late(Heads):
+        """Gives what a detached X would give, none, to the gradients alone: no lengths are lost."""
+
+        def project(self, queries, keys, values):
+            return super().project(queries.detach(), keys, values)
+
+    message = check("multi-head-class", Late).message
+    assert message == "The gradient of queries is missing: nothing flows back to it from the output."
+
+
+@pytest.mark.parametrize("position", [0, 5])
+def test_the_reference_for_rotary_turns_as_the_package_does(position):
+    X = torch.randn(2, 3, 9, 8)
+    wanted = d2l_ext.RotaryEmbedding(8).transform(X, X)[0][:, :, position:]
+    assert torch.allclose(Rotary(8)(X[:, :, position:], position), wanted, atol=1e-6)
+
+
 # ---- whatever one hands in ----------------------------------------------------------------------------------------------------------
 
 class Nasty:
@@ -154,7 +243,8 @@ def test_check_leaves_everything_as_it_was(name):
     assert torch.equal(torch.get_rng_state(), before)
 
 
-@pytest.mark.parametrize("name", [name for name in KNOWN if isinstance(all_exercises()[name], Build)])
+@pytest.mark.parametrize("name", [name for name in KNOWN
+                                  if isinstance(all_exercises()[name], Build) and name not in CLASSES])
 def test_answers_that_write_into_their_inputs_spoil_nothing(name):
     scope = {"torch": torch, "math": math, "nn": nn, "F": F, "np": np, "d2l_ext": d2l_ext}
     _, answer, solution = CELLS[name]

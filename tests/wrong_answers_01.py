@@ -48,7 +48,7 @@ CHANGES = [
     (HIDE + "    weights = F.softmax(scores, dim=1)\n" + CLEAR, "    weights = F.softmax(scores.masked_fill(~keep, -math.inf), dim=1) * keep\n", "NaN · 0 stays NaN"),
     ("return output, weights", "return output", "(?i)return the weights as well|return 2 things"),
     ("return output, weights", "return weights, output", "changed places"),
-    ("weights.mm(values)", "weights.mm(keys)", "Result 1 of 2"),
+    ("weights.mm(values)", "weights.mm(keys)", "yours mixes the keys"),
     ("queries.mm(keys.t())", "queries.mm(keys)", "raises RuntimeError"),
 ]
 
@@ -138,4 +138,17 @@ WRONG = {
     "why-scale": [({"a", "b", "d"}, "Statement b is false"), ({"a", "c", "d", "e"}, "Statement c is false"), ({"a"}, "2 more"), ({"d", "a"}, "1 more"),
                   ("ade", "set"), ({"a", "f"}, "letters from a, b, c, d, e")],
     "kernel": KERNEL,
+}
+
+HIDDEN = "    scores = torch.where(keep, scores, torch.tensor(-1e9))\n    weights = F.softmax(scores, dim=1)\n" + CLEAR
+RENORMALISED = """    weights = F.softmax(scores, dim=1) * keep
+    weights = weights / weights.sum(1, keepdim=True).clamp(min=1e-12)
+"""
+
+# Unusual right answers
+RIGHT = {
+    "pooling": [pooling(HIDDEN, RENORMALISED),
+                pooling("-1e9", "torch.finfo(torch.float32).min"), pooling("-1e9", "-1e4"),
+                pooling(HIDDEN, "    weights = scores.masked_fill(~keep, -math.inf).softmax(1).nan_to_num()\n")],
+    "defeat": [(-1.1e6, -1.2e6, 5), torch.tensor([-2e6, -3e6, 0.0])],
 }

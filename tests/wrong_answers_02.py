@@ -167,3 +167,16 @@ WRONG = {
     "count-parameters": COUNTS,
     "pencil": PENCIL,
 }
+
+HIDDEN = HIDE + "    weights = F.softmax(scores, dim=-1)\n"
+RENORMALISED = """    weights = F.softmax(scores, dim=-1) * (torch.arange(k.shape[2]) < lens)
+    weights = weights / weights.sum(-1, keepdim=True)
+"""
+
+# Unusual right answers
+RIGHT = {
+    "multi-head": [multi_head(HIDDEN, RENORMALISED), multi_head("-1e9", "-math.inf"), multi_head("-1e9", "-1e4"),
+                   multi_head("-1e9", "torch.finfo(scores.dtype).min")],
+    "count-parameters": [lambda d, h, p, q, k, v, bias: float((q + k + v + d) * h * p + (3 * h * p + d) * bias)],
+    "pencil": [{number: tuple(line) for number, line in LINES.items()}, {float(number): line for number, line in LINES.items()}],
+}

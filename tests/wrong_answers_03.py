@@ -32,7 +32,7 @@ CHANGES = [
     ("mask[:, valid_len:] = False", "mask[:, :valid_len] = True", "when either mask allows it"),
     ("[~mask]", "[mask]", "upside down: you hide what may be seen"),
     ("-1e9", "0", "still counts"),
-    ("scores[~mask] = -1e9", "pass", "numbers are not|future is not|padding is not"),
+    ("scores[~mask] = -1e9", "pass", "Neither mask"),
     ("scores[~mask] = -1e9", "scores = scores + (~mask) * -math.inf", "0 times infinity is nan"),
     ("scores[~mask] = -1e9\n    weights = F.softmax(scores, dim=-1)", "weights = F.softmax(scores, dim=-1) * mask", "no longer sum to 1"),
     ("dim=-1", "dim=0", "goes over the queries"),
@@ -113,8 +113,29 @@ COSTS = [
 
 WRONG = {
     "swapped-end": [("a", "nothing is hidden"), ("c", "man saw all three"), ("d", "still sees"), ("both", "letters"), (("b", "c"), "man saw")],
-    "self-attention": [(self_attention(old, new), words) for old, new, words in CHANGES] + [(by_package, "upside down|numbers are not")],
+    "self-attention": [(self_attention(old, new), words) for old, new, words in CHANGES] + [(by_package, "mask is upside down")],
     "top-left": KEYS_SEEN,
     "hidden": [({"a", "b", "d", "e"}, "b is false"), ({"a", "c"}, "c is false"), ({"a", "d"}, "1 more"), ("a", "2 more"), ({"a", "b", "c", "d", "e"}, "b is false"), ({"e"}, "2 more")],
     "cross-cost": COSTS,
+}
+
+
+def fused(X, W_q, W_k, W_v, valid_len):
+    position = torch.arange(len(X))
+    keep = (position <= position[:, None]) & (position < valid_len)
+    return F.scaled_dot_product_attention(X @ W_q.T, X @ W_k.T, X @ W_v.T, keep)
+
+
+HIDDEN = "    scores[~mask] = -1e9\n    weights = F.softmax(scores, dim=-1)\n"
+RENORMALISED = """    weights = F.softmax(scores, dim=-1) * mask
+    weights = weights / weights.sum(-1, keepdim=True)
+"""
+
+# Unusual right answers
+RIGHT = {
+    "self-attention": [fused, self_attention(HIDDEN, RENORMALISED), self_attention("-1e9", "-1e4"),
+                       self_attention("-1e9", "-math.inf")],
+    "top-left": [lambda i, queries, keys: [list(range(i + 1)), list(range(keys - queries + i + 1))]],
+    "cross-cost": [lambda queries, keys, d: 4.0 * d * (queries * d + keys * d + queries * keys),
+                   lambda queries, keys, d: torch.tensor([4 * d * (queries * d + keys * d + queries * keys)])],
 }

@@ -115,7 +115,7 @@ CLOCK_CHANGES = [
     ("((d - 2) / d)", "((d - 1) / d)", "even column"),
     ("((d - 2) / d)", "((d // 2 - 1) / d)", "twice yours"),
     ("angle * 10000 ** ((d - 2) / d)", "angle", "That is the angle"),
-    ("row[-2], row[-1]", "row[0], row[1]", "Expected 200"),
+    ("row[-2], row[-1]", "row[0], row[1]", "first two columns"),
     ("row[-2], row[-1]", "row[d], row[d - 1]", "raises IndexError"),
 ]
 

@@ -87,6 +87,13 @@ def too_fast(X):
     return torch.stack([x * angles.cos() - y * angles.sin(), x * angles.sin() + y * angles.cos()], 2).reshape(X.shape)
 
 
+def by_steps(X):
+    """As many angles as there are steps, not as the width has: with 5 rows of width 6 they are as many."""
+    angles = torch.arange(len(X))[:, None] / 10_000 ** (torch.arange(0, len(X), 2) / X.shape[1])
+    x, y = X[:, ::2], X[:, 1::2]
+    return torch.stack([x * angles.cos() - y * angles.sin(), x * angles.sin() + y * angles.cos()], 2).reshape(X.shape)
+
+
 ROTATIONS = [
     (rotated(("X[i, 2 * p], X[i, 2 * p + 1]", "X[i, p], X[i, p + d // 2]"), ("out[i, 2 * p]", "out[i, p]"), ("out[i, 2 * p + 1]", "out[i, p + d // 2]")), "GPT-NeoX"),
     (rotated(("out[i, 2 * p]", "out[i, p]"), ("out[i, 2 * p + 1]", "out[i, p + d // 2]")), "put back wrongly"),
@@ -102,6 +109,7 @@ ROTATIONS = [
     (rotated(("+ y * torch.cos", "- y * torch.cos")), "A sign: the second"),
     (rotated((" - y * torch.sin(angle)", ""), ("x * torch.sin(angle) +", "")), "scale each number by itself"),
     (rotated(("out[i, 2 * p]", "z"), ("out[i, 2 * p + 1]", "out[i, 2 * p]"), ("z =", "out[i, 2 * p + 1] =")), "changed places"),
+    (by_steps, "raises RuntimeError"),
     (rotated(("return out", "return out.T")), "shape should be"),
     (lambda X: X, "Nothing is turned"),
     (lambda X: X.clone(), "Nothing is turned"),

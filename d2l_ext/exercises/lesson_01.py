@@ -185,6 +185,8 @@ EXERCISES = [
               *((variant(fill=-100, empty=empty), NOT_LOW_ENOUGH) for empty in ("zeros", "uniform")),
               (variant(empty="uniform"), "All right but for the query that may attend to nothing: it gets the mean of hidden values. It should get zeros."),
               (variant(empty="nan"), "All right but for the query that may attend to nothing: its row is 0 divided by 0, which is NaN, and NaN · 0 stays NaN. Hide with the lowest number, then multiply the weights with keep."),
+              (lambda queries, keys, values, keep: pooling(queries, keys, keys, keep),
+               "The weights are right. The output mixes the values, and yours mixes the keys."),
               (lambda *arguments: pooling(*arguments)[0], "The output is right. Return the weights as well: return output, weights."),
               (lambda *arguments: pooling(*arguments)[::-1], "The two results have changed places: first the output, then the weights."),
           ]),

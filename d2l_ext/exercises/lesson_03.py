@@ -44,9 +44,14 @@ def variant(**choices):
     return lambda *arguments: self_attention(*arguments, **choices)
 
 
-def emptied(words, **choices):
-    """A misconception that softens a row in which all is hidden: nan, or an even mean, by how it was filled in."""
-    return [(variant(fill=fill, **choices), words) for fill in (-math.inf, -1e9)]
+def emptied(words, *, zeros=True, **choices):
+    """A misconception that softens a row in which all is hidden: nan, an even mean or zeros, by how it was filled in."""
+    filled = [variant(fill=fill, **choices) for fill in (-math.inf, -1e9)]
+
+    def cleared(*arguments):
+        return filled[0](*arguments).nan_to_num(0.0)
+
+    return [(wrong, words) for wrong in (*filled, *[cleared] * zeros)]
 
 
 def keys_seen(i, queries, keys):
@@ -74,6 +79,8 @@ EXERCISES = [
               (lambda X, *rest: self_attention(X, *rest)[:rest[-1]], "The real tokens are right, but only they have a row. One row per token, padding included."),
               (variant(keep=lambda query, key, n: key < n), "The padding is hidden, the future is not: a query may see keys up to its own position."),
               (variant(keep=lambda query, key, n: key <= query), "The future is hidden, the padding is not: keys from valid_len on must get no weight."),
+              (variant(keep=lambda query, key, n: key + query >= 0),
+               "Neither mask has an effect: future and padding still get weight."),
               (variant(keep=lambda query, key, n: (key <= query) | (key < n)), "You let a key through when either mask allows it. Both must: & instead of |."),
               *emptied("The mask is upside down: you hide what may be seen, and look at the rest.", keep=lambda query, key, n: ~((key <= query) & (key < n))),
               *emptied("The causal mask is upside down: each token sees only later ones, and the last sees nothing.", keep=lambda query, key, n: (key > query) & (key < n)),
@@ -81,7 +88,8 @@ EXERCISES = [
                        keep=lambda query, key, n: (key >= query) & (key < n)),
               *emptied("You hide the token from itself. Then the first one sees nothing at all: key <= query.", keep=lambda query, key, n: (key < query) & (key < n)),
               (variant(keep=lambda query, key, n: (key <= query) & (key <= n)), "One key too many: a length of 2 means positions 0 and 1."),
-              *emptied("You hide the padding as a query. It may ask; as a key it must not be looked at.", keep=lambda query, key, n: (key <= query) & (query < n)),
+              *emptied("You hide the padding as a query. It may ask; as a key it must not be looked at.", zeros=False,
+                       keep=lambda query, key, n: (key <= query) & (query < n)),
               (variant(fill=0.0), "You set hidden scores to 0. A score of 0 still counts, e^0 = 1: set them to minus infinity."),
               (variant(strip=True), "Nearly: the real tokens are right, but the padding's own row is zero. It asks too and gets an output, though nobody reads it."),
               (variant(after=True), "You hide keys after the softmax, so the weights that are left no longer sum to 1. Hide the scores before it."),

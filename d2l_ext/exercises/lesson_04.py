@@ -145,6 +145,7 @@ EXERCISES = [
           hints=["Which hand has not made a full round by position 250, whatever the width?", "torch.atan2(sine, cosine) is the angle of a hand; the last two columns are the slowest.",
                  "The angle is the position divided by 10_000 ** ((d - 2) / d): multiply, then round."],
           reference=read, inputs=lambda: [(sinusoids(251, d)[i],) for d, i in ((4, 200), (32, 7), (6, 250), (64, 0), (4, 100), (8, 39))], misconceptions=[
+              (reading(hand=0), "The first two columns are the fastest hand, which goes round every 6.28 positions. Read the last two."),
               (reading(hand=0, slow=lambda d: 1), "You read the fastest hand. It goes round every 6.28 positions, so it can't tell 1 from 45. Read the slowest."),
               (reading(angle=lambda sine, cosine: math.atan2(cosine, sine)), "Sine and cosine have changed places: atan2 takes the sine first."),
               (reading(angle=lambda sine, cosine: math.asin(sine)), "The sine alone can't tell 100 from 214: it is the same before and after a quarter round. Use both numbers: atan2."),

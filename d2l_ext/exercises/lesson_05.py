@@ -29,6 +29,11 @@ def rotate(X, *, first=0, sign=1, double=1, base=10_000, halves=False, width=0, 
     return torch.cat(turned, 1) if halves else torch.stack(turned, -1).flatten(1)
 
 
+def rotate_inputs():
+    generator = torch.Generator().manual_seed(5)
+    return [(torch.randn(*shape, generator=generator),) for shape in ((5, 6), (3, 8), (9, 4))]
+
+
 def variant(**choices):
     return lambda X: rotate(X, **choices)
 
@@ -103,7 +108,7 @@ EXERCISES = [
     Build("rotate", praise="Right: the class's numbers. Do the same to queries and keys, and never to values.",
           hints=["The first numbers of all pairs are X[:, 0::2], the second ones X[:, 1::2].", "Angles have shape (steps, d / 2): torch.arange(steps)[:, None] / 10_000 ** (torch.arange(0, d, 2) / d).",
                  "Turned, a pair (x, y) is (x cos - y sin, x sin + y cos). torch.stack([...], -1).flatten(1) puts the pairs side by side again."],
-          reference=right_rotate, inputs=lambda: [(torch.randn(5, 6, generator=torch.Generator().manual_seed(5)),), (torch.randn(3, 4, generator=torch.Generator().manual_seed(6)),)], misconceptions=[
+          reference=right_rotate, inputs=rotate_inputs, misconceptions=[
               (lambda X: X, "Nothing is turned: X comes back as it was. Row 0 alone should."),
               (lambda X: rotate_with(X, lambda x, y, cos, sin: (x * cos + y * sin, x * sin + y * cos)),
                "A sign: the first number of a pair is x cos - y sin."),
