@@ -286,7 +286,7 @@ def fits_a_class(notebook):
     if core > CLASS:
         yield "title", f"the core takes {core} minutes as counted: cut, merge, or move to deeper, down to {CLASS}"
     for cell in notebook.words:
-        if "core" in cell.tags and not cell.tags & readme.UNCOUNTED | cell.tags & {"exercise"}:
+        if "core" in cell.tags and not cell.tags & (readme.UNCOUNTED | {"exercise", "claims"}):
             words += count_words(cell.text)
     if words > WORDS:
         yield "title", f"the core has {words} words of prose: an idea told twice is told once; up to {WORDS}"
@@ -473,7 +473,8 @@ def core_runs_alone(notebook):
             for name in sorted(uses(statement) & set(last)):
                 if "core" in cell.tags and "deeper" in last[name].tags:
                     yield cell.id, f"`{name}` comes from the deeper cell `{last[name].id}`: define it in a core cell, or rename it there"
-            last |= dict.fromkeys(defines(statement), cell)
+            if not isinstance(statement, (ast.Import, ast.ImportFrom)) or "core" in cell.tags:
+                last |= dict.fromkeys(defines(statement), cell)
 
 
 @rule()
