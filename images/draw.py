@@ -237,6 +237,61 @@ def masks():
     return s
 
 
+def encoder():
+    s = Sheet(800, 344, "A whole encoder", (
+        "The tokens dog, bites, man pass through embedding plus position, then through blocks, "
+        "repeated, of norm, self-attention, norm and feed-forward network, then a last norm. An arc "
+        "over self-attention and one over the network add the input again. Small graphs below: in "
+        "self-attention every token reaches every token, everywhere else each goes alone."))
+    y, r, mini = 138, 12, (240, 262, 284)
+    steps = [(96, 78, ("embed +", "position")), (210, 52, ("norm",)), (296, 96, ("self-", "attention")),
+             (444, 52, ("norm",)), (518, 78, ("feed-", "forward")), (656, 52, ("norm",))]
+    sums, x_out = (416, 618), 732
+
+    s.panel(186, 22, 456, 164)
+    s.text(414, 44, "encoder block, as often as you like", BODY, bold=True, colour=STRONG)
+    for i, word in enumerate(TOKENS):
+        s.token(46, y + (i - 1) * 38, word, 68)
+        s.box(x_out, y + (i - 1) * 38 - 16, 50, 32, OUTPUT)
+        s.text(x_out + 25, y + (i - 1) * 38, f"*y*_{i + 1}", BODY, colour=STRONG)
+    stops = [80, *(x for x, _, _ in steps), x_out]
+    ends = [80, *(x + wide for x, wide, _ in steps)]
+    for start, stop in zip(ends, stops[1:]):
+        if stop != steps[2][0]:
+            between = next((x for x in sums if start < x < stop), None)
+            s.arrow([(start, y), (between - r if between else stop, y)])
+            if between:
+                s.arrow([(between + r, y), (stop, y)])
+    for dy, colour in ((-16, QUERY), (0, KEY), (16, VALUE)):
+        s.arrow([(ends[2], y + dy), (steps[2][0], y + dy)], colour)
+    for start, x in zip((198, 436), sums):
+        s.arrow([(start, y), (start, 92), (x, 92), (x, y - r)])
+        s.dot(start, y)
+        s.add("circle", cx=x, cy=y, r=r, fill="#ffffff", stroke=LINE, stroke_width=STROKE)
+        s.text(x, y, "+", HEAD, colour=STRONG)
+        s.text((start + x) / 2, 79, "residual", SMALL)
+    for i, (x, wide, lines) in enumerate(steps):
+        meet = i == 2
+        s.box(x, y - 28, wide, 56, STRONG if meet else LINE, amount=0 if meet else 0.1)
+        for j, line in enumerate(lines):
+            s.text(x + wide / 2, y + (j - (len(lines) - 1) / 2) * 20, line, 15, bold=meet, colour=STRONG)
+        left, right = x + wide / 2 - 24, x + wide / 2 + 24
+        for a, above in enumerate(mini):
+            for b, below in enumerate(mini):
+                if a == b or meet:
+                    s.line([(left, above), (right, below)], STRONG if meet else LINE, 1.6)
+        for above in mini:
+            s.dot(left, above, STRONG)
+            s.dot(right, above, STRONG)
+    for x, label in ((135, "lesson 04"), (344, "this lesson")):
+        s.text(x, 208, label, SMALL, bold=True, colour=STRONG)
+    s.text(344, 316, "all tokens meet", BODY, bold=True, colour=STRONG)
+    s.text(135, 316, "each alone", BODY)
+    s.text(570, 316, "each alone", BODY)
+    s.text(46, 262, "tokens", SMALL)
+    return s
+
+
 def clock_hands():
     s = Sheet(800, 466, "Positions as clock hands", (
         "Four rows of four clocks, one row per position 0 to 3. All hands start upright. At each "
@@ -397,6 +452,7 @@ PICTURES = {
     "02_split_and_merge": split_and_merge,
     "03_self_attention": self_attention,
     "03_masks": masks,
+    "03_encoder": encoder,
     "04_clock_hands": clock_hands,
     "06_who_sees_whom": who_sees_whom,
     "07_encoder_decoder": encoder_decoder,
