@@ -25,6 +25,7 @@ TEXT = "#595959"
 COLOURS = (QUERY, KEY, VALUE, OUTPUT, "#E69F00", "#56B4E9", TEXT)
 LINES = ("-", "--", "-.", ":")
 WIDEST = 14  # inches of cells, for any number of maps
+ALT = pathlib.Path(__file__).parent / "alt"  # alternative texts, a file for each lesson
 WEIGHTS = LinearSegmentedColormap.from_list("weights", ["white", QUERY])
 SIGNED = LinearSegmentedColormap.from_list("signed", [KEY, "white", QUERY])
 STYLE = {"font.size": 12, "axes.titlesize": 12, "text.color": "#333333", "axes.edgecolor": TEXT,
@@ -162,7 +163,7 @@ def curves(x, lines: dict[str, Sequence], *, xlabel: str, ylabel: str, name: str
         axis.axvline(place, color=TEXT, linewidth=1, linestyle=(0, (2, 3)), zorder=0)
         axis.annotate(plain(mark), (place, 1), xycoords=("data", "axes fraction"), xytext=(4, -2),
                       textcoords="offset points", va="top", color=TEXT, fontsize=10)
-    axis.set(xlabel=xlabel, ylabel=ylabel, title=title)
+    axis.set(xlabel=xlabel, ylabel=ylabel, title=plain(title))
     axis.grid(color="#EEEEEE")
     figure.canvas.draw()
     ends = {line: (x[-1], y[-1]) for line, y in lines.items()}
@@ -188,7 +189,7 @@ def bars(values, labels: Sequence[str], *, ylabel: str, name: str = "", title: s
     drawn = axis.bar(range(len(labels)), heights, color=colour, width=0.6)  # a label may come twice
     axis.bar_label(drawn, fmt="%.3g", padding=2)
     axis.set_xticks(range(len(labels)), labels=[plain(label) for label in labels])
-    axis.set(ylabel=ylabel, title=title)
+    axis.set(ylabel=ylabel, title=plain(title))
     head = f"{title}: {ylabel}" if title else ylabel
     told = ", ".join(f"{label} {height:.3g}" for label, height in zip(labels, heights))
     return finish(figure, name, f"{head}: {told}", f"{head}: {listed(labels)}")
@@ -211,7 +212,7 @@ def finish(figure: Drawing, name: str, data: str, labels: str) -> Drawing:
     figure.alt = figure.data = data
     if name:
         lesson, _, cell = name.partition("-")
-        path = pathlib.Path(__file__).parent / "alt" / f"{lesson}.toml"
+        path = ALT / f"{lesson}.toml"
         entries = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
         if cell not in entries:
             raise ValueError(f"{name=} has no alternative text: add {cell!r} to alt/{lesson}.toml")
