@@ -292,6 +292,46 @@ def encoder():
     return s
 
 
+def offsets():
+    s = Sheet(800, 444, "Where an offset enters a score", (
+        "Above, dog bites man at positions 0, 1, 2, and with yesterday in front at 1, 2, 3: from bites "
+        "to dog the offset is minus one both times. Below, three ways into the score of a query and a "
+        "key: Shaw adds a vector to the key, T5 and ALiBi add a number to the score, rotary turns "
+        "query and key by their positions."))
+    columns = {"yesterday": (150, 110), "dog": (310, 64), "bites": (430, 64), "man": (550, 64)}
+    for y, words in ((62, TOKENS), (146, tuple(columns))):
+        for position, word in enumerate(words):
+            x, width = columns[word]
+            s.text(x, y - 30, str(position), SMALL)
+            s.token(x, y, word, width)
+        s.arrow([(430, y + 17), (430, y + 34), (310, y + 34), (310, y + 18)], AMBER)
+        s.text(370, y + 26, "−1", SMALL, bold=True, colour=STRONG)
+    s.lines(698, 88, "every position", "changes,", "the offset stays", size=BODY)
+
+    top, low = 262, 386
+    for centre, name, how in ((142, "Shaw", "in the key"), (376, "T5, ALiBi", "in the score"),
+                              (658, "rotary", "in query and key")):
+        s.text(centre, 218, name, HEAD, bold=True, colour=STRONG)
+        s.text(centre, 240, how, SMALL)
+        q, k = centre - 52, centre + 52
+        start = top + 84 if name == "rotary" else top + 34  # below the clocks
+        s.arrow([(q, start), (centre - 14, low)], QUERY, curve="v")
+        s.arrow([(k, start), (centre + 14, low)], KEY, curve="v")
+        s.box(q - 22, top, 44, 34, QUERY, "*q*")
+        s.box(k - 22, top, 44, 34, KEY, "*k*")
+        s.box(centre - 36, low, 72, 36, LINE, "score", amount=0.1)
+    s.text(142 + 84, top + 17, "+", HEAD)
+    s.box(142 + 94, top, 34, 34, AMBER, "*a*")
+    s.text(376 + 48, low + 18, "+", HEAD)
+    s.box(376 + 60, low + 1, 34, 34, AMBER, "*t*")
+    s.text(376 + 104, low + 18, "or", SMALL, "start")
+    s.box(376 + 126, low + 1, 62, 34, AMBER, "−*s* |*δ*|", SMALL)
+    for x, position, colour in ((658 - 52, 2, QUERY), (658 + 52, 1, KEY)):
+        s.line([(x, top + 35), (x, top + 43)], colour)
+        clock(s, x, top + 63, 20, 0.8 * position, [0])
+    return s
+
+
 def clock_hands():
     s = Sheet(800, 466, "Positions as clock hands", (
         "Four rows of four clocks, one row per position 0 to 3. All hands start upright. At each "
@@ -454,6 +494,7 @@ PICTURES = {
     "03_masks": masks,
     "03_encoder": encoder,
     "04_clock_hands": clock_hands,
+    "05_offsets": offsets,
     "06_who_sees_whom": who_sees_whom,
     "07_encoder_decoder": encoder_decoder,
     **explorer_stills.PICTURES,
