@@ -32,11 +32,15 @@ CHANGES = [
     ("math.sqrt(d)", "math.sqrt(values.size(1))", "root of the values' width"),
     (HIDE + "    weights = F.softmax(scores, dim=1)\n" + CLEAR, "    weights = F.softmax(scores, dim=1)\n", "mask has no effect"),
     (HIDE, "", "after the softmax"),
-    ("keep, scores, torch.tensor(-1e9)", "keep, scores, torch.tensor(0.0)", "a score of 0 still gets weight"),
-    ("torch.where(keep, scores, torch.tensor(-1e9))", "scores * keep", "a score of 0 still gets weight"),
+    ("keep, scores, torch.tensor(-1e9)", "keep, scores, torch.tensor(0.0)",
+     "a score of 0 still gets weight"),
+    ("torch.where(keep, scores, torch.tensor(-1e9))", "scores * keep",
+     "a score of 0 still gets weight"),
     ("-1e9", "-100.0", "not low enough to hide with"),
     ("-1e9", "-1000.0", "not low enough to hide with"),
-    ("-1e9))\n    weights = F.softmax(scores, dim=1)\n" + CLEAR, "-100.0))\n    weights = F.softmax(scores, dim=1)\n", "not low enough to hide with"),
+    ("-1e9))\n    weights = F.softmax(scores, dim=1)\n" + CLEAR,
+     "-100.0))\n    weights = F.softmax(scores, dim=1)\n",
+     "not low enough to hide with"),
     ("keep, scores, ", "~keep, scores, ", "upside down where you hide"),
     ("keep, ", "~keep, ", "upside down"),
     (CLEAR, "", "mean of hidden values"),
@@ -74,7 +78,8 @@ LENGTHS = [
     (lambda lens, queries, keys: torch.arange(keys) < lens[:, None], "axis of the queries is missing"),
     (lambda lens, queries, keys: torch.arange(keys) < lens.reshape(len(lens), -1, 1), "expand the axis"),
     (lambda lens, queries, keys: torch.arange(keys).flip(0) < column(lens, queries), "keep the last keys"),
-    (lambda lens, queries, keys: torch.arange(1, keys + 1) < column(lens, queries), "One key too few"),
+    (lambda lens, queries, keys: torch.arange(1, keys + 1) < column(lens, queries),
+     "One key too few"),
     (lambda lens, queries, keys: torch.arange(keys)[:, None] < lens, "shape should be"),
     (lambda lens, queries, keys: torch.arange(queries) < column(lens, queries), "shape should be"),
     (lambda lens, queries, keys: [[j < n for j in range(keys)] for n in lens.tolist()], "(?i)return (a|one) tensor"),
@@ -91,7 +96,8 @@ DEFEAT = [
     ([-100, -100, -100], "far above -1e6"),
     ([-1e6, -1e6, -1e6], "(?i)close: the hidden key gets 0.33"),
     ([-1e6, -2e6, 0], "(?i)close: the hidden key gets 0.50"),
-    ([-1e6 + 50, -1e6 + 50, 0], "^The last score is overwritten, whatever you choose. Your visible scores are above -1e6, so"),
+    ([-1e6 + 50, -1e6 + 50, 0],
+     "^The last score is overwritten, whatever you choose. Your visible scores are above -1e6, so"),
     ([-2e6, -1e6 + 50, -3e6], "^One visible score is above -1e6: both"),
     ([-2e6, 0, 0], "^One visible score is far above -1e6: both"),
     ([0, -2e6, 1e9], "overwritten.* One visible score"),
@@ -120,7 +126,8 @@ KERNEL = [
     (kernel(lambda distance, sigma: -distance.pow(2)), "sigma has no effect"),
     (kernel(lambda distance, sigma: -distance.pow(2) / 2 * sigma**2), "in brackets"),
     (kernel(lambda distance, sigma: -distance / (2 * sigma**2)), "one side of x"),
-    (kernel(lambda distance, sigma: torch.exp(-distance.pow(2) / (2 * sigma**2))), "takes the exponential itself"),
+    (kernel(lambda distance, sigma: torch.exp(-distance.pow(2) / (2 * sigma**2))),
+     "takes the exponential itself"),
     (lambda x, known_x, known_y, sigma: torch.exp(-(x[:, None] - known_x).pow(2) / (2 * sigma**2)) @ known_y, "don't sum to 1"),
     (lambda x, known_x, known_y, sigma: F.softmax(-(x[:, None] - known_x).pow(2) / (2 * sigma**2), dim=0) @ known_y, "over the queries"),
     (lambda x, known_x, known_y, sigma: known_y[torch.cdist(x[:, None], known_x[:, None]).argmin(1)], "nearest point"),
@@ -140,7 +147,7 @@ WRONG = {
     "kernel": KERNEL,
 }
 
-HIDDEN = "    scores = torch.where(keep, scores, torch.tensor(-1e9))\n    weights = F.softmax(scores, dim=1)\n" + CLEAR
+HIDDEN = HIDE + "    weights = F.softmax(scores, dim=1)\n" + CLEAR
 RENORMALISED = """    weights = F.softmax(scores, dim=1) * keep
     weights = weights / weights.sum(1, keepdim=True).clamp(min=1e-12)
 """
@@ -149,6 +156,8 @@ RENORMALISED = """    weights = F.softmax(scores, dim=1) * keep
 RIGHT = {
     "pooling": [pooling(HIDDEN, RENORMALISED),
                 pooling("-1e9", "torch.finfo(torch.float32).min"), pooling("-1e9", "-1e4"),
-                pooling(HIDDEN, "    weights = scores.masked_fill(~keep, -math.inf).softmax(1).nan_to_num()\n")],
+                pooling(HIDDEN,
+                        "    weights = scores.masked_fill(~keep, "
+                        "-math.inf).softmax(1).nan_to_num()\n")],
     "defeat": [(-1.1e6, -1.2e6, 5), torch.tensor([-2e6, -3e6, 0.0])],
 }

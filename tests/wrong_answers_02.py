@@ -16,7 +16,8 @@ SPLITS = [
     (lambda X, h: list(X.chunk(h, dim=-1)), "got list of 3"),
     (lambda X, h: torch.stack([X[:, :, i::h] for i in range(h)], 1), "deal the columns out"),
     (lambda X, h: X.unflatten(-1, (h, -1)).permute(0, 2, 1, 3).reshape(-1, X.shape[1], X.shape[2] // h), "axis of their own"),
-    (lambda X, h: X.unflatten(-1, (2, -1)).transpose(1, 2), "two heads, whatever"),  # as in the lesson
+    (lambda X, h: X.unflatten(-1, (2, -1)).transpose(1, 2),
+     "two heads, whatever"),  # as in the lesson
     (lambda X, h: X.reshape(1, 3, 2, 2).transpose(1, 2), "raises RuntimeError"),  # the lesson's sizes
     (lambda X, h: X.unflatten(-1, (h, -1)).swapaxes(1, 2)[:, list(range(h))[::-1]], "reverse order"),
     (lambda X: X, "raises TypeError"),
@@ -46,7 +47,9 @@ CHANGES = [
     ("dim=-1", "dim=-2", "over the keys"),
     ("dim=-1", "dim=1", "over the heads"),
     ("dim=-1", "dim=0", "over the sentences"),
-    ("-1e9)\n    weights = F.softmax(scores, dim=-1)", "float('-inf'))\n    weights = F.softmax(scores, dim=0)", "over the sentences"),
+    ("-1e9)\n    weights = F.softmax(scores, dim=-1)",
+     "float('-inf'))\n    weights = F.softmax(scores, dim=0)",
+     "over the sentences"),
     ("-1e9)\n    weights = F.softmax(scores, dim=-1)", "float('-inf'))\n    weights = F.softmax(scores, dim=1)", "NaN.*over the keys"),
     ("q.shape[-1])", "W_q.shape[0])", "width of the model"),
     ("q.shape[-1])", "queries.shape[-1])", "before they are projected"),
@@ -71,10 +74,15 @@ CHANGES = [
     ("valid_lens[:, None, None, None]", "valid_lens[:, None, None]", "raises RuntimeError"),
     ("valid_lens[:, None, None, None]", "valid_lens.max()", "longest one's length"),
     ("valid_lens[:, None, None, None]", "valid_lens[0]", "first one's length"),
-    ("X.view(X.shape[0], X.shape[1], num_heads, -1).transpose(1, 2)", "X.reshape(X.shape[0], num_heads, X.shape[1], -1)", "splitting needs a transpose"),
-    ("X.view(X.shape[0], X.shape[1], num_heads, -1).transpose(1, 2)", "X.view(X.shape[0], X.shape[1], -1, num_heads).permute(0, 3, 1, 2)", "deal the columns out"),
+    ("X.view(X.shape[0], X.shape[1], num_heads, -1).transpose(1, 2)",
+     "X.reshape(X.shape[0], num_heads, X.shape[1], -1)",
+     "splitting needs a transpose"),
+    ("X.view(X.shape[0], X.shape[1], num_heads, -1).transpose(1, 2)",
+     "X.view(X.shape[0], X.shape[1], -1, num_heads).permute(0, 3, 1, 2)",
+     "deal the columns out"),
     ("output.transpose(1, 2).reshape", "output.reshape", "merging is not"),
-    ("output.transpose(1, 2).reshape", "output.permute(0, 2, 3, 1).reshape", "should be neighbours again"),
+    ("output.transpose(1, 2).reshape", "output.permute(0, 2, 3, 1).reshape",
+     "should be neighbours again"),
     ("k = heads_of(keys @ W_k.T)", "k = heads_of(keys @ W_q.T)", "raises RuntimeError"),
     ("v = heads_of(values @ W_v.T)", "v = k", "values are the keys"),
     ("output @ W_o.T", "output", "not mixed"),
@@ -107,7 +115,7 @@ MIXED_UP = [
     (lambda *sizes: len(stretch(*sizes).unique()), "Return a list, got int"),
     (lambda *sizes: (stretch(*sizes).unique() + 1).tolist(), "(?i)tokens count from 0"),
     (lambda head, steps, hiddens, num_heads: stretch(num_heads - 1 - head, steps, hiddens, num_heads).unique().tolist(), "beginning of the sentence"),
-    (lambda head, steps, hiddens, num_heads: stretch(head, hiddens, steps, num_heads).unique().tolist(), "Those are columns"),
+    (lambda head, n, d, h: stretch(head, d, n, h).unique().tolist(), "Those are columns"),
 ]
 
 COUNTS = [
@@ -115,10 +123,14 @@ COUNTS = [
     (lambda d, h, p, q, k, v, bias: (q + k + v) * h * p + (3 * h * p if bias else 0), "output projection"),
     (lambda d, h, p, q, k, v, bias: (q + k + v + d) * p + (3 * p + d) * bias, "That is one head"),
     (lambda d, h, p, q, k, v, bias: h * ((q + k + v + d) * h * p + (3 * h * p + d) * bias), "twice over"),
-    (lambda d, h, p, q, k, v, bias: (q + k + v + d) * d + 4 * d * bias, "common width"),  # head size ignored
-    (lambda d, h, p, q, k, v, bias: (q + k + v) * h * p + d**2 + (3 * h * p + d) * bias, "W_o isn't square"),
-    (lambda d, h, p, q, k, v, bias: (q + k + v + h * p) * h * p + (3 * h * p + d) * bias, "W_o isn't square"),
-    (lambda d, h, p, q, k, v, bias: (q + k + v) * d + h * p * d, r"Expected 174, got 216. It was called with 8, 2, 3, 5, 7, 9, False\."),
+    (lambda d, h, p, q, k, v, bias: (q + k + v + d) * d + 4 * d * bias,
+     "common width"),  # head size ignored
+    (lambda d, h, p, q, k, v, bias: (q + k + v) * h * p + d**2 + (3 * h * p + d) * bias,
+     "W_o isn't square"),
+    (lambda d, h, p, q, k, v, bias: (q + k + v + h * p) * h * p + (3 * h * p + d) * bias,
+     "W_o isn't square"),
+    (lambda d, h, p, q, k, v, bias: (q + k + v) * d + h * p * d,
+     r"Expected 174, got 216. It was called with 8, 2, 3, 5, 7, 9, False\."),
     (lambda d, h, p, q, k, v, bias: (q + k + v + d) * h * p, "biases are missing"),
     (lambda d, h, p, q, k, v, bias: (q + k + v + d) * h * p + 3 * h * p + d, "even where bias=False"),
     (lambda d, h, p, q, k, v, bias: (q + k + v + d) * h * p + (q + k + v + h * p) * bias, "output, not its input"),
@@ -145,7 +157,8 @@ PENCIL = [
     (up_to(3, 2, 1, 1), "head 1 again"),
     (up_to(4, 0.58, 0.21, 0.21), "left out the scaling"),
     (up_to(4, 4.11, 2.03, 2.03), "Line 4: .*divide"),
-    (up_to(4, 0.45, 0.27, 0.27), "Line 4: the number in place 1, 0.45, is not right"),  # divided by 2
+    (up_to(4, 0.45, 0.27, 0.27),
+     "Line 4: the number in place 1, 0.45, is not right"),  # divided by 2
     (up_to(5, 0.42, 0.42, 0.16), "left out the scaling"),
     (up_to(6, 1.25, 0.5, 1.25, 0.25), "own weights, line 5"),
     (up_to(6, 1, 0, 3, 0), "other example"),
@@ -175,8 +188,10 @@ RENORMALISED = """    weights = F.softmax(scores, dim=-1) * (torch.arange(k.shap
 
 # Unusual right answers
 RIGHT = {
-    "multi-head": [multi_head(HIDDEN, RENORMALISED), multi_head("-1e9", "-math.inf"), multi_head("-1e9", "-1e4"),
-                   multi_head("-1e9", "torch.finfo(scores.dtype).min")],
-    "count-parameters": [lambda d, h, p, q, k, v, bias: float((q + k + v + d) * h * p + (3 * h * p + d) * bias)],
-    "pencil": [{number: tuple(line) for number, line in LINES.items()}, {float(number): line for number, line in LINES.items()}],
+    "multi-head": [multi_head(HIDDEN, RENORMALISED), multi_head("-1e9", "-math.inf"),
+                   multi_head("-1e9", "-1e4"), multi_head("-1e9", "torch.finfo(scores.dtype).min")],
+    "count-parameters": [lambda d, h, p, q, k, v, bias:
+                         float((q + k + v + d) * h * p + (3 * h * p + d) * bias)],
+    "pencil": [{number: tuple(line) for number, line in LINES.items()},
+               {float(number): line for number, line in LINES.items()}],
 }

@@ -82,7 +82,8 @@ KEYS_SEEN = [
     (lambda i, queries, keys: (list(range(keys - queries + i + 1)), list(range(i + 1))), "wrong order"),
     (lambda i, queries, keys: ([*range(keys - queries + i + 1)],) * 2, "right decoding"),
     (lambda i, queries, keys: (list(range(i, keys)), list(range(keys - queries + i + 1))),
-     r"^Result 1 of 2: Expected \[0\], got \[0, 1, 2, 3\]. It was called with 0, 1, 4\.$"),  # once called right decoding
+     # once: right decoding
+     r"^Result 1 of 2: Expected \[0\], got \[0, 1, 2, 3\]. It was called with 0, 1, 4\.$"),
     (lambda i, queries, keys: (list(range(i)), list(range(keys - queries + i))), "missing in both"),
     (lambda i, queries, keys: (list(range(i + 1)), list(range(keys - queries + i))), "its own key is missing"),
     (lambda i, queries, keys: (list(range(i + 1)), list(range(keys - queries, keys - queries + i + 1))), "what the cache is for"),
@@ -101,9 +102,12 @@ COSTS = [
     (lambda queries, keys, d: 2 * queries * d**2 + 4 * keys * d**2 + 4 * queries * keys * d, "W_o"),
     (lambda queries, keys, d: 2 * queries * d**2 + 6 * keys * d**2 + 4 * queries * keys * d, "one per query"),
     (lambda queries, keys, d: 4 * (queries + keys) * d**2 + 2 * queries * keys * d, "One product is missing"),
-    (lambda queries, keys, d: 4 * (queries + keys) * d * d + 4 * queries**2 * d, "queries \\* keys pairs"),  # once: W_o
-    (lambda queries, keys, d: 4 * (queries + keys) * d * d + 4 * keys**2 * d, "queries \\* keys pairs"),
-    (lambda queries, keys, d: 4 * (queries + keys) * d * d + 4 * (queries + keys) ** 2 * d, "queries \\* keys pairs"),
+    (lambda queries, keys, d: 4 * (queries + keys) * d * d + 4 * queries**2 * d,
+     "queries \\* keys pairs"),  # once: W_o
+    (lambda queries, keys, d: 4 * (queries + keys) * d * d + 4 * keys**2 * d,
+     "queries \\* keys pairs"),
+    (lambda queries, keys, d: 4 * (queries + keys) * d * d + 4 * (queries + keys) ** 2 * d,
+     "queries \\* keys pairs"),
     (lambda queries, keys, d: 4 * queries * keys * d, "four projections are missing"),
     (lambda queries, keys, d: 8 * (queries + keys) * d**2 + 4 * queries * keys * d, "two of the four matrices"),
     (lambda queries, keys, d: 4 * d**2 * (queries + keys), "(?i)products are missing"),
@@ -113,7 +117,8 @@ COSTS = [
 
 WRONG = {
     "swapped-end": [("a", "nothing is hidden"), ("c", "man saw all three"), ("d", "still sees"), ("both", "letters"), (("b", "c"), "man saw")],
-    "self-attention": [(self_attention(old, new), words) for old, new, words in CHANGES] + [(by_package, "mask is upside down")],
+    "self-attention": [(self_attention(old, new), words) for old, new, words in CHANGES]
+                      + [(by_package, "mask is upside down")],
     "top-left": KEYS_SEEN,
     "hidden": [({"a", "b", "d", "e"}, "b is false"), ({"a", "c"}, "c is false"), ({"a", "d"}, "1 more"), ("a", "2 more"), ({"a", "b", "c", "d", "e"}, "b is false"), ({"e"}, "2 more")],
     "cross-cost": COSTS,
@@ -135,7 +140,7 @@ RENORMALISED = """    weights = F.softmax(scores, dim=-1) * mask
 RIGHT = {
     "self-attention": [fused, self_attention(HIDDEN, RENORMALISED), self_attention("-1e9", "-1e4"),
                        self_attention("-1e9", "-math.inf")],
-    "top-left": [lambda i, queries, keys: [list(range(i + 1)), list(range(keys - queries + i + 1))]],
-    "cross-cost": [lambda queries, keys, d: 4.0 * d * (queries * d + keys * d + queries * keys),
-                   lambda queries, keys, d: torch.tensor([4 * d * (queries * d + keys * d + queries * keys)])],
+    "top-left": [lambda i, m, n: [list(range(i + 1)), list(range(n - m + i + 1))]],
+    "cross-cost": [lambda m, n, d: 4.0 * d * (m * d + n * d + m * n),
+                   lambda m, n, d: torch.tensor([4 * d * (m * d + n * d + m * n)])],
 }

@@ -134,17 +134,30 @@ WRONG = {
         (lambda batch, steps: [0, 0, 0, 1, 1, 1], "Expected"),
         ([[0, 0, 0], [1, 1, 1]], "Give the function itself"),
     ],
-    "shift": [*changed(SHIFT, SHIFT_CHANGES), (lambda P, offset: P.roll(-offset, 0), "Rolling"), (lambda P, offset: P + offset, "add the offset"),
-              (lambda P, offset: P[offset:], "shape should be")],
-    "read-clock": [*changed(CLOCK, CLOCK_CHANGES), (lambda row: round(float(torch.atan2(row[0], row[1]))), "fastest hand"), (lambda row: 200, "Expected 7"),
-                   (lambda row: torch.tensor([200]), "^Expected 7, got 200\\.$"), (lambda row: torch.tensor([7, 7]), "^Expected 200")],
+    "shift": [
+        *changed(SHIFT, SHIFT_CHANGES),
+        (lambda P, offset: P.roll(-offset, 0), "Rolling"),
+        (lambda P, offset: P + offset, "add the offset"),
+        (lambda P, offset: P[offset:], "shape should be"),
+    ],
+    "read-clock": [
+        *changed(CLOCK, CLOCK_CHANGES),
+        (lambda row: round(float(torch.atan2(row[0], row[1]))), "fastest hand"),
+        (lambda row: 200, "Expected 7"),
+        (lambda row: torch.tensor([200]), "^Expected 7, got 200\\.$"),
+        (lambda row: torch.tensor([7, 7]), "^Expected 200"),
+    ],
     "true-of-sinusoids": [({"a", "b", "c", "e"}, "Statement b"), ({"a", "c", "d", "e"}, "Statement d"), ({"a", "e"}, "1 more"), ("a", "2 more"), ({"f"}, "letters")],
 }
 
 
 def clock(position):
-    return lambda row: position(torch.atan2(row[-2:-1], row[-1:]) * 10_000 ** ((len(row) - 2) / len(row)))
+    def answer(row):
+        angle = torch.atan2(row[-2:-1], row[-1:])
+        return position(angle * 10_000 ** ((len(row) - 2) / len(row)))
+    return answer
 
 
 # Unusual right answers
-RIGHT = {"read-clock": [clock(torch.round), clock(lambda x: x.round().long()), clock(lambda x: x.round().numpy()), clock(lambda x: np.round(x.item()))]}
+RIGHT = {"read-clock": [clock(torch.round), clock(lambda x: x.round().long()),
+                        clock(lambda x: x.round().numpy()), clock(lambda x: np.round(x.item()))]}

@@ -38,7 +38,8 @@ UNMASK = [
     (lambda whole, trained, length: 2 * whole - 1, "exactly half"),
     (lambda whole, trained, length: whole * (1 - trained / length), "scale the average"),
     (lambda whole, trained, length: (length - whole * length) / (length - trained), "wrong answers"),
-    (lambda whole, trained, length: whole / 2, r"^Expected 0.08, got 0.155\. It was called with 0.31, 16, 64\.$"),
+    (lambda whole, trained, length: whole / 2,
+     r"^Expected 0.08, got 0.155\. It was called with 0.31, 16, 64\.$"),
     (lambda whole, trained, length: np.float32(whole / 2), r"^Expected 0.08, got 0.155"),
     (lambda whole, trained, length: trained / length, "share of positions"),
     (0.06, "Give the function itself"),
@@ -88,10 +89,10 @@ def too_fast(X):
 
 
 def by_steps(X):
-    """As many angles as there are steps, not as the width has: with 5 rows of width 6 they are as many."""
+    """Angles for the steps, not for the width: with 5 rows of width 6 there are as many."""
     angles = torch.arange(len(X))[:, None] / 10_000 ** (torch.arange(0, len(X), 2) / X.shape[1])
-    x, y = X[:, ::2], X[:, 1::2]
-    return torch.stack([x * angles.cos() - y * angles.sin(), x * angles.sin() + y * angles.cos()], 2).reshape(X.shape)
+    x, y, cos, sin = X[:, ::2], X[:, 1::2], angles.cos(), angles.sin()
+    return torch.stack([x * cos - y * sin, x * sin + y * cos], 2).reshape(X.shape)
 
 
 ROTATIONS = [
@@ -107,8 +108,12 @@ ROTATIONS = [
     (rotated(("x * torch.cos(angle) - y * torch.sin(angle)", "x + torch.sin(angle)"), ("x * torch.sin(angle) + y * torch.cos(angle)", "y + torch.cos(angle)")), "add the clock hands"),
     (rotated(("- y * torch.sin", "+ y * torch.sin")), "A sign: the first"),
     (rotated(("+ y * torch.cos", "- y * torch.cos")), "A sign: the second"),
-    (rotated((" - y * torch.sin(angle)", ""), ("x * torch.sin(angle) +", "")), "scale each number by itself"),
-    (rotated(("out[i, 2 * p]", "z"), ("out[i, 2 * p + 1]", "out[i, 2 * p]"), ("z =", "out[i, 2 * p + 1] =")), "changed places"),
+    (rotated((" - y * torch.sin(angle)", ""), ("x * torch.sin(angle) +", "")),
+     "scale each number by itself"),
+    (rotated(("out[i, 2 * p]", "z"), ("out[i, 2 * p + 1]", "out[i, 2 * p]"), ("z =",
+                                                                              "out[i, 2 * p + 1] "
+                                                                              "=")),
+     "changed places"),
     (by_steps, "raises RuntimeError"),
     (rotated(("return out", "return out.T")), "shape should be"),
     (lambda X: X, "Nothing is turned"),
@@ -151,5 +156,7 @@ def share(whole, trained, length):
     return (whole * length - trained) / (length - trained)
 
 
-RIGHT = {"unmask": [lambda *report: np.float32(share(*report)), lambda *report: np.array([share(*report)]),
-                    lambda *report: torch.tensor(share(*report)), lambda *report: torch.tensor([share(*report)])]}
+RIGHT = {"unmask": [lambda *report: np.float32(share(*report)),
+                    lambda *report: np.array([share(*report)]),
+                    lambda *report: torch.tensor(share(*report)),
+                    lambda *report: torch.tensor([share(*report)])]}

@@ -13,7 +13,8 @@ FIELDS = [
     (lambda k, gaps: (k - 1) / 2 * math.prod(gaps), "don't multiply"),
     (lambda k, gaps: k * sum(gaps), "not k"),
     (lambda k, gaps: 2 ** len(gaps) - 1, "holds for kernel 3 and gaps"),
-    (lambda k, gaps: len(gaps) * (k - 1), "both sides together, and without gaps"),  # once: the widest layer alone
+    (lambda k, gaps: len(gaps) * (k - 1),
+     "both sides together, and without gaps"),  # once: the widest layer alone
     (lambda k, gaps: k * len(gaps), r"^Expected 22, got 15\. It was called with 5, \[1, 6, 4\]\.$"),
     (lambda k: k // 2, "raises TypeError"),
     (7, "Give the function itself, got int"),
@@ -31,9 +32,12 @@ WORK = [
     (lambda n, d, inner: 8 * d * d + 4 * n * d + 4 * d * inner, "per token"),
     (lambda n, d, inner: 4 * n * d * d + 4 * n * n * d + 4 * n * d * inner, "not nd²"),
     (lambda n, d, inner: 8 * n * d * d + 4 * n * n * d + 4 * n * d * inner + n * inner, "no ReLU"),
-    (lambda n, d, inner: 8 * n * d * d + 4 * n * n * d + 4 * n * inner**2, "None is inner by inner"),
-    (lambda n, d, inner: 8 * n * d * d + 4 * n * n * d + 2 * n * d * inner + 2 * n * inner**2, "None is inner by inner"),
-    (lambda n, d, inner: 8 * n * d * d + 4 * n * n * d + 4 * n * d * inner + 2 * n * inner**2, "None is inner by inner"),
+    (lambda n, d, inner: 8 * n * d * d + 4 * n * n * d + 4 * n * inner**2,
+     "None is inner by inner"),
+    (lambda n, d, inner: 8 * n * d * d + 4 * n * n * d + 2 * n * d * inner + 2 * n * inner**2,
+     "None is inner by inner"),
+    (lambda n, d, inner: 8 * n * d * d + 4 * n * n * d + 4 * n * d * inner + 2 * n * inner**2,
+     "None is inner by inner"),
     (lambda n, d, inner: n * d * (8 * d + 4 * n + 4 * inner) + 4 * d**2, "Expected"),
 ]
 
@@ -100,7 +104,8 @@ WINDOWS = [
     (lambda n, w: (sum(abs(i - j) <= w for i in range(n) for j in range(-w, n)), math.ceil((n - 1) / w)), "both ends"),
     (lambda n, w: (sum(abs(i - j) <= w for i in range(n) for j in range(n)), 1), "no longer connects all"),
     (lambda n, w: (n**2, math.ceil((n - 1) / w)), "saves"),
-    (lambda n, w: (n * w, n // w), "^Result 1 of 2: Expected 44, got 20"),  # once: the path is right
+    (lambda n, w: (n * w, n // w),
+     "^Result 1 of 2: Expected 44, got 20"),  # once: the path is right
     (lambda n, w: (n * w, math.ceil((n - 1) / w)), "on each side"),
     (lambda n, w: (math.ceil((n - 1) / w), n * (2 * w + 1) - w * (w + 1)), "wrong order"),
     (lambda n, w: n * (2 * w + 1) - w * (w + 1), "Return 2 things"),

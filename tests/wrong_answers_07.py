@@ -28,7 +28,8 @@ GATES = [
     (lambda merged, gates: merged + loop(merged, gates), "leave nothing"),
     (lambda merged, gates: loop(merged, gates.softmax(-1)), "No softmax"),
     (lambda merged, gates: merged.unflatten(-1, (gates.shape[-1], -1)) * gates[:, None, :, None], "merge them again"),
-    (lambda merged, gates: merged.reshape(merged.shape[0], gates.shape[-1], merged.shape[1], -1).mul(gates[..., None, None]).reshape(merged.shape), "into stretches"),
+    (lambda X, g: X.reshape(*g.shape, X.shape[1], -1).mul(g[..., None, None]).reshape(X.shape),
+     "into stretches"),
     (lambda merged, gates: loop(merged, gates.round()), "not a switch"),
     (lambda merged, gates: loop(merged, (gates > 0).float()), "not a switch"),
     (lambda merged, gates: loop(merged, 1 - gates), "Upside down"),
@@ -47,7 +48,8 @@ IMPORTANCE = [
     (lambda slopes: torch.nn.functional.normalize(slopes.abs().mean(0), p=1, dim=-1), "sums to 1"),
     (lambda slopes: slopes.abs().mean(0).softmax(-1), "no softmax"),
     (lambda slopes: slopes.abs().sum(0), "take the mean"),
-    (lambda slopes: slopes.abs().mean(0) / slopes.abs().mean(0).pow(2).sum(-1, keepdim=True), "root is missing"),
+    (lambda slopes: slopes.abs().mean(0) / slopes.abs().mean(0).pow(2).sum(-1, keepdim=True),
+     "root is missing"),
     (lambda slopes: slopes.abs().mean(0) / torch.linalg.norm(slopes.abs().mean(0)), "one norm for all layers"),
     (lambda slopes: torch.nn.functional.normalize(slopes.pow(2).mean(0).sqrt(), dim=-1), "mean square"),
     (lambda slopes: torch.nn.functional.normalize(slopes.mean(0), dim=-1), "come out negative"),
@@ -70,7 +72,8 @@ COST = [
     (lambda n, d, num_heads, kept: (6 * n * d**2 + 4 * n**2 * d) * kept // num_heads, "W_o is missing"),
     (lambda n, d, num_heads, kept: (6 * n * d * kept * d // num_heads) + 2 * n * d * d + 4 * n * n * kept * d // num_heads, "W_o shrinks too"),
     (lambda n, d, num_heads, kept: kept / num_heads, "share of heads"),
-    (lambda n, d, h, k: (8 * n * d + 4 * n * n) * (d // (h // k or 1)), r"^Expected 187200, got 312000\. It was called with 10, 60, 5, 3\.$"),  # once: the whole layer
+    (lambda n, d, h, k: (8 * n * d + 4 * n * n) * (d // (h // k or 1)),
+     r"^Expected 187200, got 312000\. It was called with 10, 60, 5, 3\.$"),  # once: the whole layer
     (187200, "Give the function itself"),
 ]
 

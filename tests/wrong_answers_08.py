@@ -41,16 +41,19 @@ MISLED = [
     (folded_places, "places in the folded batch"),
     (lambda valid_lens, num_heads: [place // num_heads for place in folded_places(valid_lens, num_heads)], "name each once"),
     (lambda valid_lens, num_heads: sorted({place % num_heads for place in folded_places(valid_lens, num_heads)}), "Those are heads"),
-    (lambda valid_lens, num_heads: sorted({place % len(valid_lens) for place in folded_places(valid_lens, num_heads)}),
-     r"^Expected \[1, 2, 3\], got \[1, 2, 3, 4\]. It was called with tensor\(\[2, 2, 2, 5, 5\]\), 2\.$"),
+    (lambda lens, h: sorted({place % len(lens) for place in folded_places(lens, h)}),
+     r"^Expected \[1, 2, 3\], got \[1, 2, 3, 4\]. It was called with tensor\(\[2, 2, 2, 5, 5\]\), "
+     r"2\.$"),
     (lambda valid_lens, num_heads: [], "Nobody"),
     (lambda valid_lens, num_heads: (valid_lens.repeat(num_heads).reshape(num_heads, -1) != valid_lens).any(0).nonzero().flatten().tolist(), "heads were the outer axis"),
     (lambda valid_lens, num_heads: list(range(len(valid_lens))), "with equal lengths all do"),
-    (lambda valid_lens, num_heads: list(range(1, len(valid_lens) - 1)), "(?s)^(?!.*every head is wrong).*first and the last"),
+    (lambda valid_lens, num_heads: list(range(1, len(valid_lens) - 1)),
+     "(?s)^(?!.*every head is wrong).*first and the last"),
     (lambda valid_lens, num_heads: list(range(1, len(valid_lens))), "first sentence isn't"),
     (lambda valid_lens, num_heads: list(range(len(valid_lens) - 1)), "last sentence isn't"),
-    (lambda valid_lens, num_heads: list(range(len(valid_lens))) if valid_lens.unique().numel() > 1 else [],
-     "^(?!.*with equal lengths).*even where lengths differ"),  # once told of equal lengths, which it knows
+    # once told of equal lengths, which it knows
+    (lambda lens, num_heads: list(range(len(lens))) if lens.unique().numel() > 1 else [],
+     "^(?!.*with equal lengths).*even where lengths differ"),
     (lambda valid_lens, num_heads: [i + 1 for i in by_rows(lambda row, right: set(row) != {right})(valid_lens, num_heads)], "count from 0"),
     (lambda valid_lens, num_heads: valid_lens[by_rows(lambda row, right: set(row) != {right})(valid_lens, num_heads)].tolist(), "Those are lengths"),
     (lambda valid_lens, num_heads: len(by_rows(lambda row, right: set(row) != {right})(valid_lens, num_heads)), "how many"),
@@ -71,7 +74,8 @@ PACK = [
     (lambda W_q, W_k, W_v, W_o: (torch.cat([W_q, W_k, W_v]), W_o.T), "W_o is turned around"),
     (lambda W_q, W_k, W_v, W_o: (torch.cat([W_q.T, W_k.T, W_v.T]), W_o.T), "No turning around"),
     (lambda W_q, W_k, W_v, W_o: torch.cat([W_q, W_k, W_v, W_o]), "Return 2 things"),
-    (lambda W_q, W_k, W_v, W_o: (torch.stack([W_q, W_k, W_v]).reshape(12, 4), W_o), r"raises RuntimeError(.|\n)*\(7, 7\)"),
+    (lambda W_q, W_k, W_v, W_o: (torch.stack([W_q, W_k, W_v]).reshape(12, 4), W_o),
+     r"raises RuntimeError(.|\n)*\(7, 7\)"),
     (lambda W_q, W_k, W_v, W_o: {"in_proj_weight": torch.cat([W_q, W_k, W_v]), "out_proj.weight": W_o}, "Return 2 things"),
 ]
 

@@ -125,8 +125,8 @@ class Build(Exercise):
 
     def given(self, error: BaseException) -> str:
         arguments = getattr(error, "tried_on", self.inputs()[0])
-        shapes = [str(tuple(argument.shape)) if isinstance(argument, torch.Tensor) else repr(argument)
-                  for argument in arguments]
+        shapes = [str(tuple(tried.shape)) if isinstance(tried, torch.Tensor) else repr(tried)
+                  for tried in arguments]
         return f"\n  It was called with {', '.join(shapes)} (shapes for tensors)."
 
 
@@ -145,8 +145,8 @@ class Lines(Exercise):
             return Result("wrong", f"Give a dictionary of lines, got {type(answer).__name__}.")
         for line in answer:
             if line not in self.lines:
-                return Result("wrong", f"The lines are numbered 1 to {len(self.lines)}, with whole numbers; "
-                                       f"there is no line {line!r}.")
+                numbers = f"The lines are numbered 1 to {len(self.lines)}, with whole numbers"
+                return Result("wrong", f"{numbers}; there is no line {line!r}.")
         done = 0
         for number, (right, known) in self.lines.items():
             given = answer.get(number, [])
@@ -168,7 +168,8 @@ class Lines(Exercise):
         if len(given) != len(right):
             return f"there should be {len(right)} numbers, got {len(given)}."
         place = next(i for i, (a, b) in enumerate(zip(given, right)) if not abs(float(a) - b) <= self.tolerance)
-        return f"the number in place {place + 1}, {float(given[place]):g}, is not right. Work it out once more."
+        number = f"the number in place {place + 1}, {float(given[place]):g},"
+        return f"{number} is not right. Work it out once more."
 
 
 def check(name: str, answer=None) -> Result:
@@ -186,7 +187,8 @@ def check(name: str, answer=None) -> Result:
     except NotImplementedError:
         return Result("not attempted", f'Not attempted yet. hint("{name}") helps.')
     except (Exception, SystemExit) as error:  # the learner's code may raise anything; a lesson goes on
-        return Result("wrong", f"Your code raises {type(error).__name__}: {error}{exercise.given(error)}")
+        raised = f"{type(error).__name__}: {error}{exercise.given(error)}"
+        return Result("wrong", f"Your code raises {raised}")
 
 
 def hint(name: str, step: int | None = None) -> Hint:
@@ -226,8 +228,9 @@ def same(given, wanted, atol: float = 1e-5) -> bool:
     if isinstance(wanted, torch.Tensor):
         if not isinstance(given, torch.Tensor) or given.is_floating_point() and is_index(wanted):
             return False
+        near = {"atol": atol, "rtol": 1e-4, "equal_nan": True}
         numbers = given.detach().double(), wanted.detach().double()
-        return given.shape == wanted.shape and torch.allclose(*numbers, atol=atol, rtol=1e-4, equal_nan=True)
+        return given.shape == wanted.shape and torch.allclose(*numbers, **near)
     given = one_number(given)
     if isinstance(wanted, float):
         return isinstance(given, Real) and abs(float(given) - wanted) < 1e-4 * max(1, abs(wanted))
@@ -247,7 +250,7 @@ def is_index(numbers: torch.Tensor) -> bool:
 
 
 def attempt(function: Callable, arguments: tuple):
-    """What the function returns, or ``RAISES``: neither answers nor misconceptions need run everywhere."""
+    """What the function returns, or ``RAISES``: none needs to run on every input."""
     try:
         return function(*copies(arguments))
     except (Exception, SystemExit):
@@ -267,7 +270,10 @@ def called_with(arguments: tuple) -> str:
     def short(argument):
         row = isinstance(argument, torch.Tensor) and argument.dim() == 1 and is_index(argument)
         return row or isinstance(argument, (int, float, list))
-    return f" It was called with {', '.join(map(repr, arguments))}." if all(map(short, arguments)) else ""
+
+    if not all(map(short, arguments)):
+        return ""
+    return f" It was called with {', '.join(map(repr, arguments))}."
 
 
 def first_difference(given, wanted, digits: int) -> str:

@@ -54,11 +54,12 @@ def pooling_inputs():
     nearly_all = torch.ones(4, 5).bool().fill_diagonal_(False)  # every row has both: an added -inf * 0 and a mask upside down differ
     middle = torch.ones(3, 7).bool().tril(3).triu(-1)
     queries, keys, values = random((2, 3), (4, 3), (4, 5))
-    low = 40 + queries / 10, -40 + keys / 100, values  # all scores are about -2770, and near one another
+    low = 40 + queries / 10, -40 + keys / 100, values  # all scores near one another, about -2770
     return [(*first, nearly_all), (*first, keep), (*other, middle), (*low, torch.eye(2, 4).bool())]
 
 
-def pooling(queries, keys, values, keep, *, axis=-1, scale=math.sqrt, mask="before", empty="zeros", fill=-1e9):
+def pooling(queries, keys, values, keep, *, axis=-1, scale=math.sqrt, mask="before", empty="zeros",
+            fill=-1e9):
     """Attention with one thing to get wrong at a time."""
     scores = queries @ keys.T / scale(queries.shape[-1])
     if mask is None:
@@ -108,7 +109,7 @@ def dealt_out(valid_lens, queries, keys):
 
 
 def per_query_only(valid_lens, queries, keys):
-    """Lengths per sentence taken for lengths per query: the shape is right where both are as many."""
+    """Lengths per sentence taken for lengths per query, as if there were as many of both."""
     if valid_lens.dim() == 2:
         return length_mask(valid_lens, queries, keys)
     return (torch.arange(keys) < valid_lens[:, None]).expand(len(valid_lens), -1, -1)
@@ -116,8 +117,10 @@ def per_query_only(valid_lens, queries, keys):
 
 def per_sentence(mask):
     """``mask(lengths, keys)`` for every shape of lengths, and for lengths per sentence alone."""
-    return (lambda lens, queries, keys: mask(lens, keys),
-            lambda lens, queries, keys: mask(lens, keys) if lens.dim() == 1 else length_mask(lens, queries, keys))
+    def for_one_axis(lens, queries, keys):
+        return mask(lens, keys) if lens.dim() == 1 else length_mask(lens, queries, keys)
+
+    return lambda lens, queries, keys: mask(lens, keys), for_one_axis
 
 
 def one_batch(valid_lens, queries, keys):
@@ -146,8 +149,10 @@ MIXED_LENGTHS = ("A sentence's queries get the lengths of other sentences. Each 
 ZERO_STILL_COUNTS = ("A score multiplied by 0 is 0, and a score of 0 still gets weight. "
                      "Hide it with a very low number instead.")
 
-NOT_LOW_ENOUGH = ("Your number is not low enough to hide with: where the visible scores are lower still, such "
-                  "as -2800, the hidden keys win. Use minus infinity, or the lowest number of the type.")
+NOT_LOW_ENOUGH = ("Your number is not low enough to hide with: where the visible scores are lower "
+                  "still, such "
+                  "as -2800, the hidden keys win. Use minus infinity, or the lowest number of the "
+                  "type.")
 
 INFINITY_TIMES_ZERO = "Your weights are NaN: (~keep) * -inf is 0 · -inf = NaN where nothing is hidden. Use masked_fill."
 
@@ -170,10 +175,12 @@ EXERCISES = [
                "Here the width is another: queries.shape[-1]."),
               *((scaled_by(width), "You divide by the root of a number of tokens. "
                                    "What counts is the width of a query: queries.shape[-1].")
-                for width in (lambda queries, keys, values: len(keys), lambda queries, keys, values: len(queries))),
+                for width in (lambda queries, keys, values: len(keys),
+                              lambda queries, keys, values: len(queries))),
               (scaled_by(lambda queries, keys, values: values.shape[1]),
                "You divide by the root of the values' width. What counts is the width of a query."),
-              (variant(scale=lambda d: 1 / math.sqrt(d)), "You multiply by the root of the width: divide."),
+              (variant(scale=lambda d: 1 / math.sqrt(d)),
+               "You multiply by the root of the width: divide."),
               (variant(scale=float), "You divide by the width, not by its square root: the weights come out too even."),
               (variant(mask=None), "The mask has no effect: where keep is False, the weight must be 0."),
               (variant(mask="swapped"), "The mask is upside down: True means may attend, and you hide exactly those."),
@@ -181,8 +188,10 @@ EXERCISES = [
               (variant(mask="swapped", empty="nan"), "The mask is upside down: True means may attend, and you hide exactly those."),
               (hidden_upside_down, "The mask is upside down where you hide: masked_fill(keep, ...) overwrites what may be seen. Hide ~keep, then multiply with keep."),
               (variant(mask="after"), "You hide keys after the softmax, so the weights that are left no longer sum to 1. Hide the scores before it."),
-              *((variant(mask="product", empty=empty), ZERO_STILL_COUNTS) for empty in ("cleared", "zeros")),
-              *((variant(fill=-100, empty=empty), NOT_LOW_ENOUGH) for empty in ("zeros", "uniform")),
+              *((variant(mask="product", empty=empty), ZERO_STILL_COUNTS) for empty in ("cleared",
+                 "zeros")),
+              *((variant(fill=-100, empty=empty), NOT_LOW_ENOUGH) for empty in ("zeros",
+                 "uniform")),
               (variant(empty="uniform"), "All right but for the query that may attend to nothing: it gets the mean of hidden values. It should get zeros."),
               (variant(empty="nan"), "All right but for the query that may attend to nothing: its row is 0 divided by 0, which is NaN, and NaN · 0 stays NaN. Hide with the lowest number, then multiply the weights with keep."),
               (lambda queries, keys, values, keep: pooling(queries, keys, keys, keep),
@@ -197,16 +206,20 @@ EXERCISES = [
               (lambda lens, n, m: ~length_mask(lens, n, m), "Upside down: True means may attend, so the first valid_lens keys are True."),
               (lambda lens, n, m: length_mask(lens + 1, n, m), "One key too many: a length of 2 means positions 0 and 1, so compare with <."),
               (lambda lens, n, m: length_mask((lens - 1).clamp(min=0), n, m),
-               "One key too few: a length of 2 means positions 0 and 1, and torch.arange counts from 0."),
+               "One key too few: a length of 2 means positions 0 and 1, and torch.arange counts "
+               "from 0."),
               (dealt_out, MIXED_LENGTHS),
               (per_query_only, MIXED_LENGTHS),
               (one_batch, MIXED_LENGTHS),
               (lambda lens, n, m: length_mask(lens, n, m).flip(-1), "You keep the last keys. Padding stands at the end: the first valid_lens keys are the real ones."),
-              *((wrong, "The axis of the queries is missing: (batch, keys) should be (batch, queries, keys). "
+              *((wrong,
+                 "The axis of the queries is missing: (batch, keys) should be (batch, queries, "
+                 "keys). "
                         "Every query of a sentence gets the same row.")
                 for wrong in per_sentence(lambda lens, keys: torch.arange(keys) < lens[:, None])),
-              *((wrong, "Right but for the shape: expand the axis of the queries from 1 to their number.")
-                for wrong in per_sentence(lambda lens, keys: torch.arange(keys) < lens[:, None, None])),
+              *((wrong,
+                 "Right but for the shape: expand the axis of the queries from 1 to their number.")
+                for wrong in per_sentence(lambda lens, m: torch.arange(m) < lens[:, None, None])),
           ]),
     DefeatedMask("defeat", praise="Right: next to scores below -1e6, a hidden key is the most attractive of all. The lowest number of the type cannot be undercut.",
                  hints=["The hidden score becomes -1e6 whatever you write there. What counts is how the other two compare with it.", "A softmax looks at differences only: the visible scores need to be lower than -1e6, by 10 or more."]),

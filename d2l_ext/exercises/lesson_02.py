@@ -19,15 +19,17 @@ def attention_inputs():
     def random(*shapes):
         return [torch.randn(*shape, generator=generator) for shape in shapes]
 
-    first = [*random((2, 4, 7), (2, 6, 8), (2, 6, 9)), *random((15, 7), (15, 8), (15, 9), (10, 15))]
-    second = [*random((3, 5, 6), (3, 4, 9), (3, 4, 11)), *random((14, 6), (14, 9), (14, 11), (13, 14))]
-    queries, keys, *rest = [*random((2, 3, 5), (2, 4, 6), (2, 4, 7)), *random((8, 5), (8, 6), (8, 7), (9, 8))]
-    low = [7 + queries / 10, -7 + keys / 100, *rest]
-    low[3:5] = [matrix.abs() + 0.5 for matrix in low[3:5]]
-    return [(*first, 3, torch.tensor([5, 2])), (*second, 2, torch.tensor([1, 4, 3])), (*low, 4, torch.tensor([1, 1]))]
+    first = random((2, 4, 7), (2, 6, 8), (2, 6, 9), (15, 7), (15, 8), (15, 9), (10, 15))
+    second = random((3, 5, 6), (3, 4, 9), (3, 4, 11), (14, 6), (14, 9), (14, 11), (13, 14))
+    third = random((2, 3, 5), (2, 4, 6), (2, 4, 7), (8, 5), (8, 6), (8, 7), (9, 8))
+    queries, keys, values, W_q, W_k, *rest = third
+    low = 7 + queries / 10, -7 + keys / 100, values, W_q.abs() + 0.5, W_k.abs() + 0.5, *rest
+    lengths = torch.tensor([5, 2]), torch.tensor([1, 4, 3]), torch.tensor([1, 1])
+    return [(*first, 3, lengths[0]), (*second, 2, lengths[1]), (*low, 4, lengths[2])]
 
 
-def attend(queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens, *, axis=-1, scale=math.sqrt, mask="keep", fill=None, split=split_heads, merge=merge_heads):
+def attend(queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens, *, axis=-1,
+           scale=math.sqrt, mask="keep", fill=None, split=split_heads, merge=merge_heads):
     """Multi-head attention with one thing to get wrong at a time."""
     q, k, v = split(queries @ W_q.T, num_heads), split(keys @ W_k.T, num_heads), split(values @ W_v.T, num_heads)
     scores = q @ k.mT / scale(q.shape[-1])
@@ -63,6 +65,10 @@ def scaled_by(width):
 def masked(kind, words):
     """A misconception about what to hide, hidden with either of two numbers."""
     return [(variant(mask=kind, fill=fill), words) for fill in FILLS]
+
+
+def keys_for_values(queries, keys, values, W_q, W_k, W_v, *rest):
+    return attend(queries, keys, keys, W_q, W_k, W_k, *rest)
 
 
 def without_mixing(*arguments):
@@ -128,7 +134,9 @@ EXERCISES = [
               (lambda X, h: X.mT.reshape(X.shape[0], h, X.shape[1], -1), "You transpose, then cut. Cut each token first: reshape into heads, then swap the axes."),
               (lambda X, h: split_heads(X, h).mT, "Steps and head size have changed places. Swap axes 1 and 2, not the last two."),
               (lambda X, h: split_heads(X, h).flip(1), "The heads come out in reverse order: the first head is the first block of columns."),
-              (lambda X, h: split_heads(X, h).transpose(0, 1), "Your heads stand before the batch: the result is (batch, heads, steps, head size)."),
+              (lambda X, h: split_heads(X, h).transpose(0, 1),
+               "Your heads stand before the batch: the result is (batch, heads, steps, head "
+               "size)."),
               (lambda X, h: split_heads(X, 2), "You cut into two heads, whatever num_heads says."),
               (lambda X, h: split_heads(X, h).flatten(0, 1), "This is D2L's shape, heads folded into the batch. Keep them as an axis of their own: (batch, heads, steps, head size)."),
           ]),
@@ -139,7 +147,9 @@ EXERCISES = [
               *((variant(axis=-2, mask=mask), "Your weights sum to 1 over the queries. Softmax goes over the keys, the last axis, so that each query's weights sum to 1.") for mask in ("keep", None)),
               (variant(axis=1), "Your softmax goes over the heads. Each head has its own weights; softmax goes over the keys, the last axis."),
               (variant(axis=1, fill=-math.inf), "There is NaN in your result: a softmax found nothing but minus infinity. It goes over the keys, the last axis."),
-              *((variant(axis=0, fill=fill), "Your softmax goes over the sentences of the batch. It goes over the keys, the last axis.") for fill in FILLS),
+              *((variant(axis=0, fill=fill),
+                 "Your softmax goes over the sentences of the batch. It goes over the keys, the "
+                 "last axis.") for fill in FILLS),
               (scaled_by(lambda queries, keys, values, W_q, *rest: len(W_q)),
                "You scale by the width of the model. A head's dot product has head-size terms: "
                "divide by the square root of the head size."),
@@ -155,29 +165,44 @@ EXERCISES = [
                "You scale by the number of heads. Divide by the square root of the head size."),
               (scaled_by(lambda queries, keys, *rest: keys.shape[1]),
                "You scale by the number of keys. Divide by the square root of the head size."),
-              (variant(scale=lambda p: 1.0), "The scores are not scaled. Divide them by the square root of the head size."),
+              (variant(scale=lambda p: 1.0),
+               "The scores are not scaled. Divide them by the square root of the head size."),
               (variant(scale=float), "You divide by the head size, not by its square root."),
-              (variant(scale=lambda p: 1 / math.sqrt(p)), "You multiply by the square root of the head size: divide."),
+              (variant(scale=lambda p: 1 / math.sqrt(p)),
+               "You multiply by the square root of the head size: divide."),
               (variant(mask=None), "The lengths have no effect: keys from position valid_lens on must get no weight."),
-              (variant(mask=None, scale=lambda p: 1.0), "Two things are missing: the scores are not scaled, and the lengths have no effect."),
+              (variant(mask=None, scale=lambda p: 1.0),
+               "Two things are missing: the scores are not scaled, and the lengths have no "
+               "effect."),
               (variant(fill=0.0), "You hide a key by setting its score to 0, but a score of 0 still weighs e^0 = 1. Set it to minus infinity."),
-              (variant(fill=-100.0), "Your number is not low enough to hide with: where a head's scores are lower still, the "
-                                     "hidden keys win. Use minus infinity, or the lowest number of the type."),
-              *masked("swapped", "The mask is upside down: you hide the real tokens and look at the padding."),
+              (variant(fill=-100.0),
+               "Your number is not low enough to hide with: where a head's scores are lower still, "
+               "the hidden keys win. Use minus infinity, or the lowest number of the type."),
+              *masked("swapped",
+                      "The mask is upside down: you hide the real tokens and look at the padding."),
               *masked("off by one", "One key too many: a length of 2 means positions 0 and 1."),
               *masked("one short", "One key too few: a length of 2 means positions 0 and 1."),
-              *masked("last", "You keep the last keys. Padding stands at the end: the first valid_lens keys are real."),
-              *masked("longest", "All sentences get the longest one's length. Each has its own: valid_lens[:, None, None, None]."),
-              *masked("first", "All sentences get the first one's length. Each has its own: valid_lens[:, None, None, None]."),
-              *masked("queries", "You hide queries. The lengths say which keys are real: compare them with the last axis."),
+              *masked("last",
+                      "You keep the last keys. Padding stands at the end: the first valid_lens "
+                      "keys are real."),
+              *masked("longest",
+                      "All sentences get the longest one's length. Each has its own: valid_lens[:, "
+                      "None, None, None]."),
+              *masked("first",
+                      "All sentences get the first one's length. Each has its own: valid_lens[:, "
+                      "None, None, None]."),
+              *masked("queries",
+                      "You hide queries. The lengths say which keys are real: compare them with "
+                      "the last axis."),
               (variant(mask="after"), "You hide keys after the softmax, so the weights that are left no longer sum to 1. Hide the scores before it."),
               *((variant(split=reshaped, merge=merge), "Tokens are cut into stretches: splitting needs a transpose, and so does merging.") for merge in (merge_heads, unmoved)),
-              *((variant(split=dealt, merge=merge), "You deal the columns out in turn. A head is a block of neighbouring columns: "
-                                                    "heads before head size when you split.") for merge in (merge_heads, undealt)),
-              (variant(merge=undealt), "Splitting is right. Merged, a head's columns should be neighbours again: swap the "
-                                       "heads and the steps, then flatten."),
-              (lambda queries, keys, values, W_q, W_k, W_v, *rest: attend(queries, keys, keys, W_q, W_k, W_k, *rest),
-               "Your values are the keys. They have a matrix of their own, W_v."),
+              *((variant(split=dealt, merge=merge),
+                 "You deal the columns out in turn. A head is a block of neighbouring columns: "
+                 "heads before head size when you split.") for merge in (merge_heads, undealt)),
+              (variant(merge=undealt),
+               "Splitting is right. Merged, a head's columns should be neighbours again: "
+               "swap the heads and the steps, then flatten."),
+              (keys_for_values, "Your values are the keys. They have a matrix of their own, W_v."),
               (without_mixing, "The heads are merged, and not mixed: the last step is W_o."),
               (variant(merge=unmoved), "Splitting is right, merging is not: bring the steps before the heads (transpose), then flatten."),
           ]),
@@ -188,8 +213,10 @@ EXERCISES = [
               (lambda head, n, d, h: [head], "Heads and tokens are not the same count: a head holds steps * hiddens / num_heads numbers. How many tokens is that?"),
               (lambda head, n, d, h: list(range(n * head // h, n * (head + 1) // h)), "Where a head begins or ends in the middle of a token, that token is in it too: it gets at least one number."),
               (lambda head, n, d, h: list(range(n))[head::h], "The tokens are not dealt out in turn: reshape keeps the order, so each head gets neighbours."),
-              (lambda head, n, d, h: tokens_in_head(head, d, n, h), "Those are columns. Each row of X is a token, of hiddens numbers."),
-              (lambda head, n, d, h: [token + 1 for token in tokens_in_head(head, n, d, h)], "Tokens count from 0."),
+              (lambda head, n, d, h: tokens_in_head(head, d, n, h),
+               "Those are columns. Each row of X is a token, of hiddens numbers."),
+              (lambda head, n, d, h: [token + 1 for token in tokens_in_head(head, n, d, h)],
+               "Tokens count from 0."),
               (lambda head, n, d, h: tokens_in_head(h - 1 - head, n, d, h), "Head 0 gets the beginning of the sentence, not its end."),
           ]),
     Choice("why-split", right=frozenset("bde"), options="abcde", praise="Right: rows of weights are gained, width per head is lost, parameters and work stay.",
@@ -198,16 +225,20 @@ EXERCISES = [
                     "c": "Statement c is false: each head does 1/h of the work, so the sum does not depend on h. 'What it costs' counted it."}),
     Build("count-parameters", praise="Right, and a test would compare it with sum(W.numel() for W in layer.parameters()).",
           hints=["All heads together have the width num_heads * head_size.", "W_q, W_k and W_v lead from their inputs' widths to that width, W_o from it to num_hiddens.", "A bias has as many numbers as its matrix has outputs."],
-          reference=count, inputs=lambda: [(8, 2, 3, 5, 7, 9, False), (8, 2, 3, 5, 7, 9, True), (64, 4, 16, 64, 64, 64, False), (10, 4, 2, 9, 3, 6, True)], misconceptions=[
+          reference=count, inputs=lambda: [(8, 2, 3, 5, 7, 9, False), (8, 2, 3, 5, 7, 9, True),
+                                           (64, 4, 16, 64, 64, 64, False),
+                                           (10, 4, 2, 9, 3, 6, True)],
+          misconceptions=[
               (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, bias) * h, "You count every head twice over: num_heads * head_size is already the width of all heads together."),
               (lambda d, h, p, q, k, v, bias: (q + k + v + d) * p + (3 * p + d) * bias, "That is one head. All heads together have the width num_heads * head_size."),
               (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, False) + 4 * h * p * bias, "W_o's bias is as wide as its output, num_hiddens."),
               (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, False) + 4 * d * bias, "The biases of W_q, W_k and W_v are as wide as the heads together, num_heads * head_size."),
               (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, bias) - h * p * d - d * bias, "The output projection W_o is missing."),
               (lambda d, h, p, q, k, v, bias: (q + k + v + d) * d + 4 * d * bias,
-               "You take num_hiddens for the heads' common width. The head size may be chosen freely: "
-               "that width is num_heads * head_size."),
-              *((w_o_square(wide), "W_o isn't square: it leads from num_heads * head_size to num_hiddens.")
+               "You take num_hiddens for the heads' common width. The head size may be chosen "
+               "freely: that width is num_heads * head_size."),
+              *((w_o_square(wide),
+                 "W_o isn't square: it leads from num_heads * head_size to num_hiddens.")
                 for wide in (False, True)),
               (lambda d, h, p, q, k, v, bias: 4 * d * d, "4 * num_hiddens ** 2 holds only when all widths are equal. Here the inputs have widths of their own."),
               (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, True), "Biases are counted even where bias=False."),

@@ -16,7 +16,8 @@ def attention_inputs():
 
     X, W_q, W_k, W_v = sentence(4, 6, 3, 2)
     low = 3 + X / 300, 2 + W_q, -2 - W_k.abs(), W_v
-    return [(*sentence(6, 4, 4, 4), 3), (*sentence(7, 5, 3, 2), 4), (*sentence(5, 3, 6, 4), 5), (*low, 1)]
+    square, wide, narrow = sentence(6, 4, 4, 4), sentence(7, 5, 3, 2), sentence(5, 3, 6, 4)
+    return [(*square, 3), (*wide, 4), (*narrow, 5), (*low, 1)]
 
 
 def self_attention(X, W_q, W_k, W_v, valid_len, *, keep=None, axis=-1, scale=math.sqrt,
@@ -25,7 +26,8 @@ def self_attention(X, W_q, W_k, W_v, valid_len, *, keep=None, axis=-1, scale=mat
     return attend(X @ W_q.T, X @ W_k.T, X @ W_v.T, valid_len, keep, axis, scale, fill, after, strip)
 
 
-def attend(q, k, v, valid_len, keep=None, axis=-1, scale=math.sqrt, fill=-math.inf, after=False, strip=False):
+def attend(q, k, v, valid_len, keep=None, axis=-1, scale=math.sqrt, fill=-math.inf, after=False,
+           strip=False):
     query, key = torch.arange(len(q))[:, None], torch.arange(len(q))
     keep = (key <= query) & (key < valid_len) if keep is None else keep(query, key, valid_len)
     scores = q @ k.T / scale(q.shape[1])
@@ -37,7 +39,9 @@ def attend(q, k, v, valid_len, keep=None, axis=-1, scale=math.sqrt, fill=-math.i
 
 def scaled_by(width):
     """Self-attention whose scale is the root of ``width(X, W_q, W_k, W_v)``."""
-    return lambda *arguments: self_attention(*arguments, scale=lambda d: math.sqrt(width(*arguments[:4])))
+    def wrong(*arguments):
+        return self_attention(*arguments, scale=lambda d: math.sqrt(width(*arguments[:4])))
+    return wrong
 
 
 def variant(**choices):
@@ -45,7 +49,7 @@ def variant(**choices):
 
 
 def emptied(words, *, zeros=True, **choices):
-    """A misconception that softens a row in which all is hidden: nan, an even mean or zeros, by how it was filled in."""
+    """A misconception that hides whole rows: nan, an even mean or zeros, by how they are filled."""
     filled = [variant(fill=fill, **choices) for fill in (-math.inf, -1e9)]
 
     def cleared(*arguments):
@@ -69,7 +73,8 @@ EXERCISES = [
                     "c": "man saw all three words and now sees two; bites saw two and now sees three. Other words, other outputs.",
                     "d": "One word still sees what it saw before: look at the first."}),
     Build("self-attention", praise="Right: causal and padded, and every row sums to 1 before it meets the values.",
-          hints=["Queries, keys and values first: X @ W_q.T and so on. Then scores, divided by the square root of a query's width.",
+          hints=["Queries, keys and values first: X @ W_q.T and so on. Then scores, divided by the "
+                 "square root of a query's width.",
                  "position = torch.arange(len(X)); a key may be seen where position <= position[:, None] and position < valid_len.",
                  "Set the scores that are not kept to minus infinity, then softmax over the last axis, then @ values."],
           reference=self_attention, inputs=attention_inputs, misconceptions=[
@@ -88,12 +93,14 @@ EXERCISES = [
                        keep=lambda query, key, n: (key >= query) & (key < n)),
               *emptied("You hide the token from itself. Then the first one sees nothing at all: key <= query.", keep=lambda query, key, n: (key < query) & (key < n)),
               (variant(keep=lambda query, key, n: (key <= query) & (key <= n)), "One key too many: a length of 2 means positions 0 and 1."),
-              *emptied("You hide the padding as a query. It may ask; as a key it must not be looked at.", zeros=False,
+              *emptied("You hide the padding as a query. It may ask; as a key it must not be seen.",
+                       zeros=False,
                        keep=lambda query, key, n: (key <= query) & (query < n)),
               (variant(fill=0.0), "You set hidden scores to 0. A score of 0 still counts, e^0 = 1: set them to minus infinity."),
               (variant(strip=True), "Nearly: the real tokens are right, but the padding's own row is zero. It asks too and gets an output, though nobody reads it."),
               (variant(after=True), "You hide keys after the softmax, so the weights that are left no longer sum to 1. Hide the scores before it."),
-              *emptied("Your softmax goes over the queries. Each query's weights over the keys must sum to "
+              *emptied("Your softmax goes over the queries. Each query's weights over the keys "
+                       "must sum to "
                        "1: the last axis.", axis=0),
               (variant(scale=lambda d: 1.0), "The scores are not scaled: divide by the square root of the width."),
               (variant(scale=float), "You divide by the width, not by its square root."),

@@ -38,10 +38,14 @@ def variant(**choices):
     return lambda X: rotate(X, **choices)
 
 
-def rotate_with(X, turn):
+def rotated(turn):
     """Rotary's pairs and angles, with ``turn(x, y, cos, sin)`` for what becomes of a pair."""
-    angles = torch.arange(len(X))[:, None] / 10_000 ** (torch.arange(0, X.shape[1], 2) / X.shape[1])
-    return torch.stack(turn(X[:, 0::2], X[:, 1::2], angles.cos(), angles.sin()), -1).flatten(1)
+    def wrong(X):
+        steps, d = X.shape
+        angles = torch.arange(steps)[:, None] / 10_000 ** (torch.arange(0, d, 2) / d)
+        pair = turn(X[:, 0::2], X[:, 1::2], angles.cos(), angles.sin())
+        return torch.stack(pair, -1).flatten(1)
+    return wrong
 
 
 def overwritten(X):
@@ -95,9 +99,11 @@ EXERCISES = [
           hints=["How many positions are right in all? whole * length.", "Take away the first `trained`, which are all right. How many positions are left?"],
           reference=beyond_training, inputs=lambda: [(0.31, 16, 64), (0.53, 16, 32), (0.7, 8, 20)], misconceptions=[
               (lambda whole, trained, length: whole, "That is the flattering number: it counts the positions that training has seen."),
-              (lambda whole, trained, length: trained / length, "That is the share of positions that training has seen."),
+              (lambda whole, trained, length: trained / length,
+               "That is the share of positions that training has seen."),
               (lambda whole, trained, length: whole - trained / length,
-               "Nearly: you divide by all positions. Divide by those beyond training alone, length - trained."),
+               "Nearly: you divide by all positions. Divide by those beyond training alone, length "
+               "- trained."),
               (lambda whole, trained, length: whole * length - trained, "You count right answers beyond training. Divide by how many positions there are: length - trained."),
               (lambda whole, trained, length: (whole * length - trained) / length, "Nearly: you divide by all positions. Divide by those beyond training alone, length - trained."),
               (lambda whole, trained, length: whole * length / (length - trained), "The right answers among the first `trained` positions are still in it. Take them away."),
@@ -110,13 +116,14 @@ EXERCISES = [
                  "Turned, a pair (x, y) is (x cos - y sin, x sin + y cos). torch.stack([...], -1).flatten(1) puts the pairs side by side again."],
           reference=right_rotate, inputs=rotate_inputs, misconceptions=[
               (lambda X: X, "Nothing is turned: X comes back as it was. Row 0 alone should."),
-              (lambda X: rotate_with(X, lambda x, y, cos, sin: (x * cos + y * sin, x * sin + y * cos)),
+              (rotated(lambda x, y, cos, sin: (x * cos + y * sin, x * sin + y * cos)),
                "A sign: the first number of a pair is x cos - y sin."),
-              (lambda X: rotate_with(X, lambda x, y, cos, sin: (x * cos - y * sin, x * sin - y * cos)),
+              (rotated(lambda x, y, cos, sin: (x * cos - y * sin, x * sin - y * cos)),
                "A sign: the second number of a pair is x sin + y cos."),
-              (lambda X: rotate_with(X, lambda x, y, cos, sin: (x * cos, y * cos)),
-               "You scale each number by itself. Turning mixes the two of a pair: (x cos - y sin, x sin + y cos)."),
-              (lambda X: rotate_with(X, lambda x, y, cos, sin: (x * sin + y * cos, x * cos - y * sin)),
+              (rotated(lambda x, y, cos, sin: (x * cos, y * cos)),
+               "You scale each number by itself. Turning mixes the two of a pair: (x cos - y sin, "
+               "x sin + y cos)."),
+              (rotated(lambda x, y, cos, sin: (x * sin + y * cos, x * cos - y * sin)),
                "The two numbers of each pair have changed places."),
               (variant(halves=True), "You pair the first half with the second, as GPT-NeoX does. Here neighbours are pairs: (0, 1), (2, 3)."),
               (lambda X: torch.cat([rotate(X)[:, 0::2], rotate(X)[:, 1::2]], 1), "Rotated rightly, put back wrongly: all first numbers, then all second ones. The pairs should stand side by side again."),

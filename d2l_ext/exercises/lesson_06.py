@@ -45,8 +45,11 @@ EXERCISES = [
               (lambda k, gaps: (k - 1) * sum(gaps), "That is from one side to the other. On one side it is half of it."),
               (lambda k, gaps: (k - 1) * sum(gaps) + 1, "That is how many places lie in the field, both sides and the middle. The farthest on one side is asked for."),
               (lambda k, gaps: k // 2 * len(gaps), "That holds without gaps. A layer reaches its half kernel times its gap: multiply each by its gap."),
-              (lambda k, gaps: (k - 1) * len(gaps), "That is both sides together, and without gaps: multiply half of k - 1 by each layer's gap."),
-              (lambda k, gaps: 2 ** len(gaps) - 1, "That holds for kernel 3 and gaps 1, 2, 4 ... Here kernel and gaps are any."),
+              (lambda k, gaps: (k - 1) * len(gaps),
+               "That is both sides together, and without gaps: multiply half of k - 1 by each "
+               "layer's gap."),
+              (lambda k, gaps: 2 ** len(gaps) - 1,
+               "That holds for kernel 3 and gaps 1, 2, 4 ... Here kernel and gaps are any."),
               (lambda k, gaps: k // 2 * max(gaps), "That is the widest layer alone. Messages go on from layer to layer: add."),
               (lambda k, gaps: k // 2 * math.prod(gaps), "Reaches add from layer to layer, they don't multiply. With gaps 1, 2, 4 the sum grows like a power all the same."),
               (lambda k, gaps: k * sum(gaps), "A kernel of width k has k // 2 places on one side of its middle, not k."),
@@ -58,7 +61,8 @@ EXERCISES = [
           ]),
     Build("work", praise="Right: projections, products, network. With inner = 4d the network alone takes 16nd².",
           hints=["A matrix product of (n, a) with (a, b) takes 2nab operations. List all matrices of the block.", "Four projections d to d; scores n to n over d; sums over n of width d; two linear layers d to inner and back."],
-          reference=operations, inputs=lambda: [(7, 5, 11), (60, 16, 64), (3, 2, 1)], misconceptions=[
+          reference=operations, inputs=lambda: [(7, 5, 11), (60, 16, 64), (3, 2, 1)],
+          misconceptions=[
               (lambda n, d, inner: operations(n, d, inner) // 2, "Half of what it should be: a multiply and an add are two operations."),
               (lambda n, d, inner: operations(n, d, inner) - 4 * n * d**2, "A projection is 2nd², not nd²: a multiply and an add are two operations there, too."),
               (lambda n, d, inner: operations(n, d, inner) + n * inner, "Only matrix products are counted, no ReLU between the two linear layers."),
@@ -68,11 +72,13 @@ EXERCISES = [
               (lambda n, d, inner: operations(n, d, inner) - 2 * n**2 * d, "One product is missing: first the scores, then the weighted sums, 2n²d each."),
               (lambda n, d, inner: operations(n, d, inner) - 2 * n * d * inner, "The small network has two layers: to inner, and back."),
               (lambda n, d, inner: operations(n, d, inner) - 4 * n * d * inner, "The small network is missing: two linear layers."),
-              *((lambda n, d, inner, network=network: 8 * n * d**2 + 4 * n**2 * d + n * network(d, inner),
-                 "The small network has two matrices, d to inner and inner to d. None is inner by inner.")
+              *((lambda n, d, inner, network=network: operations(n, d, 0) + n * network(d, inner),
+                 "The small network has two matrices, d to inner and inner to d. "
+                 "None is inner by inner.")
                 for network in (lambda d, inner: 4 * inner**2, lambda d, inner: 2 * inner**2,
                                 lambda d, inner: 2 * d * inner + 2 * inner**2,
-                                lambda d, inner: 4 * d * inner + 2 * inner**2, lambda d, inner: 4 * d * inner**2)),
+                                lambda d, inner: 4 * d * inner + 2 * inner**2,
+                                lambda d, inner: 4 * d * inner**2)),
               (lambda n, d, inner: 8 * n * d**2 + 4 * n**2 * d + 16 * n * d**2, "That holds for inner = 4d. Here inner is a number of its own."),
               (lambda n, d, inner: 8 * d**2 + 4 * n * d + 4 * d * inner, "That is the work per token. All n of them are asked for."),
           ]),
@@ -91,7 +97,8 @@ EXERCISES = [
               (lambda gaps, n: [(i, j) for i, j in unconnected(gaps, n) if i < j], "Each direction counts by itself: that j doesn't hear i does not say whether i hears j. List both."),
               (lambda gaps, n: [(i + 1, j + 1) for i, j in unconnected(gaps, n)], "Count places from 0."),
               (lambda gaps, n: [(i, j) for i in range(n) for j in range(n) if (i, j) not in unconnected(gaps, n)], "Those are the pairs that do meet. The others are asked for."),
-              (lambda gaps, n: [], "An empty list says that every pair meets. Take gaps 2 and 3 and n = 5: "
+              (lambda gaps, n: [],
+               "An empty list says that every pair meets. Take gaps 2 and 3 and n = 5: "
                                    "how would output 0 hear of input 4?"),
               (lambda gaps, n: unconnected(gaps[-1:], n), "That is the last layer alone. What a place knew before must go into the next layer."),
           ]),

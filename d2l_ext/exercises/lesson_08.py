@@ -46,7 +46,9 @@ EXERCISES = [
                                                             "(batch, heads), then swap."),
               (lambda W, h: W.unflatten(0, (-1, h)), "Unfolded rightly, but the batch stands in front: result[i] should be head i."),
               (lambda W, h: unfold(W, h).mT, "Queries and keys changed places: rows are queries."),
-              (lambda W, h: W[::h], "You keep each sentence's first head. All heads are wanted, on an axis of their own."),
+              (lambda W, h: W[::h],
+               "You keep each sentence's first head. All heads are wanted, on an axis of their "
+               "own."),
               (lambda W, h: unfold(W, h).flip(0), "Your heads stand in reverse order."),
               (lambda W, h: W.unflatten(0, (-1, h)).sum(1), "You add the heads up. Each should keep its own map."),
               (lambda W, h: W.unflatten(0, (-1, h)).mean(1), "You average the heads. Each should keep its own map."),
@@ -66,14 +68,18 @@ EXERCISES = [
               (lambda lens, h: wrong_heads(lens, h)[:, 0].nonzero().flatten().tolist(), "You look at each sentence's first head only. The others may be misled too."),
               (lambda lens, h: [], "Nobody? That would be so if heads were the outer axis. In D2L's folding sentences are: reshape to (sentences, num_heads)."),
               (lambda lens, h: list(range(1, len(lens) - 1)),
-               "The first and the last sentence are not always right. With lengths 2, 5, 3 and two heads, "
+               "The first and the last sentence are not always right. With lengths 2, 5, 3 and two "
+               "heads, "
                "repeat gives 2, 5, 3, 2, 5, 3: the first sentence gets 2 and 5."),
               (lambda lens, h: list(range(len(lens))) if len(set(lens.tolist())) > 1 else [],
-               "Not all of them, even where lengths differ: some sentences get the right length by luck."),
+               "Not all of them, even where lengths differ: some sentences get the right length by "
+               "luck."),
               (lambda lens, h: list(range(1, len(lens))),
-               "The first sentence isn't always right. With lengths 2, 5, 3 and two heads its heads get 2 and 5."),
+               "The first sentence isn't always right. With lengths 2, 5, 3 and two heads its "
+               "heads get 2 and 5."),
               (lambda lens, h: list(range(len(lens) - 1)),
-               "The last sentence isn't always right. With lengths 2, 5, 3 and two heads its heads get 5 and 3."),
+               "The last sentence isn't always right. With lengths 2, 5, 3 and two heads its heads "
+               "get 5 and 3."),
               (lambda lens, h: list(range(len(lens))), "Not all of them: some heads get the right length by luck, and with equal lengths all do."),
               (lambda lens, h: lens[misled(lens, h)].tolist(), "Those are lengths. Return the sentences' numbers."),
               (lambda lens, h: len(misled(lens, h)), "That is how many. Return a list of which."),
