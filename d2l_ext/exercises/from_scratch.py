@@ -1,0 +1,1134 @@
+"""The exercises that begin with an empty cell, one each in 02, 03, 04, 05 and 07.
+
+The reader writes a class from nothing but its promise. It is tried in stages beside a class that
+keeps the promise: both are built, given the same weights and the same inputs, and report named
+results. What is said concerns the first stage that differs.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import FunctionType
+
+import torch
+from torch import Tensor, nn
+
+from ..attention import MultiHeadAttention, merge_heads, split_heads
+from ..positional import PositionalEncoding, sinusoids
+from ..relative import RotaryEmbedding
+from ..transformer import DecoderBlock
+from . import Build, Result, first_difference, same
+
+Results = dict[str, object]  # in words what was looked at -> a tensor, or text
+
+
+class Trouble(Exception):
+    """What keeps a class from being tried at all, in the reader's words."""
+
+
+@dataclass
+class FromScratch(Build):
+    """A class from an empty cell, compared with ``reference``, a class that keeps the promise.
+
+    signatures: ``__init__`` and ``forward`` as the promise has them. stages: functions of a class
+    that return results. Misconceptions are classes; one is named if it fails in the same stage as
+    the answer, with the same results. sizes: what the class was tried with.
+    """
+
+    signatures: tuple[str, str] = ("", "")
+    stages: list[Callable[[type], Results]] = field(default_factory=list)
+    sizes: str = ""
+
+    def judge(self, answer) -> Result:
+        if not isinstance(answer, type):
+            return Result("wrong", f"Give the class itself, got {type(answer).__name__}: "
+                                   f"check({self.name!r}, TheClass), without brackets behind it.")
+        if not issubclass(answer, nn.Module):
+            begin = f"class {answer.__name__}(nn.Module)"
+            return Result("wrong", f"A layer is an nn.Module: begin with {begin}.")
+        written = methods(answer)
+        if not written:
+            words = f'Not attempted yet: the class is empty. hint("{self.name}") helps.'
+            return Result("not attempted", words)
+        for method, signature in zip(("__init__", "forward"), self.signatures):
+            if method not in written:
+                words = f"There is no {method} yet. The promise asks for {signature}."
+                return Result("wrong", words)
+        try:
+            return self.compare(answer)
+        except Trouble as trouble:
+            return Result("wrong", str(trouble))
+
+    def compare(self, answer: type) -> Result:
+        for number, stage in enumerate(self.stages):
+            given, wanted = stage(answer), stage(self.reference)
+            if not equal(given, wanted):
+                known = (words for fails, results, words in self.slips
+                         if fails == number and equal(given, results))
+                return Result("wrong", next(known, None) or self.difference(given, wanted))
+        return Result("right", self.praise)
+
+    @cached_property
+    def slips(self) -> list[tuple[int, Results, str]]:
+        """For each misconception the first stage that it fails, its results there, its words."""
+        return [(*self.first_failure(wrong), words) for wrong, words in self.misconceptions]
+
+    def first_failure(self, wrong: type) -> tuple[int, Results]:
+        for number, stage in enumerate(self.stages):
+            results = stage(wrong)
+            if not equal(results, stage(self.reference)):
+                return number, results
+        return len(self.stages), {}
+
+    def difference(self, given: Results, wanted: Results) -> str:
+        what = next(name for name in wanted if not same(given[name], wanted[name]))
+        if isinstance(wanted[what], str):
+            return f"{what}: expected {wanted[what]!r}, yours: {given[what]!r}."
+        if given[what] is None and what.startswith("The gradient"):
+            return f"{what} is missing: nothing flows back to it from the output."
+        difference = first_difference(given[what], wanted[what], self.digits)
+        return f"{what} differs. {difference}\n  Tried with {self.sizes}."
+
+    def given(self, error: BaseException) -> str:
+        return ""
+
+
+def bare(self):
+    ...
+
+
+def documented(self):
+    """Nothing but a promise."""
+
+
+EMPTY = {function.__code__.co_code for function in (bare, documented)}
+
+
+def methods(answer: type) -> set[str]:
+    """The names of the methods in which something is written, in the class or its own bases."""
+    own = [parent for parent in answer.__mro__ if parent not in nn.Module.__mro__]
+    return {name for parent in own for name, method in vars(parent).items()
+            if isinstance(method, FunctionType) and method.__code__.co_code not in EMPTY}
+
+
+def equal(given: Results, wanted: Results) -> bool:
+    return all(same(given[name], wanted[name]) for name in wanted)
+
+
+# ---- what the stages are made of -----------------------------------------------------------------
+
+def trying(what: str, call: Callable, *arguments, **options):
+    """Call; an error becomes a Trouble that says where."""
+    try:
+        return call(*arguments, **options)
+    except NotImplementedError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise Trouble(f"{what} raises {type(error).__name__}: {error}") from error
+
+
+def call_text(answer: type, sizes: tuple, options: dict) -> str:
+    arguments = [*map(repr, sizes), *(f"{name}={value}" for name, value in options.items())]
+    return f"{answer.__name__}({', '.join(arguments)})"
+
+
+def build(answer: type, reference: type, *sizes, **options) -> nn.Module:
+    """A layer with the weights that all are tried with.
+
+    They move there as a ``state_dict``, so names and shapes must fit.
+    """
+    what = call_text(answer, sizes, options)
+    layer = trying(what, answer, *sizes, **options)
+    state, own = reference(*sizes, **options).state_dict(), layer.state_dict()
+    if missing := [name for name in state if name not in own]:
+        raise Trouble(f"The state_dict of {what} has no {', '.join(missing)}: it holds "
+                      f"{', '.join(own) or 'nothing'}. The promise says what the parts are called.")
+    if surplus := [name for name in own if name not in state]:
+        trained = [name for name in surplus if name in dict(layer.named_parameters())]
+        kept_out = "persistent=False keeps a buffer out of it"
+        raise Trouble(f"The state_dict of {what} holds {', '.join(surplus)}, which the promise "
+                      f"doesn't "
+                      f"ask for: {'a parameter is trained and saved' if trained else kept_out}.")
+    draw = torch.Generator().manual_seed(4)
+    for name, weight in state.items():
+        if own[name].shape != weight.shape:
+            raise Trouble(f"{name} of {what} should have shape {tuple(weight.shape)}, "
+                          f"yours has {tuple(own[name].shape)}.")
+        state[name] = torch.randn(weight.shape, generator=draw) / 2
+    trying(f"load_state_dict of {what}", layer.load_state_dict, state)
+    return layer
+
+
+def draw(*shapes: tuple, seed: int = 5) -> list[Tensor]:
+    """Random inputs that take gradients."""
+    generator = torch.Generator().manual_seed(seed)
+    return [torch.randn(shape, generator=generator).requires_grad_() for shape in shapes]
+
+
+def gradients(layer: nn.Module, output: Tensor, inputs: dict[str, Tensor]) -> Results:
+    """The gradients of inputs and parameters, for a loss that weighs all numbers differently."""
+    direction = torch.randn(output.shape, generator=torch.Generator().manual_seed(6))
+    if output.requires_grad:
+        trying("Going backwards from the output", (output * direction).sum().backward)
+    leaves = inputs | dict(layer.named_parameters())
+    return {f"The gradient of {name}": leaf.grad for name, leaf in leaves.items()}
+
+
+def numbers(factors: Tensor) -> str:
+    """The different numbers in a tensor, in words."""
+    found = factors.detach().mul(1000).round().div(1000).unique().tolist()
+    few = len(found) < 5
+    return " or ".join(f"{number + 0.0:g}" for number in found) if few else "many different numbers"
+
+
+def precision(given, wanted: Tensor) -> str:
+    """How far off a result is: the same words for all ways to compute it in single precision."""
+    if same(given, wanted):
+        return "right"
+    off = (given - wanted).abs().max()
+    return "off by less than 0.1" if off < 0.1 else "off by more than 0.1"
+
+
+def evaluation(layer: nn.Module, *inputs: Tensor) -> Results:
+    """Two calls in evaluation mode; where they differ, at random, a number would say nothing."""
+    first, second = (trying("In evaluation mode, forward", layer.eval(), *inputs) for _ in range(2))
+    steady = same(second, first)
+    return {"With dropout=0.2 in evaluation mode, two calls": "agree" if steady else "differ",
+            "The output with dropout=0.2 in evaluation mode": first if steady else None}
+
+
+def refusal(answer: type, *sizes) -> str:
+    """The error that building raises."""
+    try:
+        answer(*sizes)
+    except Exception as error:
+        name = type(error).__name__
+        return "a ValueError" if isinstance(error, ValueError) else f"the error {name}"
+    return "no error"
+
+
+# ---- 02: multi-head attention --------------------------------------------------------------------
+
+LENGTHS = torch.tensor([0, 3, 5])
+QUERIES, KEYS = (3, 4, 10), (3, 7, 10)  # batch 3, 4 queries, 7 keys, 2 heads of width 5
+FORWARD = "forward(queries, keys, values)"
+
+
+def heads_run(answer, valid_lens=None, dropout=0.0, bias=False):
+    """The layer, its output, and its inputs."""
+    layer = build(answer, MultiHeadAttention, 10, 2, dropout=dropout, bias=bias)
+    inputs = dict(zip(("queries", "keys", "values"), draw(QUERIES, KEYS, KEYS)))
+    lengths = () if valid_lens is None else (valid_lens.clone(),)
+    what = FORWARD if valid_lens is None else "forward(queries, keys, values, valid_lens)"
+    return layer, trying(what, layer, *inputs.values(), *lengths), inputs
+
+
+def heads_output(answer):
+    return {"The output": heads_run(answer)[1],
+            "The output with bias=True": heads_run(answer, bias=True)[1]}
+
+
+def heads_lengths(answer):
+    plain, biased = (heads_run(answer, LENGTHS, bias=bias)[1] for bias in (False, True))
+    return {"The output with lengths 0, 3, 5": plain,
+            "The output with lengths 0, 3, 5 and bias=True": biased}
+
+
+def heads_loud(answer):
+    """Scores of hundreds: far apart, and, with keys that are nearly alike, all far below 0.
+
+    In float64, since single precision would not agree on such scores.
+    """
+    layer = build(answer, MultiHeadAttention, 10, 2).double()
+    queries, keys, values = (X.detach().double() for X in draw(QUERIES, KEYS, KEYS))
+    what = "forward(queries, keys, values, valid_lens) in float64"
+    near = keys[:, :1] + 0.01 * keys
+    apart, low = (trying(what, layer, 200 * queries, X, values, LENGTHS.clone())
+                  for X in (keys, near))
+    return {"The output with lengths 0, 3, 5 and scores far apart": apart,
+            "The output with lengths 0, 3, 5 and scores far below 0": low}
+
+
+def heads_gradients(answer):
+    return gradients(*heads_run(answer, LENGTHS, bias=True))
+
+
+def heads_evaluation(answer):
+    layer, _, inputs = heads_run(answer, LENGTHS, dropout=0.2)
+    return evaluation(layer, *inputs.values(), LENGTHS.clone())
+
+
+def heads_dropout(answer):
+    """With one key each weight is 1, so a head's output is its value, kept or dropped."""
+    layer = build(answer, MultiHeadAttention, 10, 2, dropout=0.2)
+    queries, keys, values = draw((3, 40, 10), (3, 1, 10), (3, 1, 10))
+    torch.default_generator.manual_seed(7)
+    with torch.no_grad():
+        layer.W_o.weight.copy_(torch.eye(10))
+        factors = trying(FORWARD, layer, queries, keys, values) / (values @ layer.W_v.weight.T)
+    kept = factors.unflatten(-1, (2, 5)) > 0.5
+    whole = (kept == kept[..., :1]).all()
+    apart = (kept[:, :, 0] != kept[:, :, 1]).any() and (kept != kept[:, :1]).any()
+    start = "In training mode with dropout=0.2 and a single key, "
+    return {start + "a head's answer is multiplied by": numbers(factors),
+            start + "a head's answer is kept or dropped as a whole": "yes" if whole else "no",
+            start + "heads and queries are dropped independently": "yes" if apart else "no"}
+
+
+def heads_refusal(answer):
+    return {"Built with 10 hiddens and 4 heads, which don't divide them": refusal(answer, 10, 4)}
+
+
+class Heads(nn.Module):
+    """Multi-head attention in small steps, so that a wrong class differs in one of them."""
+
+    def __init__(self, num_hiddens, num_heads, dropout=0.0, bias=False):
+        super().__init__()
+        self.check(num_hiddens, num_heads)
+        self.num_heads, self.p = num_heads, dropout
+        self.W_q, self.W_k, self.W_v, self.W_o = (
+            nn.Linear(num_hiddens, num_hiddens, bias=bias) for _ in range(4))
+
+    def check(self, num_hiddens, num_heads):
+        if num_hiddens % num_heads:
+            raise ValueError
+
+    def forward(self, queries, keys, values, valid_lens=None):
+        q, k, v = (self.split(X) for X in self.project(queries, keys, values))
+        every = torch.ones(len(q), 1, 1, k.shape[2], dtype=torch.bool)
+        keep = every if valid_lens is None else self.keep(k, valid_lens)
+        weights = self.weigh(q @ k.mT / self.scale(q), keep)
+        return self.mix(self.merge(self.drop(weights) @ v))
+
+    def project(self, queries, keys, values):
+        return self.W_q(queries), self.W_k(keys), self.W_v(values)
+
+    def split(self, X):
+        return split_heads(X, self.num_heads)
+
+    def merge(self, X):
+        return merge_heads(X)
+
+    def mix(self, X):
+        return self.W_o(X)
+
+    def scale(self, q):
+        return q.shape[-1] ** 0.5
+
+    def keep(self, k, valid_lens):
+        return torch.arange(k.shape[2]) < valid_lens[:, None, None, None]
+
+    def weigh(self, scores, keep):
+        return scores.masked_fill(~keep, -1e9).softmax(-1) * keep
+
+    def drop(self, weights):
+        return nn.functional.dropout(weights, self.p, self.training)
+
+
+def stretches(self, X):
+    return X.reshape(X.shape[0], self.num_heads, X.shape[1], -1)
+
+
+def dealt(self, X):
+    return X.unflatten(-1, (-1, self.num_heads)).permute(0, 3, 1, 2)
+
+
+def unmoved(self, X):
+    return X.reshape(X.shape[0], X.shape[2], -1)
+
+
+def drop_answers(self, X):
+    return self.W_o(nn.functional.dropout(X, self.p, self.training))
+
+
+def keep_all(self, weights):
+    return weights
+
+
+def drop_only(self, weights):
+    return weights * (torch.rand(weights.shape) > self.p) if self.training else weights
+
+
+def over_queries(self, scores, keep):
+    return scores.masked_fill(~keep, -1e9).softmax(-2) * keep
+
+
+MASKING = [  # 02 and 03 alike
+    ({"keep": lambda self, k, lens: torch.ones(len(lens), 1, 1, k.shape[2], dtype=torch.bool)},
+     "The lengths have no effect: keys from position valid_lens on must get no weight."),
+    ({"keep": lambda self, k, lens: torch.arange(k.shape[2]) >= lens[:, None, None, None]},
+     "The mask of the lengths is upside down: you hide the real tokens and look at the padding."),
+    ({"keep": lambda self, k, lens: torch.arange(k.shape[2]) <= lens[:, None, None, None]},
+     "One key too many: a length of 3 means positions 0, 1 and 2."),
+    ({"weigh": lambda self, scores, keep: scores.masked_fill(~keep, -1e9).softmax(-1)},
+     "Where nothing may be seen (length 0), your weights are spread over the padding. They should "
+     "all be 0."),
+    ({"weigh": lambda self, scores, keep: scores.masked_fill(~keep, -torch.inf).softmax(-1)},
+     "Where nothing may be seen (length 0), your output is NaN: a softmax over minus infinities. "
+     "Set those weights to 0."),
+    ({"weigh": lambda self, scores, keep: scores.masked_fill(~keep, 0.0).softmax(-1)},
+     "You hide a key by setting its score to 0, but a score of 0 still weighs e^0 = 1. Set it to "
+     "minus infinity."),
+    ({"weigh": lambda self, scores, keep: scores.masked_fill(~keep, -100.0).softmax(-1) * keep},
+     "Where all scores are low, a hidden key still wins: what you fill in is not below them. Use "
+     "minus infinity."),
+    ({"weigh": lambda self, scores, keep: (scores - 100.0 * ~keep).softmax(-1) * keep},
+     "A hidden key still wins where its score was high: what you take off is not enough. Use minus "
+     "infinity."),
+    ({"weigh": lambda self, scores, keep: scores.softmax(-1) * keep},
+     "You hide keys after the softmax, so the weights that are left no longer sum to 1. Hide the "
+     "scores before it."),
+]
+WEIGHING = [
+    ({"scale": lambda self, q: 1.0},
+     "The scores are not scaled: divide them by the square root of the head's width."),
+    ({"scale": lambda self, q: (q.shape[-1] * self.num_heads) ** 0.5},
+     "You scale by the width of the model. A dot product within a head has head-width terms: "
+     "divide by the square root of that."),
+    ({"scale": lambda self, q: float(q.shape[-1])},
+     "You divide by the head's width, not by its square root."),
+    ({"split": stretches},
+     "The heads hold stretches of the sentence. Cut each token into heads first, then swap the "
+     "axes."),
+    ({"split": stretches, "merge": unmoved},
+     "The heads hold stretches of the sentence: splitting needs a transpose after the reshape, and "
+     "merging one before it."),
+    ({"split": dealt},
+     "The columns are dealt out to the heads in turn. A head is a block of neighbouring columns."),
+    ({"merge": unmoved},
+     "Splitting is right, merging is not: bring the steps before the heads (transpose), then "
+     "flatten."),
+    ({"mix": lambda self, X: X},
+     "W_o is built and never used: it mixes the heads' answers at the end."),
+    ({"project": lambda self, q, k, v: (self.W_q(q), self.W_q(k), self.W_v(v))},
+     "The keys go through W_q. They have a matrix of their own, W_k."),
+    ({"project": lambda self, q, k, v: (self.W_q(q), self.W_k(k), self.W_k(v))},
+     "The values go through W_k. They have a matrix of their own, W_v."),
+]
+OVER_QUERIES = ({"weigh": over_queries},
+                "Your softmax goes over the queries. It goes over the keys, the last axis, so that "
+                "each query's weights sum to 1.")
+UNCHECKED = ({"check": lambda self, num_hiddens, num_heads: None},
+             "Heads that don't divide the width are accepted: raise a ValueError in __init__.")
+DETACHED = ({"weigh": lambda self, scores, keep: Heads.weigh(self, scores.detach(), keep)},
+            "No gradient flows through the scores (detach, .data, no_grad or a new torch.tensor): "
+            "W_q and W_k would never learn.")
+DROPPING = [
+    ({"drop": lambda self, weights: nn.functional.dropout(weights, self.p)},
+     "In evaluation mode numbers are still dropped. nn.Dropout knows the mode; F.dropout must be "
+     "told: training=self.training."),
+    ({"drop": keep_all},
+     "Dropout has no effect on the weights. It belongs behind the softmax, before the weights meet "
+     "the values."),
+    ({"drop": keep_all, "mix": drop_answers},
+     "You drop numbers of the answers. Here dropout acts on the weights: a head's answer to one "
+     "key is kept or dropped as a whole."),
+    ({"drop": drop_only},
+     "What is kept must be divided by 1 - dropout, so that the mean stays as it is. nn.Dropout "
+     "does both."),
+]
+
+# ---- 03: self-attention --------------------------------------------------------------------------
+
+
+class SelfAttention(MultiHeadAttention):
+    """The package's attention of a sequence to itself, with lengths."""
+
+    def __init__(self, num_hiddens, num_heads=1, causal=False):
+        super().__init__(num_hiddens, num_heads)
+        self.causal = causal
+
+    def forward(self, X, valid_lens=None):
+        return super().forward(X, X, X, valid_lens, causal=self.causal)
+
+
+class SelfHeads(Heads):
+    """Heads that attend to their own sequence, with one step more to get wrong: the causal mask."""
+
+    def __init__(self, num_hiddens, num_heads=1, causal=False):
+        super().__init__(num_hiddens, num_heads)
+        self.causal = causal
+
+    def forward(self, X, valid_lens=None):
+        q, k, v = (self.split(Z) for Z in self.project(X, X, X))
+        keep = torch.ones(len(X), 1, *[X.shape[1]] * 2, dtype=torch.bool)
+        if self.causal:
+            keep = self.past(keep)
+        if valid_lens is not None:
+            keep = self.both(keep, self.keep(k, valid_lens))
+        return self.mix(self.merge(self.weigh(q @ k.mT / self.scale(q), keep) @ v))
+
+    def past(self, keep):
+        return keep.tril()
+
+    def both(self, past, real):
+        return past & real
+
+
+def self_run(answer, causal=False, valid_lens=None, mode="train", num_heads=2):
+    heads = () if num_heads == 1 else (num_heads,)
+    layer = getattr(build(answer, SelfAttention, 10, *heads, causal=causal), mode)()
+    X, = draw((3, 7, 10))
+    lengths = () if valid_lens is None else (valid_lens.clone(),)
+    what = "forward(X, valid_lens)" if lengths else "forward(X)"
+    return layer, trying(what, layer, X, *lengths), {"X": X}
+
+
+def self_output(answer):
+    return {"The output with one head, nothing hidden": self_run(answer, num_heads=1)[1],
+            "The output with 2 heads, nothing hidden": self_run(answer)[1]}
+
+
+def self_causal(answer):
+    return {"The output with causal=True": self_run(answer, True)[1]}
+
+
+def self_lengths(answer):
+    return {"The output with lengths 0, 3, 5": self_run(answer, False, LENGTHS)[1]}
+
+
+def self_both(answer):
+    return {"The output with causal=True and lengths 0, 3, 5": self_run(answer, True, LENGTHS)[1]}
+
+
+def self_loud(answer):
+    """As in 02: scores of hundreds, far apart and all far below 0."""
+    layer = build(answer, SelfAttention, 10, 2, causal=True).double()
+    X = 20 * draw((3, 7, 10))[0].detach().double()
+    near = X[:, :1] + 0.01 * X
+    apart, low = (trying("forward(X, valid_lens) in float64", layer, Z, LENGTHS.clone())
+                  for Z in (X, near))
+    return {"The output with both masks and scores far apart": apart,
+            "The output with both masks and scores far below 0": low}
+
+
+def self_gradients(answer):
+    return gradients(*self_run(answer, True, LENGTHS))
+
+
+def self_evaluation(answer):
+    return {"The output in evaluation mode": self_run(answer, True, LENGTHS, "eval")[1]}
+
+
+def self_refusal(answer):
+    return {"Built with 10 hiddens and 4 heads, which don't divide them": refusal(answer, 10, 4)}
+
+
+CAUSAL = [
+    ({"past": lambda self, keep: keep},
+     "causal=True has no effect: a step must not see the steps after it."),
+    ({"past": lambda self, keep: keep.tril(-1)},
+     "A step doesn't see itself. It sees the steps up to its own, itself included."),
+    ({"past": lambda self, keep: keep.triu()},
+     "The causal mask looks the wrong way: a step sees the future, not the past."),
+    ({"past": lambda self, keep: keep.tril(1)},
+     "A step sees one step too many: the next one. Key positions go up to the query's own."),
+    ({"both": lambda self, past, real: real if self.causal else past & real},
+     "With lengths given, the causal mask is lost. A key must pass both masks: combine them with "
+     "&."),
+    ({"both": lambda self, past, real: past if self.causal else past & real},
+     "With causal=True, the lengths are lost. A key must pass both masks: combine them with &."),
+    ({"both": lambda self, past, real: past | real if self.causal else past & real},
+     "A key passes if either mask allows it. It must pass both: & instead of |."),
+]
+
+# ---- 04: positional encoding ---------------------------------------------------------------------
+
+
+def encode(answer, width, X, **options):
+    return trying("forward(X)", build(answer, PositionalEncoding, width, **options), X)
+
+
+def position_output(answer):
+    even, odd = (X.detach() for X in draw((3, 5, 6), (2, 4, 7)))
+    return {"The output for width 6": encode(answer, 6, even),
+            "The output for the odd width 7": encode(answer, 7, odd)}
+
+
+def position_input(answer):
+    X = draw((3, 5, 6))[0].detach()
+    encode(answer, 6, X)
+    return {"The X that forward was given, afterwards": X}
+
+
+def position_gradients(answer):
+    X, = draw((3, 5, 6))
+    layer = build(answer, PositionalEncoding, 6)
+    return gradients(layer, trying("forward(X)", layer, X), {"X": X})
+
+
+def position_table(answer):
+    layer = build(answer, PositionalEncoding, 6, max_len=9)
+    found = {"The parameters": ", ".join(dict(layer.named_parameters())) or "none",
+             "The buffers": ", ".join(dict(layer.named_buffers())) or "none"}
+    table = getattr(layer, "P", None)
+    if isinstance(table, Tensor):
+        found |= {"The shape and the kind of number of P": f"{tuple(table.shape)} {table.dtype}",
+                  "P after .to(torch.float64)": kind(layer.to(torch.float64).P),
+                  "P after .to('meta'), a device without numbers": str(layer.to("meta").P.device)}
+    return found
+
+
+def kind(X):
+    return str(X.dtype)
+
+
+def position_far(answer):
+    output = encode(answer, 6, torch.zeros(1, 20_000, 6), max_len=20_001)
+    wanted = sinusoids(20_000, 6).float()[None]
+    return {"The output at positions up to 20,000": precision(output, wanted)}
+
+
+def position_dtype(answer):
+    X = draw((3, 5, 6))[0].detach()
+    half, double = (encode(answer, 6, X.to(dtype)) for dtype in (torch.float16, torch.float64))
+    return {"For X in torch.float16, the kind of number of the output": kind(half),
+            "For X in torch.float64, the kind of number of the output": kind(double)}
+
+
+def position_evaluation(answer):
+    X, = draw((3, 5, 6))
+    return evaluation(build(answer, PositionalEncoding, 6, dropout=0.2), X.detach())
+
+
+def position_dropout(answer):
+    layer = build(answer, PositionalEncoding, 6, dropout=0.2)
+    X = draw((3, 200, 6))[0].detach() + 6  # no number near 0
+    torch.default_generator.manual_seed(8)
+    factors = trying("forward(X)", layer, X.clone()) / (X + sinusoids(200, 6).float())
+    start = "In training mode with dropout=0.2, "
+    return {start + "numbers of X + P are multiplied by": numbers(factors)}
+
+
+def position_refusal(answer):
+    layer = build(answer, PositionalEncoding, 6, max_len=9)
+    fits = trying("With max_len=9 and 9 steps, forward(X)", layer, torch.zeros(2, 9, 6))
+    return {"The output of max_len steps": fits,
+            "10 steps with max_len=9": refusal(layer, torch.zeros(2, 10, 6)),
+            "1 step with max_len=9": refusal(layer, torch.zeros(2, 1, 6))}
+
+
+class Positions(nn.Module):
+    """The sinusoidal encoding in small steps, so that a wrong class differs in one of them."""
+
+    def __init__(self, num_hiddens, dropout=0.0, max_len=1000):
+        super().__init__()
+        self.p, self.max_len = dropout, max_len
+        self.store(self.table(max_len, num_hiddens).float()[None])
+
+    def store(self, table):
+        self.register_buffer("P", table, persistent=False)
+
+    def table(self, max_len, num_hiddens):
+        return sinusoids(max_len, num_hiddens)
+
+    def forward(self, X):
+        self.check(X)
+        return self.drop(self.add(X, self.rows(X)))
+
+    def check(self, X):
+        if X.shape[1] > self.max_len:
+            raise ValueError
+
+    def rows(self, X):
+        return self.P[:, :X.shape[1]].to(X.dtype)
+
+    def add(self, X, rows):
+        return X + rows
+
+    def drop(self, X):
+        return nn.functional.dropout(X, self.p, self.training)
+
+
+def sinusoid_variant(steps, d, *, first=0, double=1, swap=False, halves=False, base=10_000,
+                     dtype=torch.float64):
+    columns = torch.arange(0, d, 2, dtype=dtype) * double / d
+    angles = (torch.arange(steps, dtype=dtype)[:, None] + first) / base ** columns
+    pair = [angles.cos(), angles.sin()] if swap else [angles.sin(), angles.cos()]
+    return (torch.cat(pair, 1) if halves else torch.stack(pair, -1).flatten(1))[:, :d]
+
+
+def tables(**choices):
+    return {"table": lambda self, steps, d: sinusoid_variant(steps, d, **choices)}
+
+
+def write_into(self, X, rows):
+    X += rows
+    return X
+
+
+def keep_plain(self, table):
+    self.P = table
+
+
+def drop_input(self, X):
+    return nn.functional.dropout(X, self.p, self.training)
+
+
+POSITIONS = [
+    (tables(swap=True), "Sines and cosines have changed places: the even columns are sines."),
+    (tables(halves=True),
+     "All sines stand before all cosines. They alternate: column 0 is a sine, column 1 the cosine "
+     "of the same angle."),
+    (tables(first=1),
+     "Positions are counted from 1. The first row belongs to position 0: 0, 1, 0, 1, ..."),
+    (tables(double=2),
+     "The exponent is twice as large as it should be: torch.arange(0, d, 2) already holds the 2j "
+     "of the formula."),
+    (tables(base=1000), "The base is 10000, not 1000."),
+    ({"rows": lambda self, X: self.P[0, :X.shape[0], None]},
+     "Each sentence gets the row of its own number. Rows belong to steps, the second axis of a "
+     "batch-first X."),
+    ({"add": lambda self, X, rows: rows.expand_as(X)},
+     "You return the table alone: it is to be added to X."),
+    ({"add": lambda self, X, rows: X * X.shape[2] ** 0.5 + rows},
+     "X is multiplied by the square root of the width first. A whole Transformer does that "
+     "elsewhere; here X and P are added as they are."),
+    ({"add": lambda self, X, rows: X.detach() + rows},
+     "X is detached: no gradient reaches what stands before this layer."),
+    ({"add": write_into},
+     "forward changes the X it is given: X += P writes into it. Write X + P, which is a new "
+     "tensor."),
+    ({"store": keep_plain},
+     "P is a plain attribute, which .to() leaves behind. Make it a buffer: register_buffer(\"P\", "
+     "table, persistent=False)."),
+    (tables(dtype=torch.float32),
+     "Far positions are off: you compute the angles in single precision. Compute in torch.float64 "
+     "and round the finished table."),
+    ({"rows": lambda self, X: self.P[:, :X.shape[1]]},
+     "The output is not of X's kind: P in float32 turns a 16-bit X into 32 bits. Add "
+     "P[...].to(X.dtype)."),
+    ({"drop": lambda self, X: nn.functional.dropout(X, self.p)},
+     "In evaluation mode numbers are still dropped. nn.Dropout knows the mode; F.dropout must be "
+     "told: training=self.training."),
+    ({"drop": lambda self, X: X},
+     "In training mode nothing is dropped: dropout acts on the sum X + P."),
+    ({"add": lambda self, X, rows: drop_input(self, X) + rows, "drop": lambda self, X: X},
+     "Dropout acts on X alone. It acts on the sum X + P."),
+    ({"check": lambda self, X: None},
+     "Too long an input fails with a message about shapes. Raise a ValueError that says what to "
+     "do: build it with a larger max_len."),
+]
+
+# ---- 05: rotary ----------------------------------------------------------------------------------
+
+
+class Rotary(nn.Module):
+    """The package's rotary embedding, from any position on and with any base.
+
+    In small steps, so that a wrong class differs in one of them.
+    """
+
+    def __init__(self, head_size, base=10000.0):
+        super().__init__()
+        self.check(head_size)
+        self.base, self.package = base, RotaryEmbedding(head_size + head_size % 2)
+
+    def check(self, head_size):
+        if head_size % 2:
+            raise ValueError
+
+    def forward(self, X, offset=0):
+        angles = self.positions(X, offset)[:, None] / self.speeds(X.shape[-1])
+        return self.turn(X, torch.stack([angles.sin(), angles.cos()], -1).flatten(1))
+
+    def positions(self, X, offset):
+        return torch.arange(X.shape[2], dtype=torch.float64) + offset
+
+    def speeds(self, d):
+        return self.base ** (torch.arange(0, d, 2, dtype=torch.float64) / d)
+
+    def turn(self, X, table):
+        return self.package.rotate(X, table)
+
+
+def rotary(answer, X, *offset, mode="train", **options):
+    layer = getattr(build(answer, Rotary, X.shape[-1], **options), mode)()
+    return layer, trying(f"forward(X{', offset' if offset else ''})", layer, X, *offset), {"X": X}
+
+
+def rotary_output(answer):
+    wide, narrow = (X.detach() for X in draw((2, 3, 5, 8), (3, 2, 4, 6)))
+    return {"The output": rotary(answer, wide)[1],
+            "The output for head size 6": rotary(answer, narrow)[1]}
+
+
+def rotary_offset(answer):
+    X = draw((2, 3, 5, 8))[0].detach()
+    return {"The output with offset=3": rotary(answer, X, 3)[1],
+            "The output with offset=11": rotary(answer, X, 11)[1]}
+
+
+def rotary_base(answer):
+    X = draw((2, 3, 5, 8))[0].detach()
+    return {"The output with base=100.0": rotary(answer, X, 3, base=100.0)[1]}
+
+
+def rotary_input(answer):
+    X = draw((2, 3, 5, 8))[0].detach()
+    rotary(answer, X, 3)
+    return {"The X that forward was given, afterwards": X}
+
+
+def rotary_gradients(answer):
+    return gradients(*rotary(answer, draw((2, 3, 5, 8))[0], 3))
+
+
+def rotary_far(answer):
+    X = draw((2, 3, 5, 8))[0].detach()
+    wanted = rotary(Rotary, X, 100_000)[1]
+    return {"The output with offset=100,000": precision(rotary(answer, X, 100_000)[1], wanted)}
+
+
+def rotary_modes(answer):
+    X = draw((2, 3, 5, 8))[0].detach()
+    layer, evaluated, _ = rotary(answer, X, 3, mode="eval")
+    return {"The parameters": ", ".join(dict(layer.named_parameters())) or "none",
+            "The output in evaluation mode": evaluated}
+
+
+def rotary_half(answer):
+    X = draw((2, 3, 5, 8))[0].detach()
+    half, wanted = rotary(answer, X.half(), 3000)[1], rotary(Rotary, X, 3000)[1]
+    close = torch.allclose(half.float(), wanted, atol=0.02)
+    return {"For X in torch.float16, the kind of number of the output": kind(half),
+            "For X in torch.float16 and offset=3000, two digits hold": "yes" if close else "no"}
+
+
+def rotary_device(answer):
+    layer = build(answer, Rotary, 8)
+    X = torch.zeros(2, 3, 5, 8, device="meta")
+    output = trying("On another device ('meta'), forward(X)", layer.to("meta"), X)
+    return {"The device of the output for X on 'meta'": str(getattr(output, "device", "none"))}
+
+
+def rotary_refusal(answer):
+    return {"Built with head_size=7, which is odd": refusal(answer, 7)}
+
+
+def spun(*, first=lambda a, b, s, c: a * c - b * s, second=lambda a, b, s, c: a * s + b * c,
+         halves=False, join=False):
+    """A turn with one thing to get wrong."""
+    def turn(self, X, table):
+        s, c = table.float().unflatten(-1, (-1, 2)).unbind(-1)
+        a, b = X.chunk(2, -1) if halves else (X[..., 0::2], X[..., 1::2])
+        parts = [first(a, b, s, c), second(a, b, s, c)]
+        side_by_side = torch.stack(parts, -1).flatten(-2)
+        return (torch.cat(parts, -1) if halves or join else side_by_side).to(X.dtype)
+    return {"turn": turn}
+
+
+def turn_in_place(self, X, table):
+    return X.copy_(self.package.rotate(X, table))
+
+
+def turn_slowly(self, X, table):
+    s, c = table.to(X.dtype).unflatten(-1, (-1, 2)).unbind(-1)
+    a, b = X[..., 0::2], X[..., 1::2]
+    a = a * c - b * s
+    return torch.stack([a, a * s + b * c], -1).flatten(-2)
+
+
+ROTARY = [
+    (spun(first=lambda a, b, s, c: a * c + b * s, second=lambda a, b, s, c: b * c - a * s),
+     "You turn the wrong way: the first of a pair is x cos - y sin, the second x sin + y cos."),
+    (spun(halves=True),
+     "You pair the first half with the second. Here neighbours are pairs: (0, 1), (2, 3), ..."),
+    (spun(join=True),
+     "The turning is right, the order is not: put the two numbers of a pair side by side again "
+     "(stack, then flatten)."),
+    ({"turn": turn_slowly},
+     "The second number of a pair is computed from the first after it was turned. Use the old one "
+     "in both lines."),
+    (spun(first=lambda a, b, s, c: a + s, second=lambda a, b, s, c: b + c),
+     "You add sines and cosines. Rotary multiplies: it turns each pair."),
+    (spun(first=lambda a, b, s, c: a * c, second=lambda a, b, s, c: b * s),
+     "Each number is multiplied alone. A turn mixes the two of a pair."),
+    ({"positions": lambda self, X, offset: torch.arange(1.0, X.shape[2] + 1) + offset},
+     "Positions are counted from 1. Row 0 stands at position offset, and turns by nothing when "
+     "offset is 0."),
+    ({"turn": lambda self, X, table: X * 1}, "Nothing is turned: the output is X itself."),
+    ({"speeds": lambda self, d: self.base ** (torch.arange(0, d, 2, dtype=torch.float64) * 2 / d)},
+     "The exponent is twice as large as it should be: torch.arange(0, d, 2) already holds the 2r "
+     "of the formula."),
+    ({"speeds": lambda self, d: self.base ** -(torch.arange(0, d, 2, dtype=torch.float64) / d)},
+     "The speeds are upside down: pair r turns by position / base^(2r/d), the later pairs more "
+     "slowly."),
+    ({"positions": lambda self, X, offset: torch.arange(float(X.shape[2]))},
+     "offset has no effect: row i stands at position offset + i."),
+    ({"positions": lambda self, X, offset: torch.arange(float(X.shape[2])) - offset},
+     "offset is subtracted: row i stands at position offset + i."),
+    ({"speeds": lambda self, d: 10_000.0 ** (torch.arange(0, d, 2, dtype=torch.float64) / d)},
+     "base has no effect: 10000 is its default, not its only value."),
+    ({"turn": turn_in_place},
+     "forward changes the X it is given. Put the turned numbers into a new tensor."),
+    ({"turn": lambda self, X, table: self.package.rotate(X.detach(), table)},
+     "X is detached: no gradient reaches the queries and keys."),
+    ({"positions": lambda self, X, offset: torch.arange(X.shape[2], dtype=torch.float32) + offset,
+      "speeds": lambda self, d: self.base ** (torch.arange(0, d, 2) / d)},
+     "Far positions are off: you compute the angles in single precision. Compute them in "
+     "torch.float64."),
+    ({"positions": lambda self, X, offset: torch.arange(X.shape[2], dtype=X.dtype) + offset},
+     "For a 16-bit X you count positions in 16 bits, which has no odd numbers beyond 2048. Count "
+     "in torch.float64, whatever X is."),
+    ({"turn": lambda self, X, table: self.package.rotate(X.float(), table)},
+     "The output is not of X's kind: a 16-bit X comes back in 32 bits. End with .to(X.dtype)."),
+    ({"check": lambda self, head_size: None},
+     "An odd head_size is accepted: raise a ValueError in __init__."),
+]
+
+# ---- 07: a decoder block -------------------------------------------------------------------------
+
+STEPS, SOURCE = (3, 4, 10), (3, 7, 10)  # batch 3, 4 steps, 7 source steps, 2 heads of width 5
+
+
+def block_run(answer, valid_lens=None, dropout=0.0):
+    layer = build(answer, DecoderBlock, 10, 2, dropout=dropout)
+    X, memory = draw(STEPS, SOURCE)
+    lengths = () if valid_lens is None else (valid_lens.clone(),)
+    what = "forward(X, memory, valid_lens)" if lengths else "forward(X, memory)"
+    return layer, trying(what, layer, X, memory, *lengths), {"X": X, "memory": memory}
+
+
+def block_output(answer):
+    return {"The output": block_run(answer)[1]}
+
+
+def block_lengths(answer):
+    return {"The output with source lengths 0, 3, 5": block_run(answer, LENGTHS)[1]}
+
+
+def block_gradients(answer):
+    return gradients(*block_run(answer, LENGTHS))
+
+
+def block_evaluation(answer):
+    layer, _, inputs = block_run(answer, LENGTHS, dropout=0.2)
+    return evaluation(layer, *inputs.values(), LENGTHS.clone())
+
+
+PARTS = {"attention": "attention.W_o.weight", "cross": "cross.W_o.weight",
+         "network": "network.2.weight"}
+
+
+def alone(layer, part):
+    """Silences all parts but one, and the weights of the norms: it adds the same at every step."""
+    state = layer.state_dict()
+    silent = [name for other, name in PARTS.items() if other != part]
+    silent += ["network.2.bias"] * (part != "network") + [f"norms.{i}.weight" for i in range(3)]
+    layer.load_state_dict(state | {name: torch.zeros_like(state[name]) for name in silent})
+    return layer
+
+
+def block_dropout(answer):
+    """One part at a time speaks; what it adds to X is known, so it shows what was dropped."""
+    found, start = {}, "In training mode with dropout=0.2, "
+    X, memory = draw((3, 40, 10), (3, 1, 10))
+    memory = memory.expand(3, 7, 10)
+    for part in PARTS:
+        layer = alone(build(answer, DecoderBlock, 10, 2, dropout=0.2), part)
+        plain = alone(build(DecoderBlock, DecoderBlock, 10, 2), part)
+        torch.default_generator.manual_seed(9)
+        with torch.no_grad():
+            output = trying("forward(X, memory)", layer, X, memory)
+            factors = (output - X) / (plain(X, memory) - X)
+        dropped = "yes" if (output == 0).any() else "no"
+        found |= {start + f"numbers of X itself are dropped around {part}": dropped,
+                  start + f"what {part} adds to X is multiplied by": numbers(factors)}
+    return found
+
+
+def block_refusal(answer):
+    return {"Built with 10 hiddens and 4 heads, which don't divide them": refusal(answer, 10, 4)}
+
+
+class Block(DecoderBlock):
+    """The package's decoder block in small steps, so that a wrong class differs in one of them."""
+
+    def forward(self, X, memory, valid_lens=None):
+        X = self.add(X, 0, lambda Y: self.attention(Y, Y, Y, **self.past(valid_lens)))
+        X = self.add(X, 1, lambda Y: self.look(Y, memory, valid_lens))
+        return self.add(X, 2, self.think)
+
+    def add(self, X, i, part):
+        return X + self.drop(part(self.norm(X, i)))
+
+    def norm(self, X, i):
+        return self.norms[i](X)
+
+    def drop(self, Y):
+        return self.dropout(Y)
+
+    def past(self, valid_lens):
+        return {"causal": True}
+
+    def look(self, Y, memory, valid_lens):
+        return self.cross(Y, memory, memory, valid_lens)
+
+    def think(self, Y):
+        return self.network(Y)
+
+
+def cross_first(self, X, memory, valid_lens=None):
+    X = self.add(X, 1, lambda Y: self.look(Y, memory, valid_lens))
+    X = self.add(X, 0, lambda Y: self.attention(Y, Y, Y, causal=True))
+    return self.add(X, 2, self.think)
+
+
+def side_by_side(self, X, memory, valid_lens=None):
+    Y, Z, A = (norm(X) for norm in self.norms)
+    return X + self.attention(Y, Y, Y, causal=True) + self.cross(Z, memory, memory,
+                                                                 valid_lens) + self.network(A)
+
+
+def look_too_far(self, Y, memory, lens):
+    return self.cross(Y, memory, memory, None if lens is None else lens + 1)
+
+
+def hide_steps(self, lens):
+    return {"causal": True, "valid_lens": None if lens is None else lens.clamp(max=4)}
+
+
+BLOCKS = [
+    ({"past": lambda self, lens: {}},
+     "A step sees the steps after it: self-attention in a decoder is causal."),
+    ({"past": lambda self, lens: {"mask": lambda query, key: key < query}},
+     "A step doesn't see itself. It sees the steps up to its own, itself included."),
+    ({"add": lambda self, X, i, part: self.norms[i](X + self.drop(part(X)))},
+     "You normalise after adding (post-norm). The promise normalises what goes into each part: X + "
+     "part(norm(X))."),
+    ({"add": lambda self, X, i, part: self.drop(part(self.norms[i](X)))},
+     "The residual connections are missing: add each part's result to X."),
+    ({"add": lambda self, X, i, part: self.norms[i](X) + self.drop(part(self.norms[i](X)))},
+     "You add to the normalised X. The residual is X itself, as it was before the norm."),
+    ({"norm": lambda self, X, i: X}, "The norms are built and never used: each part gets norm(X)."),
+    ({"norm": lambda self, X, i: self.norms[0](X)},
+     "One norm serves all three parts. Each part has its own, norms[0], norms[1], norms[2]."),
+    ({"look": lambda self, Y, memory, lens: self.cross(Y, Y, Y)},
+     "Cross-attention never looks at memory: its queries come from the decoder, its keys and "
+     "values from memory."),
+    ({"look": lambda self, Y, memory, lens: self.cross(Y, *[self.norms[1](memory)] * 2, lens)},
+     "memory is normalised once more. It comes from the encoder as it should be; the norm is for "
+     "X."),
+    ({"look": lambda self, Y, memory, lens: self.attention(Y, memory, memory, lens)},
+     "Both attentions use the same matrices. Cross-attention has its own: self.cross."),
+    ({"forward": cross_first},
+     "Cross-attention comes before self-attention. The order is: self-attention, cross-attention, "
+     "network."),
+    ({"forward": side_by_side},
+     "All three parts read the same X. Each part reads what the one before it has left."),
+    ({"think": lambda self, Y: self.network[2](self.network[0](Y))},
+     "There is no ReLU between the two linear maps of the network."),
+    ({"think": lambda self, Y: self.network[2](nn.functional.gelu(self.network[0](Y)))},
+     "Between the linear maps stands a GELU. The promise says ReLU."),
+    ({"look": lambda self, Y, memory, lens: self.cross(Y, memory, memory)},
+     "The lengths have no effect: cross-attention must not look at the source's padding."),
+    ({"look": look_too_far},
+     "One source step too many: a length of 3 means positions 0, 1 and 2."),
+    ({"past": hide_steps},
+     "The lengths are the source's. In self-attention they hide steps of the target."),
+    ({"look": lambda self, Y, memory, lens: self.cross(Y, memory.detach(), memory.detach(), lens)},
+     "memory is detached: the encoder would never learn."),
+    ({"drop": lambda self, Y: nn.functional.dropout(Y, self.dropout.p)},
+     "In evaluation mode numbers are still dropped. nn.Dropout knows the mode; F.dropout must be "
+     "told: training=self.training."),
+    ({"drop": lambda self, Y: Y},
+     "Nothing is dropped in training mode: dropout acts on what each part adds to X."),
+    ({"add": lambda self, X, i, part: self.drop(X + part(self.norms[i](X)))},
+     "You drop numbers of X itself. Dropout acts on what a part adds, before it is added."),
+]
+
+
+def classes(parent: type, changes: list[tuple[dict, str]]) -> list[tuple[type, str]]:
+    return [(type(f"Wrong{parent.__name__}", (parent,), change), words) for change,
+            words in changes]
+
+
+EXERCISES = [
+    FromScratch(
+        "multi-head-class", reference=MultiHeadAttention,
+        sizes="batch 3, 4 queries, 7 keys, 2 heads of width 5",
+        signatures=("__init__(self, num_hiddens, num_heads, dropout=0.0, bias=False)",
+                    "forward(self, queries, keys, values, valid_lens=None)"),
+        praise="Right: values, gradients, lengths and dropout are those of the package's class, "
+               "and the weights fit both.",
+        hints=["__init__ checks the sizes and keeps num_heads, four nn.Linear and an nn.Dropout. "
+               "forward: project, split, score, hide, weigh, drop, merge, mix.",
+               "Split with unflatten(-1, (num_heads, -1)).transpose(1, 2), merge with "
+               "transpose(1, 2).flatten(2). After splitting, the last axis is a head's width.",
+               "hidden = torch.arange(keys.shape[1]) >= valid_lens[:, None, None, None]. There the "
+               "scores become minus infinity. A row in which all is hidden comes out of the "
+               "softmax as NaN, so fill the weights with 0 at the same places."],
+        stages=[heads_output, heads_lengths, heads_loud, heads_gradients, heads_evaluation,
+                heads_dropout, heads_refusal],
+        misconceptions=classes(Heads, [*WEIGHING, OVER_QUERIES, *MASKING, DETACHED, *DROPPING,
+                                       UNCHECKED])),
+    FromScratch(
+        "self-attention-class", reference=SelfAttention,
+        sizes="batch 3, 7 steps, 2 heads of width 5",
+        signatures=("__init__(self, num_hiddens, num_heads=1, causal=False)",
+                    "forward(self, X, valid_lens=None)"),
+        praise="Right: with both masks, one, or none, the numbers and gradients are those of the "
+               "package's class.",
+        hints=["Queries, keys and values are three projections of the same X. First do it without "
+               "any mask.",
+               "position = torch.arange(steps) makes both masks: position <= position[:, None] "
+               "for the past, position < valid_lens[:, None, None, None] for the real tokens.",
+               "Begin with keep = torch.ones(steps, steps, dtype=torch.bool) and combine it with "
+               "the masks that apply: keep & mask. Scores become minus infinity where keep is "
+               "False, and weights 0."],
+        stages=[self_output, self_causal, self_lengths, self_both, self_loud, self_gradients,
+                self_evaluation, self_refusal],
+        misconceptions=classes(SelfHeads, [*WEIGHING, OVER_QUERIES, *CAUSAL, *MASKING, DETACHED,
+                                           UNCHECKED])),
+    FromScratch(
+        "positional-class", reference=PositionalEncoding,
+        sizes="batch 3, 5 steps, width 6, and batch 2, 4 steps, width 7",
+        signatures=("__init__(self, num_hiddens, dropout=0.0, max_len=1000)", "forward(self, X)"),
+        praise="Right: the table is a buffer, exact to its last position, and goes where the "
+               "module goes.",
+        hints=["__init__ makes the table once. forward checks the length, adds the first rows of "
+               "the table, and drops.",
+               "Angles are positions[:, None] / 10_000 ** (columns / num_hiddens). Positions 0, 1, "
+               "2, ... and columns 0, 2, 4, ... both come from torch.arange(..., "
+               "dtype=torch.float64). Sines go to P[:, 0::2], cosines to P[:, 1::2].",
+               "For an odd width there is one cosine less: angles[:, :num_hiddens // 2].cos(). "
+               'Keep the table with register_buffer("P", P.float()[None], persistent=False).'],
+        stages=[position_output, position_input, position_gradients, position_table, position_far,
+                position_dtype, position_evaluation, position_dropout, position_refusal],
+        misconceptions=classes(Positions, POSITIONS)),
+    FromScratch(
+        "rotary-class", reference=Rotary,
+        sizes="batch 2, 3 heads, 5 steps, head size 8, and batch 3, 2 heads, 4 steps, head size 6",
+        signatures=("__init__(self, head_size, base=10000.0)", "forward(self, X, offset=0)"),
+        praise="Right: from any position on, with any base, and the score of two tokens depends on "
+               "their offset alone.",
+        hints=["One angle for each step and pair. x is the first number of every pair, "
+               "X[..., 0::2], y the second.",
+               "Angles are positions[:, None] / base ** (columns / head_size), (steps, head_size / "
+               "2). Positions offset, offset + 1, ... and columns 0, 2, 4, ... both come from "
+               "torch.arange(..., dtype=torch.float64). Cosines and sines go where X is: .to(X).",
+               "A pair becomes x cos - y sin, x sin + y cos. torch.stack([...], -1).flatten(-2) "
+               "puts the two numbers side by side again."],
+        stages=[rotary_output, rotary_input, rotary_offset, rotary_base, rotary_gradients,
+                rotary_far, rotary_modes, rotary_half, rotary_device, rotary_refusal],
+        misconceptions=classes(Rotary, ROTARY)),
+    FromScratch(
+        "decoder-block-class", reference=DecoderBlock,
+        sizes="batch 3, 4 steps, 7 source steps, 2 heads of width 5",
+        signatures=("__init__(self, num_hiddens, num_heads, dropout=0.0)",
+                    "forward(self, X, memory, valid_lens=None)"),
+        praise="Right: a state_dict moves between yours and the package's block, and all numbers "
+               "and gradients are the same.",
+        hints=["Three times the same sentence, in this order: X = X + dropout(part(norm(X))).",
+               "Self-attention: Y = self.norms[0](X), then self.attention(Y, Y, Y, causal=True). "
+               "In cross-attention the queries are the normalised X; keys and values are memory, "
+               "as it comes, with valid_lens.",
+               "The parts: MultiHeadAttention(num_hiddens, num_heads) twice; nn.Sequential of "
+               "Linear, ReLU, Linear with 4 * num_hiddens inside; nn.ModuleList of three "
+               "nn.LayerNorm; one nn.Dropout."],
+        stages=[block_output, block_lengths, block_gradients, block_evaluation, block_dropout,
+                block_refusal],
+        misconceptions=classes(Block, BLOCKS)),
+]

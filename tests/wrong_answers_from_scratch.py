@@ -1,0 +1,528 @@
+"""What learners write wrongly from an empty cell, and what they should then read.
+
+A wrong class is a right one with one thing changed. The right ones are written in other ways than
+the solutions in the notebooks; RIGHT lists more of them, which must be accepted.
+"""
+import math
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+import d2l_ext
+from d2l_ext.transformer import DecoderBlock
+
+
+def write(text, *changes):
+    """The class that a text defines, with parts of the text replaced: old, new, old, new, ..."""
+    for old, new in zip(changes[::2], changes[1::2]):
+        assert old in text, old
+        text = text.replace(old, new)
+    space = {"torch": torch, "math": math, "nn": nn, "F": F, "d2l_ext": d2l_ext}
+    exec(text, space)
+    return [thing for thing in space.values() if isinstance(thing, type)][-1]
+
+
+def table(text, cases):
+    return [(write(text, *changes), words) for *changes, words in cases]
+
+
+# ---- 02 ------------------------------------------------------------------------------------------
+
+MULTI_HEAD = """
+class Attention(nn.Module):
+    def __init__(self, num_hiddens, num_heads, dropout=0.0, bias=False):
+        super().__init__()
+        self.h, self.d = num_heads, num_hiddens // num_heads
+        if self.h * self.d != num_hiddens:
+            raise ValueError(f"{num_hiddens} hiddens, {num_heads} heads")
+        self.W_q = nn.Linear(num_hiddens, num_hiddens, bias=bias)
+        self.W_k = nn.Linear(num_hiddens, num_hiddens, bias=bias)
+        self.W_v = nn.Linear(num_hiddens, num_hiddens, bias=bias)
+        self.W_o = nn.Linear(num_hiddens, num_hiddens, bias=bias)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, queries, keys, values, valid_lens=None):
+        b, n, m = len(queries), queries.shape[1], keys.shape[1]
+        q = self.W_q(queries).view(b, n, self.h, self.d).transpose(1, 2)
+        k = self.W_k(keys).view(b, m, self.h, self.d).transpose(1, 2)
+        v = self.W_v(values).view(b, m, self.h, self.d).transpose(1, 2)
+        scores = torch.einsum("bhnd,bhmd->bhnm", q, k) / math.sqrt(self.d)
+        if valid_lens is not None:
+            hidden = torch.arange(m)[None, None, None] >= valid_lens.view(-1, 1, 1, 1)
+            scores = scores.masked_fill(hidden, float("-inf"))
+        weights = F.softmax(scores, dim=-1)
+        weights = torch.nan_to_num(weights)
+        weights = self.dropout(weights)
+        output = (weights @ v).transpose(1, 2).reshape(b, n, -1)
+        return self.W_o(output)
+"""
+LINEAR = "self.W_v = nn.Linear(num_hiddens, num_hiddens, bias=bias)"
+NAN = "        weights = torch.nan_to_num(weights)\n"
+DROP = "        weights = self.dropout(weights)\n"
+SHORT = """        if valid_lens is not None:
+            weights = weights * (valid_lens > 3).view(-1, 1, 1, 1)
+"""
+HIDE = "            scores = scores.masked_fill(hidden, float(\"-inf\"))\n"
+SUM = "(weights @ v).transpose(1, 2).reshape(b, n, -1)"
+
+MULTI_HEADS = table(MULTI_HEAD, [
+    ("class Attention(nn.Module):\n",
+     "class Attention(nn.Module):\n    def other(self): return 1\n", "def __init__", "def init",
+     "(?s)no __init__ yet.*num_heads, dropout"),
+    ("def forward", "def call", "no forward yet.*queries, keys, values, valid_lens=None"),
+    ("        super().__init__()\n", "",
+     r"\(10, 2, dropout=0.0, bias=False\) raises AttributeError"),
+    (", dropout=0.0, bias=False", "", "        self.dropout = nn.Dropout(dropout)\n", "",
+     "bias=bias", "bias=False", "raises TypeError.*unexpected keyword"),
+    ("values, valid_lens=None)", "values)", "valid_lens is not None", "False",
+     r"forward\(queries, keys, values, valid_lens\) raises TypeError"),
+    ("valid_lens=None", "valid_lens", "raises TypeError: .*missing 1 required"),
+    ("W_k", "key_map", "has no W_k.weight: it holds W_q.weight, key_map.weight"),
+    (LINEAR, LINEAR + "\n        self.extra = nn.Linear(3, 3)",
+     "holds extra.weight, extra.bias, which the promise doesn't ask for: a parameter"),
+    (LINEAR, LINEAR + "\n        self.register_buffer('root', torch.ones(1))",
+     "holds root, .*persistent=False"),
+    (LINEAR, "self.W_v = nn.Linear(num_hiddens, self.d, bias=bias)",
+     r"W_v.weight of .* should have shape \(10, 10\), yours has \(5, 10\)"),
+    ("bias=bias", "bias=False", "no W_q.bias"),
+    ("bias=bias", "bias=True", "holds W_q.bias"),
+    ("math.sqrt(self.d)", "math.sqrt(self.d * self.h)", "width of the model"),
+    ("math.sqrt(self.d)", "self.d", "not by its square root"),
+    (" / math.sqrt(self.d)", "", "not scaled"),
+    ("math.sqrt(self.d)", "math.sqrt(m)", "output differs.*(?s:.)*2 heads of width 5"),
+    ("dim=-1", "dim=-2", "over the queries"),
+    ("dim=-1", "dim=1", "output differs"),
+    ("view(b, n, self.h, self.d).transpose(1, 2)", "view(b, self.h, n, self.d)",
+     "m, self.h, self.d).transpose(1, 2)", "self.h, m, self.d)", "stretches of the sentence"),
+    (".transpose(1, 2).reshape(b, n, -1)", ".reshape(b, n, -1)", "merging is not"),
+    ("return self.W_o(output)", "return output", "W_o is built and never used"),
+    ("return self.W_o(output)", "return self.W_o(output), weights", "got tuple of 2"),
+    ("return self.W_o(output)", "self.W_o(output)", "got NoneType"),
+    ("self.W_k(keys)", "self.W_q(keys)", "keys go through W_q"),
+    ("self.W_v(values)", "self.W_k(values)", "values go through W_k"),
+    ("self.W_v(values)", "self.W_v(keys)", "output differs"),
+    (HIDE, "", "lengths have no effect"),
+    (">= valid", "> valid", "One key too many"),
+    (">= valid", "< valid", "upside down"),
+    (NAN, "", "output is NaN"),
+    (NAN, "", 'float("-inf")', "-1e9", "spread over the padding"),
+    ('float("-inf")', "0.0", r"e\^0 = 1"),
+    ('float("-inf")', "-100.0", "nan_to_num(weights)",
+     "nan_to_num(weights) if valid_lens is None else weights * (valid_lens > 0).view(-1, 1, 1, 1)",
+     "scores far below 0 differs"),
+    ("nan_to_num(weights)", "nan_to_num(weights) if valid_lens is None else weights * ~hidden",
+     'float("-inf")', "-100.0", "a hidden key still wins"),
+    ("scores = scores.masked_fill(hidden, float(\"-inf\"))",
+     "weights = scores.softmax(-1) * ~hidden", "        weights = F.softmax(scores, dim=-1)\n",
+     "        if valid_lens is None:\n            weights = F.softmax(scores, dim=-1)\n",
+     "hide keys after the softmax"),
+    ("valid_lens.view(-1, 1, 1, 1)", "valid_lens.view(-1, 1, 1)",
+     "valid_lens\\) raises RuntimeError"),
+    (NAN, NAN + SHORT, "lengths 0, 3, 5 differs"),
+    ("einsum(\"bhnd,bhmd->bhnm\", q, k)", "einsum(\"bhnd,bhmd->bhnm\", q, k).detach()",
+     "No gradient flows through the scores"),
+    ("einsum(\"bhnd,bhmd->bhnm\", q, k)", "einsum(\"bhnd,bhmd->bhnm\", q, k.detach())",
+     "gradient of keys is missing"),
+    ("self.W_v(values)", "self.W_v(values.detach())", "gradient of values is missing"),
+    (DROP, "        weights = F.dropout(weights, self.dropout.p)\n",
+     "evaluation mode numbers are still dropped"),
+    (DROP, "        weights = weights if self.training else weights * (1 - self.dropout.p)\n",
+     "in evaluation mode differs"),
+    (DROP, "", "no effect on the weights"),
+    (DROP, "", "/ math.sqrt(self.d)\n",
+     "/ math.sqrt(self.d)\n        scores = self.dropout(scores)\n", "no effect on the weights"),
+    (DROP, "", SUM, f"self.dropout({SUM})", "drop numbers of the answers"),
+    (DROP, "", "return self.W_o(output)", "return self.dropout(self.W_o(output))",
+     "drop numbers of the answers"),
+    (DROP,
+     "        if self.training: weights = weights * (torch.rand_like(weights) >= self.dropout.p)\n",
+     "divided by 1 - dropout"),
+    ("nn.Dropout(dropout)", "nn.Dropout(1 - dropout)", "multiplied by|evaluation|differs"),
+    (DROP, "        weights = weights * self.dropout(torch.ones(b, self.h, 1, 1))\n",
+     "heads and queries are dropped independently: expected 'yes', yours: 'no'"),
+    ("if self.h * self.d != num_hiddens", "if False", "are accepted"),
+    ("raise ValueError", "raise KeyError", "expected 'a ValueError', yours: 'the error KeyError'"),
+]) + [
+    (nn.Linear, "raises|has no"),
+    (nn.MultiheadAttention, "raises|has no"),
+    (d2l_ext.SelfAttention, "raises|has no"),
+    (dict, r"begin with class dict\(nn.Module\)"),
+    (d2l_ext.MultiHeadAttention(10, 2), "Give the class itself, got MultiHeadAttention"),
+]
+
+# ---- 03 ------------------------------------------------------------------------------------------
+
+SELF = """
+class Attention(nn.Module):
+    def __init__(self, num_hiddens, num_heads=1, causal=False):
+        super().__init__()
+        if num_hiddens % num_heads != 0:
+            raise ValueError("heads must divide hiddens")
+        self.num_heads = num_heads
+        self.causal = causal
+        for name in ("W_q", "W_k", "W_v", "W_o"):
+            setattr(self, name, nn.Linear(num_hiddens, num_hiddens, bias=False))
+
+    def forward(self, X, valid_lens=None):
+        b, n, d = X.shape
+        q, k, v = [W(X).reshape(b, n, self.num_heads, d // self.num_heads).permute(0, 2, 1, 3)
+                   for W in (self.W_q, self.W_k, self.W_v)]
+        scores = q.matmul(k.transpose(-1, -2)) / (d // self.num_heads) ** 0.5
+        keep = torch.ones(b, 1, n, n)
+        if self.causal:
+            keep = torch.tril(keep)
+        if valid_lens is not None:
+            for i, length in enumerate(valid_lens):
+                keep[i, :, :, length:] = 0
+        weights = torch.softmax(scores + (1 - keep) * -1e9, dim=-1) * keep
+        return self.W_o((weights @ v).permute(0, 2, 1, 3).flatten(2))
+"""
+SELVES = table(SELF, [
+    ("def forward(self, X, valid_lens=None)",
+     "def forward(self, queries, keys, values, valid_lens=None)", r"forward\(X\) raises TypeError"),
+    (", causal=False)", ")", "= causal", "= False", "raises TypeError.*causal"),
+    ("num_heads=1, causal=False", "causal=False, num_heads=1",
+     "raises TypeError.*multiple values for argument 'causal'"),
+    ("bias=False", "bias=True", "holds W_q.bias"),
+    ('"W_o"):', '"W_o", "W_p"):', "holds W_p.weight"),
+    ("(d // self.num_heads) ** 0.5", "d ** 0.5", "width of the model"),
+    (" / (d // self.num_heads) ** 0.5", "", "not scaled"),
+    ("dim=-1", "dim=-2", "over the queries"),
+    (".permute(0, 2, 1, 3).flatten(2)", ".flatten(2)", r"raises RuntimeError"),
+    (".permute(0, 2, 1, 3).flatten(2)", ".reshape(b, n, d)", "merging is not"),
+    ("(self.W_q, self.W_k, self.W_v)", "(self.W_q, self.W_q, self.W_v)", "keys go through W_q"),
+    ("(self.W_q, self.W_k, self.W_v)", "(self.W_q, self.W_k, self.W_k)", "values go through W_k"),
+    ("(self.W_q, self.W_k, self.W_v)", "(self.W_k, self.W_q, self.W_v)",
+     "output with one head, nothing hidden differs"),
+    ("if self.causal:", "if False:", "causal=True has no effect"),
+    ("torch.tril(keep)", "torch.triu(keep)", "looks the wrong way"),
+    ("torch.tril(keep)", "torch.tril(keep, -1)", "doesn't see itself"),
+    ("torch.tril(keep)", "torch.tril(keep, 1)", "one step too many"),
+    ("if self.causal:", "if self.causal and valid_lens is None:", "causal mask is lost"),
+    ("if valid_lens is not None:", "if valid_lens is not None and not self.causal:",
+     "lengths are lost"),
+    ("if valid_lens is not None:", "if False:", "lengths have no effect"),
+    ("length:] = 0", "length + 1:] = 0", "One key too many"),
+    ("length:] = 0", ":length] = 0", "upside down"),
+    (" * keep\n", "\n", "spread over the padding"),
+    (" + (1 - keep) * -1e9", "", "no longer sum to 1"),
+    ("scores + (1 - keep) * -1e9, dim=-1) * keep", "scores * keep, dim=-1)", r"e\^0 = 1"),
+    ("keep[i, :, :, length:] = 0", "keep[i, :, length:, :] = 0", "lengths 0, 3, 5 differs"),
+    ("* -1e9", "* -20", "differs|still wins"),
+    ("* -1e9", "* -100", "hidden key still wins where its score was high"),
+    ("torch.softmax(scores", "torch.softmax(scores.detach()", "No gradient flows"),
+    ("return self.W_o(", "return self.W_o(~self.training * 1.0 + ", "differs"),
+    ("torch.softmax(", "(1 if self.training else 0.5) * torch.softmax(",
+     "output in evaluation mode differs"),
+    ("if num_hiddens % num_heads != 0:", "if False:", "are accepted"),
+    ("        if num_hiddens % num_heads != 0:\n            raise ValueError(\"heads must divide "
+     "hiddens\")", "        assert num_hiddens % num_heads == 0",
+     "expected 'a ValueError', yours: 'the error AssertionError'"),
+])
+
+# ---- 04 ------------------------------------------------------------------------------------------
+
+POSITION = """
+class Encoding(nn.Module):
+    def __init__(self, num_hiddens, dropout=0.0, max_len=1000):
+        super().__init__()
+        self.p = dropout
+        self.max_len = max_len
+        P = torch.empty(max_len, num_hiddens, dtype=torch.float64)
+        where = torch.arange(0, max_len).double()
+        for column in range(num_hiddens):
+            angle = where / 10000 ** ((column - column % 2) / num_hiddens)
+            P[:, column] = torch.cos(angle) if column % 2 else torch.sin(angle)
+        self.register_buffer("P", P.float().unsqueeze(0), persistent=False)
+
+    def forward(self, X):
+        if X.size(1) > self.max_len:
+            raise ValueError("too long")
+        Y = X + self.P[:, :X.size(1)].to(X.dtype)
+        return F.dropout(Y, self.p, self.training)
+"""
+BUFFER = 'self.register_buffer("P", P.float().unsqueeze(0), persistent=False)'
+ADD = "X + self.P[:, :X.size(1)].to(X.dtype)"
+POSITIONS = table(POSITION, [
+    ("def forward(self, X)", "def forward(self)", "X.size(1)", "1", ADD.replace("X.size(1)", "1"),
+     "0", r"forward\(X\) raises TypeError"),
+    (", max_len=1000", "", "self.max_len = max_len", "self.max_len = max_len = 1000",
+     "raises TypeError.*max_len"),
+    ("torch.cos(angle) if column % 2 else torch.sin(angle)",
+     "torch.sin(angle) if column % 2 else torch.cos(angle)", "changed places"),
+    ("10000 **", "1000 **", "base is 10000"),
+    ("(column - column % 2) / num_hiddens", "2 * (column - column % 2) / num_hiddens",
+     "twice as large"),
+    ("(column - column % 2) / num_hiddens", "column / num_hiddens", "output for width 6 differs"),
+    ("torch.arange(0, max_len)", "torch.arange(1, max_len + 1)", "counted from 1"),
+    ("for column in range(num_hiddens)", "P.fill_(0)\n        for column in range(num_hiddens - 1)",
+     "output for width 6 differs"),
+    ("for column in range(num_hiddens)",
+     "P.fill_(0)\n        for column in range(num_hiddens // 2 * 2)", "odd width 7 differs"),
+    (ADD, "X + self.P[0, :X.size(0)].unsqueeze(1)", "row of its own number"),
+    (ADD, ADD.removeprefix("X + "), "shape should be|table alone"),
+    (ADD, ADD.replace("X +", "X.detach() +"), "X is detached"),
+    (ADD, "X * X.size(2) ** 0.5" + ADD[1:], "square root of the width"),
+    ("        Y = " + ADD, "        X += self.P[:, :X.size(1)]\n        Y = X",
+     "X \\+= P writes into it"),
+    (BUFFER, "self.P = P.float().unsqueeze(0)", "plain attribute"),
+    (BUFFER, "self.P = nn.Parameter(P.float().unsqueeze(0))", "holds P, .*a parameter is trained"),
+    (BUFFER, "self.P = nn.Parameter(P.float().unsqueeze(0), requires_grad=False)",
+     "holds P, .*a parameter"),
+    (BUFFER, BUFFER.replace(", persistent=False", ""), "holds P, .*persistent=False"),
+    (BUFFER, BUFFER.replace(".float()", ""), "torch.float64"),
+    (BUFFER, BUFFER.replace(".unsqueeze(0)", ""), "self.P[:, :X.size(1)]", "self.P[:X.size(1)]",
+     r"The shape and the kind of number of P: expected '\(1, 9, 6\)"),
+    (BUFFER, BUFFER.replace('"P"', '"table"'), "self.P[", "self.table[",
+     "The buffers: expected 'P', yours: 'table'"),
+    ("torch.arange(0, max_len).double()", "torch.arange(0, max_len).float()", "single precision"),
+    ("dtype=torch.float64", "dtype=torch.float16", "output for width 6 differs"),
+    (".to(X.dtype)", "", "not of X's kind"),
+    (", self.training", "", "evaluation mode numbers are still dropped"),
+    ("F.dropout(Y, self.p, self.training)", "Y", "nothing is dropped"),
+    ("F.dropout(Y, self.p, self.training)", "Y", "Y = X +",
+     "Y = F.dropout(X, self.p, self.training) +", "acts on X alone"),
+    ("F.dropout(Y, self.p, self.training)", "F.dropout(Y, self.p, not self.training)",
+     "two calls|still dropped"),
+    ("            raise ValueError(\"too long\")", "            pass", "message about shapes"),
+    ("            raise ValueError(\"too long\")", "            raise IndexError",
+     "expected 'a ValueError', yours: 'the error IndexError'"),
+    (">", ">=", "With max_len=9 and 9 steps"),
+])
+
+# ---- 05 ------------------------------------------------------------------------------------------
+
+ROTARY = """
+class Turn(nn.Module):
+    def __init__(self, head_size, base=10000.0):
+        super().__init__()
+        if head_size % 2 == 1:
+            raise ValueError("odd")
+        self.base = base
+
+    def forward(self, X, offset=0):
+        steps, d = X.shape[2:]
+        r = torch.arange(d // 2, dtype=torch.float64, device=X.device)
+        i = torch.arange(offset, offset + steps, dtype=torch.float64, device=X.device)
+        angles = torch.outer(i, self.base ** (-2 * r / d))
+        pairs = torch.view_as_complex(X.to(torch.float64).unflatten(-1, (-1, 2)))
+        turned = pairs * torch.polar(torch.ones_like(angles), angles)
+        return torch.view_as_real(turned).flatten(-2).to(X.dtype)
+"""
+TURN = "pairs * torch.polar(torch.ones_like(angles), angles)"
+ROTARIES = table(ROTARY, [
+    ("def forward(self, X, offset=0)", "def forward(self, X)",
+     "torch.arange(offset, offset + steps", "torch.arange(0, steps",
+     r"forward\(X, offset\) raises TypeError"),
+    (", base=10000.0", "", "= base", "= 10000.0", "raises TypeError.*base"),
+    ("def forward", "def transform", "no forward yet"),
+    ("torch.ones_like(angles), angles", "torch.ones_like(angles), -angles", "wrong way"),
+    (TURN, "pairs * angles.cos()", "output differs"),
+    (TURN, "pairs", "Nothing is turned"),
+    (TURN, "torch.complex(pairs.real * angles.cos(), pairs.imag * angles.sin())",
+     "multiplied alone"),
+    (TURN, "torch.complex(pairs.real + angles.sin(), pairs.imag + angles.cos())",
+     "Rotary multiplies"),
+    ("X.to(torch.float64).unflatten(-1, (-1, 2))",
+     "X.to(torch.float64).unflatten(-1, (2, -1)).mT.contiguous()", "flatten(-2).to",
+     "mT.flatten(-2).to", "first half with the second"),
+    ("flatten(-2).to", "mT.flatten(-2).to", "the order is not"),
+    ("-2 * r / d", "-4 * r / d", "twice as large"),
+    ("-2 * r / d", "2 * r / d", "upside down"),
+    ("-2 * r / d", "-r / d", "output differs"),
+    ("torch.arange(offset, offset + steps", "torch.arange(offset + 1, offset + steps + 1",
+     "counted from 1"),
+    ("torch.arange(offset, offset + steps", "torch.arange(0, steps", "offset has no effect"),
+    ("torch.arange(offset, offset + steps", "torch.arange(-offset, steps - offset",
+     "offset is subtracted"),
+    ("X.shape[2:]", "X.shape[1], X.shape[3]", r"raises RuntimeError|differs"),
+    ("self.base **", "10_000 **", "base has no effect"),
+    ("X.to(torch.float64)", "X.detach().to(torch.float64)", "X is detached"),
+    ("return torch", "return X.copy_(torch", ".to(X.dtype)", ".to(X.dtype))",
+     "changes the X it is given"),
+    ("torch.float64, device", "torch.float32, device", "torch.ones_like(angles), angles",
+     "torch.ones_like(angles), angles.float()", "single precision"),
+    ("steps, dtype=torch.float64", "steps, dtype=X.dtype", "in 16 bits"),
+    (".to(X.dtype)", ".float()", "not of X's kind"),
+    ("torch.float64, device=X.device", "torch.float64",
+     r"On another device \('meta'\), forward\(X\) raises RuntimeError"),
+    ("self.base = base", "self.base = nn.Parameter(torch.tensor(base))",
+     "holds base, .*a parameter is trained"),
+    ("self.base = base",
+     "self.base = base\n        self.register_buffer('r', torch.arange(head_size // 2))",
+     "holds r, .*persistent=False"),
+    (TURN, TURN + " * (1 if self.training else 0.5)", "output in evaluation mode differs"),
+    ("if head_size % 2 == 1", "if False", "is accepted"),
+    ("raise ValueError", "raise TypeError",
+     "expected 'a ValueError', yours: 'the error TypeError'"),
+])
+
+# ---- 07 ------------------------------------------------------------------------------------------
+
+BLOCK = """
+class Block(nn.Module):
+    def __init__(self, num_hiddens, num_heads, dropout=0.0):
+        super().__init__()
+        self.attention = d2l_ext.MultiHeadAttention(num_hiddens, num_heads)
+        self.cross = d2l_ext.MultiHeadAttention(num_hiddens, num_heads)
+        wide = 4 * num_hiddens
+        into, out = nn.Linear(num_hiddens, wide), nn.Linear(wide, num_hiddens)
+        self.network = nn.Sequential(into, nn.ReLU(), out)
+        self.norms = nn.ModuleList([nn.LayerNorm(num_hiddens) for _ in range(3)])
+        self.p = dropout
+
+    def forward(self, X, memory, valid_lens=None):
+        first, second, third = self.norms
+        Y = first(X)
+        past = torch.ones(X.shape[1], X.shape[1]).tril().bool()
+        X = X + self.drop(self.attention(Y, Y, Y, mask=past))
+        Y = second(X)
+        X = X + self.drop(self.cross(Y, memory, memory, valid_lens))
+        Y = third(X)
+        X = X + self.drop(self.network(Y))
+        return X
+
+    def drop(self, Y):
+        return F.dropout(Y, self.p, self.training)
+"""
+CROSS = "self.cross(Y, memory, memory, valid_lens)"
+INSIDE = "self.cross = d2l_ext.MultiHeadAttention(num_hiddens, num_heads)"
+BLOCKS = table(BLOCK, [
+    ("memory, valid_lens=None)", "memory)", ", valid_lens)", ")",
+     r"forward\(X, memory, valid_lens\) raises TypeError"),
+    (", dropout=0.0", "", "= dropout", "= 0.0", "raises TypeError.*dropout"),
+    ("self.cross", "self.reading", "has no cross.W_q.weight"),
+    ("4 * num_hiddens", "2 * num_hiddens",
+     r"network.0.weight of .* should have shape \(40, 10\), yours has \(20, 10\)"),
+    ("range(3)", "range(2)", "first, second, third = self.norms",
+     "first, second = self.norms; third = second", "has no norms.2.weight"),
+    (", mask=past", "", "sees the steps after it"),
+    (".tril()", ".tril(-1)", "doesn't see itself"),
+    (".tril()", ".triu()", "output differs"),
+    ("Y = first(X)", "Y = X", "Y = second(X)", "Y = X", "Y = third(X)", "Y = X", "never used"),
+    ("Y = first(X)", "Y = X", "output differs"),
+    ("Y = second(X)", "Y = first(X)", "Y = third(X)", "Y = first(X)", "One norm serves"),
+    ("first, second, third", "third, second, first", "output differs"),
+    ("Y = first(X)", "Y = X", "Y = second(X)", "X = Y = first(X)", "Y = third(X)",
+     "X = Y = second(X)", "return X", "return third(X)", "post-norm"),
+    ("X = X + ", "X = ", "residual connections are missing"),
+    ("X = X + ", "X = Y + ", "add to the normalised X"),
+    ("X = X + self.drop(self.network(Y))", "X = self.drop(self.network(Y))", "output differs"),
+    (CROSS, "self.cross(Y, Y, Y)", "never looks at memory"),
+    (CROSS, "self.cross(memory, Y, Y)", "raises RuntimeError"),
+    (CROSS, "self.attention(Y, memory, memory, valid_lens)", "use the same matrices"),
+    (CROSS, "self.cross(Y, second(memory), second(memory), valid_lens)", "normalised once more"),
+    (CROSS, "self.cross(Y, memory, memory)", "lengths have no effect"),
+    (CROSS, "self.cross(Y, memory, memory, None if valid_lens is None else valid_lens + 1)",
+     "One source step too many"),
+    ("mask=past", "mask=past, valid_lens=None if valid_lens is None else valid_lens.clamp(max=4)",
+     "lengths are the source's"),
+    ("mask=past", "mask=past, valid_lens=valid_lens", "raises ValueError: valid_lens contains 5"),
+    (CROSS, "self.cross(Y, memory.detach(), memory.detach(), valid_lens)", "memory is detached"),
+    ("nn.ReLU()", "nn.GELU()", "GELU"),
+    ("nn.ReLU()", "nn.Identity()", "no ReLU"),
+    ("Y = third(X)\n", "Y = third(X.detach())\n", "gradient of X differs|gradient of memory"),
+    (", self.training", "", "evaluation mode numbers are still dropped"),
+    ("F.dropout(Y, self.p, self.training)", "Y", "Nothing is dropped"),
+    ("self.drop(self.network(Y))", "self.network(Y)",
+     "what network adds to X is multiplied by: expected '0 or 1.25', yours: '1'"),
+    ("X + self.drop(self.network(Y))", "self.drop(X + self.network(Y))",
+     "drop numbers of X itself"),
+    (INSIDE, INSIDE.replace("num_heads)", "num_heads, dropout)"),
+     "what cross adds to X"),
+    ("X = X + self.drop(self.attention(Y, Y, Y, mask=past))\n        Y = second(X)\n        X = X "
+     "+ self.drop(" + CROSS + ")",
+     "X = X + self.drop(" + CROSS + ")\n        Y = second(X)\n        X = X + "
+                                    "self.drop(self.attention(Y, Y, Y, mask=past))",
+     "output differs"),
+])
+SIDE = write(BLOCK, "        Y = first(X)\n", "        Z = X\n        Y = first(X)\n",
+             "Y = second(X)", "Y = second(Z)", "Y = third(X)", "Y = third(Z)")
+PAST = "self.attention(Y, Y, Y, mask=past)"
+SWAPPED = write(BLOCK, "first(X)", "other(X)", "second(X)", "first(X)", "other(X)", "second(X)",
+                PAST, "PAST", CROSS, PAST, "PAST", CROSS)
+BLOCKS += [(SIDE, "All three parts read the same X"), (SWAPPED, "comes before self-attention")]
+
+WRONG = {
+    "multi-head-class": MULTI_HEADS,
+    "self-attention-class": SELVES,
+    "positional-class": POSITIONS,
+    "rotary-class": ROTARIES,
+    "decoder-block-class": BLOCKS,
+}
+
+# ---- unusual and right ---------------------------------------------------------------------------
+
+FUSED = """
+class Fused(nn.Module):
+    def __init__(self, num_hiddens, num_heads, dropout=0.0, bias=False):
+        super().__init__()
+        if num_hiddens % num_heads:
+            raise ValueError
+        self.num_heads, self.dropout = num_heads, dropout
+        for name in ("W_q", "W_k", "W_v", "W_o"):
+            self.add_module(name, nn.Linear(num_hiddens, num_hiddens, bias))
+
+    def forward(self, queries, keys, values, valid_lens=None):
+        projected = self.W_q(queries), self.W_k(keys), self.W_v(values)
+        heads = [X.unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for X in projected]
+        keep = None
+        if valid_lens is not None:
+            keep = torch.arange(keys.shape[1]) < valid_lens[:, None, None, None]
+        p = self.dropout if self.training else 0.0
+        output = F.scaled_dot_product_attention(*heads, attn_mask=keep, dropout_p=p)
+        if keep is not None:
+            output = output.masked_fill(~keep.any(-1, keepdim=True), 0.0)
+        return self.W_o(output.transpose(1, 2).flatten(2))
+"""
+LOOP = """
+class Loop(nn.Module):
+    def __init__(self, size, heads=1, causal=False):
+        super().__init__()
+        self.size, self.heads, self.causal = size // heads, heads, causal
+        if size != self.size * heads:
+            raise ValueError(f"{heads} heads, {size} hiddens")
+        self.W_q, self.W_k, self.W_v, self.W_o = [
+            nn.Linear(size, size, bias=False) for _ in range(4)]
+
+    def forward(self, X, lengths=None):
+        q, k, v = self.W_q(X), self.W_k(X), self.W_v(X)
+        sentences = []
+        for b in range(len(X)):
+            rows = []
+            for i in range(X.shape[1]):
+                seen = X.shape[1] if lengths is None else int(lengths[b])
+                seen = min(seen, i + 1) if self.causal else seen
+                parts = []
+                for h in range(self.heads):
+                    c = slice(h * self.size, (h + 1) * self.size)
+                    weights = (k[b, :seen, c] @ q[b, i, c] / self.size ** 0.5).softmax(0)
+                    parts.append(weights @ v[b, :seen, c])
+                rows.append(torch.cat(parts))
+            sentences.append(torch.stack(rows))
+        return self.W_o(torch.stack(sentences))
+"""
+SLICED = """
+class Sliced(nn.Module):
+    def __init__(self, head_size, base=10000.0):
+        super().__init__()
+        if head_size % 2:
+            raise ValueError
+        turn = base ** (-torch.arange(0, head_size, 2).double() / head_size)
+        self.register_buffer("turn", turn, persistent=False)
+
+    def forward(self, X, offset=0):
+        angles = (torch.arange(X.shape[-2], device=X.device) + offset).double()[:, None] * self.turn
+        angles = angles.repeat_interleave(2, -1)
+        cos, sin = angles.cos().to(X.dtype), angles.sin().to(X.dtype)
+        other = torch.stack([-X[..., 1::2], X[..., 0::2]], -1).reshape(X.shape)
+        return X * cos + other * sin
+"""
+RIGHT = {
+    "multi-head-class": [write(MULTI_HEAD), write(FUSED), d2l_ext.MultiHeadAttention],
+    "self-attention-class": [write(SELF), write(LOOP)],
+    "positional-class": [write(POSITION), d2l_ext.PositionalEncoding],
+    "rotary-class": [write(ROTARY), write(SLICED)],
+    "decoder-block-class": [write(BLOCK), DecoderBlock],
+}
