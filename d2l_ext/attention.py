@@ -133,7 +133,8 @@ def split_heads(X: Tensor, num_heads: int) -> Tensor:
     check_size(num_heads=num_heads)
     if X.shape[-1] % num_heads:
         raise ValueError(f"{num_heads=} does not divide the width {X.shape[-1]}")
-    return X.unflatten(-1, (num_heads, -1)).transpose(1, 2)
+    batch, steps, width = X.shape  # not unflatten: torch.compile with a default device can't
+    return X.reshape(batch, steps, num_heads, width // num_heads).transpose(1, 2)
 
 
 def merge_heads(X: Tensor) -> Tensor:

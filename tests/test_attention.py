@@ -720,6 +720,17 @@ def test_compiles_in_one_graph_with_the_same_results(options):
     assert_same(call(compiled), call(m))
 
 
+def test_compiles_in_one_graph_also_with_a_default_device():
+    m, X = selfish()
+    torch.compiler.reset()
+    torch.set_default_device("cpu")  # methods that Tensor defines in Python can't be compiled then
+    try:
+        compiled = torch.compile(m, fullgraph=True, backend="aot_eager")(X, X, X, LENGTHS)
+    finally:
+        torch.set_default_device(None)
+    torch.testing.assert_close(compiled, m(X, X, X, LENGTHS))
+
+
 class SelfAttention(nn.Module):
     def __init__(self, **options):
         super().__init__()
