@@ -101,6 +101,7 @@ def load(path: pathlib.Path) -> Notebook:
 
 
 RULES, ACROSS = {}, {}
+ALT = ROOT / "d2l_ext/alt"  # alternative texts, a file for each lesson
 
 
 def rule(first: int = 0, last: int = 8):
@@ -618,7 +619,7 @@ def drawn_names(cell) -> list:
 
 @rule()
 def figures_have_words(notebook):
-    path = ROOT / f"d2l_ext/alt/{notebook.name[:2]}.toml"
+    path = ALT / f"{notebook.name[:2]}.toml"
     entries = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     used = set()
     for cell in notebook.code:

@@ -1,6 +1,7 @@
 """Every rule holds in every notebook; and every rule accepts a tiny good notebook and rejects it with one thing changed."""
 import copy
 import json
+import re
 
 import notebook_rules as rules
 import pytest
@@ -35,6 +36,7 @@ def test_addresses_are_true():
 COLAB = "https://colab.research.google.com"
 SETUP = (ROOT / "tools/setup_cell.py").read_text(encoding="utf-8").replace("ADDRESS", f"https://github.com/{rules.address.slug()}").strip()
 EXERCISES = dict(zip(("four-heads", "split-heads", "mixed-up", "why-split", "count-parameters"), rules.KINDS))
+ALTS = 'sentence = "Three tokens and their numbers"\n'  # alt/02.toml of the tiny lesson
 
 
 def exercise(name, kind):
@@ -79,7 +81,7 @@ GOOD = "\n".join([f"""%% md title core
 
 **Afterwards you can** tell a good notebook from a bad one.
 
-**Minutes:** 30 core, 60 with everything. **You need:** nothing.
+**Minutes:** 21 core, 42 with everything. **You need:** nothing.
 
 [![Open in Colab]({COLAB}/assets/colab-badge.svg)]({COLAB}/github/{rules.address.slug()}/blob/main/notebooks/02_multi_head_attention.ipynb)
 
@@ -89,6 +91,30 @@ GOOD = "\n".join([f"""%% md title core
 %% code imports core imports
 import torch
 from d2l_ext.exercises import check
+
+%% md one-screen deeper one-screen
+<details><summary>In one screen</summary>
+
+$$x^2$$
+
+**Shapes.** All the same.
+
+**Cost.** Nothing.
+
+**Traps.**
+
+- One
+- Two
+- Three
+
+</details>
+
+%% code one-screen-code deeper folded
+import torch
+square = lambda x: x * x
+
+%% code one-screen-proof deeper folded
+assert square(3) == d2l_ext.square(3)
 
 %% md recall core recall
 What was it?
@@ -107,7 +133,10 @@ Few words, after Vaswani et al. (2017), as in [01](01_attention_pooling.ipynb).
 tokens = ["dog", "bites", "man"]
 features = ["animal", "person", "action", "height"]
 X = torch.tensor([[1., 0., 0., 1.], [0., 0., 1., 0.], [0., 1., 0., 3.]])
-heatmaps(X, tokens, features)
+heatmaps(X, tokens, features, name="02-sentence")
+
+%% md ones-words core
+**Predict** how they look.
 
 %% code ones core predict
 alike = torch.ones(2, 4)
@@ -146,7 +175,34 @@ explore(X)
 
 %% md exercises core
 # Exercises
-""", *(exercise(name, kind) for name, kind in EXERCISES.items()), *map(question, (1, 2, 3)), """%% md claims core claims
+""", *(exercise(name, kind) for name, kind in EXERCISES.items()), """
+%% md exercise-multi-head-class deeper exercise
+## Build: all of it · 20 minutes · level 3 · deeper
+
+From nothing.
+
+%% code answer-multi-head-class deeper exercise
+class Mine:
+    '''Promises much.'''
+
+check("multi-head-class", Mine)
+
+%% md solution-multi-head-class deeper solution
+<details><summary>Solution</summary>
+
+```python
+mine = 3
+```
+
+</details>
+
+%% md homework deeper homework
+## Homework: prove it · deeper
+
+Prove it.
+
+<details><summary>What a good answer contains</summary>A proof.</details>
+""", *map(question, (1, 2, 3)), """%% md claims core claims
 | claim | proof |
 |---|---|
 | the numbers add up to 7 | [proof](#cell-id=proof) |
@@ -166,14 +222,14 @@ def make(text=GOOD, name="02_multi_head_attention"):
     """The notebook of such a text, as if it had run."""
     content = nbtext.pack(text, {})
     content["metadata"] = copy.deepcopy(nbtext.KERNEL)
-    shown = {"sentence": ("image/png", "iVBORw0KGgo="), "picture-block": ("text/html", '<img alt="A block with several heads in it" src="data:">'),
+    alt = '<img alt="Three tokens and their numbers" src="data:">'
+    shown = {"sentence": ("text/html", alt), "picture-block": ("text/html", '<img alt="A block with several heads in it" src="data:">'),
              "explorer": ("text/html", "<div>alive</div>"), "aside": ("text/plain", "tensor(7.)")}
     for count, cell in enumerate((cell for cell in content["cells"] if cell["cell_type"] == "code"), 1):
         cell["execution_count"] = count
         if cell["id"] in shown:
             mime, data = shown[cell["id"]]
-            alt = {mime: {"alt": "Three tokens and their numbers"}} if mime == "image/png" else {}
-            cell["outputs"] = [{"output_type": "execute_result", "data": {mime: data}, "metadata": alt}]
+            cell["outputs"] = [{"output_type": "execute_result", "data": {mime: data}, "metadata": {}}]
     return notebook_from(name, content)
 
 
@@ -239,7 +295,27 @@ BAD = [  # rule, the cell it must name, a notebook with one thing wrong
     ("title_form", "title", swap("**Afterwards you can** tell", "You can tell")),
     ("title_form", "title", swap("# 02 A", "# 03 A")),
     ("title_form", "title", swap("**You need:** nothing.", "")),
-    ("title_form", "title", swap("30 core", "45 core")),
+    ("title_form", "title", swap("21 core", "45 core")),
+    ("title_form", "title", swap("Few words", "Few words, " + "or more, " * 200)),
+    ("fits_a_class", "title", make(GOOD.replace("3 minutes", "9 minutes"))),
+    ("fits_a_class", "title", words("word " * 2000)),
+    ("one_screen", "one-screen", swap("- Three\n", "")),
+    ("one_screen", "one-screen", swap("**Cost.** Nothing.", "It costs nothing.")),
+    ("one_screen", "one-screen", swap("$$x^2$$", "x squared")),
+    ("one_screen", "one-screen", swap("<details><summary>In one screen</summary>", "In one screen")),
+    ("one_screen", "one-screen", swap("All the same.", "All the same. " * 90)),
+    ("one_screen", "one-screen-code", swap("square = lambda", "import d2l_ext\nsquare = lambda")),
+    ("one_screen", "one-screen-code", swap("import torch\nsquare", "square")),
+    ("one_screen", "one-screen-code", swap("square = lambda x: x * x", "square = lambda x: x * x" + "\nx = 1" * 20)),
+    ("one_screen", "one-screen-code", meta("one-screen-code", jupyter={})),
+    ("one_screen", "one-screen-code", meta("one-screen-code", tags=["core"])),
+    ("one_screen", "one-screen-proof", swap("assert square(3) ==", "square(3) ==")),
+    ("homework", "homework", swap("## Homework: prove it · deeper", "## Prove it · deeper")),
+    ("homework", "homework", swap("<details><summary>What a good answer contains</summary>A proof.</details>", "A proof.")),
+    ("written_from_scratch", "exercises", make(GOOD.replace("multi-head-class", "multi-head"))),
+    ("written_from_scratch", "exercises", make(name="01_attention_pooling")),
+    ("written_from_scratch", "answer-multi-head-class", swap("    '''Promises much.'''", "    heads = 2")),
+    ("written_from_scratch", "answer-multi-head-class", swap("%% md homework", "%% md between deeper\nWords.\n\n%% md homework")),
     ("title_form", "title", swap("notebooks/02_multi_head_attention.ipynb)", "notebooks/03_self_attention.ipynb)")),
     ("recall_question", "recall", swap("<details><summary>Answer</summary>That.</details>", "That.")),
     ("headings", "idea", swap("## A claim", "# A claim")),
@@ -258,6 +334,13 @@ BAD = [  # rule, the cell it must name, a notebook with one thing wrong
     ("plain_python", "new", code("x = (")),
     ("plain_python", "new", code("")),
     ("short_code", "new", code("\n".join(["x = 1"] * 16))),
+    ("narrow_code", "new", code("x = " + "1 + " * 20 + "1")),
+    ("narrow_code", "solution-four-heads", swap("mine = 1\n```", "mine = " + "1 + " * 20 + "1\n```")),
+    ("no_padding", "new", code("for x in (1, 2):\n    print(f'{x:5} {x:8.2f}')")),
+    ("no_padding", "new", code("print(f'{x:>8}')")),
+    ("predictions_are_not_spoiled", "ones", stored("ones", metadata={"tags": ["core", "predict"]})),
+    ("predictions_are_not_spoiled", "proof", meta("proof", collapsed=True, jupyter={"outputs_hidden": True})),
+    ("predictions_are_not_spoiled", "ones", swap("**Predict** how they look.", "They are ones.")),
     ("core_runs_alone", "proof", swap("extra = X.sum()\nassert", "assert extra is total and")),
     ("core_runs_alone", "proof", swap("extra = X.sum()\nassert extra", "extra = total(X)\nassert extra")),
     ("core_runs_alone", "proof", swap("def total", "X = X + 1\ndef total")),
@@ -284,6 +367,7 @@ BAD = [  # rule, the cell it must name, a notebook with one thing wrong
     ("clean_outputs", "aside", stored("aside", outputs=[{"output_type": "error", "ename": "ValueError", "evalue": "", "traceback": []}])),
     ("clean_outputs", "aside", stored("aside", outputs=prints("oh", name="stderr"))),
     ("clean_outputs", "aside", stored("aside", outputs=prints("UserWarning: lazy modules"))),
+    ("clean_outputs", "aside", stored("aside", outputs=shows("text/plain", "FloatProgress(value=0.0)"))),
     ("clean_outputs", "aside", stored("aside", outputs=shows("text/plain", "<Axes at 0x7f3a2b1c>"))),
     ("no_volatile_metadata", "title", notebook_from("02_multi_head_attention", {"cells": [], "metadata": nbtext.KERNEL | STATE})),
     ("no_volatile_metadata", "aside", meta("aside", execution={"iopub.execute_input": "2026-01-01"})),
@@ -294,6 +378,9 @@ BAD = [  # rule, the cell it must name, a notebook with one thing wrong
     ("picture_cells", "picture-block", stored("picture-block", outputs=[])),
     ("picture_cells", "new", code('picture("02_multi_head_block")')),
     ("alt_text", "sentence", stored("sentence", outputs=shows("image/png", "iVBORw0KGgo="))),
+    ("figures_have_words", "sentence", swap('name="02-sentence"', 'name="02-words"')),
+    ("figures_have_words", "sentence", swap(', name="02-sentence"', "")),
+    ("figures_have_words", "sentence", make(GOOD.replace("%% code sentence core sentence", "%% code phrase core").replace("02-sentence", "02-phrase"))),
     ("alt_text", "picture-block", stored("picture-block", outputs=shows("text/html", '<img alt="heads" src="data:">'))),
     ("alt_text", "picture-block", stored("picture-block", outputs=shows("text/html", ['<img src="data:">']))),
     ("explorers", "explorer", swap("%% code explorer core explorer", "%% code explorer core")),
@@ -310,7 +397,7 @@ BAD = [  # rule, the cell it must name, a notebook with one thing wrong
     ("exercise_kinds", "exercise-mixed-up", swap("## Break: try it · 3 minutes", "## Break: try it")),
     ("exercise_kinds", "exercises", swap("## Break", "## Build")),
     ("exercise_kinds", "exercises", make(GOOD.replace("core exercise", "deeper exercise"))),
-    ("exercise_kinds", "exercises", make(GOOD.replace("%% md question-1", "\n".join(exercise(name, "Build") for name in ("pencil", "multi-head")) + "\n%% md question-1"))),
+    ("exercise_kinds", "exercises", make(GOOD.replace("%% md homework", "\n".join(exercise(name, "Build") for name in ("pencil", "split-heads", "mixed-up")) + "\n%% md homework"))),
     ("exercise_cells", "pencil", stored("pencil-page", id="page")),
     ("exercise_kinds", "exercise-four-heads", make(GOOD.replace("%% md exercises core\n# Exercises\n", "").replace("%% md claims", "%% md exercises core\n\n%% md claims"))),
     ("questions", "question-1", swap("- **D** d thing\n", "")),
@@ -328,11 +415,20 @@ BAD = [  # rule, the cell it must name, a notebook with one thing wrong
 ]
 
 
+@pytest.fixture
+def alts(tmp_path, monkeypatch):
+    """The tiny lesson's alternative texts, not those of the lesson that has its number."""
+    (tmp_path / "02.toml").write_text(ALTS, encoding="utf-8")
+    monkeypatch.setattr(rules, "ALT", tmp_path)
+
+
+@pytest.mark.usefixtures("alts")
 @pytest.mark.parametrize("rule", RULES)
 def test_rule_accepts_the_good_notebook(rule):
     assert RULES[rule](make()) == []
 
 
+@pytest.mark.usefixtures("alts")
 @pytest.mark.parametrize("rule, cell, notebook", BAD, ids=[f"{rule}-{cell}-{i}" for i, (rule, cell, _) in enumerate(BAD)])
 def test_rule_rejects_a_bad_notebook(rule, cell, notebook):
     complaints = RULES[rule](notebook)
@@ -373,6 +469,24 @@ BAD_TOGETHER = [
     ("symbols", "symbols", [start("")]),
     ("every_exercise_is_used", "split-heads", [make(GOOD.replace("split-heads", "four-heads"))]),
 ]
+
+
+@pytest.mark.parametrize("cell, proof, change, complaint", [
+    ("aside", "proof", ("assert extra", "assert causal(extra)"), None),
+    ("aside", "proof", ("extra = X", "extra = X"), "proof"),                # no call of the package's
+    ("aside", "proof", ("assert extra", "causal(extra)"), "proof"),         # no assert
+    ("aside", "idea", ("assert extra", "assert causal(extra)"), "idea"),    # no code
+    ("nowhere", "proof", ("assert extra", "assert causal(extra)"), "nowhere"),
+    ("aside", "proof", ("extra = rows.sum()", "extra = d2l_ext.causal(rows)"), "aside")])  # calls what it should show
+def test_what_is_taught_is_shown(monkeypatch, cell, proof, change, complaint):
+    row = {"name": "causal", "notebook": "02_multi_head_attention", "cell": cell, "proof": proof}
+    monkeypatch.setattr(rules, "shown", lambda: [row])
+    monkeypatch.setattr(rules.d2l_ext, "__all__", ["causal"])
+    found = ACROSS["what_is_taught_is_shown"]([swap(*change)])
+    assert [complaint] * len(found) == [re.search("cell `(.*?)`", words)[1] for words in found]
+    assert bool(found) == bool(complaint)
+    monkeypatch.setattr(rules.d2l_ext, "__all__", ["causal", "window"])
+    assert any("`window`" in words for words in ACROSS["what_is_taught_is_shown"]([make()]))
 
 
 @pytest.mark.parametrize("notebooks", [[START, make()], [exempt(2)]])
