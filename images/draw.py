@@ -309,8 +309,8 @@ def offsets():
     s.lines(698, 88, "every position", "changes,", "the offset stays", size=BODY)
 
     top, low = 262, 386
-    for centre, name, how in ((142, "Shaw", "in the key"), (376, "T5, ALiBi", "in the score"),
-                              (658, "rotary", "in query and key")):
+    for centre, name, how in ((126, "Shaw", "in the key"), (386, "T5, ALiBi", "in the score"),
+                              (670, "rotary", "in query and key")):
         s.text(centre, 218, name, HEAD, bold=True, colour=STRONG)
         s.text(centre, 240, how, SMALL)
         q, k = centre - 52, centre + 52
@@ -320,13 +320,13 @@ def offsets():
         s.box(q - 22, top, 44, 34, QUERY, "*q*")
         s.box(k - 22, top, 44, 34, KEY, "*k*")
         s.box(centre - 36, low, 72, 36, LINE, "score", amount=0.1)
-    s.text(142 + 84, top + 17, "+", HEAD)
-    s.box(142 + 94, top, 34, 34, AMBER, "*a*")
-    s.text(376 + 48, low + 18, "+", HEAD)
-    s.box(376 + 60, low + 1, 34, 34, AMBER, "*t*")
-    s.text(376 + 104, low + 18, "or", SMALL, "start")
-    s.box(376 + 126, low + 1, 62, 34, AMBER, "−*s* |*δ*|", SMALL)
-    for x, position, colour in ((658 - 52, 2, QUERY), (658 + 52, 1, KEY)):
+    s.text(126 + 84, top + 17, "+", HEAD)
+    s.box(126 + 94, top, 34, 34, AMBER, "*a*")
+    s.text(386 + 48, low + 18, "+", HEAD)
+    s.box(386 + 60, low + 1, 34, 34, AMBER, "*t*")
+    s.text(386 + 104, low + 18, "or", SMALL, "start")
+    s.box(386 + 126, low + 1, 62, 34, AMBER, "−*s* |*δ*|", SMALL)
+    for x, position, colour in ((670 - 52, 2, QUERY), (670 + 52, 1, KEY)):
         s.line([(x, top + 35), (x, top + 43)], colour)
         clock(s, x, top + 63, 20, 0.8 * position, [0])
     return s
