@@ -1,8 +1,5 @@
 """What learners answer wrongly in 02, and what they should then read. Written from the exercises' texts, not from their checks."""
-import math
-
 import torch
-from torch.nn import functional as F
 
 # ---- split-heads --------------------------------------------------------------------------------------------------------------------
 
@@ -23,80 +20,6 @@ SPLITS = [
     (lambda X: X, "raises TypeError"),
     (torch.zeros(2, 3, 5, 4), "Give the function itself, got Tensor"),
 ]
-
-# ---- multi-head: a right answer, and one thing changed ----------------------------------------------------------------------------------
-
-MULTI_HEAD = """
-def answer(queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens):
-    def heads_of(X):
-        return X.view(X.shape[0], X.shape[1], num_heads, -1).transpose(1, 2)
-    q = heads_of(queries @ W_q.T)
-    k = heads_of(keys @ W_k.T)
-    v = heads_of(values @ W_v.T)
-    scores = q @ k.transpose(2, 3) / math.sqrt(q.shape[-1])
-    lens = valid_lens[:, None, None, None]
-    scores = scores.masked_fill(torch.arange(k.shape[2]) >= lens, -1e9)
-    weights = F.softmax(scores, dim=-1)
-    output = weights @ v
-    output = output.transpose(1, 2).reshape(queries.shape[0], queries.shape[1], -1)
-    return output @ W_o.T
-"""
-
-HIDE = "    scores = scores.masked_fill(torch.arange(k.shape[2]) >= lens, -1e9)\n"
-CHANGES = [
-    ("dim=-1", "dim=-2", "over the keys"),
-    ("dim=-1", "dim=1", "over the heads"),
-    ("dim=-1", "dim=0", "over the sentences"),
-    ("-1e9)\n    weights = F.softmax(scores, dim=-1)",
-     "float('-inf'))\n    weights = F.softmax(scores, dim=0)",
-     "over the sentences"),
-    ("-1e9)\n    weights = F.softmax(scores, dim=-1)", "float('-inf'))\n    weights = F.softmax(scores, dim=1)", "NaN.*over the keys"),
-    ("q.shape[-1])", "W_q.shape[0])", "width of the model"),
-    ("q.shape[-1])", "queries.shape[-1])", "before they are projected"),
-    ("/ math.sqrt(q.shape[-1])", "", "not scaled"),
-    ("math.sqrt(q.shape[-1])", "q.shape[-1]", "not by its square root"),
-    ("/ math.sqrt", "* math.sqrt", "You multiply"),
-    ("q.shape[-1])", "keys.shape[-1])", "width of the keys before"),
-    ("q.shape[-1])", "W_o.shape[0])", "width of the output"),
-    ("q.shape[-1])", "num_heads)", "number of heads"),
-    ("q.shape[-1])", "k.shape[2])", "number of keys"),
-    ("q.shape[-1])", "7)", "numbers are not"),  # a number that happens to be the queries' width
-    (">= lens", "< lens", "upside down"),
-    (">= lens", "> lens", "One key too many"),
-    (">= lens", ">= lens - 1", "One key too few"),
-    ("torch.arange(k.shape[2])", "torch.arange(k.shape[2]).flip(0)", "keep the last keys"),
-    ("torch.arange(k.shape[2])", "torch.arange(q.shape[2])[:, None]", "You hide queries"),
-    ("-1e9", "-100", "not low enough to hide with"),
-    ("-1e9", "-1000", "not low enough to hide with"),
-    (HIDE, "", "lengths have no effect"),
-    ("-1e9)", "0)", r"e\^0 = 1"),
-    (HIDE + "    weights = F.softmax(scores, dim=-1)\n", "    weights = F.softmax(scores, dim=-1) * (torch.arange(k.shape[2]) < lens)\n", "no longer sum to 1"),
-    ("valid_lens[:, None, None, None]", "valid_lens[:, None, None]", "raises RuntimeError"),
-    ("valid_lens[:, None, None, None]", "valid_lens.max()", "longest one's length"),
-    ("valid_lens[:, None, None, None]", "valid_lens[0]", "first one's length"),
-    ("X.view(X.shape[0], X.shape[1], num_heads, -1).transpose(1, 2)",
-     "X.reshape(X.shape[0], num_heads, X.shape[1], -1)",
-     "splitting needs a transpose"),
-    ("X.view(X.shape[0], X.shape[1], num_heads, -1).transpose(1, 2)",
-     "X.view(X.shape[0], X.shape[1], -1, num_heads).permute(0, 3, 1, 2)",
-     "deal the columns out"),
-    ("output.transpose(1, 2).reshape", "output.reshape", "merging is not"),
-    ("output.transpose(1, 2).reshape", "output.permute(0, 2, 3, 1).reshape",
-     "should be neighbours again"),
-    ("k = heads_of(keys @ W_k.T)", "k = heads_of(keys @ W_q.T)", "raises RuntimeError"),
-    ("v = heads_of(values @ W_v.T)", "v = k", "values are the keys"),
-    ("output @ W_o.T", "output", "not mixed"),
-    ("output @ W_o.T", "output @ W_o", "raises RuntimeError"),
-    ("output @ W_o.T", "output @ W_o.T, weights", "got tuple of 2"),
-]
-
-
-def multi_head(old, new):
-    assert old in MULTI_HEAD
-    space = {"torch": torch, "math": math, "F": F}
-    exec(MULTI_HEAD.replace(old, new), space)
-    return space["answer"]
-
 
 # ---- mixed-up and count-parameters ------------------------------------------------------------------------------------------------------
 
@@ -173,7 +96,6 @@ PENCIL = [
 WRONG = {
     "four-heads": [("b", "share"), ("c", "empty"), ("d", "Width 1 is allowed")],
     "split-heads": SPLITS,
-    "multi-head": [(multi_head(old, new), words) for old, new, words in CHANGES],
     "mixed-up": MIXED_UP,
     "why-split": [({"a", "b", "d", "e"}, "Statement a is false"), ({"b", "c", "d", "e"}, "Statement c is false"), ({"b"}, "2 more"), ({"b", "e"}, "1 more"),
                   ("bde", "set"), ({"b", "d", "f"}, "letters from a, b, c, d, e"), ({1, 2}, "letters from")],
@@ -181,15 +103,8 @@ WRONG = {
     "pencil": PENCIL,
 }
 
-HIDDEN = HIDE + "    weights = F.softmax(scores, dim=-1)\n"
-RENORMALISED = """    weights = F.softmax(scores, dim=-1) * (torch.arange(k.shape[2]) < lens)
-    weights = weights / weights.sum(-1, keepdim=True)
-"""
-
 # Unusual right answers
 RIGHT = {
-    "multi-head": [multi_head(HIDDEN, RENORMALISED), multi_head("-1e9", "-math.inf"),
-                   multi_head("-1e9", "-1e4"), multi_head("-1e9", "torch.finfo(scores.dtype).min")],
     "count-parameters": [lambda d, h, p, q, k, v, bias:
                          float((q + k + v + d) * h * p + (3 * h * p + d) * bias)],
     "pencil": [{number: tuple(line) for number, line in LINES.items()},

@@ -1,9 +1,7 @@
 """The exercises of lesson 02, multi-head attention."""
-import math
-
 import torch
 
-from ..attention import merge_heads, split_heads
+from ..attention import split_heads
 from . import Build, Choice, Lines
 
 
@@ -12,91 +10,8 @@ def split_inputs():
     return [(torch.randn(2, 5, 12, generator=generator), 3), (torch.randn(1, 3, 4, generator=generator), 2)]
 
 
-def attention_inputs():
-    """Two batches in which all sizes differ, and one whose scores are all far below -1000."""
-    generator = torch.Generator().manual_seed(3)
-
-    def random(*shapes):
-        return [torch.randn(*shape, generator=generator) for shape in shapes]
-
-    first = random((2, 4, 7), (2, 6, 8), (2, 6, 9), (15, 7), (15, 8), (15, 9), (10, 15))
-    second = random((3, 5, 6), (3, 4, 9), (3, 4, 11), (14, 6), (14, 9), (14, 11), (13, 14))
-    third = random((2, 3, 5), (2, 4, 6), (2, 4, 7), (8, 5), (8, 6), (8, 7), (9, 8))
-    queries, keys, values, W_q, W_k, *rest = third
-    low = 7 + queries / 10, -7 + keys / 100, values, W_q.abs() + 0.5, W_k.abs() + 0.5, *rest
-    lengths = torch.tensor([5, 2]), torch.tensor([1, 4, 3]), torch.tensor([1, 1])
-    return [(*first, 3, lengths[0]), (*second, 2, lengths[1]), (*low, 4, lengths[2])]
-
-
-def attend(queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens, *, axis=-1,
-           scale=math.sqrt, mask="keep", fill=None, split=split_heads, merge=merge_heads):
-    """Multi-head attention with one thing to get wrong at a time."""
-    q, k, v = split(queries @ W_q.T, num_heads), split(keys @ W_k.T, num_heads), split(values @ W_v.T, num_heads)
-    scores = q @ k.mT / scale(q.shape[-1])
-    lengths, position = valid_lens[:, None, None, None], torch.arange(keys.shape[1])
-    keep = position < lengths
-    if mask is None:
-        keep = torch.ones_like(keep)
-    elif mask == "off by one":
-        keep = position <= lengths
-    elif mask == "one short":
-        keep = position < lengths - 1
-    elif mask == "last":
-        keep = keep.flip(-1)
-    elif mask == "longest":
-        keep = position < valid_lens.max()
-    elif mask == "first":
-        keep = position < valid_lens[0]
-    elif mask == "queries":
-        keep = torch.arange(queries.shape[1])[:, None] < lengths
-    elif mask == "swapped":
-        keep = ~keep
-    elif mask == "after":
-        return merge((scores.softmax(axis) * keep) @ v) @ W_o.T
-    fill = torch.finfo(scores.dtype).min if fill is None else fill
-    return merge(scores.masked_fill(~keep, fill).softmax(axis) @ v) @ W_o.T
-
-
-def scaled_by(width):
-    """Attention whose scale is the root of ``width(arguments)``, a width that isn't the heads'."""
-    return lambda *arguments: attend(*arguments, scale=lambda p: math.sqrt(width(*arguments)))
-
-
-def masked(kind, words):
-    """A misconception about what to hide, hidden with either of two numbers."""
-    return [(variant(mask=kind, fill=fill), words) for fill in FILLS]
-
-
-def keys_for_values(queries, keys, values, W_q, W_k, W_v, *rest):
-    return attend(queries, keys, keys, W_q, W_k, W_k, *rest)
-
-
-def without_mixing(*arguments):
-    *rest, W_o, num_heads, valid_lens = arguments
-    return attend(*rest, torch.eye(W_o.shape[1]), num_heads, valid_lens)
-
-
-def variant(**choices):
-    return lambda *arguments: attend(*arguments, **choices)
-
-
-FILLS = (None, -math.inf)  # a learner may hide with either
-
-
-def reshaped(X, num_heads):
-    return X.reshape(X.shape[0], num_heads, X.shape[1], -1)
-
-
 def dealt(X, num_heads):
     return X.unflatten(-1, (-1, num_heads)).permute(0, 3, 1, 2)
-
-
-def undealt(X):
-    return X.permute(0, 2, 3, 1).flatten(2)
-
-
-def unmoved(X):
-    return X.reshape(X.shape[0], X.shape[2], -1)
 
 
 def tokens_in_head(head, steps, hiddens, num_heads):
@@ -139,72 +54,6 @@ EXERCISES = [
                "size)."),
               (lambda X, h: split_heads(X, 2), "You cut into two heads, whatever num_heads says."),
               (lambda X, h: split_heads(X, h).flatten(0, 1), "This is D2L's shape, heads folded into the batch. Keep them as an axis of their own: (batch, heads, steps, head size)."),
-          ]),
-    Build("multi-head", praise="Right: the same numbers as the package's class, padding and all.",
-          hints=["Six steps: project, split, score, hide, weigh, merge and mix. Each is one line.", "Split with unflatten(-1, (num_heads, -1)).transpose(1, 2); merge with transpose(1, 2).flatten(2).",
-                 "hidden = torch.arange(keys.shape[1]) >= valid_lens[:, None, None, None] broadcasts over heads and queries; masked_fill the scores, then softmax over the last axis."],
-          reference=attend, inputs=attention_inputs, misconceptions=[
-              *((variant(axis=-2, mask=mask), "Your weights sum to 1 over the queries. Softmax goes over the keys, the last axis, so that each query's weights sum to 1.") for mask in ("keep", None)),
-              (variant(axis=1), "Your softmax goes over the heads. Each head has its own weights; softmax goes over the keys, the last axis."),
-              (variant(axis=1, fill=-math.inf), "There is NaN in your result: a softmax found nothing but minus infinity. It goes over the keys, the last axis."),
-              *((variant(axis=0, fill=fill),
-                 "Your softmax goes over the sentences of the batch. It goes over the keys, the "
-                 "last axis.") for fill in FILLS),
-              (scaled_by(lambda queries, keys, values, W_q, *rest: len(W_q)),
-               "You scale by the width of the model. A head's dot product has head-size terms: "
-               "divide by the square root of the head size."),
-              (scaled_by(lambda queries, *rest: queries.shape[-1]),
-               "You scale by the width of the queries before they are projected. "
-               "Divide by the square root of the head size."),
-              (scaled_by(lambda queries, keys, *rest: keys.shape[-1]),
-               "You scale by the width of the keys before they are projected. "
-               "Divide by the square root of the head size."),
-              (scaled_by(lambda *arguments: len(arguments[6])),
-               "You scale by the width of the output. Divide by the square root of the head size."),
-              (scaled_by(lambda *arguments: arguments[7]),
-               "You scale by the number of heads. Divide by the square root of the head size."),
-              (scaled_by(lambda queries, keys, *rest: keys.shape[1]),
-               "You scale by the number of keys. Divide by the square root of the head size."),
-              (variant(scale=lambda p: 1.0),
-               "The scores are not scaled. Divide them by the square root of the head size."),
-              (variant(scale=float), "You divide by the head size, not by its square root."),
-              (variant(scale=lambda p: 1 / math.sqrt(p)),
-               "You multiply by the square root of the head size: divide."),
-              (variant(mask=None), "The lengths have no effect: keys from position valid_lens on must get no weight."),
-              (variant(mask=None, scale=lambda p: 1.0),
-               "Two things are missing: the scores are not scaled, and the lengths have no "
-               "effect."),
-              (variant(fill=0.0), "You hide a key by setting its score to 0, but a score of 0 still weighs e^0 = 1. Set it to minus infinity."),
-              (variant(fill=-100.0),
-               "Your number is not low enough to hide with: where a head's scores are lower still, "
-               "the hidden keys win. Use minus infinity, or the lowest number of the type."),
-              *masked("swapped",
-                      "The mask is upside down: you hide the real tokens and look at the padding."),
-              *masked("off by one", "One key too many: a length of 2 means positions 0 and 1."),
-              *masked("one short", "One key too few: a length of 2 means positions 0 and 1."),
-              *masked("last",
-                      "You keep the last keys. Padding stands at the end: the first valid_lens "
-                      "keys are real."),
-              *masked("longest",
-                      "All sentences get the longest one's length. Each has its own: valid_lens[:, "
-                      "None, None, None]."),
-              *masked("first",
-                      "All sentences get the first one's length. Each has its own: valid_lens[:, "
-                      "None, None, None]."),
-              *masked("queries",
-                      "You hide queries. The lengths say which keys are real: compare them with "
-                      "the last axis."),
-              (variant(mask="after"), "You hide keys after the softmax, so the weights that are left no longer sum to 1. Hide the scores before it."),
-              *((variant(split=reshaped, merge=merge), "Tokens are cut into stretches: splitting needs a transpose, and so does merging.") for merge in (merge_heads, unmoved)),
-              *((variant(split=dealt, merge=merge),
-                 "You deal the columns out in turn. A head is a block of neighbouring columns: "
-                 "heads before head size when you split.") for merge in (merge_heads, undealt)),
-              (variant(merge=undealt),
-               "Splitting is right. Merged, a head's columns should be neighbours again: "
-               "swap the heads and the steps, then flatten."),
-              (keys_for_values, "Your values are the keys. They have a matrix of their own, W_v."),
-              (without_mixing, "The heads are merged, and not mixed: the last step is W_o."),
-              (variant(merge=unmoved), "Splitting is right, merging is not: bring the steps before the heads (transpose), then flatten."),
           ]),
     Build("mixed-up", praise="Right: each head gets a stretch of the sentence.",
           hints=["Follow the numbers: fill a (steps, hiddens) tensor with each token's own number, then reshape it the wrong way.", "torch.arange(steps)[:, None].expand(steps, hiddens) is that tensor; .unique().tolist() reads it off."],
