@@ -16,9 +16,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from .checks import check_choice, check_integer
+from .masks import window
 from .positional import LearnedPositionalEncoding, PositionalEncoding
 from .relative import ALiBi, RotaryEmbedding, ShawRelativeKeys, T5RelativeBias
-from .sequence import Convolution, Recurrence, SelfAttention
+from .sequence import GRU, LSTM, Convolution, Recurrence, SelfAttention
 
 Task = Callable[[torch.Generator, int, int], tuple[Tensor, Tensor, Tensor]]
 
@@ -88,7 +89,8 @@ class Reader(nn.Module):
     """Numbers in, an answer at each position: embedding, layers of (batch, steps, num_hiddens), each added to what it was given, a linear map.
 
     layers: applied to normalised inputs (layer norm), one after the other, with a ReLU behind each. positions: add the sinusoidal table first.
-    Takes (batch, steps), returns (batch, steps, answers).
+    Takes (batch, steps), returns (batch, steps, answers). Vectors (batch, steps, num_hiddens) may
+    stand for the embedded numbers: so ``influence`` can ask what the layers pass on.
     """
 
     def __init__(self, layers: Sequence[nn.Module], num_hiddens: int, symbols: int, answers: int, *, positions: bool = False):
@@ -100,30 +102,90 @@ class Reader(nn.Module):
         self.head = nn.Linear(num_hiddens, answers)
 
     def forward(self, inputs: Tensor) -> Tensor:
-        X = self.positions(self.embedding(inputs))
+        X = self.positions(inputs if inputs.is_floating_point() else self.embedding(inputs))
         for layer, norm in zip(self.layers, self.norms):
             X = X + F.relu(layer(norm(X)))
         return self.head(X)
 
 
-READERS = ("self-attention", "dilated convolution", "recurrence", "convolution")
+READERS = ("self-attention", "dilated convolution", "recurrence", "convolution", "GRU", "LSTM")
+CONTROLS = ("recurrence, identity start", "recurrence, orthogonal start",
+            "recurrence, half identity start", "convolutions, gaps 1 2 4 8 16 16",
+            "convolutions, gaps 16 1 2 4 8 16", "five self-attentions",
+            "five self-attentions, window 7")
+
+
+def convolutions(gaps: Sequence[int]) -> Callable[[int, bool], list[nn.Module]]:
+    """Makes, for a width, convolutions with kernel 3 and these gaps, first layer first."""
+    return lambda d, causal: [Convolution(d, 3, dilation=gap, causal=causal) for gap in gaps]
+
+
+def attentions(count: int, near: int | None = None) -> Callable[[int, bool], list[nn.Module]]:
+    """Makes, for a width, layers of four heads; each sees ``near`` places either way, or all."""
+    layer = SelfAttention if near is None else lambda *a, **options: Windowed(*a, near, **options)
+    return lambda d, causal: [layer(d, 4, causal=causal) for _ in range(count)]
+
+
+def recurrence(start: Callable[[Tensor], Tensor]) -> Callable[[int, bool], list[nn.Module]]:
+    """Makes, for a width, a plain recurrence whose state's matrix was set by ``start``."""
+    def make(d: int, causal: bool) -> list[nn.Module]:
+        layer = Recurrence(d)
+        start(layer.rnn.weight_hh_l0)
+        return [layer]
+    return make
+
+
+def half_identity(U: Tensor) -> Tensor:
+    """In place: half of the identity."""
+    with torch.no_grad():
+        return nn.init.eye_(U).mul_(0.5)
+
+
+class Windowed(SelfAttention):
+    """Self-attention in which a token sees ``near`` places to either side, and itself."""
+
+    def __init__(self, num_hiddens: int, num_heads: int, near: int, *, causal: bool = False):
+        super().__init__(num_hiddens, num_heads, causal=causal)
+        self.near = near
+
+    def forward(self, X: Tensor) -> Tensor:
+        return self.attention(X, X, X, causal=self.causal, mask=window(self.near))
+
+
+MAKERS = {  # width, and the layers of that width: about 16,400 numbers in all
+    "self-attention": (64, attentions(1)),
+    "dilated convolution": (33, convolutions([1, 2, 4, 8, 16])),
+    "recurrence": (90, lambda d, causal: [Recurrence(d)]),
+    "convolution": (37, convolutions([1, 1, 1, 1])),
+    "GRU": (52, lambda d, causal: [GRU(d)]),
+    "LSTM": (45, lambda d, causal: [LSTM(d)]),
+    "recurrence, identity start": (90, recurrence(nn.init.eye_)),
+    "recurrence, orthogonal start": (90, recurrence(nn.init.orthogonal_)),
+    "recurrence, half identity start": (90, recurrence(half_identity)),
+    "convolutions, gaps 1 2 4 8 16 16": (30, convolutions([1, 2, 4, 8, 16, 16])),
+    "convolutions, gaps 16 1 2 4 8 16": (30, convolutions([16, 1, 2, 4, 8, 16])),
+    "five self-attentions": (28, attentions(5)),
+    "five self-attentions, window 7": (28, attentions(5, near=7)),
+}
 
 
 def reader(kind: str, symbols: int, answers: int, *, causal: bool = False, seed: int = 0) -> Reader:
-    """A ``Reader`` of one of the ``READERS``, sized so that the layers of each kind hold 16,400 numbers, give or take 2 %.
+    """A ``Reader`` of one of the ``READERS`` or ``CONTROLS``, whose layers hold equal numbers.
 
-    One layer of four heads with positions; five layers with kernel 3 and dilation 1, 2, 4, 8, 16; one recurrent layer; four layers with kernel 3.
-    ``causal`` lets every kind see the past alone, as a recurrence does anyway. The weights depend on ``seed`` and on nothing else.
+    READERS, 16,400 numbers give or take 2 %: one layer of four heads, with positions; five
+    convolutions with kernel 3 and gaps 1, 2, 4, 8, 16; one plain recurrence; four convolutions with
+    kernel 3; one GRU; one LSTM. CONTROLS change one thing: the matrix that the plain recurrence
+    starts with; a sixth convolution and where it stands; how far each of five self-attentions sees.
+    (Five have 15,680 numbers, since four heads must divide the width.)
+    ``causal`` lets every kind see the past alone, as a recurrence does anyway. The weights depend
+    on ``seed`` and on nothing else.
     """
-    check_choice("kind", kind, READERS)
-    makers = {"self-attention": (64, lambda d: [SelfAttention(d, 4, causal=causal)]),
-              "dilated convolution": (33, lambda d: [Convolution(d, 3, dilation=2**i, causal=causal) for i in range(5)]),
-              "recurrence": (90, lambda d: [Recurrence(d)]),
-              "convolution": (37, lambda d: [Convolution(d, 3, causal=causal) for _ in range(4)])}
-    width, layers = makers[kind]
+    check_choice("kind", kind, MAKERS)
+    width, make = MAKERS[kind]
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return Reader(layers(width), width, symbols, answers, positions=kind == "self-attention")
+        layers = make(width, causal)
+        return Reader(layers, width, symbols, answers, positions="self-attention" in kind)
 
 
 def train(model: nn.Module, task: Task, steps: int, *, lengths: tuple[int, int], batch: int = 64, rate: float = 3e-3, seed: int = 0,
@@ -253,10 +315,14 @@ def results(lesson: str) -> dict:
 
 
 def show_bar(name: str, steps: int):
-    """A progress bar, shown in the cell that runs."""
+    """A progress bar, shown in the cell that runs. Nothing of it is stored: no text stands for it.
+
+    Its ``value`` runs from 0 to ``steps``.
+    """
     from IPython.display import display
     from ipywidgets import FloatProgress
-    bar = FloatProgress(value=0, max=steps, description=name)
-    display(bar)
-    bar.style.description_width = "initial"  # not before: its text would then differ between versions of ipywidgets
+    style = {"description_width": "initial"}
+    bar = FloatProgress(value=0, max=steps, description=name, style=style)
+    view = {"version_major": 2, "version_minor": 0, "model_id": bar.model_id}
+    display({"application/vnd.jupyter.widget-view+json": view}, raw=True)  # display(bar) adds text
     return bar

@@ -6,7 +6,10 @@ import pytest
 import torch
 from torch import nn
 
-from d2l_ext.laboratory import READERS, Reader, accuracy, find_marked, parity, reader, results, train
+from d2l_ext import influence, reach
+from d2l_ext.laboratory import (CONTROLS, MAKERS, READERS, Reader, accuracy, find_marked, parity,
+                                reader, results, show_bar, train)
+from d2l_ext.sequence import PAIRS
 from notebook_rules import ROOT
 
 specification = importlib.util.spec_from_file_location("laboratory_script", ROOT / "tools/laboratory.py")
@@ -77,6 +80,64 @@ def test_a_wrong_task_is_caught(claim, mistake):
 def test_readers_hold_equal_numbers():
     sizes = [sum(W.numel() for W in reader(kind, 16, 8).layers.parameters()) for kind in READERS]
     assert max(sizes) < 1.02 * min(sizes) and all(abs(size - 16_400) < 0.02 * 16_400 for size in sizes)
+    assert set(MAKERS) == {*READERS, *CONTROLS}
+
+
+def test_controls_change_one_thing():
+    """Matrices of one size in one kind of layer; what differs is a start, an order or a window."""
+    def sizes(kind):
+        return [(name, W.shape) for name, W in reader(kind, 16, 8).named_parameters()]
+    for base, *others in (["recurrence", *CONTROLS[:3]], CONTROLS[3:5], CONTROLS[5:]):
+        assert all(sizes(other) == sizes(base) for other in others)
+
+
+def test_starts_are_what_they_are_called():
+    def U(kind):
+        return reader(kind, 16, 8).layers[0].rnn.weight_hh_l0.detach()
+    one, turned, half = (U(kind) for kind in CONTROLS[:3])
+    torch.testing.assert_close(one, torch.eye(90), rtol=0, atol=0)
+    torch.testing.assert_close(half, torch.eye(90) / 2, rtol=0, atol=0)
+    torch.testing.assert_close(turned @ turned.T, torch.eye(90), rtol=0, atol=1e-5)
+    assert turned.diag().abs().max() < 0.5
+    assert all(W.requires_grad for W in reader(CONTROLS[2], 16, 8).parameters())
+
+
+def moves(gaps, distance, last=31):
+    """The fewest moves by which a message gets from ``distance`` places back to the last place,
+    one layer after the other, and never outside: in each it stays, or moves by the layer's gap."""
+    fewest = {last - distance: 0}
+    for gap in gaps:
+        reached = {}
+        for place, count in fewest.items():
+            for step in (-gap, 0, gap):
+                if 0 <= place + step <= last:
+                    more = count + (step != 0)
+                    reached[place + step] = min(more, reached.get(place + step, more))
+        fewest = reached
+    return fewest[last]
+
+
+def test_the_order_of_gaps_decides_how_many_moves_31_places_take():
+    """16 + 16 - 1 must not begin with both sixteens: that would be outside."""
+    for kind, wanted in zip(CONTROLS[3:5], (5, 3)):
+        model = reader(kind, 16, 8)
+        assert moves([layer.conv.dilation[0] for layer in model.layers], 31) == wanted
+        assert reach(model, 32)[-1].all()
+
+
+def test_a_window_makes_a_path_of_five_moves():
+    full, windowed = (reader(kind, 16, 8) for kind in CONTROLS[5:])
+    for model, places in ((full, 32), (windowed, 8)):
+        one = Reader(list(model.layers[:1]), 28, 16, 8, positions=True)
+        assert reach(one, 32)[-1].sum() == places
+    assert reach(windowed, 32).all()
+    assert not reach(Reader(list(windowed.layers[:4]), 28, 16, 8, positions=True), 32)[-1, :3].any()
+
+
+def test_vectors_may_stand_for_embedded_numbers():
+    model, X = reader("self-attention", 5, 3), torch.randint(5, (2, 6))
+    assert torch.equal(model(model.embedding(X)), model(X))
+    assert influence(model, 6).shape == (6, 6)
 
 
 @pytest.mark.parametrize("kind", READERS)
@@ -88,7 +149,7 @@ def test_a_reader_answers_at_every_position_and_causal_ones_see_the_past_alone(k
         moved = X.clone()
         moved[:, 7] = (X[:, 7] + 1) % 5
         changed = (model(moved) != Y).any(-1)
-        assert changed[:, 7:8].all() and changed[:, :7].any() == (not causal and kind != "recurrence")
+        assert changed[:, 7:8].all() and changed[:, :7].any() == (not causal and kind not in PAIRS)
 
 
 def test_a_reader_depends_on_its_seed_and_nothing_else():
@@ -169,9 +230,13 @@ def test_accuracy_counts_by_position():
 def test_the_table_says_how_it_was_made_and_is_complete():
     table = results("06")
     assert table["command"] == "make laboratory" and len(table["date"]) == 10 and table["torch"].count(".") == 2
-    runs = {(row["task"], row["reader"], row["seed"], row["steps"]) for row in table["rows"]}
-    wanted = {(task, kind, seed, steps) for task, steps in (("find the marked token", 400), ("find the marked token", 1600), ("running parity", 400))
-              for kind in READERS for seed in table["seeds"]}
+    runs = {(row["task"], row["reader"], row["seed"], row.get("steps")) for row in table["rows"]}
+    marked, start = "find the marked token", "influence at the start"
+    tasks = [((marked, 200), READERS), ((marked, 400), READERS), ((marked, 1600), READERS),
+             (("running parity", 400), READERS), ((marked, 200), CONTROLS),
+             ((marked, 400), CONTROLS), ((start, None), (*READERS, *CONTROLS))]
+    wanted = {(task, kind, seed, steps) for (task, steps), kinds in tasks for kind in kinds
+              for seed in table["seeds"]}
     assert runs == wanted and len(table["rows"]) == len(wanted) and len(table["seeds"]) >= 3
 
 
@@ -181,7 +246,7 @@ def far_apart(row, stored, part):
 
 def test_a_row_can_be_made_again():
     """On this processor perhaps with other last digits, hence the margin."""
-    stored = next(row for row in results("06")["rows"] if (row["task"], row["reader"], row["seed"], row["steps"]) == ("find the marked token", "self-attention", 0, 400))
+    stored = next(row for row in results("06")["rows"] if (row["task"], row["reader"], row["seed"], row.get("steps")) == ("find the marked token", "self-attention", 0, 400))
     row = script.marked_row("self-attention", 0, 400)
     assert json.loads(json.dumps(row)).keys() == stored.keys() and far_apart(row, stored, "accuracy by distance") <= 0.02
     early = script.marked_row("self-attention", 0, 20)  # another training makes another row
@@ -190,3 +255,67 @@ def test_a_row_can_be_made_again():
 
 def test_stretches_are_means_between_bounds():
     assert script.stretches(torch.tensor([0.0, 1.0, 1.0, 1.0, 0.0]), (0, 2, 5)) == {"0-1": 0.5, "2-4": 0.667}
+
+
+# ---- what lesson 06 says of the table -------------------------------------------------------------
+
+def scores(kind, steps, distance):
+    """One accuracy a seed."""
+    return [row["accuracy by distance"][str(distance)] for row in results("06")["rows"]
+            if row["task"] == "find the marked token" and (row["reader"], row["steps"]) == (kind, steps)]
+
+
+def felt(kind, distance):
+    return [row["power of ten by distance"][str(distance)] for row in results("06")["rows"]
+            if (row["task"], row["reader"]) == ("influence at the start", kind)]
+
+
+def test_gates_find_far_marks_though_their_path_is_long():
+    far = (1, 5, 16, 31)
+    for kind in ("GRU", "LSTM"):
+        assert min(min(scores(kind, 400, distance)) for distance in far) > 0.99
+    assert max(max(scores("recurrence", 400, distance)) for distance in far) < 0.5
+
+
+def test_a_plain_recurrence_needs_no_gate_if_its_state_stays_at_the_start():
+    one, turned, half = CONTROLS[:3]
+    assert min(scores(one, 400, 31)) > 0.8 and min(scores(one, 400, 16)) > 0.99
+    assert max(scores(turned, 400, 31)) < 0.3 and max(scores(half, 400, 31)) < 0.6
+
+
+def test_how_faint_a_signal_starts_does_not_say_which_recurrence_learns():
+    """Identity and orthogonal start alike, and one of them learns; GRU and LSTM start fainter."""
+    one, turned, half = CONTROLS[:3]
+    assert abs(sum(felt(one, 31)) - sum(felt(turned, 31))) / 3 < 1
+    assert max(felt("GRU", 31) + felt("LSTM", 31)) < min(felt(one, 31) + felt(turned, 31)) - 1
+
+
+def test_with_all_else_equal_fewer_moves_are_learned_sooner():
+    outside, inside, full, windowed = CONTROLS[3:]
+    for longer, shorter, steps in ((outside, inside, 400), (windowed, full, 200)):
+        pairs = list(zip(scores(longer, steps, 31), scores(shorter, steps, 31)))
+        assert len(pairs) == 3 and all(short > long + 0.15 for long, short in pairs)
+
+
+def test_single_gaps_are_learned_first():
+    """After 200 steps the dilated convolution knows the distances of one move, and few others."""
+    for seed in range(3):
+        found = {distance: scores("dilated convolution", 200, distance)[seed]
+                 for distance in script.DISTANCES}
+        one = [found[distance] for distance in (1, 2, 4, 8, 16)]
+        more = [found[distance] for distance in found if distance not in (0, 1, 2, 4, 8, 16)]
+        assert min(one) > 0.3 and max(more) < 0.25
+
+
+# ---- the bar --------------------------------------------------------------------------------------
+
+def test_a_bar_is_seen_and_leaves_no_text(monkeypatch):
+    pytest.importorskip("ipywidgets")
+    shown = []
+    monkeypatch.setattr("IPython.display.display", lambda *what, **how: shown.append((what, how)))
+    bar = show_bar("training", 3)
+    bar.value = 2
+    [((bundle,), how)] = shown
+    assert how == {"raw": True} and list(bundle) == ["application/vnd.jupyter.widget-view+json"]
+    assert bundle.popitem()[1]["model_id"] == bar.model_id
+    assert (bar.value, bar.max, bar.description) == (2, 3, "training")

@@ -5,6 +5,7 @@ The rows vary a little with the processor and with PyTorch's version.
 """
 import datetime
 import json
+import math
 import pathlib
 import sys
 
@@ -13,9 +14,12 @@ import torch
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from d2l_ext.laboratory import READERS, TRIALS, accuracy, find_marked, parity, reader, train, try_encoding  # noqa: E402
+from d2l_ext import influence  # noqa: E402
+from d2l_ext.laboratory import (CONTROLS, READERS, TRIALS, accuracy, find_marked,  # noqa: E402
+                                parity, reader, train, try_encoding)
 
 SEEDS = 0, 1, 2
+DISTANCES = 0, 1, 2, 3, 4, 5, 8, 12, 15, 16, 20, 24, 28, 30, 31
 
 
 def stretches(right, bounds):
@@ -27,7 +31,8 @@ def marked_row(kind, seed, steps):
     """Find the marked token: accuracy at each distance, after so many steps."""
     model = reader(kind, symbols=16, answers=8, seed=seed)
     train(model, find_marked(), steps, lengths=(32, 32), batch=32, rate=2e-3, seed=seed)
-    found = {str(distance): round(accuracy(model, find_marked(distance), 32)[-1].item(), 3) for distance in (0, 1, 2, 3, 4, 5, 8, 16, 24, 31)}
+    found = {str(distance): round(accuracy(model, find_marked(distance), 32)[-1].item(), 3)
+             for distance in DISTANCES}
     return {"task": "find the marked token", "reader": kind, "seed": seed, "steps": steps, "accuracy by distance": found}
 
 
@@ -37,6 +42,16 @@ def parity_row(kind, seed, steps):
     train(model, parity, steps, lengths=(16, 16), batch=32, rate=2e-3, seed=seed)
     right = accuracy(model, parity, 256)
     return {"task": "running parity", "reader": kind, "seed": seed, "steps": steps, "accuracy by position": stretches(right, (0, 8, 16, 32, 64, 128, 256))}
+
+
+def influence_row(kind, seed):
+    """Before any training: how strongly the last output feels each distance, as a power of ten, 0
+    being how strongly it feels distance 0."""
+    felt = influence(reader(kind, symbols=16, answers=8, seed=seed), 32)[-1].flip(0).log10()
+    powers = {str(distance): round((felt[distance] - felt[0]).item(), 1)
+              for distance in DISTANCES if felt[distance] > -math.inf}
+    return {"task": "influence at the start", "reader": kind, "seed": seed,
+            "power of ten by distance": powers}
 
 
 def encoding_row(name, encoding, seed):
@@ -58,9 +73,16 @@ def lesson_05():
 def lesson_06():
     for kind in READERS:
         for seed in SEEDS:
-            yield marked_row(kind, seed, steps=400)
-            yield marked_row(kind, seed, steps=1600)
+            for steps in (200, 400, 1600):
+                yield marked_row(kind, seed, steps)
             yield parity_row(kind, seed, steps=400)
+    for kind in CONTROLS:
+        for seed in SEEDS:
+            for steps in (200, 400):
+                yield marked_row(kind, seed, steps)
+    for kind in (*READERS, *CONTROLS):
+        for seed in SEEDS:
+            yield influence_row(kind, seed)
 
 
 PARTS = {"05": lesson_05, "06": lesson_06}
