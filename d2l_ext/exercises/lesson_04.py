@@ -173,5 +173,6 @@ EXERCISES = [
     Choice("true-of-sinusoids", right=frozenset("ace"), options="abcde", praise="Right: what a shift does is known everywhere; what a model does beyond its training isn't.",
            hints=["Three statements are true. All three follow from the rotation.", "Look again at the curve of similarity and at the race."],
            reasons={"b": "Statement b is false: the curve in `similar` falls at first, and rises at offset 5 for d = 32.",
-                    "d": "Statement d is false: the row for position 200 is there, but in the race the model failed within two positions of the last trained one."}),
+                    "d": "Statement d is false: the row for position 200 is there, but in the race accuracy "
+                         "fell to a half or less within three positions of the last trained one."}),
 ]
