@@ -4,26 +4,40 @@ import torch
 
 # ---- offset-rows ----------------------------------------------------------------------------------------------------------------------
 
-def table_rows(change):
+def table_rows(change, first=lambda queries, keys: keys - queries):
     """Written with a loop over all pairs."""
-    return lambda steps, c: torch.tensor([[change(i, j, c) for j in range(steps)] for i in range(steps)])
+    def answer(queries, keys, c):
+        start = first(queries, keys)
+        return torch.tensor([[change(start + i, j, c) for j in range(keys)]
+                             for i in range(queries)])
+    return answer
+
+
+def right(i, j, c):
+    return max(-c, min(c, j - i)) + c
 
 
 OFFSET_ROWS = [
+    (table_rows(right, first=lambda queries, keys: 0), "as when all keys were new"),
+    (table_rows(right, first=lambda queries, keys: keys - queries - 1), "one before the last key"),
+    (table_rows(right, first=lambda queries, keys: keys - queries + 1), "one beyond the last key"),
+    (table_rows(right, first=lambda queries, keys: queries - keys), "wrong sign"),
+    (lambda queries, keys, c: table_rows(right)(queries, keys, c).mT, "(?i)rows are queries"),
     (table_rows(lambda i, j, c: max(-c, min(c, i - j)) + c), "(?i)left and right are swapped"),
     (table_rows(lambda i, j, c: max(-c, min(c, j - i))), "not shifted"),
     (table_rows(lambda i, j, c: j - i + c), "not clipped"),
     (table_rows(lambda i, j, c: max(-c, min(c, j - i + c))), "before you clip"),
-    (table_rows(lambda i, j, c: max(-c, min(c, j - i)) + c + 1), "row 0, and yours uses row 1"),
-    (table_rows(lambda i, j, c: max(-c, min(c, j - i)) + c - 1), "yours uses -1"),
+    (table_rows(lambda i, j, c: right(i, j, c) + 1), "row 0, and yours uses row 1"),
+    (table_rows(lambda i, j, c: right(i, j, c) - 1), "yours uses -1"),
     (table_rows(lambda i, j, c: max(-c, min(c - 1, j - i)) + c), "number 2c"),
     (table_rows(lambda i, j, c: max(1 - c, min(c - 1, j - i)) + c), "clip them away"),
     (table_rows(lambda i, j, c: min(c, abs(i - j))), "keeps its sign"),
     (table_rows(lambda i, j, c: (j - i) % (2 * c + 1)), "(?i)remainder"),
-    (lambda steps, c: torch.arange(steps).clamp(-c, c) + c, r"shape should be \(5, 5\)"),
-    (lambda steps, c: table_rows(lambda i, j, c: max(-c, min(c, j - i)) + c)(steps, c).float(), "not integers"),
-    (lambda steps, c: [[0] * steps] * steps, "(?i)return (a|one) tensor"),
-    (lambda steps: torch.zeros(steps, steps), "raises TypeError"),
+    (table_rows(lambda i, j, c: 2 if i == j else right(i, j, c)), "expected 1, yours is 2"),
+    (lambda queries, keys, c: torch.arange(keys).clamp(-c, c) + c, r"shape should be \(3, 5\)"),
+    (lambda queries, keys, c: table_rows(right)(queries, keys, c).float(), "not integers"),
+    (lambda queries, keys, c: [[0] * keys] * queries, "(?i)return (a|one) tensor"),
+    (lambda steps, c: torch.zeros(steps, steps), "raises TypeError"),
     (torch.zeros(5, 5), "Give the function itself"),
 ]
 
@@ -44,81 +58,6 @@ UNMASK = [
     (lambda whole, trained, length: trained / length, "share of positions"),
     (0.06, "Give the function itself"),
     (lambda whole: whole, "raises TypeError"),
-]
-
-# ---- rotate: a right answer, and one thing changed ------------------------------------------------------------------------------------
-
-ROTATE = """
-def answer(X):
-    steps, d = X.shape
-    out = torch.zeros_like(X)
-    for i in range(steps):
-        for p in range(d // 2):
-            angle = torch.tensor(i / 10000 ** (2 * p / d))
-            x, y = X[i, 2 * p], X[i, 2 * p + 1]
-            out[i, 2 * p] = x * torch.cos(angle) - y * torch.sin(angle)
-            out[i, 2 * p + 1] = x * torch.sin(angle) + y * torch.cos(angle)
-    return out
-"""
-
-
-def rotated(*changes):
-    source = ROTATE
-    for old, new in changes:
-        assert old in source
-        source = source.replace(old, new)
-    space = {"torch": torch}
-    exec(source, space)
-    return space["answer"]
-
-
-def in_place(X):
-    X, d = X.clone(), X.shape[1]
-    for i, row in enumerate(X):
-        for p in range(d // 2):
-            angle = torch.tensor(i / 10000 ** (2 * p / d))
-            row[2 * p] = row[2 * p] * angle.cos() - row[2 * p + 1] * angle.sin()
-            row[2 * p + 1] = row[2 * p] * angle.sin() + row[2 * p + 1] * angle.cos()
-    return X
-
-
-def too_fast(X):
-    angles = torch.arange(len(X))[:, None] * 10_000 ** (torch.arange(0, X.shape[1], 2) / X.shape[1])
-    x, y = X[:, ::2], X[:, 1::2]
-    return torch.stack([x * angles.cos() - y * angles.sin(), x * angles.sin() + y * angles.cos()], 2).reshape(X.shape)
-
-
-def by_steps(X):
-    """Angles for the steps, not for the width: with 5 rows of width 6 there are as many."""
-    angles = torch.arange(len(X))[:, None] / 10_000 ** (torch.arange(0, len(X), 2) / X.shape[1])
-    x, y, cos, sin = X[:, ::2], X[:, 1::2], angles.cos(), angles.sin()
-    return torch.stack([x * cos - y * sin, x * sin + y * cos], 2).reshape(X.shape)
-
-
-ROTATIONS = [
-    (rotated(("X[i, 2 * p], X[i, 2 * p + 1]", "X[i, p], X[i, p + d // 2]"), ("out[i, 2 * p]", "out[i, p]"), ("out[i, 2 * p + 1]", "out[i, p + d // 2]")), "GPT-NeoX"),
-    (rotated(("out[i, 2 * p]", "out[i, p]"), ("out[i, 2 * p + 1]", "out[i, p + d // 2]")), "put back wrongly"),
-    (rotated(("- y * torch.sin", "+ y * torch.sin"), ("x * torch.sin(angle) +", "-x * torch.sin(angle) +")), "the other way"),
-    (rotated(("tensor(i /", "tensor((i + 1) /")), "count from 1"),
-    (rotated(("(2 * p / d)", "(4 * p / d)")), "doubled once more"),
-    (rotated(("(2 * p / d)", "(p / d)")), "r where 2r should"),
-    (too_fast, "(?i)more slowly"),
-    (in_place, "overwritten the first numbers"),
-    (rotated(("tensor(i / 10000 ** (2 * p / d))", "tensor(float(i))")), "(?i)turn alike"),
-    (rotated(("x * torch.cos(angle) - y * torch.sin(angle)", "x + torch.sin(angle)"), ("x * torch.sin(angle) + y * torch.cos(angle)", "y + torch.cos(angle)")), "add the clock hands"),
-    (rotated(("- y * torch.sin", "+ y * torch.sin")), "A sign: the first"),
-    (rotated(("+ y * torch.cos", "- y * torch.cos")), "A sign: the second"),
-    (rotated((" - y * torch.sin(angle)", ""), ("x * torch.sin(angle) +", "")),
-     "scale each number by itself"),
-    (rotated(("out[i, 2 * p]", "z"), ("out[i, 2 * p + 1]", "out[i, 2 * p]"), ("z =",
-                                                                              "out[i, 2 * p + 1] "
-                                                                              "=")),
-     "changed places"),
-    (by_steps, "raises RuntimeError"),
-    (rotated(("return out", "return out.T")), "shape should be"),
-    (lambda X: X, "Nothing is turned"),
-    (lambda X: X.clone(), "Nothing is turned"),
-    (lambda X, d: X, "raises TypeError"),
 ]
 
 # ---- untrained ------------------------------------------------------------------------------------------------------------------------
@@ -144,7 +83,6 @@ WRONG = {
     "which-orders": [("a", "(?i)reverse the sentence"), ("c", "middle"), ("d", "distance has changed")],
     "offset-rows": OFFSET_ROWS,
     "unmask": UNMASK,
-    "rotate": ROTATIONS,
     "true-of-relative": [({"a", "b", "c", "e"}, "Statement b is false"), ({"a", "c", "d", "e"}, "Statement d is false"), ({"a", "c"}, "1 more"), ({"e"}, "2 more"),
                          ("ace", "set"), ({"a", "f"}, "letters from")],
     "untrained": UNTRAINED,
