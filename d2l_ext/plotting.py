@@ -305,7 +305,8 @@ class Table:
         self.rows = [[cell_text(value, digits) for value in row] for row in rows]
 
     def _repr_html_(self) -> str:
-        head = "".join(f'<th scope="col">{html.escape(column)}</th>' for column in self.columns)
+        head = "".join(f'<th scope="col">{html.escape(column)}</th>' if column else "<td></td>"
+                       for column in self.columns)
         body = "".join(f'<tr><th scope="row">{html.escape(first)}</th>'
                        + "".join(f"<td>{html.escape(value)}</td>" for value in rest) + "</tr>"
                        for first, *rest in self.rows)

@@ -83,6 +83,21 @@ def test_a_page_needs_nothing_else(folder, visit, path):
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_prediction_is_opened_by_hand(folder, visit, path):
+    page, cells = visit(folder / f"{path.stem}.html"), json.loads(path.read_text(encoding="utf-8"))["cells"]
+    answers = page.locator("details.folded:has(.jp-OutputArea-output)")
+    assert answers.count() == sum("predict" in cell["metadata"]["tags"] for cell in cells if cell["cell_type"] == "code")
+    for answer in answers.all():
+        assert answer.locator(".jp-OutputArea-output").first.is_hidden()
+        answer.locator("summary").first.press("Enter")
+        assert answer.locator(".jp-OutputArea-output").first.is_visible()
+    shown = page.locator("details.folded:not(:has(.jp-OutputArea-output))")
+    assert shown.count() == sum("source_hidden" in cell["metadata"].get("jupyter", {}) for cell in cells)
+    page.set_viewport_size({"width": 853, "height": 480})  # a projector of 1280 x 720 at 150 %
+    assert page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth")
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_its_outputs_are_for_all(folder, visit, path):
     page = visit(folder / f"{path.stem}.html")
     assert axe(page, ".jp-OutputArea-output", "math") == []

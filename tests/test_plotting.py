@@ -199,6 +199,7 @@ man  12,345    0.00  True"""
     assert shown._repr_html_().startswith('<table><thead><tr><th scope="col">who</th>')
     assert '<tr><th scope="row">man</th><td>12,345</td><td>0.00</td><td>True</td></tr>' in shown._repr_html_()
     assert repr(table(ROWS, "abcd", digits=3)) != repr(shown)
+    assert table([], ["", "n"])._repr_html_().startswith('<table><thead><tr><td></td><th scope="col">n')
 
 
 def test_a_table_takes_tensors_and_hostile_words():

@@ -111,6 +111,17 @@ class Sheet:
         return self.page.evaluate(f"""() => {self.NOW}.content.widgets.map(({{ model }}) => model).filter(({{ type, executionCount, sharedModel }}) =>
             type === "code" && !executionCount && sharedModel.source.trim()).map(({{ sharedModel }}) => sharedModel.source.split("\\n")[0])""")
 
+    def predictions_open(self) -> list[bool]:
+        """Whether the output can be seen, for each cell that asks for a prediction."""
+        return self.page.evaluate(f"""() => {self.NOW}.content.widgets.filter(({{ model }}) =>
+            model.type === "code" && (model.getMetadata("tags") ?? []).includes("predict")).map((cell) => !cell.outputHidden)""")
+
+    def sideways(self) -> list[str]:
+        """The beginnings of what is wider than its place: code, text or outputs."""
+        return self.page.evaluate("""() => [...document.querySelectorAll(
+            ".jp-Notebook :is(.cm-scroller, .jp-MarkdownOutput, .jp-OutputArea-output)")].filter((part) =>
+            part.offsetParent && part.scrollWidth > part.clientWidth + 1).map((part) => part.textContent.trim().slice(0, 60))""")
+
     def active_cell(self) -> int:
         return self.page.evaluate(f"() => {self.NOW}.content.activeCellIndex")
 

@@ -23,6 +23,7 @@ class Lesson:
         page = watch(browser.new_page(viewport={"width": 1280, "height": 1700}))
         sheet = Sheet(page, address, f"{cls.name}.ipynb")
         sheet.file = folder / f"{cls.name}.ipynb"
+        sheet.spoiled = sheet.predictions_open()
         sheet.run()
         yield sheet
         sheet.close()
@@ -33,14 +34,25 @@ class Lesson:
         assert sheet.complaints() == []
         assert sheet.unrun() == []
 
+    def test_predictions_open_when_they_are_run(self, sheet):
+        assert not any(sheet.spoiled) and all(sheet.predictions_open())
+
+    def test_nothing_scrolls_sideways_on_a_projector(self, sheet):
+        """1280 x 720 at 150 % are 853 x 480."""
+        before = sheet.page.viewport_size
+        sheet.page.set_viewport_size({"width": 853, "height": 480})
+        sheet.page.evaluate("() => window.jupyterapp.shell.collapseLeft()")
+        until(lambda: sheet.page.locator(".jp-Notebook").bounding_box()["width"] > 700)
+        assert sheet.sideways() == []
+        sheet.page.set_viewport_size(before)
+
     def test_the_console_is_quiet(self, sheet):
         assert sheet.noise() == []
 
     @pytest.mark.parametrize("theme", THEMES)
     def test_the_outputs_are_for_all(self, sheet, theme):
-        """But for figures, which JupyterLab shows without their words: exported pages and GitHub have them."""
         sheet.theme(THEMES[theme])
-        assert axe(sheet.page, ".jp-OutputArea-output", without=".jp-RenderedImage img") == []
+        assert axe(sheet.page, ".jp-OutputArea-output") == []
 
     def test_nothing_is_saved_with_it(self, sheet):
         before = sheet.file.stat().st_mtime_ns
