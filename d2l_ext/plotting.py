@@ -73,12 +73,13 @@ def heatmaps(values, rows: Sequence, columns: Sequence, *, name: str = "", title
     ``signed=True`` symmetric about 0.
 
     values: (rows, columns), or (maps, rows, columns) for several. rows, columns: tick labels.
-    name: where its alternative text stands, as in ``finish``. titles: one per map. numbers: write the
-    value into each cell (left out: where there are at most 64 cells). size: inches per cell, at most;
-    a large map gets smaller cells.
+    Booleans get no colour bar. name: of its alternative text, as in ``finish``. titles: one per map.
+    numbers: write the value into each cell (left out: where there are at most 64 cells). size: inches
+    per cell, at most; a large map gets smaller cells.
     Raises ValueError where labels or titles don't fit the values, weights leave 0..1, or a value is
     not finite.
     """
+    yes_no = getattr(values, "dtype", None) in (torch.bool, np.bool_)
     maps = array(values)
     shape, maps = maps.shape, maps[None] if maps.ndim == 2 else maps
     if maps.ndim != 3 or maps.shape[1:] != (len(rows), len(columns)):
@@ -110,7 +111,8 @@ def heatmaps(values, rows: Sequence, columns: Sequence, *, name: str = "", title
             axis.spines[:].set(visible=True, color="#BBBBBB")
         if numbers:
             write_numbers(axis, panel, limit, digits)
-    figure.colorbar(image, ax=axes, shrink=0.9, pad=0.02 if len(maps) > 1 else 0.04)
+    if not yes_no:
+        figure.colorbar(image, ax=axes, shrink=0.9, pad=0.02 if len(maps) > 1 else 0.04)
     labels = [*titles, f"columns {listed(columns)}", f"rows {listed(rows)}"]
     told = (describe(panel, rows, columns, *titles[i:i + 1]) for i, panel in enumerate(maps))
     return finish(figure, name, "\n".join(told), "; ".join(labels))

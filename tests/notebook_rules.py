@@ -614,7 +614,7 @@ def drawn_names(cell) -> list:
     calls = [node for statement in cell.statements for node in ast.walk(statement)
              if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in ("heatmaps", "curves", "bars")]
     names = [next((word.value for word in call.keywords if word.arg == "name"), None) for call in calls]
-    return [ast.unparse(name).strip("f'\"") if name else None for name in names]
+    return [ast.unparse(name).removeprefix("f").strip("'\"") if name else None for name in names]
 
 
 @rule()

@@ -130,6 +130,10 @@ def test_maps_share_one_scale_from_white():
     assert [label.get_text() for label in axis.get_yticklabels()] == ["dog", "man"] and (axis.get_ylabel(), axis.get_xlabel()) == ("query", "key")
 
 
+def test_yes_and_no_have_no_bar():
+    assert len(weights(MAP > 0.5).axes) == 1 and len(weights(MAP).axes) == 2
+
+
 def test_lines_are_named_at_their_ends():
     drawing = curves([1, 2], {"first": [1, 2], "second": [1, 2.01]}, xlabel="n", ylabel="y", name=NAME)
     assert [text.get_text() for text in drawing.axes[0].texts] == ["first", "second"] and drawing.axes[0].get_legend() is None
