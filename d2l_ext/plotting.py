@@ -164,7 +164,8 @@ def curves(x, lines: dict[str, Sequence], *, xlabel: str, ylabel: str, name: str
     for mark, place in marks.items():
         axis.axvline(place, color=TEXT, linewidth=1, linestyle=(0, (2, 3)), zorder=0)
         axis.annotate(plain(mark), (place, 1), xycoords=("data", "axes fraction"), xytext=(4, -2),
-                      textcoords="offset points", va="top", color=TEXT, fontsize=10)
+                      textcoords="offset points", va="top", color=TEXT, fontsize=10,
+                      bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 1})
     axis.set(xlabel=xlabel, ylabel=ylabel, title=plain(title))
     axis.grid(color="#EEEEEE")
     figure.canvas.draw()
