@@ -325,7 +325,7 @@ def offsets():
     s.text(386 + 48, low + 18, "+", HEAD)
     s.box(386 + 60, low + 1, 34, 34, AMBER, "*t*")
     s.text(386 + 104, low + 18, "or", SMALL, "start")
-    s.box(386 + 126, low + 1, 62, 34, AMBER, "−*s* |*δ*|", SMALL)
+    s.box(386 + 126, low + 1, 84, 34, AMBER, "−*s* |*j* − *i*|", SMALL)
     for x, position, colour in ((670 - 52, 2, QUERY), (670 + 52, 1, KEY)):
         s.line([(x, top + 35), (x, top + 43)], colour)
         clock(s, x, top + 63, 20, 0.8 * position, [0])
