@@ -34,7 +34,7 @@ def pack(*matrices):
 
 EXERCISES = [
     Choice("older-order", right="b", praise="Right: keys first, then queries, then values; and weights are (outputs, inputs).",
-           hints=["The signature stands in a comment, in the section 'One line changes'.", "Which of 6, 4 and 7 belongs to the queries? And a linear layer's weight is (outputs, inputs)."],
+           hints=["The signature is in the table of 'Four matrices, many signatures'.", "Which of 6, 4 and 7 belongs to the queries? And a linear layer's weight is (outputs, inputs)."],
            reasons={"a": "In 0.17 the first number is the keys' width, not the queries'.",
                     "c": "The right two numbers, turned around: a linear layer's weight is (outputs, inputs).",
                     "d": "Only W_o is square here: the queries come with a width of their own."}),
@@ -86,7 +86,9 @@ EXERCISES = [
               (lambda lens, h: [i + 1 for i in misled(lens, h)], "Sentences count from 0."),
           ]),
     Choice("exchange", right=frozenset("abd"), options="abcde", praise="Right. What changes is where d2l errs, and what it doesn't check.",
-           hints=["Three statements are true.", "'Weights move both ways', 'the numbers are equal' and 'Lengths that can't be lengths' decide a, b and d; the two sections after them the others."],
+           hints=["Three statements are true.", "'Weights move both ways', the table of three equal training steps and "
+                  "'Lengths that can't be lengths' decide a, b and d; the sections on the Transformer "
+                  "and on recording the others."],
            reasons={"c": "Statement c is false: record_attention found nothing. It watches d2l_ext.MultiHeadAttention alone.",
                     "e": "Statement e is false: d2l_1_0 has the names of 11.5 and 11.6. For the Transformer, import d2l and put our classes in."}),
     Build("pack-weights", praise="Right: rows under rows, nothing turned around.",
