@@ -5,6 +5,7 @@ import math
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -12,6 +13,7 @@ from torch.nn import functional as F
 
 from .checks import check_causal, check_counts, check_dropout, check_float, check_inputs, check_size, check_width
 from .masks import Mask, Predicate, combine
+from .relative import RelativePosition
 
 
 def masked_softmax(scores: Tensor, valid_lens: Tensor | None = None, *, mask: Mask | Predicate | Tensor | None = None) -> Tensor:
@@ -30,7 +32,8 @@ def masked_softmax(scores: Tensor, valid_lens: Tensor | None = None, *, mask: Ma
     if scores.dim() not in (2, 3, 4):
         raise ValueError(f"scores must have shape (queries, keys), (batch, queries, keys) or (batch, heads, queries, keys), got {tuple(scores.shape)}")
     four = four_axes(scores)
-    keep = combine(*four.shape, valid_lens=valid_lens, mask=mask, device=scores.device)
+    batch, heads, queries, keys = four.shape
+    keep = combine(batch, heads, queries, keys, valid_lens, mask, device=scores.device)
     return softmax_where(keep, four if keep is None else torch.where(keep, four, 0.0)).reshape(scores.shape)
 
 
@@ -76,7 +79,8 @@ def dot_product_attention(queries: Tensor, keys: Tensor, values: Tensor, mask: M
     if queries.shape[-1] != keys.shape[-1]:
         raise ValueError(f"queries have width {queries.shape[-1]}, keys have width {keys.shape[-1]}: a dot product needs equal widths")
     q, k, v = four_axes(queries), four_axes(keys), four_axes(values)
-    keep = combine(*q.shape[:3], k.shape[2], mask=mask, device=q.device)
+    batch, heads, count, _ = q.shape
+    keep = combine(batch, heads, count, k.shape[2], mask=mask, device=q.device)
     if keep is not None:
         sees, seen = keep.any(3)[..., None], keep.any(2)[..., None]
         q, k, v = torch.where(sees, q, 0.0), torch.where(seen, k, 0.0), torch.where(seen, v, 0.0)
@@ -160,7 +164,7 @@ class MultiHeadAttention(nn.Module):
     """
 
     def __init__(self, num_hiddens: int, num_heads: int, dropout: float = 0.0, bias: bool = False, *, query_size: int | None = None,
-                 key_size: int | None = None, value_size: int | None = None, head_size: int | None = None, position: nn.Module | None = None):
+                 key_size: int | None = None, value_size: int | None = None, head_size: int | None = None, position: RelativePosition | None = None):
         super().__init__()
         query_size, key_size, value_size = (num_hiddens if size is None else size for size in (query_size, key_size, value_size))
         check_size(num_hiddens=num_hiddens, num_heads=num_heads, query_size=query_size, key_size=key_size, value_size=value_size)
@@ -220,14 +224,19 @@ class MultiHeadAttention(nn.Module):
         return self.dropout(weights) @ v, weights
 
     def _fused(self, q: Tensor, k: Tensor, v: Tensor, keep: Tensor | None, bias: Tensor | None, is_causal: bool) -> Tensor:
-        options = {"dropout_p": self.dropout.p if self.training else 0.0, "scale": 1 / math.sqrt(self.head_size)}
+        batch, heads, queries, _ = q.shape
+        dropout, scale = self.dropout.p if self.training else 0.0, 1 / math.sqrt(self.head_size)
         if is_causal and bias is not None:  # the kernel takes one of the two
-            is_causal, keep = False, combine(*q.shape[:3], k.shape[2], causal_=True, device=q.device)
+            is_causal = False
+            keep = combine(batch, heads, queries, k.shape[2], causal_=True, device=q.device)
         if keep is None:
-            return F.scaled_dot_product_attention(q, k, v, attn_mask=bias, is_causal=is_causal, **options)
+            return F.scaled_dot_product_attention(
+                q, k, v, attn_mask=bias, dropout_p=dropout, is_causal=is_causal, scale=scale)
         allowed, sees = open_empty(keep)  # kernels disagree on empty rows
         mask = allowed if bias is None else bias.masked_fill(~allowed, -math.inf)
-        return torch.where(sees, F.scaled_dot_product_attention(q, k, v, attn_mask=mask, **options), 0.0)
+        attended = F.scaled_dot_product_attention(
+            q, k, v, attn_mask=mask, dropout_p=dropout, scale=scale)
+        return torch.where(sees, attended, 0.0)
 
     @classmethod
     def from_torch(cls, attention: nn.MultiheadAttention) -> MultiHeadAttention:
@@ -293,7 +302,7 @@ def addable(bias: Tensor | None, shape: tuple[int, ...]) -> Tensor | None:
     return bias.reshape((1,) * (4 - bias.dim()) + tuple(bias.shape))
 
 
-def eagerly() -> AbstractContextManager:
+def eagerly() -> AbstractContextManager[object]:
     """While open, compiled models run uncompiled: what was compiled before passes hooks by, without a word."""
     return torch.compiler.set_stance("force_eager") if "torch._dynamo" in sys.modules else nullcontext()
 
@@ -318,13 +327,13 @@ def record_attention(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
 
     def watch(name: str, module: MultiHeadAttention) -> None:
         calls = recorded[name] = []
-        asked = []
+        asked: list[bool] = []
 
-        def before(module, args, kwargs):
+        def before(module: nn.Module, args: Any, kwargs: dict[str, Any]) -> tuple[Any, Any]:
             asked[:] = [kwargs.get("need_weights", False)]
             return args, {**kwargs, "need_weights": True}
 
-        def after(module, args, output):
+        def after(module: nn.Module, args: Any, output: Any) -> Any:
             calls.append(output[1].detach())
             return output if asked[0] else output[0]
 

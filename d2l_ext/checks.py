@@ -17,8 +17,8 @@ def check_integer(**numbers: int) -> None:
             raise TypeError(f"{name} must be an integer, got {number!r:.60}")
 
 
-def check_size(**sizes: int | None) -> None:
-    """Raise unless every argument is an integer of at least 1, or left out (None where that is allowed)."""
+def check_size(**sizes: int) -> None:
+    """Raise unless every argument is an integer of at least 1."""
     for name, size in sizes.items():
         check_integer(**{name: size})
         if size < 1:
@@ -134,6 +134,6 @@ def extremes(lengths: Tensor) -> tuple[int, int]:
         return 0, 0
     try:
         lengths = lengths.long()
-        return lengths.min().item(), lengths.max().item()
+        return int(lengths.min().item()), int(lengths.max().item())
     except RuntimeError:  # under vmap no single value is to be had
         return 0, 0

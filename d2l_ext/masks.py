@@ -101,7 +101,8 @@ def combine(batch: int, heads: int, queries: int, keys: int, valid_lens: Tensor 
     parts = []
     if valid_lens is not None:
         check_lengths(valid_lens, batch, queries, keys)
-        parts.append(padding(valid_lens).predicate(None, torch.arange(keys, device=device))[:, None])
+        positions = torch.arange(keys, device=device)
+        parts.append(padding(valid_lens).predicate(positions, positions)[:, None])  # who asks is all one
     if mask is not None:
         parts.append(mask_tensor(mask, batch, heads, queries, keys, device))
     if causal_:

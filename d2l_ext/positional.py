@@ -53,6 +53,8 @@ class PositionalEncoding(nn.Module):
     [0.0, 1.0, 0.0, 1.0]
     """
 
+    P: Tensor
+
     def __init__(self, num_hiddens: int, dropout: float = 0.0, max_len: int = 1000):
         super().__init__()
         check_size(num_hiddens=num_hiddens, max_len=max_len)
@@ -60,10 +62,10 @@ class PositionalEncoding(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.register_buffer("P", sinusoids(max_len, num_hiddens).to(torch.get_default_dtype())[None], persistent=False)
 
-    def _apply(self, fn: Callable, recurse: bool = True) -> nn.Module:
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> nn.Module:
         before = self._buffers.get("P")
         super()._apply(fn, recurse)
-        after = self._buffers.get("P")
+        after = self.P
         if before is not None and after is not before:
             refill(after, before, lambda: sinusoids(*after.shape[1:])[None])
         return self

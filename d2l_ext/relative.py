@@ -81,6 +81,8 @@ class T5RelativeBias(RelativePosition):
     [15, 8, 1, 0, 17, 24, 31]
     """
 
+    edges: Tensor
+
     def __init__(self, num_heads: int, num_buckets: int = 32, max_distance: int = 128, bidirectional: bool = True):
         super().__init__()
         check_size(num_heads=num_heads, num_buckets=num_buckets, max_distance=max_distance)
@@ -97,7 +99,7 @@ class T5RelativeBias(RelativePosition):
         self.register_buffer("edges", torch.tensor(self.distances), persistent=False)
         self.right = side if bidirectional else 0  # the first bucket for keys to the right
 
-    def _apply(self, fn: Callable, recurse: bool = True) -> nn.Module:
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> nn.Module:
         before = self.edges
         super()._apply(fn, recurse)
         if self.edges is not before:
@@ -178,8 +180,8 @@ class RotaryEmbedding(RelativePosition):
         table = table.to(X.device, torch.promote_types(X.dtype, torch.float32))
         sine, cosine = table[:, ::2], table[:, 1::2]
         a, b = (X[..., ::2], X[..., 1::2]) if self.interleaved else X.chunk(2, -1)
-        turned = a * cosine - b * sine, a * sine + b * cosine
-        turned = torch.stack(turned, -1).flatten(-2) if self.interleaved else torch.cat(turned, -1)
+        pairs = a * cosine - b * sine, a * sine + b * cosine
+        turned = torch.stack(pairs, -1).flatten(-2) if self.interleaved else torch.cat(pairs, -1)
         return turned.to(X.dtype)
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 import copy
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from math import ceil, inf
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.graph import Node
 from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
@@ -56,7 +57,7 @@ class Recurrence(nn.Module):
     torch.Size([2, 5, 8])
     """
 
-    cell = nn.RNN
+    cell: Callable[..., nn.RNNBase] = nn.RNN
 
     def __init__(self, num_hiddens: int):
         super().__init__()
@@ -180,13 +181,14 @@ def influence(model: nn.Module, n: int, num_hiddens: int | None = None) -> Tenso
     """
     check_size(n=n)
     model = copy.deepcopy(model).cpu().double().eval()
-    first = next((weight for weight in model.parameters() if weight.dim() > 1), None)
-    if num_hiddens is None and first is None:
-        raise ValueError("model has no parameters to tell the width of its input: give num_hiddens")
-    width = first.shape[1] if num_hiddens is None else num_hiddens
-    check_size(num_hiddens=width)
+    if num_hiddens is None:
+        first = next((weight for weight in model.parameters() if weight.dim() > 1), None)
+        if first is None:
+            raise ValueError("model has no parameters to tell the width of its input: give num_hiddens")
+        num_hiddens = first.shape[1]
+    check_size(num_hiddens=num_hiddens)
     generator = torch.Generator().manual_seed(0)
-    X = torch.randn(1, n, width, dtype=torch.float64, generator=generator)
+    X = torch.randn(1, n, num_hiddens, dtype=torch.float64, generator=generator)
     copies = X.repeat(n, 1, 1).requires_grad_()  # copy i is asked about output i, so that one pass backwards answers all
     Y = model(copies)
     direction = torch.randn(Y.shape[-1], dtype=torch.float64, generator=generator)  # a plain sum over the width could cancel
@@ -204,7 +206,7 @@ def reach(model: nn.Module, n: int, num_hiddens: int | None = None) -> Tensor:
 
 
 @contextmanager
-def visible_products():
+def visible_products() -> Iterator[None]:
     """Kernels that hide their products from PyTorch's counter and graph step aside for those that
     don't: fused attention, and oneDNN's LSTM, which would count as 0. What they return is the same,
     up to rounding."""
@@ -238,10 +240,11 @@ def longest_chain(layer: Layer, n: int, d: int) -> int:
         end = layer(torch.zeros(1, n, d, requires_grad=True)).grad_fn
     if end is None:
         raise ValueError("PyTorch recorded no graph from the layer's input to its output: is it detached, or under torch.no_grad?")
-    length, todo = {None: 0}, [end]
+    length: dict[Node, int] = {}
+    todo = [end]
     while todo:  # a node's length is known once those of the nodes before it are
         node = todo[-1]
-        before = [earlier for earlier, _ in node.next_functions]
+        before = [earlier for earlier, _ in node.next_functions if earlier]
         waiting = [earlier for earlier in before if earlier not in length]
         if waiting:
             todo += waiting
