@@ -16,7 +16,7 @@ def drawn(tmp_path_factory):
     """Every picture drawn anew, in another process, folder and hash seed."""
     folder = tmp_path_factory.mktemp("images")
     program = "import pathlib, sys; sys.path.insert(0, sys.argv[1]); import draw; draw.main([], pathlib.Path(sys.argv[2]))"
-    subprocess.run([sys.executable, "-c", program, str(ROOT / "images"), str(folder)], check=True, capture_output=True, cwd=folder, env=os.environ | {"PYTHONHASHSEED": "7"})
+    subprocess.run([sys.executable, "-c", program, str(ROOT / "tools/draw"), str(folder)], check=True, capture_output=True, cwd=folder, env=os.environ | {"PYTHONHASHSEED": "7"})
     return folder
 
 

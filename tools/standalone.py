@@ -29,13 +29,13 @@ NBVAL = ["-c", os.devnull, "--nbval", "--nbval-current-env", "--nbval-cell-timeo
 
 
 def members() -> dict[str, pathlib.Path]:
-    """What an installed package consists of, by its place there: as pyproject.toml says, without the scripts that draw."""
+    """What an installed package consists of, by its place there: as pyproject.toml says."""
     setuptools = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
     found = {}
     for package in setuptools["packages"]:
         place = package.replace(".", "/")
         folder = ROOT / setuptools["package-dir"].get(package, place)
-        patterns = setuptools["package-data"]["*"] + ["*.py"] * (package not in setuptools["package-dir"])
+        patterns = ["*.py", *setuptools["package-data"]["*"]]
         found |= {f"{place}/{path.name}": path for pattern in patterns for path in folder.glob(pattern)}
     return dict(sorted(found.items()))
 

@@ -153,7 +153,8 @@ def compare():
 
 
 def lengths():
-    stored = json.loads((Path(__file__).parent.parent / "d2l_ext/laboratory_05.json").read_text(encoding="utf-8"))
+    stored = Path(__file__).parents[2] / "d2l_ext/laboratory_05.json"
+    stored = json.loads(stored.read_text(encoding="utf-8"))
     strips = {}
     for row in stored["rows"]:
         if row["task"] == "copy":
@@ -199,7 +200,7 @@ def clock():
         for angle, colour, thick in ((position * step, STRONG, 2), ((position + offset) * step, QUERY, 4)):
             s.line([(x, y), (x + 0.86 * r * sin(angle), y - 0.86 * r * cos(angle))], colour, thick)
         s.text(x, y + r + 14, f"{2 * j}, {2 * j + 1}", SMALL, bold=j == hand)
-    x, y, high = (lambda place: 40 + 7 * place), (lambda value: 376 - 50 * value), 50
+    x, y = (lambda place: 40 + 7 * place), (lambda value: 376 - 50 * value)
     s.text(20, 294, f"Columns 6 and 7: turned by {degrees(turned):.1f}°, from any position", BODY, "start", bold=True, colour=STRONG)
     for wave, colour, name in ((sin, SKY, "sine, column 6"), (cos, AMBER, "cosine, column 7")):
         s.line([(x(i / 2), y(wave(i / 2 * steps[hand]))) for i in range(159)], colour, 2.5)

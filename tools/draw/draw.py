@@ -1,4 +1,4 @@
-"""Draw the pictures of the lessons: `python images/draw.py [names...]`.
+"""Draw the pictures of the lessons: `python tools/draw/draw.py [names...]`.
 
 Each function draws one picture and is its only source; without names all are drawn.
 """
@@ -501,7 +501,7 @@ PICTURES = {
 }
 
 
-def main(names, folder=Path(__file__).parent):
+def main(names, folder=Path(__file__).parents[2] / "images"):
     for name in names or PICTURES:
         path = Path(folder, f"{name}.svg")
         path.write_bytes(PICTURES[name]().svg().encode())
