@@ -94,18 +94,21 @@ EXERCISES = [
               (lambda gaps, n: set(unconnected(gaps, n)), "The right pairs, in a set. Return a sorted list."),
               (lambda gaps, n: unconnected(gaps[::-1], n), "Either output and input have changed places, or the layers their order: both mistakes give this list. Pairs are (output, input), the first gap is the first layer's."),
               (lambda gaps, n: [(i, j) for i in range(n) for j in range(n) if abs(i - j) > sum(gaps)], "Reach is not all: a distance also has to be a sum of the gaps, on a way that stays inside."),
-              (lambda gaps, n: [(i, j) for i, j in unconnected(gaps, n) if i < j], "Each direction counts by itself: that j doesn't hear i does not say whether i hears j. List both."),
+              (lambda gaps, n: [(i, j) for i, j in unconnected(gaps, n) if i < j], "Each direction counts by itself: that i doesn't know j does not say whether j knows i. List both."),
               (lambda gaps, n: [(i + 1, j + 1) for i, j in unconnected(gaps, n)], "Count places from 0."),
               (lambda gaps, n: [(i, j) for i in range(n) for j in range(n) if (i, j) not in unconnected(gaps, n)], "Those are the pairs that do meet. The others are asked for."),
               (lambda gaps, n: [],
                "An empty list says that every pair meets. Take gaps 2 and 3 and n = 5: "
-                                   "how would output 0 hear of input 4?"),
+                                   "how would input 4 get to output 0?"),
               (lambda gaps, n: unconnected(gaps[-1:], n), "That is the last layer alone. What a place knew before must go into the next layer."),
           ]),
     Choice("why-attention", right=frozenset("bce"), options="abcde", praise="Right: a short path and no waiting, at a price per token that grows.",
            hints=["Three statements are supported. The section 'Short sentences: who is cheaper?' is about one of the others. For the second: how many tasks would show something of every task?", "Divide 8nd² + 4n²d by n: does n stay?"],
-           reasons={"a": "Statement a is true of the products alone. 'Short sentences: who is cheaper?' found no length at which the layer takes fewer.",
-                    "d": "Statement d goes too far: one task shows nothing of every task. Parity, in a deeper section, is learned by the recurrence alone."}),
+           reasons={"a": "Statement a is true of the products alone, or of the layer against a GRU. "
+                         "'Short sentences: who is cheaper?' found no length at which the layer takes "
+                         "fewer than the plain recurrence.",
+                    "d": "Statement d goes too far: one task shows nothing of every task. A GRU found "
+                         "the marks too, and parity, in a deeper section, is learned by recurrences alone."}),
     Build("windowed", praise="Right: with a window attention has a convolution's work and a convolution's path.",
           hints=["In the middle of the sentence a token has w + 1 + w partners. How many are missing at the first token, the second, ...?", "A layer moves a message by w places at most. How far is it from the first token to the last?"],
           reference=windowed, inputs=lambda: [(10, 2), (9, 3), (12, 1), (7, 6)], misconceptions=[
