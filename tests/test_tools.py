@@ -89,6 +89,18 @@ def test_live_widgets_are_not_stored():
     assert execute.lasting(bar)["data"] == {"text/plain": "FloatProgress(value=1.0)"}  # strict nbval compares it
     assert execute.lasting(page)["data"] == {"text/html": "<div>", "text/plain": "explorer"}
     assert execute.lasting(dict(PRINTED)) == PRINTED
+    alone = {"output_type": "display_data", "data": {WIDGET: {"model_id": "1f"}}, "metadata": {}}
+    kept = [output for output in map(execute.lasting, (alone, bar, dict(PRINTED))) if not execute.empty(output)]
+    assert kept == [bar, PRINTED]
+
+
+def test_a_bar_leaves_nothing_where_it_was(tmp_path):
+    bar = 'from d2l_ext.laboratory import show_bar\nshow_bar("training", 3).value = 3\nprint("two")'
+    path = tmp_path / "02_tiny.ipynb"
+    install = 'install("git+https://github.com/attention-notebooks/attention-notebooks")'
+    nbtext.write(nbtext.pack(TINY.replace(install, "1").replace('print("two")', bar), {}), path)
+    execute.execute(path)
+    assert cell(json.loads(path.read_text(encoding="utf-8")), "two")["outputs"] == [PRINTED]
 
 
 def test_a_notebook_is_run_and_stored_without_what_varies(tmp_path):

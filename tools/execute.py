@@ -18,11 +18,12 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 def executed(path: pathlib.Path) -> dict:
     """The notebook as a fresh kernel leaves it, without what varies. The file stays as it is."""
     notebook = nbformat.read(path, as_version=4)
-    NotebookClient(notebook, timeout=180, kernel_name="python3", coalesce_streams=True, resources={"metadata": {"path": path.parent}}).execute()
+    here = {"metadata": {"path": path.parent}}
+    NotebookClient(notebook, timeout=180, kernel_name="python3", coalesce_streams=True, resources=here).execute()
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
         if cell.cell_type == "code":
-            cell.outputs = [lasting(output) for output in cell.outputs]
+            cell.outputs = [output for output in map(lasting, cell.outputs) if not empty(output)]
     notebook.metadata = KERNEL
     return notebook
 
@@ -35,6 +36,11 @@ def lasting(output: dict) -> dict:
     """The output without its live widget, which is gone with its kernel; its HTML and text stay."""
     output.get("data", {}).pop(WIDGET, None)
     return output
+
+
+def empty(output: dict) -> bool:
+    """Whether nothing is left to show, as of a progress bar without its live widget."""
+    return "data" in output and not output["data"]
 
 
 if __name__ == "__main__":
