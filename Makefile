@@ -4,7 +4,7 @@
 PYTHON ?= $(shell command -v python3 || command -v python)
 RUN := .venv/$(if $(filter Windows_NT,$(OS)),Scripts,bin)/python
 ONE := OMP_NUM_THREADS=1
-NEEDS = $(RUN) -m pip install --quiet --disable-pip-version-check -c pins.txt -r
+NEEDS = $(RUN) tools/setup.py
 
 .PHONY: help setup lab test test-browser test-colab test-offline test-oldest test-newest test-gpu notebooks standalone html reproduce laboratory bench \
 	latency mutants versions images address readme clean
@@ -19,7 +19,7 @@ test: setup  ## check everything: package, examples in its documentation, notebo
 	@$(ONE) $(RUN) -m pytest -n 2 $(ARGS)
 
 test-browser: setup  ## drive the notebooks and their interactive pieces in a real browser, by keyboard
-	@$(NEEDS) tests/requirements-browser.txt
+	@$(NEEDS) browser html
 	@$(ONE) $(RUN) -m pytest -n 2 -m browser tests $(ARGS)
 
 test-colab: setup  ## run the notebooks as Colab would, in an environment of its versions (.venv-colab)
@@ -28,7 +28,7 @@ test-colab: setup  ## run the notebooks as Colab would, in an environment of its
 test-offline: setup  ## check everything without a network, and that nothing is written where it shouldn't be
 	@$(ONE) $(RUN) tools/offline.py -n 2 $(ARGS)
 
-test-oldest: setup  ## check everything with the oldest versions that requirements.txt admits (.venv-oldest)
+test-oldest: setup  ## check everything with the oldest versions that pyproject.toml admits (.venv-oldest)
 	@$(RUN) tools/environments.py oldest $(ARGS)
 
 test-newest: setup  ## check everything with today's newest versions (.venv-newest)
@@ -48,7 +48,7 @@ standalone: setup  ## write notebooks that carry the package with them, one file
 	@$(ONE) $(RUN) tools/standalone.py $(ARGS)
 
 html: setup  ## write pages to read and play with offline into dist/html
-	@$(NEEDS) tools/requirements-html.txt
+	@$(NEEDS) html
 	@$(RUN) tools/export.py $(ARGS)
 
 reproduce: setup  ## run notebooks twice and compare all that they show (ARGS="--runs 10 --busy")
@@ -61,18 +61,18 @@ bench: setup  ## measure speed, memory and the cost of the whole, as ratios (an 
 	@$(ONE) $(RUN) -m tools.bench $(ARGS)
 
 latency: setup  ## measure how fast the interactive pieces answer a key
-	@$(NEEDS) tests/requirements-browser.txt
+	@$(NEEDS) browser html
 	@$(RUN) tools/latency.py $(ARGS)
 
 mutants: setup  ## make mistakes in the package, and see whether the tests notice (an hour)
-	@$(NEEDS) tests/requirements-mutants.txt
+	@$(NEEDS) mutants
 	@$(ONE) $(RUN) tools/mutants.py $(ARGS)
 
 versions: setup  ## write README's table of the environments in which everything was run
 	@$(RUN) tools/versions.py $(ARGS)
 
 images: setup  ## draw the pictures in images/ anew
-	@$(RUN) images/draw.py $(ARGS)
+	@$(RUN) tools/draw/draw.py $(ARGS)
 
 address: setup  ## write the repository's address from pyproject.toml wherever it is needed
 	@$(RUN) tools/address.py $(ARGS)

@@ -35,7 +35,8 @@ def pytest_configure(config):
     if not in_browser(config):
         return
     if missing := [name for name in ("playwright", "axe_playwright_python", "ziamath") if not importlib.util.find_spec(name)]:
-        raise pytest.UsageError(f"{missing[0]} is missing for the tests in a browser: pip install -r tests/requirements-browser.txt, or make test-browser.")
+        raise pytest.UsageError(f"{missing[0]} is missing for the tests in a browser: make test-browser, "
+                                "or python tools/setup.py browser html")
     if not PROGRAM:
         raise pytest.UsageError("There is no browser for these tests: install Debian's chromium or Google Chrome.")
 

@@ -6,6 +6,7 @@ import zipfile
 from contextlib import nullcontext
 
 import pytest
+import yaml
 from notebook_rules import ROOT, nbtext  # makes tools/ importable
 from packaging.requirements import Requirement
 
@@ -18,22 +19,66 @@ WHEEL = "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-no
 
 # ---- versions that fit together -----------------------------------------------------------------------------------------------------------
 
-def ranges():
-    return {environments.name_of(line): Requirement(line) for line in environments.lines("requirements.txt")}
+def everything():
+    """All that pyproject.toml lists, name -> requirement; no name stands there twice."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    lists = [project["dependencies"], *project["optional-dependencies"].values()]
+    found = [Requirement(line) for each in lists for line in each]
+    named = {environments.name_of(one.name): one for one in found}
+    assert len(named) == len(found)
+    return named
+
+
+def test_the_doors_lead_to_the_one_list():
+    extras = ",".join(environments.setup.EXTRAS)
+    assert environments.lines("requirements.txt") == [f"-e .[{extras}]"]
+    conda = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
+    *names, pip = conda["dependencies"]
+    assert names == ["python=3.12", "pip"]
+    assert pip["pip"][-2:] == ["-r requirements.txt", "-c pins.txt"]
+    lists = {Requirement(line).name for line in environments.setup.requirements()}
+    assert {"torch", "jupyterlab", "pandas", "pytest"} <= lists
+    assert not lists & {"playwright", "ziamath", "mutmut"}
+
+
+def test_an_extra_that_is_not_there_is_named():
+    with pytest.raises(SystemExit, match="no extra browsers: choose from lab, d2l, test"):
+        environments.setup.listed("test", "browsers")
 
 
 def test_the_lists_of_versions_agree():
-    for line in tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]:
-        assert Requirement(line) == ranges()[environments.name_of(line)], line
     for path in ("pins.txt", "tests/colab-constraints.txt"):
         for pin in map(Requirement, environments.lines(path)):
-            wanted = ranges().get(environments.name_of(pin.name))
-            assert not wanted or wanted.specifier.contains(str(pin.specifier)[2:]), f"{path}: {pin} is not among {wanted}"
+            wanted = everything().get(environments.name_of(pin.name))
+            fits = not wanted or wanted.specifier.contains(str(pin.specifier)[2:])
+            assert fits, f"{path}: {pin} is not among {wanted}"
+    pinned = {environments.name_of(line) for line in environments.lines("pins.txt")}
+    unpinned = {"setuptools", "mutmut"}  # installs the others; says its version itself
+    assert everything().keys() - pinned == unpinned
+
+
+@pytest.mark.parametrize("change, again", [
+    ("the longest line", False), ("torch's range", True), ("a pin", True)])
+def test_a_changed_list_asks_for_set_up_and_nothing_else_does(monkeypatch, tmp_path, change, again):
+    setup = environments.setup
+    for name in ("pyproject.toml", "requirements.txt", "pins.txt"):
+        (tmp_path / name).write_text(setup.read(ROOT / name), encoding="utf-8")
+    monkeypatch.setattr(setup, "ROOT", tmp_path)
+    before = setup.fingerprint("pins.txt", "")
+    assert setup.fingerprint("pins.txt", "") == before != setup.fingerprint("", "")
+    file, old, new = {
+        "torch's range": ("pyproject.toml", '"torch>=', '"torch>=1'),
+        "a pin": ("pins.txt", "torch==2", "torch==3"),
+    }.get(change, ("pyproject.toml", "line-length = 100", "line-length = 99"))
+    text = setup.read(tmp_path / file)
+    assert old in text
+    (tmp_path / file).write_text(text.replace(old, new), encoding="utf-8")
+    assert (setup.fingerprint("pins.txt", "") != before) is again
 
 
 def test_oldest_takes_every_lower_bound():
-    oldest = {name: environments.lowest(line) for name, line in zip(ranges(), environments.lines("requirements.txt"))}
-    for name, wanted in ranges().items():
+    oldest = {environments.name_of(line): environments.lowest(line) for line in environments.setup.requirements()}
+    for name, wanted in ((name, everything()[name]) for name in oldest):
         version = oldest[name].removeprefix(f"{name}==")
         assert version in {bound.version for bound in wanted.specifier if bound.operator == ">="}, oldest[name]
 

@@ -27,7 +27,7 @@ DEAD = """() => [...document.querySelectorAll("a[href^='#']")].map((link) => lin
 
 @pytest.fixture(scope="module")
 def export():
-    import export  # needs what tools/requirements-html.txt lists
+    import export  # needs what pyproject.toml lists under html
     return export
 
 

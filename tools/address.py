@@ -1,10 +1,11 @@
 """Write the repository's public address, which pyproject.toml holds, wherever it is needed.
 
-    python tools/address.py           rewrite notebooks and README
+    python tools/address.py           rewrite notebooks, README and the other files that have it
     python tools/address.py --check   change nothing, end with 1 if something is out of date
 
 In notebooks: Colab links in any text, the badge in the cell `title`, and the address in the
-cell `setup`. In README: Colab links and the line that clones.
+cell `setup`. In README: Colab links and the line that clones. In d2l_ext/README.md, CITATION.cff and
+CHANGELOG.md: every address of a repository on GitHub.
 """
 import json
 import re
@@ -14,6 +15,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SLUG = r"[\w.-]+/[\w-]+(?:\.(?!git\b)[\w-]+)*"  # owner/name, without a closing .git
+
+OTHERS = ("d2l_ext/README.md", "CITATION.cff", "CHANGELOG.md")
 
 
 def slug():
@@ -76,6 +79,10 @@ def main(arguments):
              for path in sorted((ROOT / "notebooks").glob("*.ipynb"))]
     path = ROOT / "README.md"
     files.append((path, readme(path.read_text(encoding="utf-8"), own)))
+    for path in (ROOT / name for name in OTHERS):
+        if path.exists():
+            text = path.read_text(encoding="utf-8")
+            files.append((path, own_address(text, own)))
     check = "--check" in arguments
     return 1 if update(files, check) and check else 0
 

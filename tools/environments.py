@@ -4,7 +4,7 @@
 
 A leg has an environment of its own, `.venv-LEG`, made once and made anew when what belongs in it changes; gpu and pinned use `.venv`.
 What came out is kept there in `result-LEG.json`, from which `make versions` makes README's table. Oldest and newest are the ends of
-requirements.txt. PyTorch comes as a CPU build or not at all, unless TORCH_INDEX says otherwise, as in tools/setup.py. JOBS=1 runs Colab's notebooks one by one.
+what pyproject.toml admits. PyTorch comes as a CPU build or not at all, unless TORCH_INDEX says otherwise, as in tools/setup.py. JOBS=1 runs Colab's notebooks one by one.
 """
 import datetime
 import hashlib
@@ -155,12 +155,14 @@ def suite(leg, python, arguments):
 
 
 def oldest(arguments):
-    return suite("oldest", build("oldest", [lowest(line) for line in lines("requirements.txt")], find_python("3.11")), arguments)
+    packages = [lowest(line) for line in setup.requirements()]
+    return suite("oldest", build("oldest", packages, find_python("3.11")), arguments)
 
 
 def newest(arguments):
-    python = build("newest", lines("requirements.txt"))
-    setup.install("--upgrade", "--upgrade-strategy", "eager", *(line for line in lines("requirements.txt") if name_of(line) != "torch"))
+    python = build("newest", setup.requirements())
+    others = [line for line in setup.requirements() if name_of(line) != "torch"]
+    setup.install("--upgrade", "--upgrade-strategy", "eager", *others)
     return suite("newest", python, arguments)
 
 

@@ -1,12 +1,13 @@
 """Make .venv and install what the notebooks need. Run it as often as you like:
 
-    python tools/setup.py
+    python tools/setup.py [EXTRA ...]
 
 A finished set-up is recognised at once, an interrupted one goes on where it stopped.
+EXTRA is one of pyproject.toml's lists that not everybody needs: html, browser, mutants.
 Two environment variables change what is installed:
 
     PINS         the file of exact versions, pins.txt if not given;
-                 empty: whatever the ranges in requirements.txt allow
+                 empty: whatever the ranges in pyproject.toml allow
     TORCH_INDEX  where PyTorch comes from: the address of an index, or the word
                  "default" for the ordinary registry; remembered in .venv
 """
@@ -22,6 +23,7 @@ import os
 import re
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -33,6 +35,7 @@ LAB_SETTINGS = VENV / "share/jupyter/lab/settings/overrides.json"
 
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 D2L = "d2l==1.0.3"
+EXTRAS = ("lab", "d2l", "test")  # those of requirements.txt
 AGAIN = "then run the same command again; it goes on from here."
 BROKEN_OFF = re.compile("Max retries|[Tt]imed out|Timeout|ConnectionError|Connection broken"
                         "|IncompleteRead|ProtocolError|ProxyError|SSLError")
@@ -52,11 +55,30 @@ def read(path):
     return path.read_text(encoding="utf-8") if path.is_file() else ""
 
 
+def settings():
+    return tomllib.loads(read(ROOT / "pyproject.toml"))
+
+
+def listed(*extras):
+    """What pyproject.toml lists under these extras."""
+    lists = settings()["project"]["optional-dependencies"]
+    for extra in extras:
+        if extra not in lists:
+            stop("there is no extra %s: choose from %s." % (extra, ", ".join(lists)))
+    return [line for extra in extras for line in lists[extra]]
+
+
+def requirements():
+    """What requirements.txt stands for, one by one."""
+    return settings()["project"]["dependencies"] + listed(*EXTRAS)
+
+
 def fingerprint(pins, index):
     """One number for all that decides what is installed."""
-    files = [read(ROOT / name) for name in ("requirements.txt", "pyproject.toml")]
-    pinned = read(ROOT / pins) if pins else ""
-    return hashlib.sha256(repr([str(ROOT), pins, pinned, index, files]).encode()).hexdigest()
+    ours = settings()
+    ours = [ours["build-system"], ours["project"], ours["tool"]["setuptools"]]
+    files = [read(ROOT / "requirements.txt"), read(ROOT / pins) if pins else ""]
+    return hashlib.sha256(repr([str(ROOT), pins, index, files, ours]).encode()).hexdigest()
 
 
 def make_venv():
@@ -67,7 +89,8 @@ def make_venv():
                 shutil.rmtree(info)             # but would count as complete
     probe = ("import sys, importlib.metadata as m; m.version('pip'); "
              "sys.exit(sys.version_info < (3, 11))")
-    if PYTHON.exists() and subprocess.run([PYTHON, "-c", probe], capture_output=True).returncode == 0:
+    command = [PYTHON, "-c", probe]
+    if PYTHON.exists() and subprocess.run(command, capture_output=True).returncode == 0:
         return
     try:
         import ensurepip  # noqa: F401
@@ -148,9 +171,9 @@ def torch_source(index):
 
 
 def install_torch(index, constraints):
-    requirement = re.search(r"(?m)^torch\b[^#\n]*", read(ROOT / "requirements.txt")).group().strip()
+    requirement = next(line for line in requirements() if re.match(r"torch\b", line))
     source, why = torch_source(index)
-    say("1/4 PyTorch (%s)" % why)
+    say("1/3 PyTorch (%s)" % why)
     # what torch needs comes with the next step: an index of PyTorch's lacks the pinned versions
     arguments = ["--index-url", source, "--no-deps"] if source else []
     if index and index != read(REMEMBERED):
@@ -160,28 +183,31 @@ def install_torch(index, constraints):
         REMEMBERED.write_text(index, encoding="utf-8")
 
 
-def main():
+def main(extras):
     pins = os.environ.get("PINS", "pins.txt").strip()
     index = os.environ.get("TORCH_INDEX", "").strip() or read(REMEMBERED)
     if pins and not (ROOT / pins).is_file():
         stop("there is no file %s (PINS)." % pins)
-    mark = fingerprint(pins, index)
-    if PYTHON.exists() and read(STAMP) == mark:
-        return
-    STAMP.unlink(missing_ok=True)
-
-    say("Setting up .venv with Python %d.%d (once; a few minutes)" % sys.version_info[:2])
     constraints = ["-c", pins] if pins else []
+    more = listed(*extras)
+    mark = fingerprint(pins, index)
+    if not PYTHON.exists() or read(STAMP) != mark:
+        set_up(index, constraints, mark)
+    if more:
+        install(*(more + constraints))
+
+
+def set_up(index, constraints, mark):
+    STAMP.unlink(missing_ok=True)
+    say("Setting up .venv with Python %d.%d (once; a few minutes)" % sys.version_info[:2])
     make_venv()
     install_torch(index, constraints)
-    say("2/4 JupyterLab and what the lessons use")
+    say("2/3 JupyterLab, what the lessons use, and d2l_ext from this folder")
     install(*(["-r", "requirements.txt"] + constraints))
-    say("3/4 d2l, to compare with")
+    say("3/3 d2l, to compare with")
     if pip("--no-deps", D2L) is not None:
         say("    %s could not be had, only the comparisons with it are missing; to try again: "
             "%s -m pip install --no-deps %s" % (D2L, PYTHON.relative_to(ROOT), D2L))
-    say("4/4 d2l_ext, from this folder")
-    install("--no-deps", "-e", ".")
     LAB_SETTINGS.parent.mkdir(parents=True, exist_ok=True)
     LAB_SETTINGS.write_text('{"@jupyterlab/apputils-extension:notification": '
                             '{"fetchNews": "false", "checkForUpdates": false}}\n', encoding="utf-8")
@@ -191,7 +217,7 @@ def main():
 
 if __name__ == "__main__":
     try:
-        main()
+        main(sys.argv[1:])
     except KeyboardInterrupt:
         sys.exit("\nInterrupted. The same command goes on from here.")
     except OSError as problem:
