@@ -9,6 +9,7 @@ import html
 import io
 import pathlib
 import re
+import sys
 import tomllib
 from collections.abc import Sequence
 from math import ceil
@@ -54,6 +55,7 @@ class Drawing(Figure):
     def _repr_mimebundle_(self, include=None, exclude=None):
         png = io.BytesIO()
         self.savefig(png, format="png", dpi=110, bbox_inches="tight", metadata={"Software": None})
+        leave_out_bare_images()
         # as HTML: JupyterLab shows an image/png without its alternative text
         shown = image_tag("image/png", slim(png), self.alt, "max-width: 100%; height: auto")
         return {"text/html": shown, "text/plain": repr(self)}
@@ -63,6 +65,14 @@ class Drawing(Figure):
         return f"[picture] {said}"
 
     __str__ = __repr__
+
+
+def leave_out_bare_images() -> None:
+    """Once pyplot is imported, IPython adds an image without words to every figure: not to ours."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    if shell is not None:
+        for mime in ("image/png", "image/jpeg", "image/svg+xml", "application/pdf"):
+            shell.display_formatter.formatters[mime].for_type(Drawing, lambda drawing: None)
 
 
 @rc_context(STYLE)

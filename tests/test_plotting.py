@@ -4,7 +4,9 @@ import base64
 import html
 import io
 import re
+from types import SimpleNamespace
 
+import IPython
 import matplotlib
 import numpy as np
 import pytest
@@ -56,6 +58,15 @@ def test_a_drawing_is_a_picture_with_words(draw):
     assert data["text/plain"] == repr(drawing) == str(drawing)
     assert repr(drawing).startswith(f"[picture] {ALT}\n")
     assert draw()._repr_mimebundle_() == data
+
+
+def test_no_bare_image_where_pyplot_draws_inline(monkeypatch):
+    shell = SimpleNamespace(display_formatter=DisplayFormatter())
+    shell.display_formatter.formatters["image/png"].for_type(matplotlib.figure.Figure, lambda figure: b"bare")
+    assert "image/png" in shell.display_formatter.format(plt.figure())[0]
+    monkeypatch.setattr(IPython, "get_ipython", lambda: shell)
+    assert set(shell.display_formatter.format(weights())[0]) == {"text/html", "text/plain"}
+    plt.close("all")
 
 
 @pytest.mark.parametrize("draw", [weights, lines, column])
