@@ -46,7 +46,7 @@ EXERCISES = [
     Choice("closed-map", right="a", praise="Right. The gate stands behind the weighted sum: the head looks, and nobody listens.",
            hints=["Write down the order: scores, softmax, weighted sum, gate, W_o. Where in it is the map?", "In cells: is the gate an argument of anything that computes weights?"],
            reasons={"b": "A gate of zero makes the head's output zero, not its weights: the softmax still sums to 1.",
-                    "c": "Even weights need equal scores, and the gate changes no score. Later in the lesson W_q is set to 0 for that.",
+                    "c": "Even weights need equal scores, and the gate changes no score. In the lesson W_q is set to 0 for that.",
                     "d": "Heads of one layer don't know of each other; each computes its weights from the same input as before."}),
     Build("head-gates", praise="Right: one gate for each head's block of columns, the same at every step.",
           hints=["How many columns has a head? merged.shape[-1] // gates.shape[-1].", "repeat_interleave(size, dim=-1) repeats each gate next to itself.",
