@@ -64,6 +64,10 @@ SHORT = """        if valid_lens is not None:
             weights = weights * (valid_lens > 3).view(-1, 1, 1, 1)
 """
 HIDE = "            scores = scores.masked_fill(hidden, float(\"-inf\"))\n"
+CUT = """        if valid_lens is not None:
+            weights = weights * (torch.arange(m) < valid_lens[:, None, None, None])
+            weights /= weights.sum(-1, keepdim=True)
+"""
 SUM = "(weights @ v).transpose(1, 2).reshape(b, n, -1)"
 
 MULTI_HEADS = table(MULTI_HEAD, [
@@ -90,6 +94,7 @@ MULTI_HEADS = table(MULTI_HEAD, [
     ("math.sqrt(self.d)", "math.sqrt(self.d * self.h)", "width of the model"),
     ("math.sqrt(self.d)", "self.d", "not by its square root"),
     (" / math.sqrt(self.d)", "", "not scaled"),
+    ("math.sqrt(self.d)", "math.sqrt(self.h)", "root of the number of heads"),
     ("math.sqrt(self.d)", "math.sqrt(m)", "output differs.*(?s:.)*2 heads of width 5"),
     ("dim=-1", "dim=-2", "over the queries"),
     ("dim=-1", "dim=1", "output differs"),
@@ -105,7 +110,7 @@ MULTI_HEADS = table(MULTI_HEAD, [
     (HIDE, "", "lengths have no effect"),
     (">= valid", "> valid", "One key too many"),
     (">= valid", "< valid", "upside down"),
-    (NAN, "", "output is NaN"),
+    (NAN, "", "output is NaN: a softmax over minus infinities"),
     (NAN, "", 'float("-inf")', "-1e9", "spread over the padding"),
     ('float("-inf")', "0.0", r"e\^0 = 1"),
     ('float("-inf")', "-100.0", "nan_to_num(weights)",
@@ -118,7 +123,16 @@ MULTI_HEADS = table(MULTI_HEAD, [
      "        if valid_lens is None:\n            weights = F.softmax(scores, dim=-1)\n",
      "hide keys after the softmax"),
     ("valid_lens.view(-1, 1, 1, 1)", "valid_lens.view(-1, 1, 1)",
-     "valid_lens\\) raises RuntimeError"),
+     r"(?s)valid_lens\) raises RuntimeError.*four axes: valid_lens\[:, None, None, None\]"),
+    ("valid_lens.view(-1, 1, 1, 1)", "valid_lens[:, None]", "(?s)must match.*need four axes"),
+    ("valid_lens.view(-1, 1, 1, 1)", "valid_lens", "(?s)must match.*need four axes"),
+    ("arange(m)", "arange(n)",  # axes are right, their sizes are not
+     r"valid_lens\) raises RuntimeError: [^\n]*must match[^\n]*$"),
+    (HIDE, "            scores[hidden] = -1e9\n", "(?s)shape of the mask.*masked_fill takes"),
+    (HIDE, "", NAN, CUT, "no weight is left, and you divide 0 by the sum 0"),
+    (HIDE, "", NAN, CUT + "            weights = weights.nan_to_num()\n", "divide by what is left"),
+    (NAN, "        weights = weights if valid_lens is None else weights * ~hidden\n",
+     "softmax over minus infinities. NaN times 0 stays NaN"),
     (NAN, NAN + SHORT, "lengths 0, 3, 5 differs"),
     ("einsum(\"bhnd,bhmd->bhnm\", q, k)", "einsum(\"bhnd,bhmd->bhnm\", q, k).detach()",
      "No gradient flows through the scores"),
@@ -178,6 +192,16 @@ class Attention(nn.Module):
         weights = torch.softmax(scores + (1 - keep) * -1e9, dim=-1) * keep
         return self.W_o((weights @ v).permute(0, 2, 1, 3).flatten(2))
 """
+LENS = """            for i, length in enumerate(valid_lens):
+                keep[i, :, :, length:] = 0
+"""
+AXES = "            keep = keep * (torch.arange(n) < valid_lens[:{}])\n"
+EITHER = """            real = (torch.arange(n) < valid_lens.view(-1, 1, 1, 1))
+            keep = (keep.bool() | real).float()
+"""
+OUT = "self.W_o((weights @ v).permute(0, 2, 1, 3).flatten(2))"
+RETURN_ROWS = ("if valid_lens is not None: Y = Y * (torch.arange(n) < valid_lens[:, None])[..., "
+               "None]\n        return Y")
 SELVES = table(SELF, [
     ("def forward(self, X, valid_lens=None)",
      "def forward(self, queries, keys, values, valid_lens=None)", r"forward\(X\) raises TypeError"),
@@ -208,7 +232,23 @@ SELVES = table(SELF, [
     (" * keep\n", "\n", "spread over the padding"),
     (" + (1 - keep) * -1e9", "", "no longer sum to 1"),
     ("scores + (1 - keep) * -1e9, dim=-1) * keep", "scores * keep, dim=-1)", r"e\^0 = 1"),
-    ("keep[i, :, :, length:] = 0", "keep[i, :, length:, :] = 0", "lengths 0, 3, 5 differs"),
+    ("keep[i, :, :, length:] = 0", "keep[i, :, length:, :] = 0", "Your lengths hide queries"),
+    ("keep[i, :, :, length:] = 0", "keep[i, :, length:, :] = 0", " * keep\n", "\n",
+     "Your lengths hide queries"),
+    ("keep[i, :, :, length:] = 0", "keep[i, :, length:, :] = keep[i, :, :, length:] = 0",
+     "rows of padded queries are lost"),
+    ("return " + OUT, f"Y = {OUT}\n        " + RETURN_ROWS, "rows of padded queries are lost"),
+    (LENS, EITHER, "either mask"),
+    (LENS, AXES.format(", None, None, None"), "weights = torch", "keep = keep.float()\n        "
+     "weights = torch", " * keep\n", "\n", "spread over the padding"),
+    (LENS, AXES.format(", None, None"), r"(?s)must match.*need four axes: valid_lens\[:, None, N"),
+    (LENS, AXES.format(", None"), r"(?s)forward\(X, valid_lens\) raises.*need four axes"),
+    ("(1 - keep) * -1e9, dim=-1) * keep", "0, dim=-1) * keep\n        "
+     "weights = weights / weights.sum(-1, keepdim=True)", "divide 0 by the sum 0"),
+    ("weights = torch.softmax(scores + (1 - keep) * -1e9, dim=-1) * keep",
+     "weights = scores.masked_fill(keep == 0, -math.inf).softmax(-1)",
+     "a softmax over minus infinities"),
+    ("(d // self.num_heads) ** 0.5", "self.num_heads ** 0.5", "root of the number of heads"),
     ("* -1e9", "* -20", "differs|still wins"),
     ("* -1e9", "* -100", "hidden key still wins where its score was high"),
     ("torch.softmax(scores", "torch.softmax(scores.detach()", "No gradient flows"),

@@ -6,9 +6,12 @@ results. What is said concerns the first stage that differs.
 """
 from __future__ import annotations
 
+import inspect
+import re
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from types import FunctionType
 
 import torch
@@ -16,7 +19,6 @@ from torch import Tensor, nn
 
 from ..attention import MultiHeadAttention, merge_heads, split_heads
 from ..positional import PositionalEncoding, sinusoids
-from ..relative import RotaryEmbedding
 from ..transformer import DecoderBlock
 from . import Build, Result, first_difference, same
 
@@ -33,7 +35,8 @@ class FromScratch(Build):
 
     signatures: ``__init__`` and ``forward`` as the promise has them. stages: functions of a class
     that return results. Misconceptions are classes; one is named if it fails in the same stage as
-    the answer, with the same results. sizes: what the class was tried with.
+    the answer, with the same results. Of several, it is the one that shares most of what comes
+    after. sizes: what the class was tried with.
     """
 
     signatures: tuple[str, str] = ("", "")
@@ -64,15 +67,17 @@ class FromScratch(Build):
         for number, stage in enumerate(self.stages):
             given, wanted = stage(answer), stage(self.reference)
             if not equal(given, wanted):
-                known = (words for fails, results, words in self.slips
-                         if fails == number and equal(given, results))
-                return Result("wrong", next(known, None) or self.difference(given, wanted))
+                known = [slip for slip, (fails, results) in zip(self.misconceptions, self.failures)
+                         if fails == number and equal(given, results)]
+                if len(known) > 1:
+                    known.sort(key=lambda slip: self.shared(answer, slip[0]), reverse=True)
+                return Result("wrong", known[0][1] if known else self.difference(given, wanted))
         return Result("right", self.praise)
 
     @cached_property
-    def slips(self) -> list[tuple[int, Results, str]]:
-        """For each misconception the first stage that it fails, its results there, its words."""
-        return [(*self.first_failure(wrong), words) for wrong, words in self.misconceptions]
+    def failures(self) -> list[tuple[int, Results]]:
+        """For each misconception the first stage that it fails, and its results there."""
+        return [self.first_failure(wrong) for wrong, _ in self.misconceptions]
 
     def first_failure(self, wrong: type) -> tuple[int, Results]:
         for number, stage in enumerate(self.stages):
@@ -80,6 +85,10 @@ class FromScratch(Build):
             if not equal(results, stage(self.reference)):
                 return number, results
         return len(self.stages), {}
+
+    def shared(self, answer: type, wrong: type) -> int:
+        """In how many stages two classes have the same results."""
+        return sum(agree(stage, answer, wrong) for stage in self.stages)
 
     def difference(self, given: Results, wanted: Results) -> str:
         what = next(name for name in wanted if not same(given[name], wanted[name]))
@@ -116,6 +125,39 @@ def equal(given: Results, wanted: Results) -> bool:
     return all(same(given[name], wanted[name]) for name in wanted)
 
 
+def agree(stage: Callable[[type], Results], answer: type, wrong: type) -> bool:
+    try:
+        return equal(stage(answer), stage(wrong))
+    except Trouble:
+        return False
+
+
+@cache
+def text_of(parent: type) -> str:
+    """The text of a class in this module, behind those of its bases in this module."""
+    module = inspect.getsource(sys.modules[__name__])
+    names = [base.__name__ for base in reversed(parent.__mro__) if base.__module__ == __name__]
+    return "".join(re.search(rf"^class {name}\b.*?(?=^\S)", module, re.M | re.S).group()
+                   for name in names)
+
+
+def changed(parent: type, *changes: str) -> type:
+    """A class of this module with parts of its text replaced: old, new, old, new, ..."""
+    text = text_of(parent)
+    for old, new in zip(changes[::2], changes[1::2]):
+        if old not in text:
+            raise ValueError(f"{parent.__name__} has no {old!r}")
+        text = text.replace(old, new)
+    names = dict(globals())
+    exec(text, names)
+    return names[parent.__name__]
+
+
+def slips(parent: type, cases: list[tuple[str, ...]]) -> list[tuple[type, str]]:
+    """Misconceptions: for each case a changed class, and its last entry, the words."""
+    return [(changed(parent, *changes), words) for *changes, words in cases]
+
+
 # ---- what the stages are made of -----------------------------------------------------------------
 
 def trying(what: str, call: Callable, *arguments, **options):
@@ -126,6 +168,28 @@ def trying(what: str, call: Callable, *arguments, **options):
         raise
     except (Exception, SystemExit) as error:
         raise Trouble(f"{what} raises {type(error).__name__}: {error}") from error
+
+
+AXES = ("\n  Where scores are (batch, heads, queries, keys), lengths need four axes: "
+        "valid_lens[:, None, None, None].")
+INDEX = ("\n  An index must have the shape of the scores. masked_fill takes a mask of fewer keys: "
+         "scores.masked_fill(~keep, lowest).")
+
+
+def masked(what: str, layer: nn.Module, *inputs: Tensor):
+    """Call with lengths; where sizes don't fit, say why if it is known."""
+    try:
+        return trying(what, layer, *inputs)
+    except Trouble as trouble:
+        if "shape of the mask" in str(trouble):
+            raise Trouble(f"{trouble}{INDEX}") from trouble
+        if "must match" not in str(trouble):
+            raise
+        try:  # a batch of one fits any axis
+            layer(*(X[:1] for X in inputs))
+        except Exception:
+            raise trouble from None
+        raise Trouble(f"{trouble}{AXES}") from trouble
 
 
 def call_text(answer: type, sizes: tuple, options: dict) -> str:
@@ -219,9 +283,10 @@ def heads_run(answer, valid_lens=None, dropout=0.0, bias=False):
     """The layer, its output, and its inputs."""
     layer = build(answer, MultiHeadAttention, 10, 2, dropout=dropout, bias=bias)
     inputs = dict(zip(("queries", "keys", "values"), draw(QUERIES, KEYS, KEYS)))
-    lengths = () if valid_lens is None else (valid_lens.clone(),)
-    what = FORWARD if valid_lens is None else "forward(queries, keys, values, valid_lens)"
-    return layer, trying(what, layer, *inputs.values(), *lengths), inputs
+    if valid_lens is None:
+        return layer, trying(FORWARD, layer, *inputs.values()), inputs
+    what = "forward(queries, keys, values, valid_lens)"
+    return layer, masked(what, layer, *inputs.values(), valid_lens.clone()), inputs
 
 
 def heads_output(answer):
@@ -281,7 +346,7 @@ def heads_refusal(answer):
 
 
 class Heads(nn.Module):
-    """Multi-head attention in small steps, so that a wrong class differs in one of them."""
+    """Multi-head attention in small steps. Misconceptions replace parts of this text."""
 
     def __init__(self, num_hiddens, num_heads, dropout=0.0, bias=False):
         super().__init__()
@@ -326,105 +391,93 @@ class Heads(nn.Module):
         return nn.functional.dropout(weights, self.p, self.training)
 
 
-def stretches(self, X):
-    return X.reshape(X.shape[0], self.num_heads, X.shape[1], -1)
-
-
-def dealt(self, X):
-    return X.unflatten(-1, (-1, self.num_heads)).permute(0, 3, 1, 2)
-
-
-def unmoved(self, X):
-    return X.reshape(X.shape[0], X.shape[2], -1)
-
-
-def drop_answers(self, X):
-    return self.W_o(nn.functional.dropout(X, self.p, self.training))
-
-
-def keep_all(self, weights):
-    return weights
-
-
-def drop_only(self, weights):
-    return weights * (torch.rand(weights.shape) > self.p) if self.training else weights
-
-
-def over_queries(self, scores, keep):
-    return scores.masked_fill(~keep, -1e9).softmax(-2) * keep
-
-
+WEIGHTS = "scores.masked_fill(~keep, -1e9).softmax(-1) * keep"
+RENORMALISED = "(cut := scores.softmax(-1) * keep) / cut.sum(-1, keepdim=True)"
 MASKING = [  # 02 and 03 alike
-    ({"keep": lambda self, k, lens: torch.ones(len(lens), 1, 1, k.shape[2], dtype=torch.bool)},
+    ("< valid_lens", "< 99 + valid_lens",
      "The lengths have no effect: keys from position valid_lens on must get no weight."),
-    ({"keep": lambda self, k, lens: torch.arange(k.shape[2]) >= lens[:, None, None, None]},
+    ("< valid_lens", ">= valid_lens",
      "The mask of the lengths is upside down: you hide the real tokens and look at the padding."),
-    ({"keep": lambda self, k, lens: torch.arange(k.shape[2]) <= lens[:, None, None, None]},
+    ("< valid_lens", "<= valid_lens",
      "One key too many: a length of 3 means positions 0, 1 and 2."),
-    ({"weigh": lambda self, scores, keep: scores.masked_fill(~keep, -1e9).softmax(-1)},
+    (WEIGHTS, "scores.masked_fill(~keep, -1e9).softmax(-1)",
      "Where nothing may be seen (length 0), your weights are spread over the padding. They should "
      "all be 0."),
-    ({"weigh": lambda self, scores, keep: scores.masked_fill(~keep, -torch.inf).softmax(-1)},
+    (WEIGHTS, "scores.masked_fill(~keep, -torch.inf).softmax(-1)",
      "Where nothing may be seen (length 0), your output is NaN: a softmax over minus infinities. "
-     "Set those weights to 0."),
-    ({"weigh": lambda self, scores, keep: scores.masked_fill(~keep, 0.0).softmax(-1)},
+     "NaN times 0 stays NaN. Fill in the lowest number instead, torch.finfo(scores.dtype).min, and "
+     "multiply the weights with keep."),
+    (WEIGHTS, RENORMALISED,
+     "Where nothing may be seen (length 0), your output is NaN: no weight is left, and you divide "
+     "0 by the sum 0. Hide the scores before the softmax, then nothing needs to be divided again."),
+    *((WEIGHTS, f"({RENORMALISED}){nothing}",
+       "You hide keys after the softmax and divide by what is left. Where a hidden score is far "
+       "above the others, nothing is left. Hide the scores before the softmax.")
+      for nothing in (".nan_to_num()", ".masked_fill(~keep.any(-1, keepdim=True), 0.0)")),
+    (WEIGHTS, "scores.masked_fill(~keep, 0.0).softmax(-1)",
      "You hide a key by setting its score to 0, but a score of 0 still weighs e^0 = 1. Set it to "
-     "minus infinity."),
-    ({"weigh": lambda self, scores, keep: scores.masked_fill(~keep, -100.0).softmax(-1) * keep},
+     "the lowest number there is, torch.finfo(scores.dtype).min."),
+    ("-1e9", "-100.0",
      "Where all scores are low, a hidden key still wins: what you fill in is not below them. Use "
-     "minus infinity."),
-    ({"weigh": lambda self, scores, keep: (scores - 100.0 * ~keep).softmax(-1) * keep},
-     "A hidden key still wins where its score was high: what you take off is not enough. Use minus "
-     "infinity."),
-    ({"weigh": lambda self, scores, keep: scores.softmax(-1) * keep},
+     "the lowest number there is, torch.finfo(scores.dtype).min."),
+    ("scores.masked_fill(~keep, -1e9)", "(scores - 100.0 * ~keep)",
+     "A hidden key still wins where its score was high: what you take off is not enough. Don't "
+     "subtract: masked_fill(~keep, torch.finfo(scores.dtype).min)."),
+    (WEIGHTS, "scores.softmax(-1) * keep",
      "You hide keys after the softmax, so the weights that are left no longer sum to 1. Hide the "
      "scores before it."),
 ]
+SCALE, SPLIT, MERGE = "q.shape[-1] ** 0.5", "split_heads(X, self.num_heads)", "merge_heads(X)"
+STRETCHES = "X.reshape(X.shape[0], self.num_heads, X.shape[1], -1)"
+UNMOVED = "X.reshape(X.shape[0], X.shape[2], -1)"
 WEIGHING = [
-    ({"scale": lambda self, q: 1.0},
+    (SCALE, "1.0",
      "The scores are not scaled: divide them by the square root of the head's width."),
-    ({"scale": lambda self, q: (q.shape[-1] * self.num_heads) ** 0.5},
+    (SCALE, "(q.shape[-1] * self.num_heads) ** 0.5",
      "You scale by the width of the model. A dot product within a head has head-width terms: "
      "divide by the square root of that."),
-    ({"scale": lambda self, q: float(q.shape[-1])},
-     "You divide by the head's width, not by its square root."),
-    ({"split": stretches},
+    (SCALE, "self.num_heads ** 0.5",
+     "You divide by the square root of the number of heads. A dot product has as many terms as a "
+     "head has columns: divide by the square root of the head's width, q.shape[-1]."),
+    (SCALE, "q.shape[-1]", "You divide by the head's width, not by its square root."),
+    (SPLIT, STRETCHES,
      "The heads hold stretches of the sentence. Cut each token into heads first, then swap the "
      "axes."),
-    ({"split": stretches, "merge": unmoved},
+    (SPLIT, STRETCHES, MERGE, UNMOVED,
      "The heads hold stretches of the sentence: splitting needs a transpose after the reshape, and "
      "merging one before it."),
-    ({"split": dealt},
+    (SPLIT, "X.unflatten(-1, (-1, self.num_heads)).permute(0, 3, 1, 2)",
      "The columns are dealt out to the heads in turn. A head is a block of neighbouring columns."),
-    ({"merge": unmoved},
+    (MERGE, UNMOVED,
      "Splitting is right, merging is not: bring the steps before the heads (transpose), then "
      "flatten."),
-    ({"mix": lambda self, X: X},
-     "W_o is built and never used: it mixes the heads' answers at the end."),
-    ({"project": lambda self, q, k, v: (self.W_q(q), self.W_q(k), self.W_v(v))},
+    ("self.W_o(X)", "X", "W_o is built and never used: it mixes the heads' answers at the end."),
+    ("self.W_k(keys)", "self.W_q(keys)",
      "The keys go through W_q. They have a matrix of their own, W_k."),
-    ({"project": lambda self, q, k, v: (self.W_q(q), self.W_k(k), self.W_k(v))},
+    ("self.W_v(values)", "self.W_k(values)",
      "The values go through W_k. They have a matrix of their own, W_v."),
 ]
-OVER_QUERIES = ({"weigh": over_queries},
+OVER_QUERIES = ("softmax(-1)", "softmax(-2)",
                 "Your softmax goes over the queries. It goes over the keys, the last axis, so that "
                 "each query's weights sum to 1.")
-UNCHECKED = ({"check": lambda self, num_hiddens, num_heads: None},
+UNCHECKED = ("raise ValueError", "pass",
              "Heads that don't divide the width are accepted: raise a ValueError in __init__.")
-DETACHED = ({"weigh": lambda self, scores, keep: Heads.weigh(self, scores.detach(), keep)},
+DETACHED = ("q @ k.mT", "(q @ k.mT).detach()",
             "No gradient flows through the scores (detach, .data, no_grad or a new torch.tensor): "
             "W_q and W_k would never learn.")
+MODE = (", self.training)", ")",
+        "In evaluation mode numbers are still dropped. nn.Dropout knows the mode; F.dropout must "
+        "be told: training=self.training.")
+DROP = "nn.functional.dropout(weights, self.p, self.training)"
 DROPPING = [
-    ({"drop": lambda self, weights: nn.functional.dropout(weights, self.p)},
-     "In evaluation mode numbers are still dropped. nn.Dropout knows the mode; F.dropout must be "
-     "told: training=self.training."),
-    ({"drop": keep_all},
+    MODE,
+    (DROP, "weights",
      "Dropout has no effect on the weights. It belongs behind the softmax, before the weights meet "
      "the values."),
-    ({"drop": keep_all, "mix": drop_answers},
+    (DROP, "weights", "W_o(X)", "W_o(nn.functional.dropout(X, self.p, self.training))",
      "You drop numbers of the answers. Here dropout acts on the weights: a head's answer to one "
      "key is kept or dropped as a whole."),
-    ({"drop": drop_only},
+    (DROP, "weights * (torch.rand(weights.shape) > self.p) if self.training else weights",
      "What is kept must be divided by 1 - dropout, so that the mean stays as it is. nn.Dropout "
      "does both."),
 ]
@@ -444,7 +497,7 @@ class SelfAttention(MultiHeadAttention):
 
 
 class SelfHeads(Heads):
-    """Heads that attend to their own sequence, with one step more to get wrong: the causal mask."""
+    """Heads that attend to their own sequence, causal or not."""
 
     def __init__(self, num_hiddens, num_heads=1, causal=False):
         super().__init__(num_hiddens, num_heads)
@@ -470,9 +523,9 @@ def self_run(answer, causal=False, valid_lens=None, mode="train", num_heads=2):
     heads = () if num_heads == 1 else (num_heads,)
     layer = getattr(build(answer, SelfAttention, 10, *heads, causal=causal), mode)()
     X, = draw((3, 7, 10))
-    lengths = () if valid_lens is None else (valid_lens.clone(),)
-    what = "forward(X, valid_lens)" if lengths else "forward(X)"
-    return layer, trying(what, layer, X, *lengths), {"X": X}
+    if valid_lens is None:
+        return layer, trying("forward(X)", layer, X), {"X": X}
+    return layer, masked("forward(X, valid_lens)", layer, X, valid_lens.clone()), {"X": X}
 
 
 def self_output(answer):
@@ -511,27 +564,34 @@ def self_evaluation(answer):
     return {"The output in evaluation mode": self_run(answer, True, LENGTHS, "eval")[1]}
 
 
-def self_refusal(answer):
-    return {"Built with 10 hiddens and 4 heads, which don't divide them": refusal(answer, 10, 4)}
-
-
+ONE_MASK = "{} if self.causal else past & real"
+EITHER = "A key passes if either mask allows it. It must pass both: & instead of |."
 CAUSAL = [
-    ({"past": lambda self, keep: keep},
-     "causal=True has no effect: a step must not see the steps after it."),
-    ({"past": lambda self, keep: keep.tril(-1)},
+    ("keep.tril()", "keep", "causal=True has no effect: a step must not see the steps after it."),
+    ("tril()", "tril(-1)",
      "A step doesn't see itself. It sees the steps up to its own, itself included."),
-    ({"past": lambda self, keep: keep.triu()},
+    ("tril()", "triu()",
      "The causal mask looks the wrong way: a step sees the future, not the past."),
-    ({"past": lambda self, keep: keep.tril(1)},
+    ("tril()", "tril(1)",
      "A step sees one step too many: the next one. Key positions go up to the query's own."),
-    ({"both": lambda self, past, real: real if self.causal else past & real},
+    ("past & real", ONE_MASK.format("real"),
      "With lengths given, the causal mask is lost. A key must pass both masks: combine them with "
      "&."),
-    ({"both": lambda self, past, real: past if self.causal else past & real},
+    ("past & real", ONE_MASK.format("past"),
      "With causal=True, the lengths are lost. A key must pass both masks: combine them with &."),
-    ({"both": lambda self, past, real: past | real if self.causal else past & real},
-     "A key passes if either mask allows it. It must pass both: & instead of |."),
+    ("past & real", ONE_MASK.format("past | real"), EITHER),
+    ("past & real", "past | real", EITHER),
 ]
+ROWS = [  # whole rows are hidden: they come out as zeros, even, or NaN
+    ("past & real", new, WEIGHTS, f"scores.masked_fill(~keep, {fill}", words)
+    for new, words in [
+        ("past & real.mT",
+         "Your lengths hide queries. A length hides keys, the last axis of the scores: whoever "
+         "asks, positions from valid_lens on must get no weight."),
+        ("past & real & real.mT",
+         "The rows of padded queries are lost. A length hides keys, not queries: a padded query "
+         "keeps its row, as in PyTorch's nn.MultiheadAttention. Nobody has to read it."),
+    ] for fill in ("-1e9).softmax(-1) * keep", "-1e9).softmax(-1)", "-torch.inf).softmax(-1)")]
 
 # ---- 04: positional encoding ---------------------------------------------------------------------
 
@@ -610,7 +670,7 @@ def position_refusal(answer):
 
 
 class Positions(nn.Module):
-    """The sinusoidal encoding in small steps, so that a wrong class differs in one of them."""
+    """The sinusoidal encoding in small steps. Misconceptions replace parts of this text."""
 
     def __init__(self, num_hiddens, dropout=0.0, max_len=1000):
         super().__init__()
@@ -621,7 +681,9 @@ class Positions(nn.Module):
         self.register_buffer("P", table, persistent=False)
 
     def table(self, max_len, num_hiddens):
-        return sinusoids(max_len, num_hiddens)
+        columns = torch.arange(0, num_hiddens, 2, dtype=torch.float64) / num_hiddens
+        angles = torch.arange(max_len, dtype=torch.float64)[:, None] / 10_000 ** columns
+        return torch.stack([angles.sin(), angles.cos()], -1).flatten(1)[:, :num_hiddens]
 
     def forward(self, X):
         self.check(X)
@@ -641,72 +703,45 @@ class Positions(nn.Module):
         return nn.functional.dropout(X, self.p, self.training)
 
 
-def sinusoid_variant(steps, d, *, first=0, double=1, swap=False, halves=False, base=10_000,
-                     dtype=torch.float64):
-    columns = torch.arange(0, d, 2, dtype=dtype) * double / d
-    angles = (torch.arange(steps, dtype=dtype)[:, None] + first) / base ** columns
-    pair = [angles.cos(), angles.sin()] if swap else [angles.sin(), angles.cos()]
-    return (torch.cat(pair, 1) if halves else torch.stack(pair, -1).flatten(1))[:, :d]
-
-
-def tables(**choices):
-    return {"table": lambda self, steps, d: sinusoid_variant(steps, d, **choices)}
-
-
-def write_into(self, X, rows):
-    X += rows
-    return X
-
-
-def keep_plain(self, table):
-    self.P = table
-
-
-def drop_input(self, X):
-    return nn.functional.dropout(X, self.p, self.training)
-
-
+DROP_SUM = "nn.functional.dropout(X, self.p, self.training)"
 POSITIONS = [
-    (tables(swap=True), "Sines and cosines have changed places: the even columns are sines."),
-    (tables(halves=True),
+    ("angles.sin(), angles.cos()", "angles.cos(), angles.sin()",
+     "Sines and cosines have changed places: the even columns are sines."),
+    ("stack(", "cat(", "-1).flatten(1)", "1)",
      "All sines stand before all cosines. They alternate: column 0 is a sine, column 1 the cosine "
      "of the same angle."),
-    (tables(first=1),
+    ("[:, None] /", "[:, None].add(1) /",
      "Positions are counted from 1. The first row belongs to position 0: 0, 1, 0, 1, ..."),
-    (tables(double=2),
+    ("/ num_hiddens", "/ num_hiddens * 2",
      "The exponent is twice as large as it should be: torch.arange(0, d, 2) already holds the 2j "
      "of the formula."),
-    (tables(base=1000), "The base is 10000, not 1000."),
-    ({"rows": lambda self, X: self.P[0, :X.shape[0], None]},
+    ("10_000", "1_000", "The base is 10000, not 1000."),
+    ("self.P[:, :X.shape[1]]", "self.P[0, :X.shape[0], None]",
      "Each sentence gets the row of its own number. Rows belong to steps, the second axis of a "
      "batch-first X."),
-    ({"add": lambda self, X, rows: rows.expand_as(X)},
-     "You return the table alone: it is to be added to X."),
-    ({"add": lambda self, X, rows: X * X.shape[2] ** 0.5 + rows},
+    ("X + rows", "rows.expand_as(X)", "You return the table alone: it is to be added to X."),
+    ("X + rows", "X * X.shape[2] ** 0.5 + rows",
      "X is multiplied by the square root of the width first. A whole Transformer does that "
      "elsewhere; here X and P are added as they are."),
-    ({"add": lambda self, X, rows: X.detach() + rows},
+    ("X + rows", "X.detach() + rows",
      "X is detached: no gradient reaches what stands before this layer."),
-    ({"add": write_into},
+    ("X + rows", "X.add_(rows)",
      "forward changes the X it is given: X += P writes into it. Write X + P, which is a new "
      "tensor."),
-    ({"store": keep_plain},
+    ('self.register_buffer("P", table, persistent=False)', "self.P = table",
      "P is a plain attribute, which .to() leaves behind. Make it a buffer: register_buffer(\"P\", "
      "table, persistent=False)."),
-    (tables(dtype=torch.float32),
+    ("float64", "float32",
      "Far positions are off: you compute the angles in single precision. Compute in torch.float64 "
      "and round the finished table."),
-    ({"rows": lambda self, X: self.P[:, :X.shape[1]]},
+    (".to(X.dtype)", "",
      "The output is not of X's kind: P in float32 turns a 16-bit X into 32 bits. Add "
      "P[...].to(X.dtype)."),
-    ({"drop": lambda self, X: nn.functional.dropout(X, self.p)},
-     "In evaluation mode numbers are still dropped. nn.Dropout knows the mode; F.dropout must be "
-     "told: training=self.training."),
-    ({"drop": lambda self, X: X},
-     "In training mode nothing is dropped: dropout acts on the sum X + P."),
-    ({"add": lambda self, X, rows: drop_input(self, X) + rows, "drop": lambda self, X: X},
+    MODE,
+    (DROP_SUM, "X", "In training mode nothing is dropped: dropout acts on the sum X + P."),
+    (DROP_SUM, "X", "X + rows", f"{DROP_SUM} + rows",
      "Dropout acts on X alone. It acts on the sum X + P."),
-    ({"check": lambda self, X: None},
+    ("raise ValueError", "pass",
      "Too long an input fails with a message about shapes. Raise a ValueError that says what to "
      "do: build it with a larger max_len."),
 ]
@@ -715,23 +750,23 @@ POSITIONS = [
 
 
 class Rotary(nn.Module):
-    """The package's rotary embedding, from any position on and with any base.
+    """The package's rotary embedding, from any position on and with any base, in small steps.
 
-    In small steps, so that a wrong class differs in one of them.
+    Misconceptions replace parts of this text.
     """
 
     def __init__(self, head_size, base=10000.0):
         super().__init__()
         self.check(head_size)
-        self.base, self.package = base, RotaryEmbedding(head_size + head_size % 2)
+        self.base = base
 
     def check(self, head_size):
         if head_size % 2:
             raise ValueError
 
     def forward(self, X, offset=0):
-        angles = self.positions(X, offset)[:, None] / self.speeds(X.shape[-1])
-        return self.turn(X, torch.stack([angles.sin(), angles.cos()], -1).flatten(1))
+        table = self.positions(X, offset)[:, None] / self.speeds(X.shape[-1])
+        return self.turn(X, table.to(X.device))
 
     def positions(self, X, offset):
         return torch.arange(X.shape[2], dtype=torch.float64) + offset
@@ -739,8 +774,12 @@ class Rotary(nn.Module):
     def speeds(self, d):
         return self.base ** (torch.arange(0, d, 2, dtype=torch.float64) / d)
 
-    def turn(self, X, table):
-        return self.package.rotate(X, table)
+    def turn(self, X, angles):
+        s, c = angles.sin().float(), angles.cos().float()
+        a, b = X[..., 0::2], X[..., 1::2]
+        first = a * c - b * s
+        second = a * s + b * c
+        return torch.stack([first, second], -1).flatten(-2).to(X.dtype)
 
 
 def rotary(answer, X, *offset, mode="train", **options):
@@ -807,74 +846,50 @@ def rotary_refusal(answer):
     return {"Built with head_size=7, which is odd": refusal(answer, 7)}
 
 
-def spun(*, first=lambda a, b, s, c: a * c - b * s, second=lambda a, b, s, c: a * s + b * c,
-         halves=False, join=False):
-    """A turn with one thing to get wrong."""
-    def turn(self, X, table):
-        s, c = table.float().unflatten(-1, (-1, 2)).unbind(-1)
-        a, b = X.chunk(2, -1) if halves else (X[..., 0::2], X[..., 1::2])
-        parts = [first(a, b, s, c), second(a, b, s, c)]
-        side_by_side = torch.stack(parts, -1).flatten(-2)
-        return (torch.cat(parts, -1) if halves or join else side_by_side).to(X.dtype)
-    return {"turn": turn}
-
-
-def turn_in_place(self, X, table):
-    return X.copy_(self.package.rotate(X, table))
-
-
-def turn_slowly(self, X, table):
-    s, c = table.to(X.dtype).unflatten(-1, (-1, 2)).unbind(-1)
-    a, b = X[..., 0::2], X[..., 1::2]
-    a = a * c - b * s
-    return torch.stack([a, a * s + b * c], -1).flatten(-2)
-
-
+COUNT, LAST = "torch.arange(X.shape[2], dtype=torch.float64)", "second = a * s + b * c"
+JOIN = "torch.stack([first, second], -1).flatten(-2)", "torch.cat([first, second], -1)"
 ROTARY = [
-    (spun(first=lambda a, b, s, c: a * c + b * s, second=lambda a, b, s, c: b * c - a * s),
+    ("a * c - b * s", "a * c + b * s", LAST, "second = b * c - a * s",
      "You turn the wrong way: the first of a pair is x cos - y sin, the second x sin + y cos."),
-    (spun(halves=True),
+    ("X[..., 0::2], X[..., 1::2]", "X.chunk(2, -1)", *JOIN,
      "You pair the first half with the second. Here neighbours are pairs: (0, 1), (2, 3), ..."),
-    (spun(join=True),
+    (*JOIN,
      "The turning is right, the order is not: put the two numbers of a pair side by side again "
      "(stack, then flatten)."),
-    ({"turn": turn_slowly},
+    (LAST, "second = first * s + b * c",
      "The second number of a pair is computed from the first after it was turned. Use the old one "
      "in both lines."),
-    (spun(first=lambda a, b, s, c: a + s, second=lambda a, b, s, c: b + c),
+    ("a * c - b * s", "a + s", LAST, "second = b + c",
      "You add sines and cosines. Rotary multiplies: it turns each pair."),
-    (spun(first=lambda a, b, s, c: a * c, second=lambda a, b, s, c: b * s),
+    (" - b * s", "", LAST, "second = b * s",
      "Each number is multiplied alone. A turn mixes the two of a pair."),
-    ({"positions": lambda self, X, offset: torch.arange(1.0, X.shape[2] + 1) + offset},
+    ("+ offset", "+ offset + 1",
      "Positions are counted from 1. Row 0 stands at position offset, and turns by nothing when "
      "offset is 0."),
-    ({"turn": lambda self, X, table: X * 1}, "Nothing is turned: the output is X itself."),
-    ({"speeds": lambda self, d: self.base ** (torch.arange(0, d, 2, dtype=torch.float64) * 2 / d)},
+    ("a * c - b * s", "a", LAST, "second = b", "Nothing is turned: the output is X itself."),
+    (" / d", " * 2 / d",
      "The exponent is twice as large as it should be: torch.arange(0, d, 2) already holds the 2r "
      "of the formula."),
-    ({"speeds": lambda self, d: self.base ** -(torch.arange(0, d, 2, dtype=torch.float64) / d)},
+    ("self.base ** (", "self.base ** -(",
      "The speeds are upside down: pair r turns by position / base^(2r/d), the later pairs more "
      "slowly."),
-    ({"positions": lambda self, X, offset: torch.arange(float(X.shape[2]))},
-     "offset has no effect: row i stands at position offset + i."),
-    ({"positions": lambda self, X, offset: torch.arange(float(X.shape[2])) - offset},
-     "offset is subtracted: row i stands at position offset + i."),
-    ({"speeds": lambda self, d: 10_000.0 ** (torch.arange(0, d, 2, dtype=torch.float64) / d)},
+    ("+ offset", "+ 0", "offset has no effect: row i stands at position offset + i."),
+    ("+ offset", "- offset", "offset is subtracted: row i stands at position offset + i."),
+    ("self.base **", "10_000.0 **",
      "base has no effect: 10000 is its default, not its only value."),
-    ({"turn": turn_in_place},
+    ("self.turn(X, table.to(X.device))", "X.copy_(self.turn(X, table.to(X.device)))",
      "forward changes the X it is given. Put the turned numbers into a new tensor."),
-    ({"turn": lambda self, X, table: self.package.rotate(X.detach(), table)},
+    ("self.turn(X,", "self.turn(X.detach(),",
      "X is detached: no gradient reaches the queries and keys."),
-    ({"positions": lambda self, X, offset: torch.arange(X.shape[2], dtype=torch.float32) + offset,
-      "speeds": lambda self, d: self.base ** (torch.arange(0, d, 2) / d)},
+    ("float64", "float32",
      "Far positions are off: you compute the angles in single precision. Compute them in "
      "torch.float64."),
-    ({"positions": lambda self, X, offset: torch.arange(X.shape[2], dtype=X.dtype) + offset},
+    (COUNT, "torch.arange(X.shape[2], dtype=X.dtype)",
      "For a 16-bit X you count positions in 16 bits, which has no odd numbers beyond 2048. Count "
      "in torch.float64, whatever X is."),
-    ({"turn": lambda self, X, table: self.package.rotate(X.float(), table)},
+    (".to(X.dtype)", "",
      "The output is not of X's kind: a 16-bit X comes back in 32 bits. End with .to(X.dtype)."),
-    ({"check": lambda self, head_size: None},
+    ("raise ValueError", "pass",
      "An odd head_size is accepted: raise a ValueError in __init__."),
 ]
 
@@ -944,7 +959,7 @@ def block_refusal(answer):
 
 
 class Block(DecoderBlock):
-    """The package's decoder block in small steps, so that a wrong class differs in one of them."""
+    """The package's decoder block in small steps. Misconceptions replace parts of this text."""
 
     def forward(self, X, memory, valid_lens=None):
         X = self.add(X, 0, lambda Y: self.attention(Y, Y, Y, **self.past(valid_lens)))
@@ -970,79 +985,57 @@ class Block(DecoderBlock):
         return self.network(Y)
 
 
-def cross_first(self, X, memory, valid_lens=None):
-    X = self.add(X, 1, lambda Y: self.look(Y, memory, valid_lens))
-    X = self.add(X, 0, lambda Y: self.attention(Y, Y, Y, causal=True))
-    return self.add(X, 2, self.think)
-
-
-def side_by_side(self, X, memory, valid_lens=None):
-    Y, Z, A = (norm(X) for norm in self.norms)
-    return X + self.attention(Y, Y, Y, causal=True) + self.cross(Z, memory, memory,
-                                                                 valid_lens) + self.network(A)
-
-
-def look_too_far(self, Y, memory, lens):
-    return self.cross(Y, memory, memory, None if lens is None else lens + 1)
-
-
-def hide_steps(self, lens):
-    return {"causal": True, "valid_lens": None if lens is None else lens.clamp(max=4)}
-
-
+FIRST = "X = self.add(X, 0, lambda Y: self.attention(Y, Y, Y, **self.past(valid_lens)))"
+SECOND = "X = self.add(X, 1, lambda Y: self.look(Y, memory, valid_lens))"
+PART, PAST = "X + self.drop(part(self.norm(X, i)))", '{"causal": True}'
+READ, NETWORK = "self.cross(Y, memory, memory, valid_lens)", "return self.network(Y)"
+SOME = "None if valid_lens is None else valid_lens"
 BLOCKS = [
-    ({"past": lambda self, lens: {}},
-     "A step sees the steps after it: self-attention in a decoder is causal."),
-    ({"past": lambda self, lens: {"mask": lambda query, key: key < query}},
+    (PAST, "{}", "A step sees the steps after it: self-attention in a decoder is causal."),
+    (PAST, '{"mask": lambda query, key: key < query}',
      "A step doesn't see itself. It sees the steps up to its own, itself included."),
-    ({"add": lambda self, X, i, part: self.norms[i](X + self.drop(part(X)))},
+    (PART, "self.norm(X + self.drop(part(X)), i)",
      "You normalise after adding (post-norm). The promise normalises what goes into each part: X + "
      "part(norm(X))."),
-    ({"add": lambda self, X, i, part: self.drop(part(self.norms[i](X)))},
+    (PART, "self.drop(part(self.norm(X, i)))",
      "The residual connections are missing: add each part's result to X."),
-    ({"add": lambda self, X, i, part: self.norms[i](X) + self.drop(part(self.norms[i](X)))},
+    ("X + self.drop", "self.norm(X, i) + self.drop",
      "You add to the normalised X. The residual is X itself, as it was before the norm."),
-    ({"norm": lambda self, X, i: X}, "The norms are built and never used: each part gets norm(X)."),
-    ({"norm": lambda self, X, i: self.norms[0](X)},
+    ("self.norms[i](X)", "X", "The norms are built and never used: each part gets norm(X)."),
+    ("norms[i]", "norms[0]",
      "One norm serves all three parts. Each part has its own, norms[0], norms[1], norms[2]."),
-    ({"look": lambda self, Y, memory, lens: self.cross(Y, Y, Y)},
+    (READ, "self.cross(Y, Y, Y)",
      "Cross-attention never looks at memory: its queries come from the decoder, its keys and "
      "values from memory."),
-    ({"look": lambda self, Y, memory, lens: self.cross(Y, *[self.norms[1](memory)] * 2, lens)},
+    (READ, "self.cross(Y, *[self.norms[1](memory)] * 2, valid_lens)",
      "memory is normalised once more. It comes from the encoder as it should be; the norm is for "
      "X."),
-    ({"look": lambda self, Y, memory, lens: self.attention(Y, memory, memory, lens)},
+    ("self.cross", "self.attention",
      "Both attentions use the same matrices. Cross-attention has its own: self.cross."),
-    ({"forward": cross_first},
+    (FIRST, "pass", SECOND, f"{SECOND}; {FIRST}",
      "Cross-attention comes before self-attention. The order is: self-attention, cross-attention, "
      "network."),
-    ({"forward": side_by_side},
+    (FIRST, f"Z = X; {FIRST}", "self.add(X, 1", "X - Z + self.add(Z, 1", "self.add(X, 2",
+     "X - Z + self.add(Z, 2",
      "All three parts read the same X. Each part reads what the one before it has left."),
-    ({"think": lambda self, Y: self.network[2](self.network[0](Y))},
+    (NETWORK, "return self.network[2](self.network[0](Y))",
      "There is no ReLU between the two linear maps of the network."),
-    ({"think": lambda self, Y: self.network[2](nn.functional.gelu(self.network[0](Y)))},
+    (NETWORK, "return self.network[2](nn.functional.gelu(self.network[0](Y)))",
      "Between the linear maps stands a GELU. The promise says ReLU."),
-    ({"look": lambda self, Y, memory, lens: self.cross(Y, memory, memory)},
+    (READ, "self.cross(Y, memory, memory)",
      "The lengths have no effect: cross-attention must not look at the source's padding."),
-    ({"look": look_too_far},
+    (READ, f"self.cross(Y, memory, memory, {SOME} + 1)",
      "One source step too many: a length of 3 means positions 0, 1 and 2."),
-    ({"past": hide_steps},
+    (PAST, f'{{"causal": True, "valid_lens": {SOME}.clamp(max=4)}}',
      "The lengths are the source's. In self-attention they hide steps of the target."),
-    ({"look": lambda self, Y, memory, lens: self.cross(Y, memory.detach(), memory.detach(), lens)},
+    ("memory, memory", "memory.detach(), memory.detach()",
      "memory is detached: the encoder would never learn."),
-    ({"drop": lambda self, Y: nn.functional.dropout(Y, self.dropout.p)},
-     "In evaluation mode numbers are still dropped. nn.Dropout knows the mode; F.dropout must be "
-     "told: training=self.training."),
-    ({"drop": lambda self, Y: Y},
+    ("self.dropout(Y)", "nn.functional.dropout(Y, self.dropout.p)", MODE[-1]),
+    ("self.dropout(Y)", "Y",
      "Nothing is dropped in training mode: dropout acts on what each part adds to X."),
-    ({"add": lambda self, X, i, part: self.drop(X + part(self.norms[i](X)))},
+    (PART, "self.drop(X + part(self.norm(X, i)))",
      "You drop numbers of X itself. Dropout acts on what a part adds, before it is added."),
 ]
-
-
-def classes(parent: type, changes: list[tuple[dict, str]]) -> list[tuple[type, str]]:
-    return [(type(f"Wrong{parent.__name__}", (parent,), change), words) for change,
-            words in changes]
 
 
 EXERCISES = [
@@ -1057,13 +1050,14 @@ EXERCISES = [
                "forward: project, split, score, hide, weigh, drop, merge, mix.",
                "Split with unflatten(-1, (num_heads, -1)).transpose(1, 2), merge with "
                "transpose(1, 2).flatten(2). After splitting, the last axis is a head's width.",
-               "hidden = torch.arange(keys.shape[1]) >= valid_lens[:, None, None, None]. There the "
-               "scores become minus infinity. A row in which all is hidden comes out of the "
-               "softmax as NaN, so fill the weights with 0 at the same places."],
+               "With places = torch.arange(keys.shape[1]), keep is places < "
+               "valid_lens[:, None, None, None], and the weights are scores.masked_fill(~keep, "
+               "torch.finfo(scores.dtype).min).softmax(-1) * keep. Where all is hidden, the "
+               "softmax is even, and the factor keep makes it 0."],
         stages=[heads_output, heads_lengths, heads_loud, heads_gradients, heads_evaluation,
                 heads_dropout, heads_refusal],
-        misconceptions=classes(Heads, [*WEIGHING, OVER_QUERIES, *MASKING, DETACHED, *DROPPING,
-                                       UNCHECKED])),
+        misconceptions=slips(Heads, [*WEIGHING, OVER_QUERIES, *MASKING, DETACHED, *DROPPING,
+                                     UNCHECKED])),
     FromScratch(
         "self-attention-class", reference=SelfAttention,
         sizes="batch 3, 7 steps, 2 heads of width 5",
@@ -1076,12 +1070,12 @@ EXERCISES = [
                "position = torch.arange(steps) makes both masks: position <= position[:, None] "
                "for the past, position < valid_lens[:, None, None, None] for the real tokens.",
                "Begin with keep = torch.ones(steps, steps, dtype=torch.bool) and combine it with "
-               "the masks that apply: keep & mask. Scores become minus infinity where keep is "
-               "False, and weights 0."],
+               "the masks that apply: keep & mask. The weights are those of 02: "
+               "scores.masked_fill(~keep, torch.finfo(scores.dtype).min).softmax(-1) * keep."],
         stages=[self_output, self_causal, self_lengths, self_both, self_loud, self_gradients,
-                self_evaluation, self_refusal],
-        misconceptions=classes(SelfHeads, [*WEIGHING, OVER_QUERIES, *CAUSAL, *MASKING, DETACHED,
-                                           UNCHECKED])),
+                self_evaluation, heads_refusal],
+        misconceptions=slips(SelfHeads, [*WEIGHING, OVER_QUERIES, *CAUSAL, *MASKING, *ROWS,
+                                         DETACHED, UNCHECKED])),
     FromScratch(
         "positional-class", reference=PositionalEncoding,
         sizes="batch 3, 5 steps, width 6, and batch 2, 4 steps, width 7",
@@ -1097,7 +1091,7 @@ EXERCISES = [
                'Keep the table with register_buffer("P", P.float()[None], persistent=False).'],
         stages=[position_output, position_input, position_gradients, position_table, position_far,
                 position_dtype, position_evaluation, position_dropout, position_refusal],
-        misconceptions=classes(Positions, POSITIONS)),
+        misconceptions=slips(Positions, POSITIONS)),
     FromScratch(
         "rotary-class", reference=Rotary,
         sizes="batch 2, 3 heads, 5 steps, head size 8, and batch 3, 2 heads, 4 steps, head size 6",
@@ -1113,7 +1107,7 @@ EXERCISES = [
                "puts the two numbers side by side again."],
         stages=[rotary_output, rotary_input, rotary_offset, rotary_base, rotary_gradients,
                 rotary_far, rotary_modes, rotary_half, rotary_device, rotary_refusal],
-        misconceptions=classes(Rotary, ROTARY)),
+        misconceptions=slips(Rotary, ROTARY)),
     FromScratch(
         "decoder-block-class", reference=DecoderBlock,
         sizes="batch 3, 4 steps, 7 source steps, 2 heads of width 5",
@@ -1130,5 +1124,5 @@ EXERCISES = [
                "nn.LayerNorm; one nn.Dropout."],
         stages=[block_output, block_lengths, block_gradients, block_evaluation, block_dropout,
                 block_refusal],
-        misconceptions=classes(Block, BLOCKS)),
+        misconceptions=slips(Block, BLOCKS)),
 ]

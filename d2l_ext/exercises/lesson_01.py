@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 
 from ..masks import padding
-from . import Build, Choice, Exercise, Result, copies
+from . import RAISES, Build, Choice, Exercise, Result, agrees, attempt, copies
 
 
 @dataclass
@@ -143,6 +143,39 @@ def kernel(score):
     return lambda *arguments: regression(*arguments, score=score)
 
 
+@dataclass
+class AllPairs(Build):
+    """Build. Where sizes don't fit, it is tried again with as many points as known points.
+
+    There an answer runs that has the axes of the differences in another order, and is told so.
+    """
+
+    def judge(self, answer) -> Result:
+        try:
+            return super().judge(answer)
+        except Exception:
+            *_, known_y, sigma = self.inputs()[0]
+            square = known_y.cos(), known_y.sin(), known_y, sigma
+            given = attempt(answer, square)
+            for wrong, words in TURNED:
+                if given is not RAISES and agrees(given, attempt(wrong, square)):
+                    return Result("wrong", words)
+            raise
+
+
+COLUMNS = ("Your differences are turned around: known points in the rows, new points in the columns. "
+           "Rows are queries, here the new points: x[:, None] - known_x, and softmax(-1).")
+NO_PAIRS = ("x - known_x compares the first with the first, the second with the second. Each x "
+            "needs its distance to every known point: x[:, None] - known_x.")
+TURNED = [
+    (lambda x, known_x, known_y, sigma: regression(known_x, x, known_y, sigma), COLUMNS),
+    (lambda x, known_x, known_y, sigma: regression(known_x, x, known_y, sigma, axis=0), COLUMNS),
+    (lambda x, known_x, known_y, sigma: (-(x - known_x)**2 / (2 * sigma**2)).softmax(0) @ known_y,
+     NO_PAIRS),
+    (lambda x, known_x, known_y, sigma: (-(x - known_x)**2 / (2 * sigma**2)).softmax(0) * known_y,
+     NO_PAIRS),
+]
+
 MIXED_LENGTHS = ("A sentence's queries get the lengths of other sentences. Each length belongs to all queries of its own sentence: "
                  "make it a column with [:, None], or repeat_interleave it; repeat deals the lengths out in turn.")
 
@@ -227,7 +260,7 @@ EXERCISES = [
            hints=["Three statements are true. The section 'Why divide by √d?' measured all three.", "Does dividing by a positive number change which of several numbers is the largest?"],
            reasons={"b": "Statement b is false: the softmax divides by its sum, with any scale.",
                     "c": "Statement c is false: dividing all scores by the same positive number keeps their order."}),
-    Build("kernel", praise="Right: kernel regression is attention whose score is a distance.",
+    AllPairs("kernel", praise="Right: kernel regression is attention whose score is a distance.",
           hints=["x[:, None] - known_x has shape (queries, keys).", "Square it, divide by 2 sigma², put a minus in front, softmax over the last axis, multiply with known_y."],
           reference=regression, inputs=regression_inputs, misconceptions=[
               (kernel(lambda distance, sigma: distance**2 / (2 * sigma**2)), "The minus is missing: far points get the most weight."),
