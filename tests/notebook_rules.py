@@ -464,6 +464,11 @@ def predictions_are_not_spoiled(notebook):
         before = notebook.cells[notebook.cells.index(cell) - 1]
         if predict and "predict" not in before.text.lower():
             yield cell.id, "let the cell before it ask for a prediction"
+        if predict and not any(output.get("data", output.get("text")) for output in cell.outputs):
+            yield cell.id, "it shows nothing to predict: move the tag to the cell that does"
+        for statement in cell.statements if predict else []:
+            if any(isinstance(node, ast.Assert) for node in ast.walk(statement)):
+                yield cell.id, "an assert above the folded output gives it away: move it to a cell after"
 
 
 @rule()
@@ -699,8 +704,12 @@ def questions(notebook):
         said = re.findall(r"^- \*\*(\w)\*\* (.+)$", reasons, re.M)
         if re.findall(r"^- \*\*(\w)\*\* .+$", options, re.M) != list("ABCD") or [letter for letter, _ in said] != list("ABCD"):
             yield cell.id, "four options `- **A** ...` to D, and in <details> a reason for each, in the same form"
-        if sum(reason.startswith("Right") for _, reason in said) != 1:
+        right = [letter for letter, reason in said if reason.startswith("Right")]
+        if len(right) != 1:
             yield cell.id, "exactly one reason begins with `Right`"
+        lengths = {letter: len(option) for letter, option in re.findall(r"^- \*\*(\w)\*\* (.+)$", options, re.M)}
+        if len(right) == 1 and len(lengths) == 4 and lengths[right[0]] > sorted(lengths.values())[-2]:
+            yield cell.id, "the right option is the longest: guessers find it"
 
 
 @rule(1)

@@ -224,7 +224,8 @@ def make(text=GOOD, name="02_multi_head_attention"):
     content["metadata"] = copy.deepcopy(nbtext.KERNEL)
     alt = '<img alt="Three tokens and their numbers" src="data:">'
     shown = {"sentence": ("text/html", alt), "picture-block": ("text/html", '<img alt="A block with several heads in it" src="data:">'),
-             "explorer": ("text/html", "<div>alive</div>"), "aside": ("text/plain", "tensor(7.)")}
+             "explorer": ("text/html", "<div>alive</div>"), "aside": ("text/plain", "tensor(7.)"),
+             "ones": ("text/plain", "tensor([1.])")}
     for count, cell in enumerate((cell for cell in content["cells"] if cell["cell_type"] == "code"), 1):
         cell["execution_count"] = count
         if cell["id"] in shown:
@@ -341,6 +342,8 @@ BAD = [  # rule, the cell it must name, a notebook with one thing wrong
     ("predictions_are_not_spoiled", "ones", stored("ones", metadata={"tags": ["core", "predict"]})),
     ("predictions_are_not_spoiled", "proof", meta("proof", collapsed=True, jupyter={"outputs_hidden": True})),
     ("predictions_are_not_spoiled", "ones", swap("**Predict** how they look.", "They are ones.")),
+    ("predictions_are_not_spoiled", "ones", stored("ones", outputs=[])),
+    ("predictions_are_not_spoiled", "ones", swap("dtype=torch.bool)\n", "dtype=torch.bool)\nassert mask.all()\n")),
     ("core_runs_alone", "proof", swap("extra = X.sum()\nassert", "assert extra is total and")),
     ("core_runs_alone", "proof", swap("extra = X.sum()\nassert extra", "extra = total(X)\nassert extra")),
     ("core_runs_alone", "proof", swap("def total", "X = X + 1\ndef total")),
@@ -403,6 +406,7 @@ BAD = [  # rule, the cell it must name, a notebook with one thing wrong
     ("questions", "question-1", swap("- **D** d thing\n", "")),
     ("questions", "question-1", swap("- **D** d mistake\n", "")),
     ("questions", "question-1", swap("Right: it is", "It is")),
+    ("questions", "question-1", swap("- **C** c thing", "- **C** c thing, and a long one")),
     ("questions", "question-1", swap("- **D** d mistake", "- **D** Right, too")),
     ("claims", "claims", swap("[proof](#cell-id=proof)", "[prove](#cell-id=prove)")),
     ("claims", "claims", swap("[proof](#cell-id=proof)", "[idea](#cell-id=idea)")),
