@@ -128,7 +128,7 @@ MULTI_HEADS = table(MULTI_HEAD, [
     ("valid_lens.view(-1, 1, 1, 1)", "valid_lens", "(?s)must match.*need four axes"),
     ("arange(m)", "arange(n)",  # axes are right, their sizes are not
      r"valid_lens\) raises RuntimeError: [^\n]*must match[^\n]*$"),
-    (HIDE, "            scores[hidden] = -1e9\n", "(?s)shape of the mask.*masked_fill takes"),
+    (HIDE, "            scores[hidden] = -1e9\n", "(?s)shape of the mask.*own shape"),
     (HIDE, "", NAN, CUT, "no weight is left, and you divide 0 by the sum 0"),
     (HIDE, "", NAN, CUT + "            weights = weights.nan_to_num()\n", "divide by what is left"),
     (NAN, "        weights = weights if valid_lens is None else weights * ~hidden\n",

@@ -128,7 +128,7 @@ def equal(given: Results, wanted: Results) -> bool:
 def agree(stage: Callable[[type], Results], answer: type, wrong: type) -> bool:
     try:
         return equal(stage(answer), stage(wrong))
-    except Trouble:
+    except Exception:  # an answer may raise anything
         return False
 
 
@@ -172,7 +172,7 @@ def trying(what: str, call: Callable, *arguments, **options):
 
 AXES = ("\n  Where scores are (batch, heads, queries, keys), lengths need four axes: "
         "valid_lens[:, None, None, None].")
-INDEX = ("\n  An index must have the shape of the scores. masked_fill takes a mask of fewer keys: "
+INDEX = ("\n  An index must have the scores' own shape. masked_fill stretches axes of length 1: "
          "scores.masked_fill(~keep, lowest).")
 
 
@@ -272,6 +272,16 @@ def refusal(answer: type, *sizes) -> str:
     return "no error"
 
 
+def shown(words: str, run: Callable, *arguments, **options) -> Callable[[type], Results]:
+    """A stage that looks at one output; run gives the layer, its output, and its inputs."""
+    return lambda answer: {words: run(answer, *arguments, **options)[1]}
+
+
+def learned(run: Callable, *arguments, **options) -> Callable[[type], Results]:
+    """A stage that looks at the gradients."""
+    return lambda answer: gradients(*run(answer, *arguments, **options))
+
+
 # ---- 02: multi-head attention --------------------------------------------------------------------
 
 LENGTHS = torch.tensor([0, 3, 5])
@@ -315,10 +325,6 @@ def heads_loud(answer):
             "The output with lengths 0, 3, 5 and scores far below 0": low}
 
 
-def heads_gradients(answer):
-    return gradients(*heads_run(answer, LENGTHS, bias=True))
-
-
 def heads_evaluation(answer):
     layer, _, inputs = heads_run(answer, LENGTHS, dropout=0.2)
     return evaluation(layer, *inputs.values(), LENGTHS.clone())
@@ -346,49 +352,36 @@ def heads_refusal(answer):
 
 
 class Heads(nn.Module):
-    """Multi-head attention in small steps. Misconceptions replace parts of this text."""
+    """Multi-head attention. Misconceptions replace parts of this text."""
 
     def __init__(self, num_hiddens, num_heads, dropout=0.0, bias=False):
         super().__init__()
-        self.check(num_hiddens, num_heads)
+        if num_hiddens % num_heads:
+            raise ValueError
         self.num_heads, self.p = num_heads, dropout
         self.W_q, self.W_k, self.W_v, self.W_o = (
             nn.Linear(num_hiddens, num_hiddens, bias=bias) for _ in range(4))
 
-    def check(self, num_hiddens, num_heads):
-        if num_hiddens % num_heads:
-            raise ValueError
-
     def forward(self, queries, keys, values, valid_lens=None):
-        q, k, v = (self.split(X) for X in self.project(queries, keys, values))
-        every = torch.ones(len(q), 1, 1, k.shape[2], dtype=torch.bool)
-        keep = every if valid_lens is None else self.keep(k, valid_lens)
-        weights = self.weigh(q @ k.mT / self.scale(q), keep)
-        return self.mix(self.merge(self.drop(weights) @ v))
+        every = torch.ones(1, 1, 1, keys.shape[1], dtype=torch.bool)
+        keep = every if valid_lens is None else self.keep(keys, valid_lens)
+        return self.attend(queries, keys, values, keep)
+
+    def keep(self, keys, valid_lens):
+        return torch.arange(keys.shape[1]) < valid_lens[:, None, None, None]
+
+    def attend(self, queries, keys, values, keep):
+        q, k, v = (split_heads(X, self.num_heads) for X in self.project(queries, keys, values))
+        scores = q @ k.mT / self.scale(q)
+        weights = scores.masked_fill(~keep, -1e9).softmax(-1) * keep
+        weights = nn.functional.dropout(weights, self.p, self.training)
+        return self.W_o(merge_heads(weights @ v))
 
     def project(self, queries, keys, values):
         return self.W_q(queries), self.W_k(keys), self.W_v(values)
 
-    def split(self, X):
-        return split_heads(X, self.num_heads)
-
-    def merge(self, X):
-        return merge_heads(X)
-
-    def mix(self, X):
-        return self.W_o(X)
-
     def scale(self, q):
         return q.shape[-1] ** 0.5
-
-    def keep(self, k, valid_lens):
-        return torch.arange(k.shape[2]) < valid_lens[:, None, None, None]
-
-    def weigh(self, scores, keep):
-        return scores.masked_fill(~keep, -1e9).softmax(-1) * keep
-
-    def drop(self, weights):
-        return nn.functional.dropout(weights, self.p, self.training)
 
 
 WEIGHTS = "scores.masked_fill(~keep, -1e9).softmax(-1) * keep"
@@ -400,9 +393,8 @@ MASKING = [  # 02 and 03 alike
      "The mask of the lengths is upside down: you hide the real tokens and look at the padding."),
     ("< valid_lens", "<= valid_lens",
      "One key too many: a length of 3 means positions 0, 1 and 2."),
-    (WEIGHTS, "scores.masked_fill(~keep, -1e9).softmax(-1)",
-     "Where nothing may be seen (length 0), your weights are spread over the padding. They should "
-     "all be 0."),
+    (WEIGHTS, "scores.masked_fill(~keep, -1e9).softmax(-1)", "Where nothing may be seen (length "
+     "0), your weights are spread over the padding. They should all be 0."),
     (WEIGHTS, "scores.masked_fill(~keep, -torch.inf).softmax(-1)",
      "Where nothing may be seen (length 0), your output is NaN: a softmax over minus infinities. "
      "NaN times 0 stays NaN. Fill in the lowest number instead, torch.finfo(scores.dtype).min, and "
@@ -417,41 +409,36 @@ MASKING = [  # 02 and 03 alike
     (WEIGHTS, "scores.masked_fill(~keep, 0.0).softmax(-1)",
      "You hide a key by setting its score to 0, but a score of 0 still weighs e^0 = 1. Set it to "
      "the lowest number there is, torch.finfo(scores.dtype).min."),
-    ("-1e9", "-100.0",
-     "Where all scores are low, a hidden key still wins: what you fill in is not below them. Use "
-     "the lowest number there is, torch.finfo(scores.dtype).min."),
+    ("-1e9", "-100.0", "Where all scores are low, a hidden key still wins: what you fill in is not "
+     "below them. Use the lowest number there is, torch.finfo(scores.dtype).min."),
     ("scores.masked_fill(~keep, -1e9)", "(scores - 100.0 * ~keep)",
      "A hidden key still wins where its score was high: what you take off is not enough. Don't "
      "subtract: masked_fill(~keep, torch.finfo(scores.dtype).min)."),
-    (WEIGHTS, "scores.softmax(-1) * keep",
-     "You hide keys after the softmax, so the weights that are left no longer sum to 1. Hide the "
-     "scores before it."),
+    (WEIGHTS, "scores.softmax(-1) * keep", "You hide keys after the softmax, so the weights that "
+     "are left no longer sum to 1. Hide the scores before it."),
 ]
-SCALE, SPLIT, MERGE = "q.shape[-1] ** 0.5", "split_heads(X, self.num_heads)", "merge_heads(X)"
+SCALE, SPLIT = "q.shape[-1] ** 0.5", "split_heads(X, self.num_heads)"
+MERGE, UNMOVED = "merge_heads(weights @ v)", "(weights @ v).reshape(queries.shape)"
 STRETCHES = "X.reshape(X.shape[0], self.num_heads, X.shape[1], -1)"
-UNMOVED = "X.reshape(X.shape[0], X.shape[2], -1)"
 WEIGHING = [
     (SCALE, "1.0",
      "The scores are not scaled: divide them by the square root of the head's width."),
-    (SCALE, "(q.shape[-1] * self.num_heads) ** 0.5",
-     "You scale by the width of the model. A dot product within a head has head-width terms: "
-     "divide by the square root of that."),
+    (SCALE, "(q.shape[-1] * self.num_heads) ** 0.5", "You scale by the width of the model. A dot "
+     "product within a head has head-width terms: divide by the square root of that."),
     (SCALE, "self.num_heads ** 0.5",
      "You divide by the square root of the number of heads. A dot product has as many terms as a "
      "head has columns: divide by the square root of the head's width, q.shape[-1]."),
     (SCALE, "q.shape[-1]", "You divide by the head's width, not by its square root."),
-    (SPLIT, STRETCHES,
-     "The heads hold stretches of the sentence. Cut each token into heads first, then swap the "
-     "axes."),
-    (SPLIT, STRETCHES, MERGE, UNMOVED,
-     "The heads hold stretches of the sentence: splitting needs a transpose after the reshape, and "
-     "merging one before it."),
+    (SPLIT, STRETCHES, "The heads hold stretches of the sentence. Cut each token into heads first, "
+     "then swap the axes."),
+    (SPLIT, STRETCHES, MERGE, UNMOVED, "The heads hold stretches of the sentence: splitting needs "
+     "a transpose after the reshape, and merging one before it."),
     (SPLIT, "X.unflatten(-1, (-1, self.num_heads)).permute(0, 3, 1, 2)",
      "The columns are dealt out to the heads in turn. A head is a block of neighbouring columns."),
-    (MERGE, UNMOVED,
-     "Splitting is right, merging is not: bring the steps before the heads (transpose), then "
-     "flatten."),
-    ("self.W_o(X)", "X", "W_o is built and never used: it mixes the heads' answers at the end."),
+    (MERGE, UNMOVED, "Splitting is right, merging is not: bring the steps before the heads "
+     "(transpose), then flatten."),
+    (f"self.W_o({MERGE})", MERGE,
+     "W_o is built and never used: it mixes the heads' answers at the end."),
     ("self.W_k(keys)", "self.W_q(keys)",
      "The keys go through W_q. They have a matrix of their own, W_k."),
     ("self.W_v(values)", "self.W_k(values)",
@@ -471,10 +458,9 @@ MODE = (", self.training)", ")",
 DROP = "nn.functional.dropout(weights, self.p, self.training)"
 DROPPING = [
     MODE,
-    (DROP, "weights",
-     "Dropout has no effect on the weights. It belongs behind the softmax, before the weights meet "
-     "the values."),
-    (DROP, "weights", "W_o(X)", "W_o(nn.functional.dropout(X, self.p, self.training))",
+    (DROP, "weights", "Dropout has no effect on the weights. It belongs behind the softmax, before "
+     "the weights meet the values."),
+    (DROP, "weights", MERGE, f"nn.functional.dropout({MERGE}, self.p, self.training)",
      "You drop numbers of the answers. Here dropout acts on the weights: a head's answer to one "
      "key is kept or dropped as a whole."),
     (DROP, "weights * (torch.rand(weights.shape) > self.p) if self.training else weights",
@@ -504,19 +490,13 @@ class SelfHeads(Heads):
         self.causal = causal
 
     def forward(self, X, valid_lens=None):
-        q, k, v = (self.split(Z) for Z in self.project(X, X, X))
         keep = torch.ones(len(X), 1, *[X.shape[1]] * 2, dtype=torch.bool)
         if self.causal:
-            keep = self.past(keep)
+            keep = keep.tril()
         if valid_lens is not None:
-            keep = self.both(keep, self.keep(k, valid_lens))
-        return self.mix(self.merge(self.weigh(q @ k.mT / self.scale(q), keep) @ v))
-
-    def past(self, keep):
-        return keep.tril()
-
-    def both(self, past, real):
-        return past & real
+            past, real = keep, self.keep(X, valid_lens)
+            keep = past & real
+        return self.attend(X, X, X, keep)
 
 
 def self_run(answer, causal=False, valid_lens=None, mode="train", num_heads=2):
@@ -533,18 +513,6 @@ def self_output(answer):
             "The output with 2 heads, nothing hidden": self_run(answer)[1]}
 
 
-def self_causal(answer):
-    return {"The output with causal=True": self_run(answer, True)[1]}
-
-
-def self_lengths(answer):
-    return {"The output with lengths 0, 3, 5": self_run(answer, False, LENGTHS)[1]}
-
-
-def self_both(answer):
-    return {"The output with causal=True and lengths 0, 3, 5": self_run(answer, True, LENGTHS)[1]}
-
-
 def self_loud(answer):
     """As in 02: scores of hundreds, far apart and all far below 0."""
     layer = build(answer, SelfAttention, 10, 2, causal=True).double()
@@ -554,14 +522,6 @@ def self_loud(answer):
                   for Z in (X, near))
     return {"The output with both masks and scores far apart": apart,
             "The output with both masks and scores far below 0": low}
-
-
-def self_gradients(answer):
-    return gradients(*self_run(answer, True, LENGTHS))
-
-
-def self_evaluation(answer):
-    return {"The output in evaluation mode": self_run(answer, True, LENGTHS, "eval")[1]}
 
 
 ONE_MASK = "{} if self.causal else past & real"
@@ -574,9 +534,8 @@ CAUSAL = [
      "The causal mask looks the wrong way: a step sees the future, not the past."),
     ("tril()", "tril(1)",
      "A step sees one step too many: the next one. Key positions go up to the query's own."),
-    ("past & real", ONE_MASK.format("real"),
-     "With lengths given, the causal mask is lost. A key must pass both masks: combine them with "
-     "&."),
+    ("past & real", ONE_MASK.format("real"), "With lengths given, the causal mask is lost. A key "
+     "must pass both masks: combine them with &."),
     ("past & real", ONE_MASK.format("past"),
      "With causal=True, the lengths are lost. A key must pass both masks: combine them with &."),
     ("past & real", ONE_MASK.format("past | real"), EITHER),
@@ -670,166 +629,123 @@ def position_refusal(answer):
 
 
 class Positions(nn.Module):
-    """The sinusoidal encoding in small steps. Misconceptions replace parts of this text."""
+    """The sinusoidal encoding. Misconceptions replace parts of this text."""
 
     def __init__(self, num_hiddens, dropout=0.0, max_len=1000):
         super().__init__()
         self.p, self.max_len = dropout, max_len
-        self.store(self.table(max_len, num_hiddens).float()[None])
-
-    def store(self, table):
-        self.register_buffer("P", table, persistent=False)
-
-    def table(self, max_len, num_hiddens):
         columns = torch.arange(0, num_hiddens, 2, dtype=torch.float64) / num_hiddens
         angles = torch.arange(max_len, dtype=torch.float64)[:, None] / 10_000 ** columns
-        return torch.stack([angles.sin(), angles.cos()], -1).flatten(1)[:, :num_hiddens]
+        table = torch.stack([angles.sin(), angles.cos()], -1).flatten(1)[None, :, :num_hiddens]
+        self.register_buffer("P", table.float(), persistent=False)
 
     def forward(self, X):
-        self.check(X)
-        return self.drop(self.add(X, self.rows(X)))
-
-    def check(self, X):
         if X.shape[1] > self.max_len:
             raise ValueError
-
-    def rows(self, X):
-        return self.P[:, :X.shape[1]].to(X.dtype)
-
-    def add(self, X, rows):
-        return X + rows
-
-    def drop(self, X):
-        return nn.functional.dropout(X, self.p, self.training)
+        rows = self.P[:, :X.shape[1]].to(X.dtype)
+        return nn.functional.dropout(X + rows, self.p, self.training)
 
 
-DROP_SUM = "nn.functional.dropout(X, self.p, self.training)"
+DROP_SUM = "nn.functional.dropout(X + rows, self.p, self.training)"
 POSITIONS = [
     ("angles.sin(), angles.cos()", "angles.cos(), angles.sin()",
      "Sines and cosines have changed places: the even columns are sines."),
-    ("stack(", "cat(", "-1).flatten(1)", "1)",
-     "All sines stand before all cosines. They alternate: column 0 is a sine, column 1 the cosine "
-     "of the same angle."),
+    ("stack(", "cat(", "-1).flatten(1)", "1)", "All sines stand before all cosines. They "
+     "alternate: column 0 is a sine, column 1 the cosine of the same angle."),
     ("[:, None] /", "[:, None].add(1) /",
      "Positions are counted from 1. The first row belongs to position 0: 0, 1, 0, 1, ..."),
-    ("/ num_hiddens", "/ num_hiddens * 2",
-     "The exponent is twice as large as it should be: torch.arange(0, d, 2) already holds the 2j "
-     "of the formula."),
+    ("/ num_hiddens", "/ num_hiddens * 2", "The exponent is twice as large as it should be: "
+     "torch.arange(0, d, 2) already holds the 2j of the formula."),
     ("10_000", "1_000", "The base is 10000, not 1000."),
-    ("self.P[:, :X.shape[1]]", "self.P[0, :X.shape[0], None]",
-     "Each sentence gets the row of its own number. Rows belong to steps, the second axis of a "
-     "batch-first X."),
+    ("self.P[:, :X.shape[1]]", "self.P[0, :X.shape[0], None]", "Each sentence gets the row of its "
+     "own number. Rows belong to steps, the second axis of a batch-first X."),
     ("X + rows", "rows.expand_as(X)", "You return the table alone: it is to be added to X."),
-    ("X + rows", "X * X.shape[2] ** 0.5 + rows",
-     "X is multiplied by the square root of the width first. A whole Transformer does that "
-     "elsewhere; here X and P are added as they are."),
+    ("X + rows", "X * X.shape[2] ** 0.5 + rows", "X is multiplied by the square root of the width "
+     "first. A whole Transformer does that elsewhere; here X and P are added as they are."),
     ("X + rows", "X.detach() + rows",
      "X is detached: no gradient reaches what stands before this layer."),
-    ("X + rows", "X.add_(rows)",
-     "forward changes the X it is given: X += P writes into it. Write X + P, which is a new "
-     "tensor."),
-    ('self.register_buffer("P", table, persistent=False)', "self.P = table",
+    ("X + rows", "X.add_(rows)", "forward changes the X it is given: X += P writes into it. Write "
+     "X + P, which is a new tensor."),
+    ('self.register_buffer("P", table.float(), persistent=False)', "self.P = table.float()",
      "P is a plain attribute, which .to() leaves behind. Make it a buffer: register_buffer(\"P\", "
      "table, persistent=False)."),
-    ("float64", "float32",
-     "Far positions are off: you compute the angles in single precision. Compute in torch.float64 "
-     "and round the finished table."),
-    (".to(X.dtype)", "",
-     "The output is not of X's kind: P in float32 turns a 16-bit X into 32 bits. Add "
-     "P[...].to(X.dtype)."),
+    ("float64", "float32", "Far positions are off: you compute the angles in single precision. "
+     "Compute in torch.float64 and round the finished table."),
+    (".to(X.dtype)", "", "The output is not of X's kind: P in float32 turns a 16-bit X into 32 "
+     "bits. Add P[...].to(X.dtype)."),
     MODE,
-    (DROP_SUM, "X", "In training mode nothing is dropped: dropout acts on the sum X + P."),
-    (DROP_SUM, "X", "X + rows", f"{DROP_SUM} + rows",
+    (DROP_SUM, "X + rows", "In training mode nothing is dropped: dropout acts on the sum X + P."),
+    (DROP_SUM, "nn.functional.dropout(X, self.p, self.training) + rows",
      "Dropout acts on X alone. It acts on the sum X + P."),
-    ("raise ValueError", "pass",
-     "Too long an input fails with a message about shapes. Raise a ValueError that says what to "
-     "do: build it with a larger max_len."),
+    ("raise ValueError", "pass", "Too long an input fails with a message about shapes. Raise a "
+     "ValueError that says what to do: build it with a larger max_len."),
 ]
 
 # ---- 05: rotary ----------------------------------------------------------------------------------
 
 
 class Rotary(nn.Module):
-    """The package's rotary embedding, from any position on and with any base, in small steps.
+    """The package's rotary embedding, from any position on and with any base.
 
     Misconceptions replace parts of this text.
     """
 
     def __init__(self, head_size, base=10000.0):
         super().__init__()
-        self.check(head_size)
-        self.base = base
-
-    def check(self, head_size):
         if head_size % 2:
             raise ValueError
+        self.base = base
 
     def forward(self, X, offset=0):
-        table = self.positions(X, offset)[:, None] / self.speeds(X.shape[-1])
-        return self.turn(X, table.to(X.device))
-
-    def positions(self, X, offset):
-        return torch.arange(X.shape[2], dtype=torch.float64) + offset
-
-    def speeds(self, d):
-        return self.base ** (torch.arange(0, d, 2, dtype=torch.float64) / d)
-
-    def turn(self, X, angles):
+        d, places = X.shape[-1], torch.arange(X.shape[2], dtype=torch.float64) + offset
+        speeds = self.base ** (torch.arange(0, d, 2, dtype=torch.float64) / d)
+        angles = (places[:, None] / speeds).to(X.device)
         s, c = angles.sin().float(), angles.cos().float()
         a, b = X[..., 0::2], X[..., 1::2]
         first = a * c - b * s
         second = a * s + b * c
-        return torch.stack([first, second], -1).flatten(-2).to(X.dtype)
+        Y = torch.stack([first, second], -1).flatten(-2)
+        return Y.to(X.dtype)
 
 
-def rotary(answer, X, *offset, mode="train", **options):
+def rotary_X():
+    return draw((2, 3, 5, 8))[0].detach()
+
+
+def rotary(answer, *offset, X=None, mode="train", slope=False, **options):
+    X = (rotary_X() if X is None else X).requires_grad_(slope)
     layer = getattr(build(answer, Rotary, X.shape[-1], **options), mode)()
     return layer, trying(f"forward(X{', offset' if offset else ''})", layer, X, *offset), {"X": X}
 
 
 def rotary_output(answer):
-    wide, narrow = (X.detach() for X in draw((2, 3, 5, 8), (3, 2, 4, 6)))
-    return {"The output": rotary(answer, wide)[1],
-            "The output for head size 6": rotary(answer, narrow)[1]}
+    narrow = draw((3, 2, 4, 6))[0].detach()
+    return {"The output": rotary(answer)[1],
+            "The output for head size 6": rotary(answer, X=narrow)[1]}
 
 
 def rotary_offset(answer):
-    X = draw((2, 3, 5, 8))[0].detach()
-    return {"The output with offset=3": rotary(answer, X, 3)[1],
-            "The output with offset=11": rotary(answer, X, 11)[1]}
-
-
-def rotary_base(answer):
-    X = draw((2, 3, 5, 8))[0].detach()
-    return {"The output with base=100.0": rotary(answer, X, 3, base=100.0)[1]}
+    return {"The output with offset=3": rotary(answer, 3)[1],
+            "The output with offset=11": rotary(answer, 11)[1]}
 
 
 def rotary_input(answer):
-    X = draw((2, 3, 5, 8))[0].detach()
-    rotary(answer, X, 3)
-    return {"The X that forward was given, afterwards": X}
-
-
-def rotary_gradients(answer):
-    return gradients(*rotary(answer, draw((2, 3, 5, 8))[0], 3))
+    return {"The X that forward was given, afterwards": rotary(answer, 3)[2]["X"]}
 
 
 def rotary_far(answer):
-    X = draw((2, 3, 5, 8))[0].detach()
-    wanted = rotary(Rotary, X, 100_000)[1]
-    return {"The output with offset=100,000": precision(rotary(answer, X, 100_000)[1], wanted)}
+    far, wanted = (rotary(which, 100_000)[1] for which in (answer, Rotary))
+    return {"The output with offset=100,000": precision(far, wanted)}
 
 
 def rotary_modes(answer):
-    X = draw((2, 3, 5, 8))[0].detach()
-    layer, evaluated, _ = rotary(answer, X, 3, mode="eval")
+    layer, evaluated, _ = rotary(answer, 3, mode="eval")
     return {"The parameters": ", ".join(dict(layer.named_parameters())) or "none",
             "The output in evaluation mode": evaluated}
 
 
 def rotary_half(answer):
-    X = draw((2, 3, 5, 8))[0].detach()
-    half, wanted = rotary(answer, X.half(), 3000)[1], rotary(Rotary, X, 3000)[1]
+    half, wanted = rotary(answer, 3000, X=rotary_X().half())[1], rotary(Rotary, 3000)[1]
     close = torch.allclose(half.float(), wanted, atol=0.02)
     return {"For X in torch.float16, the kind of number of the output": kind(half),
             "For X in torch.float16 and offset=3000, two digits hold": "yes" if close else "no"}
@@ -853,44 +769,36 @@ ROTARY = [
      "You turn the wrong way: the first of a pair is x cos - y sin, the second x sin + y cos."),
     ("X[..., 0::2], X[..., 1::2]", "X.chunk(2, -1)", *JOIN,
      "You pair the first half with the second. Here neighbours are pairs: (0, 1), (2, 3), ..."),
-    (*JOIN,
-     "The turning is right, the order is not: put the two numbers of a pair side by side again "
-     "(stack, then flatten)."),
-    (LAST, "second = first * s + b * c",
-     "The second number of a pair is computed from the first after it was turned. Use the old one "
-     "in both lines."),
+    (*JOIN, "The turning is right, the order is not: put the two numbers of a pair side by side "
+     "again (stack, then flatten)."),
+    (LAST, "second = first * s + b * c", "The second number of a pair is computed from the first "
+     "after it was turned. Use the old one in both lines."),
     ("a * c - b * s", "a + s", LAST, "second = b + c",
      "You add sines and cosines. Rotary multiplies: it turns each pair."),
     (" - b * s", "", LAST, "second = b * s",
      "Each number is multiplied alone. A turn mixes the two of a pair."),
-    ("+ offset", "+ offset + 1",
-     "Positions are counted from 1. Row 0 stands at position offset, and turns by nothing when "
-     "offset is 0."),
+    ("+ offset", "+ offset + 1", "Positions are counted from 1. Row 0 stands at position offset, "
+     "and turns by nothing when offset is 0."),
     ("a * c - b * s", "a", LAST, "second = b", "Nothing is turned: the output is X itself."),
-    (" / d", " * 2 / d",
-     "The exponent is twice as large as it should be: torch.arange(0, d, 2) already holds the 2r "
-     "of the formula."),
-    ("self.base ** (", "self.base ** -(",
-     "The speeds are upside down: pair r turns by position / base^(2r/d), the later pairs more "
-     "slowly."),
+    (" / d", " * 2 / d", "The exponent is twice as large as it should be: torch.arange(0, d, 2) "
+     "already holds the 2r of the formula."),
+    ("self.base ** (", "self.base ** -(", "The speeds are upside down: pair r turns by position / "
+     "base^(2r/d), the later pairs more slowly."),
     ("+ offset", "+ 0", "offset has no effect: row i stands at position offset + i."),
     ("+ offset", "- offset", "offset is subtracted: row i stands at position offset + i."),
     ("self.base **", "10_000.0 **",
      "base has no effect: 10000 is its default, not its only value."),
-    ("self.turn(X, table.to(X.device))", "X.copy_(self.turn(X, table.to(X.device)))",
+    ("Y.to(X.dtype)", "X.copy_(Y)",
      "forward changes the X it is given. Put the turned numbers into a new tensor."),
-    ("self.turn(X,", "self.turn(X.detach(),",
+    ("a, b = X", "X = X.detach(); a, b = X",
      "X is detached: no gradient reaches the queries and keys."),
-    ("float64", "float32",
-     "Far positions are off: you compute the angles in single precision. Compute them in "
-     "torch.float64."),
-    (COUNT, "torch.arange(X.shape[2], dtype=X.dtype)",
-     "For a 16-bit X you count positions in 16 bits, which has no odd numbers beyond 2048. Count "
-     "in torch.float64, whatever X is."),
+    ("float64", "float32", "Far positions are off: you compute the angles in single precision. "
+     "Compute them in torch.float64."),
+    (COUNT, "torch.arange(X.shape[2], dtype=X.dtype)", "For a 16-bit X you count positions in 16 "
+     "bits, which has no odd numbers beyond 2048. Count in torch.float64, whatever X is."),
     (".to(X.dtype)", "",
      "The output is not of X's kind: a 16-bit X comes back in 32 bits. End with .to(X.dtype)."),
-    ("raise ValueError", "pass",
-     "An odd head_size is accepted: raise a ValueError in __init__."),
+    ("raise ValueError", "pass", "An odd head_size is accepted: raise a ValueError in __init__."),
 ]
 
 # ---- 07: a decoder block -------------------------------------------------------------------------
@@ -904,18 +812,6 @@ def block_run(answer, valid_lens=None, dropout=0.0):
     lengths = () if valid_lens is None else (valid_lens.clone(),)
     what = "forward(X, memory, valid_lens)" if lengths else "forward(X, memory)"
     return layer, trying(what, layer, X, memory, *lengths), {"X": X, "memory": memory}
-
-
-def block_output(answer):
-    return {"The output": block_run(answer)[1]}
-
-
-def block_lengths(answer):
-    return {"The output with source lengths 0, 3, 5": block_run(answer, LENGTHS)[1]}
-
-
-def block_gradients(answer):
-    return gradients(*block_run(answer, LENGTHS))
 
 
 def block_evaluation(answer):
@@ -954,86 +850,64 @@ def block_dropout(answer):
     return found
 
 
-def block_refusal(answer):
-    return {"Built with 10 hiddens and 4 heads, which don't divide them": refusal(answer, 10, 4)}
-
-
 class Block(DecoderBlock):
-    """The package's decoder block in small steps. Misconceptions replace parts of this text."""
+    """The package's decoder block. Misconceptions replace parts of this text."""
 
     def forward(self, X, memory, valid_lens=None):
-        X = self.add(X, 0, lambda Y: self.attention(Y, Y, Y, **self.past(valid_lens)))
-        X = self.add(X, 1, lambda Y: self.look(Y, memory, valid_lens))
-        return self.add(X, 2, self.think)
+        X = self.add(X, 0, lambda Y: self.attention(Y, Y, Y, causal=True))
+        X = self.add(X, 1, lambda Y: self.cross(Y, memory, memory, valid_lens))
+        return self.add(X, 2, lambda Y: self.network(Y))
 
     def add(self, X, i, part):
-        return X + self.drop(part(self.norm(X, i)))
-
-    def norm(self, X, i):
-        return self.norms[i](X)
-
-    def drop(self, Y):
-        return self.dropout(Y)
-
-    def past(self, valid_lens):
-        return {"causal": True}
-
-    def look(self, Y, memory, valid_lens):
-        return self.cross(Y, memory, memory, valid_lens)
-
-    def think(self, Y):
-        return self.network(Y)
+        return X + self.dropout(part(self.norms[i](X)))
 
 
-FIRST = "X = self.add(X, 0, lambda Y: self.attention(Y, Y, Y, **self.past(valid_lens)))"
-SECOND = "X = self.add(X, 1, lambda Y: self.look(Y, memory, valid_lens))"
-PART, PAST = "X + self.drop(part(self.norm(X, i)))", '{"causal": True}'
-READ, NETWORK = "self.cross(Y, memory, memory, valid_lens)", "return self.network(Y)"
+READ, NETWORK = "self.cross(Y, memory, memory, valid_lens)", "self.network(Y)"
+FIRST = "self.add(X, 0, lambda Y: self.attention(Y, Y, Y, causal=True))"
+SECOND = f"self.add(X, 1, lambda Y: {READ})"
+PART, ADDED = "part(self.norms[i](X))", "X + self.dropout(part(self.norms[i](X)))"
 SOME = "None if valid_lens is None else valid_lens"
 BLOCKS = [
-    (PAST, "{}", "A step sees the steps after it: self-attention in a decoder is causal."),
-    (PAST, '{"mask": lambda query, key: key < query}',
+    (", causal=True", "", "A step sees the steps after it: self-attention in a decoder is causal."),
+    ("causal=True", "mask=lambda query, key: key < query",
      "A step doesn't see itself. It sees the steps up to its own, itself included."),
-    (PART, "self.norm(X + self.drop(part(X)), i)",
-     "You normalise after adding (post-norm). The promise normalises what goes into each part: X + "
-     "part(norm(X))."),
-    (PART, "self.drop(part(self.norm(X, i)))",
+    (ADDED, "self.norms[i](X + self.dropout(part(X)))", "You normalise after adding (post-norm). "
+     "The promise normalises what goes into each part: X + part(norm(X))."),
+    (ADDED, f"self.dropout({PART})",
      "The residual connections are missing: add each part's result to X."),
-    ("X + self.drop", "self.norm(X, i) + self.drop",
+    (ADDED, f"self.norms[i](X) + self.dropout({PART})",
      "You add to the normalised X. The residual is X itself, as it was before the norm."),
     ("self.norms[i](X)", "X", "The norms are built and never used: each part gets norm(X)."),
     ("norms[i]", "norms[0]",
      "One norm serves all three parts. Each part has its own, norms[0], norms[1], norms[2]."),
-    (READ, "self.cross(Y, Y, Y)",
-     "Cross-attention never looks at memory: its queries come from the decoder, its keys and "
-     "values from memory."),
+    (READ, "self.cross(Y, Y, Y)", "Cross-attention never looks at memory: its queries come from "
+     "the decoder, its keys and values from memory."),
     (READ, "self.cross(Y, *[self.norms[1](memory)] * 2, valid_lens)",
      "memory is normalised once more. It comes from the encoder as it should be; the norm is for "
      "X."),
     ("self.cross", "self.attention",
      "Both attentions use the same matrices. Cross-attention has its own: self.cross."),
-    (FIRST, "pass", SECOND, f"{SECOND}; {FIRST}",
-     "Cross-attention comes before self-attention. The order is: self-attention, cross-attention, "
-     "network."),
-    (FIRST, f"Z = X; {FIRST}", "self.add(X, 1", "X - Z + self.add(Z, 1", "self.add(X, 2",
-     "X - Z + self.add(Z, 2",
+    (FIRST, "HERE", SECOND, FIRST, "HERE", SECOND, "Cross-attention comes before self-attention. "
+     "The order is: self-attention, cross-attention, network."),
+    (f"X = {FIRST}", f"Z = X; X = {FIRST}", *("self.add(X, 1", "X - Z + self.add(Z, 1"),
+     *("self.add(X, 2", "X - Z + self.add(Z, 2"),
      "All three parts read the same X. Each part reads what the one before it has left."),
-    (NETWORK, "return self.network[2](self.network[0](Y))",
+    (NETWORK, "self.network[2](self.network[0](Y))",
      "There is no ReLU between the two linear maps of the network."),
-    (NETWORK, "return self.network[2](nn.functional.gelu(self.network[0](Y)))",
+    (NETWORK, "self.network[2](nn.functional.gelu(self.network[0](Y)))",
      "Between the linear maps stands a GELU. The promise says ReLU."),
     (READ, "self.cross(Y, memory, memory)",
      "The lengths have no effect: cross-attention must not look at the source's padding."),
     (READ, f"self.cross(Y, memory, memory, {SOME} + 1)",
      "One source step too many: a length of 3 means positions 0, 1 and 2."),
-    (PAST, f'{{"causal": True, "valid_lens": {SOME}.clamp(max=4)}}',
+    ("causal=True", f"causal=True, valid_lens={SOME}.clamp(max=4)",
      "The lengths are the source's. In self-attention they hide steps of the target."),
     ("memory, memory", "memory.detach(), memory.detach()",
      "memory is detached: the encoder would never learn."),
-    ("self.dropout(Y)", "nn.functional.dropout(Y, self.dropout.p)", MODE[-1]),
-    ("self.dropout(Y)", "Y",
+    (f"self.dropout({PART})", f"nn.functional.dropout({PART}, self.dropout.p)", MODE[-1]),
+    ("self.dropout(part", "(part",
      "Nothing is dropped in training mode: dropout acts on what each part adds to X."),
-    (PART, "self.drop(X + part(self.norm(X, i)))",
+    (ADDED, f"self.dropout(X + {PART})",
      "You drop numbers of X itself. Dropout acts on what a part adds, before it is added."),
 ]
 
@@ -1054,8 +928,8 @@ EXERCISES = [
                "valid_lens[:, None, None, None], and the weights are scores.masked_fill(~keep, "
                "torch.finfo(scores.dtype).min).softmax(-1) * keep. Where all is hidden, the "
                "softmax is even, and the factor keep makes it 0."],
-        stages=[heads_output, heads_lengths, heads_loud, heads_gradients, heads_evaluation,
-                heads_dropout, heads_refusal],
+        stages=[heads_output, heads_lengths, heads_loud, learned(heads_run, LENGTHS, bias=True),
+                heads_evaluation, heads_dropout, heads_refusal],
         misconceptions=slips(Heads, [*WEIGHING, OVER_QUERIES, *MASKING, DETACHED, *DROPPING,
                                      UNCHECKED])),
     FromScratch(
@@ -1072,8 +946,14 @@ EXERCISES = [
                "Begin with keep = torch.ones(steps, steps, dtype=torch.bool) and combine it with "
                "the masks that apply: keep & mask. The weights are those of 02: "
                "scores.masked_fill(~keep, torch.finfo(scores.dtype).min).softmax(-1) * keep."],
-        stages=[self_output, self_causal, self_lengths, self_both, self_loud, self_gradients,
-                self_evaluation, heads_refusal],
+        stages=[self_output,
+                shown("The output with causal=True", self_run, True),
+                shown("The output with lengths 0, 3, 5", self_run, False, LENGTHS),
+                shown("The output with causal=True and lengths 0, 3, 5", self_run, True, LENGTHS),
+                self_loud,
+                learned(self_run, True, LENGTHS),
+                shown("The output in evaluation mode", self_run, True, LENGTHS, "eval"),
+                heads_refusal],
         misconceptions=slips(SelfHeads, [*WEIGHING, OVER_QUERIES, *CAUSAL, *MASKING, *ROWS,
                                          DETACHED, UNCHECKED])),
     FromScratch(
@@ -1105,8 +985,10 @@ EXERCISES = [
                "torch.arange(..., dtype=torch.float64). Cosines and sines go where X is: .to(X).",
                "A pair becomes x cos - y sin, x sin + y cos. torch.stack([...], -1).flatten(-2) "
                "puts the two numbers side by side again."],
-        stages=[rotary_output, rotary_input, rotary_offset, rotary_base, rotary_gradients,
-                rotary_far, rotary_modes, rotary_half, rotary_device, rotary_refusal],
+        stages=[rotary_output, rotary_input, rotary_offset,
+                shown("The output with base=100.0", rotary, 3, base=100.0),
+                learned(rotary, 3, slope=True), rotary_far, rotary_modes, rotary_half,
+                rotary_device, rotary_refusal],
         misconceptions=slips(Rotary, ROTARY)),
     FromScratch(
         "decoder-block-class", reference=DecoderBlock,
@@ -1122,7 +1004,8 @@ EXERCISES = [
                "The parts: MultiHeadAttention(num_hiddens, num_heads) twice; nn.Sequential of "
                "Linear, ReLU, Linear with 4 * num_hiddens inside; nn.ModuleList of three "
                "nn.LayerNorm; one nn.Dropout."],
-        stages=[block_output, block_lengths, block_gradients, block_evaluation, block_dropout,
-                block_refusal],
+        stages=[shown("The output", block_run),
+                shown("The output with source lengths 0, 3, 5", block_run, LENGTHS),
+                learned(block_run, LENGTHS), block_evaluation, block_dropout, heads_refusal],
         misconceptions=slips(Block, BLOCKS)),
 ]
