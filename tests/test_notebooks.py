@@ -175,8 +175,7 @@ explore(X)
 
 %% md exercises core
 # Exercises
-""", *(exercise(name, kind) for name, kind in EXERCISES.items()), """
-%% md exercise-multi-head-class deeper exercise
+""", *(exercise(name, kind) for name, kind in EXERCISES.items()), """%% md exercise-multi-head-class deeper exercise
 ## Build: all of it · 20 minutes · level 3 · deeper
 
 From nothing.

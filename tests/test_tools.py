@@ -162,13 +162,33 @@ def test_another_kind_of_address_is_refused(repository):
         address.slug()
 
 
+KINDS_OF_CELLS = [  # whether it is Markdown, tags, text, minutes
+    (True, {"core"}, "word " * 260, 2), (True, {"core"}, "`word` $x$ <b></b>" * 260, 0), (False, {"core"}, "x = 1", 0.5),
+    (False, {"core", "predict"}, "x", 1), (False, {"core", "explorer"}, "x", 2),
+    (True, {"core", "exercise"}, "## Build: a thing · 7 minutes · level 1" + " word" * 300, 7), (False, {"core", "exercise"}, "x", 0),
+    (True, {"deeper"}, "## A page · 15 minutes · deeper\n", 15),
+    *((True, {"core", tag}, "word " * 260, 0) for tag in ("references", "solution", "homework")), (False, {"core", "setup"}, "x", 0)]
+
+
+@pytest.mark.parametrize("markdown, tags, text, minutes", KINDS_OF_CELLS)
+def test_minutes_are_counted(markdown, tags, text, minutes):
+    assert readme.cell_minutes(markdown, tags, text) == minutes
+
+
+def test_minutes_add_up_by_part():
+    cells = [kind[:3] for kind in KINDS_OF_CELLS]
+    assert readme.minutes(cells) == round(27.5) and readme.minutes(cells, "core") == round(12.5) and readme.minutes(cells, "deeper") == 15
+
+
 def test_tables_are_checked_and_written(repository):
     assert readme.main(["--check"]) == 1
     assert readme.main([]) == 0 and readme.main(["--check"]) == 0
     text = (repository / "README.md").read_text(encoding="utf-8")
-    assert r"| [02 Tiny](notebooks/02_tiny.ipynb) | see \| hear. | 30 / 60 | [![Open in Colab]" in text and text.endswith("The end.\n")
+    assert r"| [02 Tiny](notebooks/02_tiny.ipynb) | see \| hear. | 1 / 2 | [![Open in Colab]" in text and text.endswith("The end.\n")
+    tiny = json.loads((repository / "notebooks/02_tiny.ipynb").read_text(encoding="utf-8"))
+    assert "**Minutes:** 1 core, 2 with everything." in "".join(cell(tiny, "title")["source"])
     start = json.loads((repository / "notebooks/00_start_here.ipynb").read_text(encoding="utf-8"))
-    assert r"| [02 Tiny](02_tiny.ipynb) | see \| hear. | 30 / 60 |" in "".join(cell(start, "map")["source"])
+    assert r"| [02 Tiny](02_tiny.ipynb) | see \| hear. | 1 / 2 |" in "".join(cell(start, "map")["source"])
 
 
 def test_a_title_of_another_form_is_named(repository):
