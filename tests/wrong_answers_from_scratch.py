@@ -64,6 +64,14 @@ SHORT = """        if valid_lens is not None:
             weights = weights * (valid_lens > 3).view(-1, 1, 1, 1)
 """
 HIDE = "            scores = scores.masked_fill(hidden, float(\"-inf\"))\n"
+WEIGH = f"""{HIDE}        weights = F.softmax(scores, dim=-1)
+{NAN}"""
+RECIPE = """            keep = torch.arange(m) < valid_lens[:, None, None, None]
+            scores = scores.masked_fill(~keep, torch.finfo(scores.dtype).min)
+            weights = scores.softmax(-1) * keep
+        else:
+            weights = scores.softmax(-1)
+"""
 CUT = """        if valid_lens is not None:
             weights = weights * (torch.arange(m) < valid_lens[:, None, None, None])
             weights /= weights.sum(-1, keepdim=True)
@@ -133,6 +141,13 @@ MULTI_HEADS = table(MULTI_HEAD, [
     (HIDE, "", NAN, CUT + "            weights = weights.nan_to_num()\n", "divide by what is left"),
     (NAN, "        weights = weights if valid_lens is None else weights * ~hidden\n",
      "softmax over minus infinities. NaN times 0 stays NaN"),
+    (WEIGH, RECIPE.replace("~keep", "keep"), "Hide the others"),
+    (WEIGH, RECIPE.replace("torch.finfo(scores.dtype).min", "0.0"), r"e\^0 = 1"),
+    (WEIGH, RECIPE.replace("torch.finfo(scores.dtype).min", "-1000.0"), "what you fill in"),
+    (WEIGH, RECIPE.replace("[:, None, None, None]", "[:, None, None]"), "(?s)must.*need four axes"),
+    (WEIGH, RECIPE.replace("[:, None, None, None]", "[:, None]"), "(?s)must.*need four axes"),
+    (WEIGH, RECIPE.replace(" * keep", ""), "spread over the padding"),
+    (HIDE, "", NAN, CUT.replace("True)", "True) + 1e-9"), "divide by what is left"),
     (NAN, NAN + SHORT, "lengths 0, 3, 5 differs"),
     ("einsum(\"bhnd,bhmd->bhnm\", q, k)", "einsum(\"bhnd,bhmd->bhnm\", q, k).detach()",
      "No gradient flows through the scores"),
@@ -250,6 +265,8 @@ SELVES = table(SELF, [
      "a softmax over minus infinities"),
     ("(d // self.num_heads) ** 0.5", "self.num_heads ** 0.5", "root of the number of heads"),
     ("* -1e9", "* -20", "differs|still wins"),
+    ("+ (1 - keep) * -1e9, dim=-1) * keep", ".masked_fill(keep == 0, -1000.0), dim=-1) * keep",
+     "what you fill in"),
     ("* -1e9", "* -100", "hidden key still wins where its score was high"),
     ("torch.softmax(scores", "torch.softmax(scores.detach()", "No gradient flows"),
     ("return self.W_o(", "return self.W_o(~self.training * 1.0 + ", "differs"),
@@ -560,7 +577,8 @@ class Sliced(nn.Module):
         return X * cos + other * sin
 """
 RIGHT = {
-    "multi-head-class": [write(MULTI_HEAD), write(FUSED), d2l_ext.MultiHeadAttention],
+    "multi-head-class": [write(MULTI_HEAD), write(MULTI_HEAD, WEIGH, RECIPE), write(FUSED),
+                         d2l_ext.MultiHeadAttention],
     "self-attention-class": [write(SELF), write(LOOP)],
     "positional-class": [write(POSITION), d2l_ext.PositionalEncoding],
     "rotary-class": [write(ROTARY), write(SLICED)],

@@ -385,12 +385,17 @@ class Heads(nn.Module):
 
 
 WEIGHTS = "scores.masked_fill(~keep, -1e9).softmax(-1) * keep"
-RENORMALISED = "(cut := scores.softmax(-1) * keep) / cut.sum(-1, keepdim=True)"
+CUT = "(cut := scores.softmax(-1) * keep) / "
+RENORMALISED = f"{CUT}cut.sum(-1, keepdim=True)"
 MASKING = [  # 02 and 03 alike
     ("< valid_lens", "< 99 + valid_lens",
      "The lengths have no effect: keys from position valid_lens on must get no weight."),
     ("< valid_lens", ">= valid_lens",
      "The mask of the lengths is upside down: you hide the real tokens and look at the padding."),
+    *((WEIGHTS, f"scores.masked_fill({mask}, -1e9).softmax(-1) * keep",
+       "masked_fill(keep, ...) overwrites the scores that may be seen. Hide the others: "
+       "masked_fill(~keep, ...). Then multiply the weights with keep.")
+      for mask in ("keep", "keep & ~keep.all()")),  # the second: where something is hidden
     ("< valid_lens", "<= valid_lens",
      "One key too many: a length of 3 means positions 0, 1 and 2."),
     (WEIGHTS, "scores.masked_fill(~keep, -1e9).softmax(-1)", "Where nothing may be seen (length "
@@ -402,15 +407,20 @@ MASKING = [  # 02 and 03 alike
     (WEIGHTS, RENORMALISED,
      "Where nothing may be seen (length 0), your output is NaN: no weight is left, and you divide "
      "0 by the sum 0. Hide the scores before the softmax, then nothing needs to be divided again."),
-    *((WEIGHTS, f"({RENORMALISED}){nothing}",
+    *((WEIGHTS, cut,
        "You hide keys after the softmax and divide by what is left. Where a hidden score is far "
        "above the others, nothing is left. Hide the scores before the softmax.")
-      for nothing in (".nan_to_num()", ".masked_fill(~keep.any(-1, keepdim=True), 0.0)")),
-    (WEIGHTS, "scores.masked_fill(~keep, 0.0).softmax(-1)",
-     "You hide a key by setting its score to 0, but a score of 0 still weighs e^0 = 1. Set it to "
-     "the lowest number there is, torch.finfo(scores.dtype).min."),
-    ("-1e9", "-100.0", "Where all scores are low, a hidden key still wins: what you fill in is not "
-     "below them. Use the lowest number there is, torch.finfo(scores.dtype).min."),
+      for cut in (f"({RENORMALISED}).nan_to_num()", f"{RENORMALISED}.clamp(min=1e-9)",
+                  f"({RENORMALISED}).masked_fill(~keep.any(-1, keepdim=True), 0.0)",
+                  f"{CUT}(cut.sum(-1, keepdim=True) + 1e-9)")),
+    *((WEIGHTS, f"scores.masked_fill(~keep, 0.0).softmax(-1){cleared}",
+       "You hide a key by setting its score to 0, but a score of 0 still weighs e^0 = 1. Set it to "
+       "the lowest number there is, torch.finfo(scores.dtype).min.")
+      for cleared in ("", " * keep")),
+    *(("-1e9", low,
+       "Where all scores are low, a hidden key still wins: what you fill in is not below them. Use "
+       "the lowest number there is, torch.finfo(scores.dtype).min.")
+      for low in ("-100.0", "-1000.0")),
     ("scores.masked_fill(~keep, -1e9)", "(scores - 100.0 * ~keep)",
      "A hidden key still wins where its score was high: what you take off is not enough. Don't "
      "subtract: masked_fill(~keep, torch.finfo(scores.dtype).min)."),
@@ -514,9 +524,9 @@ def self_output(answer):
 
 
 def self_loud(answer):
-    """As in 02: scores of hundreds, far apart and all far below 0."""
+    """As in 02: scores of hundreds and thousands, far apart and all far below 0."""
     layer = build(answer, SelfAttention, 10, 2, causal=True).double()
-    X = 20 * draw((3, 7, 10))[0].detach().double()
+    X = 60 * draw((3, 7, 10))[0].detach().double()
     near = X[:, :1] + 0.01 * X
     apart, low = (trying("forward(X, valid_lens) in float64", layer, Z, LENGTHS.clone())
                   for Z in (X, near))
