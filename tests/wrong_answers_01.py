@@ -133,7 +133,9 @@ KERNEL = [
     (lambda x, known_x, known_y, sigma: known_y[torch.cdist(x[:, None], known_x[:, None]).argmin(1)], "nearest point"),
     (lambda x, known_x, known_y, sigma: known_y.mean().expand(len(x)), "the plain mean"),
     (lambda x, known_x, known_y, sigma: F.softmax(-(x[:, None] - known_x).pow(2) / (2 * sigma**2), dim=1), "shape should be"),  # the weights
-    (lambda x, known_x, known_y, sigma: F.softmax(-(x - known_x).pow(2) / (2 * sigma**2), dim=0) @ known_y, "compares the first with the first"),
+    (lambda x, known_x, known_y, sigma:
+     F.softmax(-(x - known_x).pow(2) / (2 * sigma**2), dim=0) @ known_y,
+     "compares the first with the first"),
     (lambda x, known_x, known_y, sigma:
      torch.softmax(-(known_x[:, None] - x) ** 2 / (2 * sigma * sigma), -1) @ known_y,
      "turned around: known points in the rows"),
