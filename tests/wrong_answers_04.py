@@ -120,7 +120,7 @@ CLOCK_CHANGES = [
 ]
 
 WRONG = {
-    "position-zero": [("a", "cos 0 is 1"), ("c", "Sines come first"), ("d", "take turns"), (["a", "b"], "cos 0 is 1"), ([0, 1, 0, 1, 0, 1], "letters")],
+    "position-zero": [("a", "cos 0 is 1"), ("b", "Sines come first"), ("d", "take turns"), (["a", "c"], "cos 0 is 1"), ([0, 1, 0, 1, 0, 1], "letters")],
     "sinusoid-table": [*changed(TABLE, TABLE_CHANGES), (by_position, "every position has both"), (by_column, "angle of its own")],
     "batch-axis": [
         (lambda batch, steps: [list(range(steps))] * batch, "takes X.shape"),
@@ -138,6 +138,7 @@ WRONG = {
         *changed(SHIFT, SHIFT_CHANGES),
         (lambda P, offset: P.roll(-offset, 0), "Rolling"),
         (lambda P, offset: P + offset, "add the offset"),
+        (lambda P, offset: torch.zeros(len(P), P.shape[1]), "all zeros"),
         (lambda P, offset: P[offset:], "shape should be"),
     ],
     "read-clock": [

@@ -76,10 +76,10 @@ def told(batch, steps):
 
 
 EXERCISES = [
-    Choice("position-zero", right="b", praise="Right. Every hand stands upright, so even the first token changes.",
+    Choice("position-zero", right="c", praise="Right. Every hand stands upright, so even the first token changes.",
            hints=["At position 0 all angles are 0. What are sin 0 and cos 0?", "Even columns hold sines, odd columns cosines."],
            reasons={"a": "The angles are zero, but cos 0 is 1: half of the columns change.",
-                    "c": "Sines come first, and sin 0 is 0.",
+                    "b": "Sines come first, and sin 0 is 0.",
                     "d": "The numbers are right, the order isn't: sines and cosines take turns."}),
     Build("sinusoid-table", praise="Right: sines and cosines by turns, each pair with one angle.",
           hints=["First the angles, of shape (steps, num_hiddens / 2): a column of positions divided by a row of numbers.", "The row is 10_000 ** (torch.arange(0, num_hiddens, 2) / num_hiddens).",
@@ -145,6 +145,9 @@ EXERCISES = [
               (turned(turn=lambda offset, d: torch.full((d // 2,), float(offset), dtype=torch.float64)), "All your hands turn by the same angle. Each has its own speed: divide the offset by 10000^(2j/d)."),
               (turned(turn=lambda offset, d: offset / 10_000 ** (torch.arange(d // 2, dtype=torch.float64) / d)), "Your exponent is j/d; the speed of hand j is 1 / 10000^(2j/d)."),
               (turned(sign=1), "A sign: cos(a + b) = cos a cos b - sin a sin b."),
+              (lambda P, offset: torch.zeros_like(P),
+               "Your rows are all zeros: nothing has been written into the result. Fill the even "
+               "columns with the new sines, the odd ones with the new cosines."),
               (turned(stale=False), "You have overwritten the sines before the cosines were computed from them. Keep the old ones."),
               (lambda P, offset: torch.roll(P, -offset, 0), "Rolling only exchanges the rows you were given. The rows further on aren't among them: turn the hands."),
               (lambda P, offset: P + sinusoids(abs(offset) + 1, P.shape[1])[offset], "Encodings don't add up like positions: the hands would leave their circles. Angles add, so turn them."),
@@ -174,5 +177,5 @@ EXERCISES = [
            hints=["Three statements are true. All three follow from the rotation.", "Look again at the curve of similarity and at the race."],
            reasons={"b": "Statement b is false: the curve in `similar` falls at first, and rises at offset 5 for d = 32.",
                     "d": "Statement d is false: the row for position 200 is there, but in the race accuracy "
-                         "fell to a half or less within three positions of the last trained one."}),
+                         "was down to about a half or less three positions after the last trained one."}),
 ]
