@@ -395,6 +395,9 @@ ROTARIES = table(ROTARY, [
      "offset is subtracted"),
     ("X.shape[2:]", "X.shape[1], X.shape[3]", r"raises RuntimeError|differs"),
     ("self.base **", "10_000 **", "base has no effect"),
+    ("self.base = base", "columns = torch.arange(head_size // 2).double()\n"
+     "        self.register_buffer('speeds', base ** (-2 * columns / head_size), False)",
+     "self.base ** (-2 * r / d)", "self.speeds", "cast with the module"),
     ("X.to(torch.float64)", "X.detach().to(torch.float64)", "X is detached"),
     ("return torch", "return X.copy_(torch", ".to(X.dtype)", ".to(X.dtype))",
      "changes the X it is given"),
@@ -566,11 +569,12 @@ class Sliced(nn.Module):
         super().__init__()
         if head_size % 2:
             raise ValueError
-        turn = base ** (-torch.arange(0, head_size, 2).double() / head_size)
-        self.register_buffer("turn", turn, persistent=False)
+        self.base, self.columns = base, range(0, head_size, 2)
 
     def forward(self, X, offset=0):
-        angles = (torch.arange(X.shape[-2], device=X.device) + offset).double()[:, None] * self.turn
+        columns = torch.tensor(list(self.columns), device=X.device).double()
+        turn = self.base ** (-columns / X.shape[-1])
+        angles = (torch.arange(X.shape[-2], device=X.device) + offset).double()[:, None] * turn
         angles = angles.repeat_interleave(2, -1)
         cos, sin = angles.cos().to(X.dtype), angles.sin().to(X.dtype)
         other = torch.stack([-X[..., 1::2], X[..., 0::2]], -1).reshape(X.shape)

@@ -761,6 +761,16 @@ def rotary_half(answer):
             "For X in torch.float16 and offset=3000, two digits hold": "yes" if close else "no"}
 
 
+def rotary_cast(answer):
+    X = draw((3, 2, 4, 6))[0].detach()
+    layer = build(answer, Rotary, 6).half()
+    half = trying("After .half(), forward(X, offset)", layer, X.half(), 3000)
+    wanted = rotary(Rotary, 3000, X=X)[1]
+    close = isinstance(half, torch.Tensor) and torch.allclose(half.float(), wanted, atol=0.02)
+    return {"After .half(), for X in torch.float16 and offset=3000, two digits hold":
+            "yes" if close else "no"}
+
+
 def rotary_device(answer):
     layer = build(answer, Rotary, 8)
     X = torch.zeros(2, 3, 5, 8, device="meta")
@@ -796,6 +806,11 @@ ROTARY = [
      "base^(2r/d), the later pairs more slowly."),
     ("+ offset", "+ 0", "offset has no effect: row i stands at position offset + i."),
     ("+ offset", "- offset", "offset is subtracted: row i stands at position offset + i."),
+    ("self.base = base", "columns = torch.arange(0, head_size, 2, dtype=torch.float64)\n"
+     "        self.register_buffer('speeds', base ** (columns / head_size), persistent=False)",
+     "self.base ** (torch.arange(0, d, 2, dtype=torch.float64) / d)", "self.speeds",
+     "A buffer is cast with the module: after .half() the speeds have three digits left. Compute "
+     "them in forward, in torch.float64."),
     ("self.base **", "10_000.0 **",
      "base has no effect: 10000 is its default, not its only value."),
     ("Y.to(X.dtype)", "X.copy_(Y)",
@@ -998,7 +1013,7 @@ EXERCISES = [
         stages=[rotary_output, rotary_input, rotary_offset,
                 shown("The output with base=100.0", rotary, 3, base=100.0),
                 learned(rotary, 3, slope=True), rotary_far, rotary_modes, rotary_half,
-                rotary_device, rotary_refusal],
+                rotary_cast, rotary_device, rotary_refusal],
         misconceptions=slips(Rotary, ROTARY)),
     FromScratch(
         "decoder-block-class", reference=DecoderBlock,
