@@ -764,10 +764,10 @@ def rotary_half(answer):
 def rotary_cast(answer):
     X = draw((3, 2, 4, 6))[0].detach()
     layer = build(answer, Rotary, 6).half()
-    half = trying("After .half(), forward(X, offset)", layer, X.half(), 3000)
-    wanted = rotary(Rotary, 3000, X=X)[1]
+    half = trying("After .half(), forward(X, offset)", layer, X.half(), 100_000)
+    wanted = rotary(Rotary, 100_000, X=X)[1]
     close = isinstance(half, torch.Tensor) and torch.allclose(half.float(), wanted, atol=0.02)
-    return {"After .half(), for X in torch.float16 and offset=3000, two digits hold":
+    return {"After .half(), for X in torch.float16 and offset=100,000, two digits hold":
             "yes" if close else "no"}
 
 
