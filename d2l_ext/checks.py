@@ -1,4 +1,4 @@
-"""Bad input is refused where the mistake is made, by an error that names the argument and the numbers."""
+"""Bad input is refused where the mistake is made, by an error that names argument and numbers."""
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -33,11 +33,21 @@ def check_dropout(dropout: float) -> None:
         raise ValueError(f"{dropout=} must lie in [0, 1)")
 
 
+def kind(X: object) -> object:
+    """What ``X`` is, for a message: a tensor's dtype, or the name of another type."""
+    return X.dtype if isinstance(X, Tensor) else type(X).__name__
+
+
+def is_integer(X: Tensor) -> bool:
+    """Whether a tensor holds integers; booleans are none."""
+    return not (X.is_floating_point() or X.is_complex() or X.dtype == torch.bool)
+
+
 def check_float(**tensors: Tensor) -> None:
     """Raise TypeError unless every argument is a floating-point tensor."""
     for name, X in tensors.items():
         if not isinstance(X, Tensor) or not X.is_floating_point():
-            raise TypeError(f"{name} must be a floating-point tensor, got {X.dtype if isinstance(X, Tensor) else type(X).__name__}")
+            raise TypeError(f"{name} must be a floating-point tensor, got {kind(X)}")
 
 
 def check_sequence(X: Tensor, width: int, name: str = "X") -> None:
@@ -49,20 +59,25 @@ def check_sequence(X: Tensor, width: int, name: str = "X") -> None:
 
 
 def check_symbols(name: str, X: Tensor, symbols: int) -> None:
-    """Raise unless ``X`` is (batch, steps), whole numbers from 0 up to ``symbols``; values are looked at as those of lengths are."""
-    if not isinstance(X, Tensor) or X.is_floating_point() or X.is_complex() or X.dtype == torch.bool:
-        raise TypeError(f"{name} must be an integer tensor, got {X.dtype if isinstance(X, Tensor) else type(X).__name__}")
+    """Raise unless ``X`` is (batch, steps) and holds whole numbers from 0 to ``symbols - 1``.
+
+    As with lengths, the values are looked at in eager mode only.
+    """
+    if not isinstance(X, Tensor) or not is_integer(X):
+        raise TypeError(f"{name} must be an integer tensor, got {kind(X)}")
     if X.dim() != 2:
         raise ValueError(f"{name} must have shape (batch, steps), got {tuple(X.shape)}")
     low, high = extremes(X)
     if low < 0 or high >= symbols:
-        raise ValueError(f"{name} contains {low if low < 0 else high}, but symbols are 0 to {symbols - 1}")
+        worst = low if low < 0 else high
+        raise ValueError(f"{name} contains {worst}, but symbols are 0 to {symbols - 1}")
 
 
 def check_choice(what: str, chosen: str, choices: Iterable[str]) -> None:
     """Raise ValueError unless ``chosen`` is one of the choices."""
     if chosen not in choices:
-        raise ValueError(f"there is no {what} {chosen!r}: choose from {', '.join(map(repr, choices))}")
+        listed = ", ".join(map(repr, choices))
+        raise ValueError(f"there is no {what} {chosen!r}: choose from {listed}")
 
 
 def check_width(name: str, X: Tensor, width: int) -> None:
@@ -74,62 +89,77 @@ def check_width(name: str, X: Tensor, width: int) -> None:
 def check_counts(keys: Tensor, values: Tensor) -> None:
     """Raise ValueError unless each key has one value."""
     if keys.shape[-2] != values.shape[-2]:
-        raise ValueError(f"there are {keys.shape[-2]} keys but {values.shape[-2]} values: each key needs one value")
+        counts = f"there are {keys.shape[-2]} keys but {values.shape[-2]} values"
+        raise ValueError(f"{counts}: each key needs one value")
 
 
 def check_inputs(queries: Tensor, keys: Tensor, values: Tensor) -> None:
-    """Raise unless queries, keys and values are floating point, (batch, steps, hiddens), with one batch and one value per key."""
+    """Raise unless queries, keys and values are floating point and (batch, steps, hiddens).
+
+    All three need the same batch, and each key one value.
+    """
     check_float(queries=queries, keys=keys, values=values)
     for name, X in (("queries", queries), ("keys", keys), ("values", values)):
+        shape, batch = tuple(X.shape), queries.shape[0]
         if X.dim() != 3:
-            raise ValueError(f"{name} must have shape (batch, steps, hiddens), got {tuple(X.shape)}")
-        if X.shape[0] != queries.shape[0]:
-            raise ValueError(f"queries have batch {queries.shape[0]}, {name} have batch {X.shape[0]}")
+            raise ValueError(f"{name} must have shape (batch, steps, hiddens), got {shape}")
+        if shape[0] != batch:
+            raise ValueError(f"queries have batch {batch}, {name} have batch {shape[0]}")
     check_counts(keys, values)
 
 
 def check_causal(causal: bool, queries: int, keys: int) -> None:
     """Raise unless ``causal`` is False, or True with as many queries as keys."""
     if not isinstance(causal, bool):
-        raise TypeError(f"causal must be True or False, got {causal!r:.60}: give a mask of your own as mask=, composed with &")
+        raise TypeError(f"causal must be True or False, got {causal!r:.60}: "
+                        "give a mask of your own as mask=, composed with &")
     if causal and queries != keys:
+        example = f"mask=d2l_ext.causal(offset={keys - queries})"
         raise ValueError(f"causal=True needs as many queries as keys, got {queries=} and {keys=}: "
-                         f"say which keys a query may see, for example mask=d2l_ext.causal(offset={keys - queries})")
+                         f"say which keys a query may see, for example {example}")
 
 
 def check_boolean(mask: Tensor) -> None:
     """Raise TypeError unless ``mask`` is a boolean tensor."""
     if not isinstance(mask, Tensor):
-        raise TypeError(f"mask must be a boolean tensor, True = may attend, got {type(mask).__name__}; a predicate becomes one by mask.tensor(queries, keys)")
+        raise TypeError("mask must be a boolean tensor, True = may attend, "
+                        f"got {type(mask).__name__}; a predicate becomes one by "
+                        "mask.tensor(queries, keys)")
     if mask.dtype != torch.bool:
         raise TypeError(f"mask must be boolean, True = may attend, got {mask.dtype}")
 
 
 def check_lengths_type(valid_lens: Tensor) -> None:
     """Raise unless ``valid_lens`` is an integer tensor of one or two axes, not negative."""
+    wanted = "shape (batch,) or (batch, queries)"
     if not isinstance(valid_lens, Tensor):
-        raise TypeError(f"valid_lens must be an integer tensor of shape (batch,) or (batch, queries), got {type(valid_lens).__name__}")
-    if valid_lens.is_floating_point() or valid_lens.is_complex() or valid_lens.dtype == torch.bool:
+        raise TypeError(f"valid_lens must be an integer tensor of {wanted}, got {kind(valid_lens)}")
+    if not is_integer(valid_lens):
         raise TypeError(f"valid_lens must hold integers, got {valid_lens.dtype}")
     if valid_lens.dim() not in (1, 2):
-        raise ValueError(f"valid_lens must have shape (batch,) or (batch, queries), got {tuple(valid_lens.shape)}")
+        raise ValueError(f"valid_lens must have {wanted}, got {tuple(valid_lens.shape)}")
     low, _ = extremes(valid_lens)
     if low < 0:
         raise ValueError(f"valid_lens contains {low}: a length must not be negative")
 
 
 def check_lengths(valid_lens: Tensor, batch: int, queries: int, keys: int) -> None:
-    """Raise unless ``valid_lens`` fits. Its values are looked at in eager mode only: under compile, export and vmap they can't be."""
+    """Raise unless ``valid_lens`` fits.
+
+    Its values are looked at in eager mode only: under compile, export and vmap they can't be.
+    """
     check_lengths_type(valid_lens)
-    if tuple(valid_lens.shape) not in [(batch,), (batch, queries)]:
-        raise ValueError(f"valid_lens has shape {tuple(valid_lens.shape)}, expected ({batch},) or ({batch}, {queries}) for {batch=}, {queries=}")
+    shape = tuple(valid_lens.shape)
+    if shape not in [(batch,), (batch, queries)]:
+        fitting = f"({batch},) or ({batch}, {queries}) for {batch=}, {queries=}"
+        raise ValueError(f"valid_lens has shape {shape}, expected {fitting}")
     _, high = extremes(valid_lens)
     if high > keys:
         raise ValueError(f"valid_lens contains {high}, but there are only {keys=}")
 
 
 def extremes(lengths: Tensor) -> tuple[int, int]:
-    """Smallest and largest value; 0 and 0 where there are none to look at, as under compile, export and vmap."""
+    """Smallest and largest value; 0 and 0 where there are none, and under compile and vmap."""
     if torch.compiler.is_compiling() or not lengths.numel():
         return 0, 0
     try:
@@ -137,3 +167,14 @@ def extremes(lengths: Tensor) -> tuple[int, int]:
         return int(lengths.min().item()), int(lengths.max().item())
     except RuntimeError:  # under vmap no single value is to be had
         return 0, 0
+
+
+def check_position(position: object) -> None:
+    """Raise TypeError unless ``position`` is None or a module with the methods attention calls."""
+    if isinstance(position, type):
+        name = position.__name__
+        raise TypeError(f"position must be a module, got the class {name}: write {name}(...)")
+    methods = [getattr(position, method, None) for method in ("transform", "bias")]
+    if position is not None and not all(map(callable, methods)):
+        raise TypeError("position must have the methods transform(q, k) and bias(q, k), "
+                        f"got {type(position).__name__}")
