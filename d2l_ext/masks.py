@@ -1,4 +1,7 @@
-"""Masks: yes/no questions about a query position and a key position. ``True`` means *may attend*, everywhere in this package."""
+"""Masks: yes/no questions about a query position and a key position.
+
+``True`` means *may attend*, everywhere in this package.
+"""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -7,6 +10,7 @@ import torch
 from torch import Tensor
 
 from .checks import check_boolean, check_integer, check_lengths, check_lengths_type, check_size
+from .checks import kind
 
 Predicate = Callable[[Tensor, Tensor], Tensor]  # (query, key) -> may attend
 
@@ -14,8 +18,9 @@ Predicate = Callable[[Tensor, Tensor], Tensor]  # (query, key) -> may attend
 class Mask:
     """A predicate on two positions that composes with ``&``, ``|`` and ``~``.
 
-    ``predicate(query, key)`` receives positions, a ``(queries, 1)`` and a ``(keys,)`` integer tensor, and answers with booleans that
-    broadcast to ``(queries, keys)`` or ``(batch, queries, keys)``.
+    ``predicate(query, key)`` receives positions, a ``(queries, 1)`` and a ``(keys,)`` integer
+    tensor, and answers with booleans that broadcast to ``(queries, keys)`` or
+    ``(batch, queries, keys)``.
 
     >>> near = window(1) & causal()
     >>> near.tensor(3, 3).int().tolist()
@@ -24,7 +29,8 @@ class Mask:
 
     def __init__(self, predicate: Predicate):
         if not callable(predicate):
-            raise TypeError(f"predicate must be a function of (query, key), got {type(predicate).__name__}")
+            got = type(predicate).__name__
+            raise TypeError(f"predicate must be a function of (query, key), got {got}")
         self.predicate = predicate
 
     def __call__(self, query: Tensor, key: Tensor) -> Tensor:
@@ -47,21 +53,32 @@ class Mask:
         raise TypeError("masks compose with &, | and ~, not with `and`, `or`, `not`")
 
     def tensor(self, queries: int, keys: int, device: torch.device | None = None) -> Tensor:
-        """The answers for all pairs: booleans of shape (queries, keys), or (batch, queries, keys) where the predicate knows a batch."""
-        positions = torch.arange(queries, device=device)[:, None], torch.arange(keys, device=device)
-        answer = self.predicate(*positions)  # not self(): up to 2.11 torch.compile asks what it calls for its truth
+        """The answers for all pairs: booleans of shape (queries, keys).
+
+        They are (batch, queries, keys) where the predicate knows a batch, as ``padding`` does.
+        """
+        query = torch.arange(queries, device=device)[:, None]
+        key = torch.arange(keys, device=device)
+        # Not self(query, key): up to 2.11 torch.compile asks what it calls for its truth.
+        answer = self.predicate(query, key)
         if not isinstance(answer, Tensor) or answer.dtype != torch.bool:
-            kind = answer.dtype if isinstance(answer, Tensor) else type(answer).__name__
-            raise TypeError(f"mask: the predicate must answer with a boolean tensor, got {kind}")
-        if any(size not in (1, wanted) for size, wanted in zip(answer.shape[::-1], (keys, queries))):
-            raise ValueError(f"mask: the predicate answers with shape {tuple(answer.shape)}, which doesn't fit (queries, keys) = ({queries}, {keys})")
+            got = kind(answer)
+            raise TypeError(f"mask: the predicate must answer with a boolean tensor, got {got}")
+        if any(size not in (1, full) for size, full in zip(answer.shape[::-1], (keys, queries))):
+            raise ValueError(f"mask: the predicate answers with shape {tuple(answer.shape)}, "
+                             f"which doesn't fit (queries, keys) = ({queries}, {keys})")
         return answer.broadcast_to(torch.broadcast_shapes(answer.shape, (queries, keys)))
 
 
-def causal(offset: int = 0) -> Mask:
-    """A query sees the keys up to its own position: key <= query + offset (Vaswani et al. 2017, section 3.2.3).
+Attend = Mask | Predicate | Tensor  # what ``mask=`` takes: who may attend to whom
 
-    With fewer queries than keys, as when decoding with a cache, the last query is to see the last key: ``offset = keys - queries``.
+
+def causal(offset: int = 0) -> Mask:
+    """A query sees the keys up to its own position: key <= query + offset.
+
+    From Vaswani et al. 2017, section 3.2.3.
+    With fewer queries than keys, as when decoding with a cache, the last query is to see the last
+    key: ``offset = keys - queries``.
 
     >>> causal(offset=2).tensor(2, 4).int().tolist()
     [[1, 1, 1, 0], [1, 1, 1, 1]]
@@ -85,7 +102,8 @@ def window(size: int) -> Mask:
 def padding(valid_lens: Tensor) -> Mask:
     """A query sees the first ``valid_lens`` keys: key < valid_lens.
 
-    valid_lens: integers of shape (batch,), one length per sequence, or (batch, queries), one per query.
+    valid_lens: integers of shape (batch,), one length per sequence, or (batch, queries), one per
+    query.
 
     >>> padding(torch.tensor([1, 3])).tensor(1, 3).int().tolist()
     [[[1, 0, 0]], [[1, 1, 1]]]
@@ -95,14 +113,16 @@ def padding(valid_lens: Tensor) -> Mask:
     return Mask(lambda query, key: key < lengths.to(key.device, torch.int64))
 
 
-def combine(batch: int, heads: int, queries: int, keys: int, valid_lens: Tensor | None = None, mask: Mask | Predicate | Tensor | None = None,
-            causal_: bool = False, device: torch.device | None = None) -> Tensor | None:
-    """All constraints and-ed into one boolean tensor of shape (batch|1, heads|1, queries|1, keys), or None where there is no constraint."""
+def combine(
+    batch: int, heads: int, queries: int, keys: int, valid_lens: Tensor | None = None,
+    mask: Attend | None = None, causal_: bool = False, device: torch.device | None = None,
+) -> Tensor | None:
+    """All constraints and-ed: booleans (batch|1, heads|1, queries|1, keys), or None without any."""
     parts = []
     if valid_lens is not None:
         check_lengths(valid_lens, batch, queries, keys)
-        positions = torch.arange(keys, device=device)
-        parts.append(padding(valid_lens).predicate(positions, positions)[:, None])  # who asks is all one
+        key = torch.arange(keys, device=device)
+        parts.append(padding(valid_lens).predicate(key, key)[:, None])  # the query doesn't matter
     if mask is not None:
         parts.append(mask_tensor(mask, batch, heads, queries, keys, device))
     if causal_:
@@ -115,26 +135,36 @@ def combine(batch: int, heads: int, queries: int, keys: int, valid_lens: Tensor 
     return total
 
 
-def mask_tensor(mask: Mask | Predicate | Tensor, batch: int, heads: int, queries: int, keys: int, device: torch.device | None = None) -> Tensor:
-    """``mask`` as a boolean tensor of four axes; raises TypeError or ValueError, with the shapes, where it doesn't fit."""
+def mask_tensor(
+    mask: Attend, batch: int, heads: int, queries: int, keys: int,
+    device: torch.device | None = None,
+) -> Tensor:
+    """``mask`` as a boolean tensor of four axes.
+
+    Raises TypeError for what is no mask, ValueError with the shapes for one that doesn't fit.
+    """
     if not isinstance(mask, Tensor):
         if not callable(mask):
-            raise TypeError(f"mask must be a predicate or a boolean tensor, got {type(mask).__name__}")
+            got = type(mask).__name__
+            raise TypeError(f"mask must be a predicate or a boolean tensor, got {got}")
         mask = (mask if isinstance(mask, Mask) else Mask(mask)).tensor(queries, keys, device)
     check_boolean(mask)
     shape = tuple(mask.shape)
-    fitting = [(queries, keys), (batch, queries, keys), (1, queries, keys)] + [(b, h, queries, keys) for b in (1, batch) for h in (1, heads)]
-    if shape not in fitting:
-        raise ValueError(f"mask has shape {shape}, expected ({queries}, {keys}), ({batch}, {queries}, {keys}) or ({batch}, 1 or {heads}, {queries}, {keys}), "
+    before = [(), (batch,), (1,)] + [(b, h) for b in (1, batch) for h in (1, heads)]
+    if shape[-2:] != (queries, keys) or shape[:-2] not in before:
+        pairs = f"{queries}, {keys}"
+        raise ValueError(f"mask has shape {shape}, expected ({pairs}), ({batch}, {pairs}) or "
+                         f"({batch}, 1 or {heads}, {pairs}), "
                          "that is (queries, keys), with batch and heads before")
     mask = mask.to(device)
     return mask[:, None] if mask.dim() == 3 else mask.reshape((1,) * (4 - mask.dim()) + shape)
 
 
 def to_sdpa(mask: Tensor) -> Tensor:
-    """Our mask for ``torch.nn.functional.scaled_dot_product_attention``, where True = may attend too.
+    """Our mask for ``F.scaled_dot_product_attention``, where True = may attend too.
 
-    (batch, queries, keys) becomes (batch, 1, queries, keys): beside four-axis queries its batch would count as heads.
+    (batch, queries, keys) becomes (batch, 1, queries, keys): beside queries of four axes its batch
+    would count as heads.
 
     >>> to_sdpa(torch.tensor([[[True, False]]])).tolist()
     [[[[True, False]]]]
@@ -146,7 +176,8 @@ def to_sdpa(mask: Tensor) -> Tensor:
 def to_torch_mha(mask: Tensor, num_heads: int = 1) -> Tensor:
     """Our mask as ``attn_mask`` of ``torch.nn.MultiheadAttention``, where True = must *not* attend.
 
-    (queries, keys) keeps its shape; (batch, queries, keys) and (batch, 1|num_heads, queries, keys) become (batch * num_heads, queries, keys).
+    (queries, keys) keeps its shape; (batch, queries, keys) and (batch, 1|num_heads, queries, keys)
+    become (batch * num_heads, queries, keys).
 
     >>> to_torch_mha(torch.tensor([[True, False]])).tolist()
     [[False, True]]
@@ -156,5 +187,6 @@ def to_torch_mha(mask: Tensor, num_heads: int = 1) -> Tensor:
     if hidden.dim() == 2:
         return hidden
     if hidden.dim() != 4 or hidden.shape[1] not in (1, num_heads):
-        raise ValueError(f"mask has shape {tuple(mask.shape)}, expected (queries, keys), (batch, queries, keys) or (batch, 1 or {num_heads}, queries, keys)")
+        raise ValueError(f"mask has shape {tuple(mask.shape)}, expected (queries, keys), "
+                         f"(batch, queries, keys) or (batch, 1 or {num_heads}, queries, keys)")
     return hidden.expand(-1, num_heads, -1, -1).flatten(0, 1)
