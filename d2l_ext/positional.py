@@ -10,9 +10,10 @@ from .checks import check_dropout, check_integer, check_sequence, check_size
 
 
 def sinusoids(steps: int, num_hiddens: int) -> Tensor:
-    """The sinusoidal table p[i, 2j] = sin(i / 10000^(2j/d)), p[i, 2j+1] = cos(i / 10000^(2j/d)) (Vaswani et al. 2017, section 3.5).
+    """The sinusoidal table p[i, 2j] = sin(i / 10000^(2j/d)), p[i, 2j+1] = cos(i / 10000^(2j/d)).
 
-    Returns (steps, num_hiddens) in float64, since angles in single precision are off by 0.007 at position 100,000. An odd width ends with a sine.
+    From Vaswani et al. 2017, section 3.5. Returns (steps, num_hiddens) in float64, since angles in
+    single precision are off by 0.007 at position 100,000. An odd width ends with a sine.
 
     >>> sinusoids(2, 3)[1].round(decimals=4).tolist()
     [0.8415, 0.5403, 0.0022]
@@ -60,7 +61,8 @@ class PositionalEncoding(nn.Module):
         check_size(num_hiddens=num_hiddens, max_len=max_len)
         check_dropout(dropout)
         self.dropout = nn.Dropout(dropout)
-        self.register_buffer("P", sinusoids(max_len, num_hiddens).to(torch.get_default_dtype())[None], persistent=False)
+        table = sinusoids(max_len, num_hiddens).to(torch.get_default_dtype())
+        self.register_buffer("P", table[None], persistent=False)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> nn.Module:
         before = self._buffers.get("P")
@@ -71,17 +73,21 @@ class PositionalEncoding(nn.Module):
         return self
 
     def forward(self, X: Tensor) -> Tensor:
-        check_sequence(X, self.P.shape[2])
-        if X.shape[1] > self.P.shape[1]:
-            raise ValueError(f"X has {X.shape[1]} steps, more than max_len={self.P.shape[1]}: build {type(self).__name__} with a larger max_len")
+        _, max_len, num_hiddens = self.P.shape
+        check_sequence(X, num_hiddens)
+        if X.shape[1] > max_len:
+            raise ValueError(f"X has {X.shape[1]} steps, more than {max_len=}: "
+                             f"build {type(self).__name__} with a larger max_len")
         return self.dropout(X + self.P[:, :X.shape[1]].to(X.dtype))
 
 
 class LearnedPositionalEncoding(PositionalEncoding):
-    """Adds a learned vector per position, then drops out (Gehring et al. 2017, section 3.1; compared in Vaswani et al. 2017, table 3, row E).
+    """Adds a learned vector per position, then drops out (Gehring et al. 2017, section 3.1).
 
-    p[i] = P[0, i], where ``P`` is a parameter of shape (1, max_len, num_hiddens): it is trained, saved, and starts as noise. Takes and returns
-    (batch, steps, num_hiddens). An input longer than ``max_len`` is refused with a ValueError; positions that training never showed stay noise.
+    Vaswani et al. 2017 compare it with the sinusoids in table 3, row E. p[i] = P[0, i], where ``P``
+    is a parameter of shape (1, max_len, num_hiddens): it is trained, saved, and starts as noise.
+    Takes and returns (batch, steps, num_hiddens). An input longer than ``max_len`` is refused with
+    a ValueError; positions that training never showed stay noise.
 
     >>> sum(p.numel() for p in LearnedPositionalEncoding(num_hiddens=4, max_len=10).parameters())
     40

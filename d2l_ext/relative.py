@@ -1,6 +1,6 @@
-"""Relative positions: what a head may know is how far a key stands from its query, not where the two stand.
+"""Relative positions: a head may know how far a key stands from its query, not where they stand.
 
-Each class goes in through ``MultiHeadAttention(position=...)``. All of them count offsets as ``offsets`` does.
+Each class goes in through ``MultiHeadAttention(position=...)``. All count offsets as ``offsets``.
 """
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from .positional import refill, sinusoids
 
 
 def offsets(queries: int, keys: int, device: torch.device | None = None) -> Tensor:
-    """Key position minus query position: integers of shape (queries, keys), negative to the left of the query.
+    """Key position minus query position: integers (queries, keys), negative left of the query.
 
-    The last query stands at the last key, as when decoding with a cache: with fewer queries than keys, the queries are the last steps.
-    Queries from the middle of a sequence therefore come with the keys up to the last of them, not with later ones.
+    The last query stands at the last key, as when decoding with a cache: with fewer queries than
+    keys, the queries are the last steps. Queries from the middle of a sequence therefore come with
+    the keys up to the last of them, not with later ones.
 
     >>> offsets(2, 3).tolist()
     [[-1, 0, 1], [-2, -1, 0]]
@@ -28,9 +29,10 @@ def offsets(queries: int, keys: int, device: torch.device | None = None) -> Tens
 
 
 class RelativePosition(nn.Module):
-    """What ``MultiHeadAttention(position=...)`` asks for, changing nothing: a class below overrides what it needs.
+    """What ``MultiHeadAttention(position=...)`` asks for. This one changes nothing.
 
-    q (batch, heads, queries, head_size) and k (batch, heads, keys, head_size) are the projected queries and keys; values never come here.
+    A class below overrides what it needs. q (batch, heads, queries, head_size) and
+    k (batch, heads, keys, head_size) are the projected queries and keys; values never come here.
     """
 
     def transform(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
@@ -38,17 +40,22 @@ class RelativePosition(nn.Module):
         return q, k
 
     def bias(self, q: Tensor, k: Tensor) -> Tensor | None:
-        """What to add to the scores: broadcastable to (batch, heads, queries, keys), in the dtype of ``q``; or None."""
+        """What to add to the scores, in the dtype of ``q``, or None.
+
+        It must broadcast to (batch, heads, queries, keys).
+        """
         return None
 
 
 class ShawRelativeKeys(RelativePosition):
-    """A learned vector per offset, added to the key: qᵢ · (kⱼ + a[clip(j − i, −c, c)]) / √d (Shaw et al. 2018, section 3.2).
+    """A learned vector per offset, added to the key: qᵢ · (kⱼ + a[clip(j − i, −c, c)]) / √d.
 
-    Keys only: the paper's second table, for values, is left out. Heads share ``table``, (2c + 1, head_size) with c = ``max_distance``;
-    row c is offset 0, and offsets beyond ±c use the outermost rows. The bias is (batch, heads, queries, keys); no (queries, keys, head_size)
-    tensor is made, since each query meets the 2c + 1 rows once and then picks per key.
-    Raises TypeError or ValueError for sizes that are no integers of at least 1, and ValueError for heads of another width.
+    From Shaw et al. 2018, section 3.2, for keys only: the paper's second table, for values, is left
+    out. Heads share ``table``, (2c + 1, head_size) with c = ``max_distance``; row c is offset 0,
+    and offsets beyond ±c use the outermost rows. The bias is (batch, heads, queries, keys); no
+    (queries, keys, head_size) tensor is made, since each query meets the 2c + 1 rows once and then
+    picks per key. Raises TypeError or ValueError for sizes that are no integers of at least 1, and
+    ValueError for heads of another width.
 
     >>> from d2l_ext import MultiHeadAttention
     >>> position = ShawRelativeKeys(head_size=4, max_distance=2)
@@ -60,22 +67,28 @@ class ShawRelativeKeys(RelativePosition):
         super().__init__()
         check_size(head_size=head_size, max_distance=max_distance)
         self.max_distance = max_distance
-        self.table = nn.Parameter(torch.randn(2 * max_distance + 1, head_size) / math.sqrt(head_size))
+        table = torch.randn(2 * max_distance + 1, head_size) / math.sqrt(head_size)
+        self.table = nn.Parameter(table)
 
     def bias(self, q: Tensor, k: Tensor) -> Tensor:
         check_width("heads", q, self.table.shape[1])
-        scores = q / math.sqrt(q.shape[-1]) @ self.table.mT.to(q.dtype)  # one per query and row of the table
-        rows = offsets(q.shape[2], k.shape[2], q.device).clamp(-self.max_distance, self.max_distance) + self.max_distance
+        # One score per query and row of the table.
+        scores = q / math.sqrt(q.shape[-1]) @ self.table.mT.to(q.dtype)
+        c = self.max_distance
+        rows = offsets(q.shape[2], k.shape[2], q.device).clamp(-c, c) + c
         return scores.gather(-1, rows.expand(*q.shape[:2], -1, -1))
 
 
 class T5RelativeBias(RelativePosition):
-    """A learned number per head and bucket of offsets: qᵢ · kⱼ + b[head, bucket(j − i)], not divided by √d (Raffel et al. 2020, section 2.1).
+    """A learned number per head and bucket of offsets: qᵢ · kⱼ + b[head, bucket(j − i)].
 
-    Near offsets have a bucket each, farther ones share buckets whose width grows like a logarithm, those from ``max_distance`` on share the last.
-    bidirectional: one half of the buckets for keys up to the query, the other for keys to its right; otherwise all keys to the right fall
-    in bucket 0, as suits a causal mask. The bias is (1, heads, queries, keys). T5's layers share one ``table`` (num_buckets, heads): give all
-    of them the same module. Raises ValueError for sizes that leave no room for buckets, and for another number of heads.
+    From Raffel et al. 2020, section 2.1; the scores are not divided by √d. Near offsets have a
+    bucket each, farther ones share buckets that grow wider in proportion to the distance, and those
+    from ``max_distance`` on share the last. bidirectional: one half of the buckets for keys up to
+    the query, the other for keys to its right; otherwise all keys to the right fall in bucket 0, as
+    suits a causal mask. The bias is (1, heads, queries, keys). T5's layers share one ``table``
+    (num_buckets, heads): give all of them the same module. Raises ValueError for sizes that leave
+    no room for buckets, and for another number of heads.
 
     >>> T5RelativeBias(num_heads=2).bucket(torch.tensor([-1000, -9, -1, 0, 1, 9, 1000])).tolist()
     [15, 8, 1, 0, 17, 24, 31]
@@ -83,18 +96,24 @@ class T5RelativeBias(RelativePosition):
 
     edges: Tensor
 
-    def __init__(self, num_heads: int, num_buckets: int = 32, max_distance: int = 128, bidirectional: bool = True):
+    def __init__(
+        self, num_heads: int, num_buckets: int = 32, max_distance: int = 128,
+        bidirectional: bool = True,
+    ):
         super().__init__()
         check_size(num_heads=num_heads, num_buckets=num_buckets, max_distance=max_distance)
         side = num_buckets // 2 if bidirectional else num_buckets
         exact = side // 2
         if side < 2 or bidirectional and num_buckets % 2:
-            raise ValueError(f"{num_buckets=} must be {'even and at least 4' if bidirectional else 'at least 2'} when {bidirectional=}")
+            enough = "even and at least 4" if bidirectional else "at least 2"
+            raise ValueError(f"{num_buckets=} must be {enough} when {bidirectional=}")
         if max_distance <= exact:
-            raise ValueError(f"{max_distance=} must exceed {exact}, the offsets of {num_buckets=} that have a bucket each")
+            raise ValueError(f"{max_distance=} must exceed {exact}, "
+                             f"the offsets of {num_buckets=} that have a bucket each")
         self.table = nn.Parameter(torch.randn(num_buckets, num_heads) / math.sqrt(num_buckets))
         growth = (max_distance / exact) ** (1 / (side - exact))
-        wide = [math.ceil(round(exact * growth ** b, 6)) for b in range(1, side - exact)]  # rounded: 31.999999 is 32
+        # Rounded, as 31.999999 is 32.
+        wide = [math.ceil(round(exact * growth ** b, 6)) for b in range(1, side - exact)]
         self.distances = (*range(1, exact + 1), *wide)  # where the buckets after the first begin
         self.register_buffer("edges", torch.tensor(self.distances), persistent=False)
         self.right = side if bidirectional else 0  # the first bucket for keys to the right
@@ -107,7 +126,10 @@ class T5RelativeBias(RelativePosition):
         return self
 
     def bucket(self, offset: Tensor) -> Tensor:
-        """The bucket of each offset, key position minus query position: the number of edges its distance has reached."""
+        """The bucket of each offset: how many edges its distance has reached.
+
+        Offsets are key position minus query position.
+        """
         distance = offset.abs() if self.right else (-offset).clamp(min=0)
         return torch.bucketize(distance, self.edges, right=True) + self.right * (offset > 0)
 
@@ -116,21 +138,25 @@ class T5RelativeBias(RelativePosition):
 
     def bias(self, q: Tensor, k: Tensor) -> Tensor:
         check_heads(q, self.table.shape[1])
-        return self.table[self.bucket(offsets(q.shape[2], k.shape[2], q.device))].permute(2, 0, 1)[None].to(q.dtype)
+        buckets = self.bucket(offsets(q.shape[2], k.shape[2], q.device))
+        return self.table[buckets].permute(2, 0, 1)[None].to(q.dtype)
 
 
 class ALiBi(RelativePosition):
-    """A penalty that grows with distance: qᵢ · kⱼ / √d − m |j − i|, with one fixed slope m per head (Press et al. 2022, section 3).
+    """A penalty that grows with distance: qᵢ · kⱼ / √d − m |j − i|, one fixed slope m per head.
 
-    With ``causal=True`` this is the paper's m (j − i). Without a mask it is the symmetric form, and that can't tell left from right.
-    ``slopes``: 2^(−8/n), 2^(−16/n), ... for n heads. Where n is no power of two, as in the paper's code: those of the largest power of two
-    below n, then every other one of twice that power, from the first. Nothing is learned or saved; the bias is (1, heads, queries, keys).
-    Raises ValueError for ``num_heads`` below 1, and for another number of heads.
+    From Press et al. 2022, section 3. With ``causal=True`` this is the paper's m (j − i). Without a
+    mask it is the symmetric form, and that can't tell left from right. ``slopes``: 2^(−8/n),
+    2^(−16/n), ... for n heads. Where n is no power of two, as in the paper's code: those of the
+    largest power of two below n, then every other one of twice that power, from the first. Nothing
+    is learned or saved; the bias is (1, heads, queries, keys). Raises ValueError for ``num_heads``
+    below 1, and for another number of heads.
 
     >>> position = ALiBi(num_heads=3)
     >>> position.slopes
     [0.0625, 0.00390625, 0.25]
-    >>> position.bias(torch.zeros(1, 3, 1, 4), torch.zeros(1, 3, 3, 4))[0, 0].tolist()  # one query, at the last of three keys
+    >>> query, keys = torch.zeros(1, 3, 1, 4), torch.zeros(1, 3, 3, 4)  # it stands at the last key
+    >>> position.bias(query, keys)[0, 0].tolist()
     [[-0.125, -0.0625, 0.0]]
     """
 
@@ -140,22 +166,28 @@ class ALiBi(RelativePosition):
         num_heads = int(num_heads)  # NumPy's integers have no bit_length
         power = 2 ** (num_heads.bit_length() - 1)  # the largest that is not above num_heads
         extra = [2 ** (-4 * odd / power) for odd in range(1, 2 * (num_heads - power), 2)]
-        self.slopes = [2 ** (-8 * h / power) for h in range(1, power + 1)] + extra  # numbers: no ``.half()`` rounds them
+        # Numbers, no tensor: ``.half()`` can't round them.
+        self.slopes = [2 ** (-8 * h / power) for h in range(1, power + 1)] + extra
 
     def bias(self, q: Tensor, k: Tensor) -> Tensor:
         check_heads(q, len(self.slopes))
-        slopes = torch.tensor(self.slopes, dtype=torch.promote_types(q.dtype, torch.float32), device=q.device)
-        return (slopes[:, None, None] * -offsets(q.shape[2], k.shape[2], q.device).abs())[None].to(q.dtype)
+        dtype = torch.promote_types(q.dtype, torch.float32)
+        slopes = torch.tensor(self.slopes, dtype=dtype, device=q.device)
+        distances = offsets(q.shape[2], k.shape[2], q.device).abs()
+        return (slopes[:, None, None] * -distances)[None].to(q.dtype)
 
 
 class RotaryEmbedding(RelativePosition):
-    """Turns queries and keys by their positions: (Rᵢ q)ᵀ (Rⱼ k) = qᵀ Rⱼ₋ᵢ k (Su et al. 2021, sections 3.2.2 and 3.4.2).
+    """Turns queries and keys by their positions: (Rᵢ q)ᵀ (Rⱼ k) = qᵀ Rⱼ₋ᵢ k.
 
-    R turns pair number p of a head's features by the angle position / 10000^(2p/d): the angles of ``sinusoids``, here as a rotation instead of a
-    summand. interleaved: pairs are (0, 1), (2, 3), ..., as in the paper; otherwise (0, d/2), (1, d/2 + 1), ..., as in GPT-NeoX and Llama. The two
-    differ by an order of the features; weights trained with one are wrong with the other. Values stay as they are. No length limit, nothing
-    learned or saved: the table is made for the steps at hand, in float64, since half precision has no odd numbers beyond 2048 (bfloat16: 256).
-    Raises ValueError for a ``head_size`` that is odd or below 2, and for heads of another width.
+    From Su et al. 2021, sections 3.2.2 and 3.4.2. R turns pair number p of a head's features by the
+    angle position / 10000^(2p/d): the angles of ``sinusoids``, here as a rotation instead of a
+    summand. interleaved: pairs are (0, 1), (2, 3), ..., as in the paper; otherwise (0, d/2),
+    (1, d/2 + 1), ..., as in GPT-NeoX and Llama. The two layouts hold the same features in another
+    order: weights trained with one are wrong with the other. Values stay as they are. No length
+    limit, nothing learned or saved: the table is made for the steps at hand, in float64, since half
+    precision has no odd numbers beyond 2048 (bfloat16: 256). Raises ValueError for a ``head_size``
+    that is odd or below 2, and for heads of another width.
 
     >>> q = torch.tensor([[[[1, 0], [1, 0]]]], dtype=torch.float64)
     >>> RotaryEmbedding(head_size=2).transform(q, q)[0][0, 0, 1].round(decimals=4).tolist()
@@ -172,10 +204,14 @@ class RotaryEmbedding(RelativePosition):
     def transform(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
         queries, keys = q.shape[2], k.shape[2]
         table = sinusoids(max(queries, keys), self.head_size)
-        return self.rotate(q, table[table.shape[0] - queries:]), self.rotate(k, table[table.shape[0] - keys:])
+        steps = table.shape[0]
+        return self.rotate(q, table[steps - queries:]), self.rotate(k, table[steps - keys:])
 
     def rotate(self, X: Tensor, table: Tensor) -> Tensor:
-        """X (..., steps, head_size), each step turned by the angles whose sines and cosines are in its row of ``table`` (steps, head_size)."""
+        """X (..., steps, head_size), each step turned by the angles of its row of ``table``.
+
+        table: (steps, head_size), sines and cosines in turn.
+        """
         check_width("heads", X, self.head_size)
         table = table.to(X.device, torch.promote_types(X.dtype, torch.float32))
         sine, cosine = table[:, ::2], table[:, 1::2]
@@ -188,4 +224,5 @@ class RotaryEmbedding(RelativePosition):
 def check_heads(q: Tensor, num_heads: int) -> None:
     """Raise ValueError unless ``q`` has this many heads."""
     if q.shape[1] != num_heads:
-        raise ValueError(f"there are {q.shape[1]} heads, but the position module was built for {num_heads=}")
+        raise ValueError(f"there are {q.shape[1]} heads, "
+                         f"but the position module was built for {num_heads=}")
