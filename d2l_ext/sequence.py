@@ -1,4 +1,7 @@
-"""Convolution, recurrence and self-attention as layers of one signature, and three ways to measure them: operations, time, and who sees whom."""
+"""Convolution, recurrence and self-attention as layers of one signature, and how to measure them.
+
+Three things are measured: operations, time, and who sees whom.
+"""
 from __future__ import annotations
 
 import copy
@@ -20,21 +23,25 @@ from .attention import MultiHeadAttention
 from .checks import check_choice, check_sequence, check_size
 
 Layer = Callable[[Tensor], Tensor]
-# The processor's time is steadier than the wall's on a busy machine; some systems count it too coarsely.
-CLOCK = time.thread_time if time.get_clock_info("thread_time").resolution < 1e-5 else time.perf_counter
+# On a busy machine processor time is steadier than wall time; some systems count it too coarsely.
+FINE = time.get_clock_info("thread_time").resolution < 1e-5
+CLOCK = time.thread_time if FINE else time.perf_counter
 
 
 class Convolution(nn.Module):
-    """Each output is a learned mixture of ``kernel_size`` inputs, ``dilation`` apart: y_i = Σ_j W_j x_{i + j·dilation} (Zhang et al. 2023, section 16.3.1).
+    """Each output is a learned mixture of ``kernel_size`` inputs, ``dilation`` apart.
 
-    Takes and returns (batch, steps, num_hiddens). Centred: the kernel's middle is at i, and its width must be odd. ``causal=True``: its last place is
-    at i. What lies outside the sequence counts as zeros.
+    y_i = Σ_j W_j x_{i + j·dilation} (Zhang et al. 2023, section 16.3.1). Takes and returns
+    (batch, steps, num_hiddens). Centred: the kernel's middle is at i, and its width must be odd.
+    ``causal=True``: its last place is at i. What lies outside the sequence counts as zeros.
 
     >>> Convolution(8, kernel_size=3)(torch.rand(2, 5, 8)).shape
     torch.Size([2, 5, 8])
     """
 
-    def __init__(self, num_hiddens: int, kernel_size: int = 3, *, dilation: int = 1, causal: bool = False):
+    def __init__(
+        self, num_hiddens: int, kernel_size: int = 3, *, dilation: int = 1, causal: bool = False,
+    ):
         super().__init__()
         check_size(num_hiddens=num_hiddens, kernel_size=kernel_size, dilation=dilation)
         if not causal and kernel_size % 2 == 0:
@@ -49,9 +56,10 @@ class Convolution(nn.Module):
 
 
 class Recurrence(nn.Module):
-    """Each output is made of its input and the output before it: y_i = tanh(W x_i + U y_{i-1}), y_0 = 0 (Zhang et al. 2023, section 9.4.2).
+    """Each output is made of its input and the output before it.
 
-    Takes and returns (batch, steps, num_hiddens). One direction: an output sees the past and itself.
+    y_i = tanh(W x_i + U y_{i-1}), y_0 = 0 (Zhang et al. 2023, section 9.4.2). Takes and returns
+    (batch, steps, num_hiddens). One direction: an output sees the past and itself.
 
     >>> Recurrence(8)(torch.rand(2, 5, 8)).shape
     torch.Size([2, 5, 8])
@@ -104,9 +112,10 @@ class LSTM(Recurrence):
 
 
 class SelfAttention(nn.Module):
-    """Each output is a weighted mean over all positions: queries, keys and values are the sequence itself (Vaswani et al. 2017, section 3.2.3).
+    """Each output is a weighted mean over all positions (Vaswani et al. 2017, section 3.2.3).
 
-    Takes and returns (batch, steps, num_hiddens). ``causal=True``: an output sees the past and itself.
+    Queries, keys and values are the sequence itself. Takes and returns (batch, steps, num_hiddens).
+    ``causal=True``: an output sees the past and itself.
 
     >>> SelfAttention(8, num_heads=2)(torch.rand(2, 5, 8)).shape
     torch.Size([2, 5, 8])
@@ -120,7 +129,7 @@ class SelfAttention(nn.Module):
         return self.attention(X, X, X, causal=self.causal)
 
 
-# ---- formulas ----------------------------------------------------------------------------------------------------------------------------
+# ---- formulas ------------------------------------------------------------------------------------
 
 class Cost(NamedTuple):
     """What a layer costs. ``path`` and ``meet`` count moves from a position to another."""
@@ -132,7 +141,8 @@ class Cost(NamedTuple):
 
 
 FORMULAS = {
-    "convolution": {"operations": "2knd²", "steps": "1", "path": "⌈2(n - 1)/(k - 1)⌉", "meet": "⌈(n - 1)/(k - 1)⌉",
+    "convolution": {"operations": "2knd²", "steps": "1",
+                    "path": "⌈2(n - 1)/(k - 1)⌉", "meet": "⌈(n - 1)/(k - 1)⌉",
                     "holds for": "centred, in a stack without gaps; paths count layers"},
     "recurrence": {"operations": "4nd²", "steps": "n", "path": "n - 1", "meet": "n - 1",
                    "holds for": "in one direction; paths count moves along the sequence"},
@@ -149,12 +159,13 @@ PAIRS = {"recurrence": 1, "GRU": 3, "LSTM": 4}  # of matrices, one for the input
 
 
 def cost(kind: str, n: int, d: int, k: int = 3) -> Cost:
-    """Operations, sequential steps and path lengths of one layer over n tokens of width d; ``FORMULAS`` has them in writing (Vaswani et al. 2017, table 1).
+    """Operations, sequential steps and path lengths of one layer over n tokens of width d.
 
-    kind: "convolution" (kernel k, odd), "recurrence", "GRU", "LSTM", "attention products" or
-    "attention layer". Numbers are exact where the textbooks give orders: constants count, and the
-    products of attention stand apart from the layer, which also projects. Matrix products alone.
-    Raises ValueError for another kind, sizes below 1, or a kernel that isn't odd and at least 3.
+    As Vaswani et al. 2017, table 1; ``FORMULAS`` has them in writing. kind: "convolution" (kernel
+    k, odd), "recurrence", "GRU", "LSTM", "attention products" or "attention layer". Numbers are
+    exact where the textbooks give orders: constants count, and the products of attention stand
+    apart from the layer, which also projects. Matrix products alone. Raises ValueError for another
+    kind, sizes below 1, or a kernel that isn't odd and at least 3.
 
     >>> cost("recurrence", n=10, d=2)
     Cost(operations=160, steps=10, path=9, meet=9)
@@ -168,36 +179,46 @@ def cost(kind: str, n: int, d: int, k: int = 3) -> Cost:
     if kind in PAIRS:
         return Cost(PAIRS[kind] * 4 * n * d**2, n, n - 1, n - 1)
     products, moves = 4 * n**2 * d, min(n - 1, 1)
-    return Cost(products, 2, moves, moves) if kind == "attention products" else Cost(8 * n * d**2 + products, 4, moves, moves)
+    if kind == "attention products":
+        return Cost(products, 2, moves, moves)
+    return Cost(8 * n * d**2 + products, 4, moves, moves)
 
 
-# ---- measurements ------------------------------------------------------------------------------------------------------------------------
+# ---- measurements --------------------------------------------------------------------------------
 
 def influence(model: nn.Module, n: int, num_hiddens: int | None = None) -> Tensor:
-    """How strongly input j moves output i: |∂y_i/∂x_j|, summed over the width of one random sequence.
+    """How strongly input j moves output i: Σ_c |∂(r · y_i) / ∂x_jc|, c over the input's width.
 
-    Returns (n, n) in float64, rows outputs, columns inputs; float32 would lose what a long recurrence leaves. The model itself stays as it is.
-    num_hiddens: the width of the input; left out, that of the model's first matrix.
+    x and r are drawn at random, the same at each call. r stands for the width of the output: it is
+    one direction, not a sum over all, so compare entries with each other and not with a norm.
+    Returns (n, n) in float64, rows outputs, columns inputs; float32 would lose what a long
+    recurrence leaves. The model itself stays as it is. num_hiddens: the width of the input; left
+    out, that of the model's first matrix.
     """
     check_size(n=n)
     model = copy.deepcopy(model).cpu().double().eval()
     if num_hiddens is None:
         first = next((weight for weight in model.parameters() if weight.dim() > 1), None)
         if first is None:
-            raise ValueError("model has no parameters to tell the width of its input: give num_hiddens")
+            raise ValueError("model has no parameters to tell the width of its input: "
+                             "give num_hiddens")
         num_hiddens = first.shape[1]
     check_size(num_hiddens=num_hiddens)
     generator = torch.Generator().manual_seed(0)
     X = torch.randn(1, n, num_hiddens, dtype=torch.float64, generator=generator)
-    copies = X.repeat(n, 1, 1).requires_grad_()  # copy i is asked about output i, so that one pass backwards answers all
+    # Copy i is asked about output i, so that one pass backwards answers all.
+    copies = X.repeat(n, 1, 1).requires_grad_()
     Y = model(copies)
-    direction = torch.randn(Y.shape[-1], dtype=torch.float64, generator=generator)  # a plain sum over the width could cancel
+    # Not all ones: a plain sum over the width could cancel.
+    direction = torch.randn(Y.shape[-1], dtype=torch.float64, generator=generator)
     asked = Y[range(n), range(n)] @ direction
     return torch.autograd.grad(asked.sum(), copies)[0].abs().sum(-1)
 
 
 def reach(model: nn.Module, n: int, num_hiddens: int | None = None) -> Tensor:
-    """Who can influence whom: (n, n) booleans, True where output i depends on input j; ``influence`` asked for more than 0.
+    """Who can influence whom: (n, n) booleans, True where output i depends on input j.
+
+    That is where ``influence`` is more than 0.
 
     >>> reach(Convolution(4, kernel_size=3), 4).int().tolist()
     [[1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 1], [0, 0, 1, 1]]
@@ -230,7 +251,9 @@ def flops(layer: Layer, n: int, d: int) -> int:
 
 
 def longest_chain(layer: Layer, n: int, d: int) -> int:
-    """The most matrix products that wait for each other, along the graph that PyTorch records of one sequence (1, n, d).
+    """The most matrix products that wait for each other.
+
+    They are counted along the graph that PyTorch records of one sequence (1, n, d).
 
     >>> longest_chain(Recurrence(8), n=5, d=8)
     5
@@ -239,7 +262,8 @@ def longest_chain(layer: Layer, n: int, d: int) -> int:
     with visible_products():
         end = layer(torch.zeros(1, n, d, requires_grad=True)).grad_fn
     if end is None:
-        raise ValueError("PyTorch recorded no graph from the layer's input to its output: is it detached, or under torch.no_grad?")
+        raise ValueError("PyTorch recorded no graph from the layer's input to its output: "
+                         "is it detached, or under torch.no_grad?")
     length: dict[Node, int] = {}
     todo = [end]
     while todo:  # a node's length is known once those of the nodes before it are
@@ -255,16 +279,18 @@ def longest_chain(layer: Layer, n: int, d: int) -> int:
 
 
 def fastest(runs: Sequence[tuple[Layer, int, int]], repeats: int = 5) -> list[float]:
-    """Seconds of a forward pass for each (layer, n, d) in ``runs``: the fastest of ``repeats``, on the CPU, with one thread.
+    """Seconds of a forward pass for each (layer, n, d) in ``runs``, on the CPU, with one thread.
 
-    Whatever disturbs a measurement makes it longer, so the fastest is nearest the truth. Each round goes through all runs in turn, so that a
-    busy spell of the machine cannot spoil one of them alone; a first round, not counted, warms up.
+    The fastest of ``repeats``: whatever disturbs a measurement makes it longer, so the fastest is
+    nearest the truth. Each round goes through all runs in turn, so that a busy spell of the machine
+    cannot spoil one of them alone; a first round, not counted, warms up.
     """
     check_size(repeats=repeats)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        inputs = [torch.randn(1, n, d, generator=torch.Generator().manual_seed(0)) for _, n, d in runs]
+        generator = torch.Generator()
+        inputs = [torch.randn(1, n, d, generator=generator.manual_seed(0)) for _, n, d in runs]
         best = [inf] * len(inputs)
         with torch.no_grad():
             for counted in [False] + [True] * repeats:
@@ -279,15 +305,19 @@ def fastest(runs: Sequence[tuple[Layer, int, int]], repeats: int = 5) -> list[fl
 
 
 def slope(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
-    """The power in y ~ x^power and its standard error: the straight line through the logarithms, by least squares.
+    """The power in y ~ x^power and its standard error.
+
+    From the straight line through the logarithms, by least squares.
 
     >>> slope([1, 2, 4], [3, 12, 48])
     (2.0, 0.0)
     """
     if len(x) != len(y) or len(x) < 3:
-        raise ValueError(f"{len(x)} and {len(y)} numbers: a slope with its error needs three pairs or more")
+        raise ValueError(f"{len(x)} and {len(y)} numbers: "
+                         "a slope with its error needs three pairs or more")
     if min(*x, *y) <= 0 or len(set(x)) < 2:
-        raise ValueError(f"a power needs positive numbers, and x that differ; got x={list(x)!r:.60}, y={list(y)!r:.60}")
+        raise ValueError("a power needs positive numbers, and x that differ; "
+                         f"got x={list(x)!r:.60}, y={list(y)!r:.60}")
     a, b = (torch.tensor(values, dtype=torch.float64).log2() for values in (x, y))
     a, b = a - a.mean(), b - b.mean()
     power = (a @ b) / (a @ a)

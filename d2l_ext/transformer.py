@@ -1,4 +1,4 @@
-"""A small Transformer from the package's parts: encoder and decoder blocks, a model that reads one sequence and writes another."""
+"""A small Transformer from the package's parts: blocks, and a model from sequence to sequence."""
 from __future__ import annotations
 
 import torch
@@ -10,10 +10,10 @@ from .positional import PositionalEncoding
 
 
 class EncoderBlock(nn.Module):
-    """Self-attention, then a feed-forward network, each on normalised inputs and added to what it was given (pre-norm: Xiong et al. 2020, section 3).
+    """Self-attention, then a feed-forward network, pre-norm (Xiong et al. 2020, section 3).
 
-    X + attention(norm(X)), then X + network(norm(X)). Takes (batch, steps, num_hiddens) and lengths (batch,), returns the shape of X.
-    Keys beyond a length reach no step within it.
+    X + attention(norm(X)), then X + network(norm(X)). Takes (batch, steps, num_hiddens) and lengths
+    (batch,), returns the shape of X. Keys beyond a length reach no step within it.
 
     >>> EncoderBlock(num_hiddens=8, num_heads=2)(torch.rand(2, 5, 8), torch.tensor([5, 3])).shape
     torch.Size([2, 5, 8])
@@ -35,10 +35,11 @@ class EncoderBlock(nn.Module):
 
 
 class DecoderBlock(nn.Module):
-    """Causal self-attention, cross-attention to the encoder's output, then a feed-forward network (Vaswani et al. 2017, section 3.1; pre-norm).
+    """Causal self-attention, cross-attention to the encoder's output, then a feed-forward network.
 
-    Takes (batch, steps, num_hiddens), ``memory`` (batch, source steps, num_hiddens) and the source's lengths (batch,); returns the shape of X.
-    A step sees the steps up to its own, and of the memory what lies within its length.
+    From Vaswani et al. 2017, section 3.1, here pre-norm. Takes (batch, steps, num_hiddens),
+    ``memory`` (batch, source steps, num_hiddens) and the source's lengths (batch,); returns the
+    shape of X. A step sees the steps up to its own, and of the memory what lies within its length.
 
     >>> DecoderBlock(num_hiddens=8, num_heads=2)(torch.rand(2, 4, 8), torch.rand(2, 5, 8)).shape
     torch.Size([2, 4, 8])
@@ -63,32 +64,38 @@ class DecoderBlock(nn.Module):
 
 
 def feed_forward(num_hiddens: int) -> nn.Sequential:
-    """Two linear maps with a ReLU between them, four times as wide inside, the same at each step."""
-    return nn.Sequential(nn.Linear(num_hiddens, 4 * num_hiddens), nn.ReLU(), nn.Linear(4 * num_hiddens, num_hiddens))
+    """Two linear maps with a ReLU between, four times as wide inside, the same at each step."""
+    inner = 4 * num_hiddens
+    return nn.Sequential(nn.Linear(num_hiddens, inner), nn.ReLU(), nn.Linear(inner, num_hiddens))
 
 
 class EncoderDecoder(nn.Module):
-    """Reads a sequence of whole numbers and writes another: a Transformer with sinusoidal positions (Vaswani et al. 2017, section 3).
+    """Reads a sequence of whole numbers and writes another (Vaswani et al. 2017, section 3).
 
-    source_symbols, target_symbols: how many different numbers there are on either side. layers: blocks on either side.
-    max_len: the longest sequence on either side.
-    ``forward(source, target, valid_lens)`` with source (batch, source steps), target (batch, steps) and the source's lengths (batch,) returns
-    scores (batch, steps, target_symbols) for the symbol *after* each step, which depend on the target up to that step alone.
-    Raises ValueError for sizes that don't fit, as ``MultiHeadAttention`` does.
+    A Transformer with sinusoidal positions. source_symbols, target_symbols: how many different
+    numbers there are on either side. layers: blocks on either side. max_len: the longest sequence
+    on either side. ``forward(source, target, valid_lens)`` with source (batch, source steps),
+    target (batch, steps) and the source's lengths (batch,) returns scores
+    (batch, steps, target_symbols) for the symbol *after* each step, which depend on the target up
+    to that step alone. Raises ValueError for sizes that don't fit, as ``MultiHeadAttention`` does.
 
     >>> model = EncoderDecoder(source_symbols=9, target_symbols=5, num_hiddens=8, num_heads=2)
     >>> model(torch.randint(9, (2, 7)), torch.randint(5, (2, 3))).shape
     torch.Size([2, 3, 5])
     """
 
-    def __init__(self, source_symbols: int, target_symbols: int, num_hiddens: int, num_heads: int, layers: int = 1, dropout: float = 0.0,
-                 max_len: int = 1000):
+    def __init__(
+        self, source_symbols: int, target_symbols: int, num_hiddens: int, num_heads: int,
+        layers: int = 1, dropout: float = 0.0, max_len: int = 1000,
+    ):
         super().__init__()
         check_size(source_symbols=source_symbols, target_symbols=target_symbols, layers=layers)
-        self.source, self.target = nn.Embedding(source_symbols, num_hiddens), nn.Embedding(target_symbols, num_hiddens)
+        self.source = nn.Embedding(source_symbols, num_hiddens)
+        self.target = nn.Embedding(target_symbols, num_hiddens)
         self.positions = PositionalEncoding(num_hiddens, dropout, max_len)
-        self.encoder = nn.ModuleList(EncoderBlock(num_hiddens, num_heads, dropout) for _ in range(layers))
-        self.decoder = nn.ModuleList(DecoderBlock(num_hiddens, num_heads, dropout) for _ in range(layers))
+        sizes = num_hiddens, num_heads, dropout
+        self.encoder = nn.ModuleList(EncoderBlock(*sizes) for _ in range(layers))
+        self.decoder = nn.ModuleList(DecoderBlock(*sizes) for _ in range(layers))
         self.norms = nn.ModuleList(nn.LayerNorm(num_hiddens) for _ in range(2))
         self.scores = nn.Linear(num_hiddens, target_symbols)
 
@@ -112,8 +119,13 @@ class EncoderDecoder(nn.Module):
         return self.scores(self.norms[1](X))
 
     @torch.no_grad()
-    def write(self, source: Tensor, steps: int, start: int, valid_lens: Tensor | None = None) -> Tensor:
-        """Greedy decoding: from the symbol ``start``, ``steps`` times the likeliest next one. Returns them, (batch, steps), without ``start``."""
+    def write(
+        self, source: Tensor, steps: int, start: int, valid_lens: Tensor | None = None,
+    ) -> Tensor:
+        """Greedy decoding: from the symbol ``start``, ``steps`` times the likeliest next one.
+
+        Returns them, (batch, steps), without ``start``.
+        """
         check_integer(steps=steps, start=start)
         if steps < 0:
             raise ValueError(f"{steps=} must not be negative")
