@@ -11,44 +11,57 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from .checks import check_causal, check_counts, check_dropout, check_float, check_inputs, check_size, check_width
-from .masks import Mask, Predicate, combine
+from .checks import check_causal, check_counts, check_dropout, check_float, check_inputs
+from .checks import check_position, check_size, check_width
+from .masks import Attend, combine
 from .relative import RelativePosition
 
 
-def masked_softmax(scores: Tensor, valid_lens: Tensor | None = None, *, mask: Mask | Predicate | Tensor | None = None) -> Tensor:
+def masked_softmax(
+    scores: Tensor, valid_lens: Tensor | None = None, *, mask: Attend | None = None,
+) -> Tensor:
     """Softmax over the keys (the last axis) that counts only the keys a query may attend to.
 
-    scores: (queries, keys), (batch, queries, keys) or (batch, heads, queries, keys).
-    valid_lens: integers, (batch,) or (batch, queries). mask: a predicate or booleans, True = may attend.
-    Returns weights of the shape of ``scores``. Each row sums to 1, or is all zeros where there is nothing to attend to; hidden keys
-    weigh exactly 0 and get no gradient, in every dtype; ``scores`` is not modified.
-    Raises TypeError for integer scores, ValueError for lengths or masks that don't fit.
+    scores: (queries, keys), (batch, queries, keys) or (batch, heads, queries, keys). valid_lens:
+    integers, (batch,) or (batch, queries). mask: a predicate or booleans, True = may attend.
+    Returns weights of the shape of ``scores``. Each row sums to 1, or is all zeros where there is
+    nothing to attend to; hidden keys weigh exactly 0 and get no gradient, in every dtype;
+    ``scores`` is not modified. Raises TypeError for integer scores, ValueError for lengths or masks
+    that don't fit.
 
     >>> masked_softmax(torch.zeros(1, 2, 4), torch.tensor([[2, 0]])).tolist()
     [[[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]]]
     """
     check_float(scores=scores)
     if scores.dim() not in (2, 3, 4):
-        raise ValueError(f"scores must have shape (queries, keys), (batch, queries, keys) or (batch, heads, queries, keys), got {tuple(scores.shape)}")
+        raise ValueError("scores must have shape (queries, keys), (batch, queries, keys) or "
+                         f"(batch, heads, queries, keys), got {tuple(scores.shape)}")
     four = four_axes(scores)
     batch, heads, queries, keys = four.shape
     keep = combine(batch, heads, queries, keys, valid_lens, mask, device=scores.device)
-    return softmax_where(keep, four if keep is None else torch.where(keep, four, 0.0)).reshape(scores.shape)
+    copied = four if keep is None else torch.where(keep, four, 0.0)
+    return softmax_where(keep, copied).reshape(scores.shape)
 
 
 def softmax_where(keep: Tensor | None, scores: Tensor) -> Tensor:
-    """Softmax over the last axis of what ``keep`` allows; 0 elsewhere. Overwrites ``scores``: at long lengths, new memory is what costs time."""
+    """Softmax over the last axis of what ``keep`` allows; 0 elsewhere.
+
+    Overwrites ``scores``: at long lengths, new memory is what costs time.
+    """
     if keep is None:
         return scores.softmax(-1)
     allowed, sees = open_empty(keep)
-    with torch.no_grad():  # not added: a score that overflowed is infinite. The softmax's own gradient is 0 there
+    # Filled, not added to: a score that overflowed is infinite. The softmax has gradient 0 there.
+    with torch.no_grad():
         scores.masked_fill_(~allowed, -math.inf)
     return scores.softmax(-1) * sees
 
 
 def open_empty(keep: Tensor) -> tuple[Tensor, Tensor]:
-    """``keep`` with its empty rows opened, as a softmax over nothing is NaN, and which rows were not empty: what the others saw is to be dropped."""
+    """``keep`` with its empty rows opened, and which rows were not empty.
+
+    A softmax over nothing is NaN. What an opened row sees is to be dropped afterwards.
+    """
     sees = keep.any(-1, keepdim=True)
     return keep | ~sees, sees
 
@@ -58,26 +71,32 @@ def four_axes(X: Tensor) -> Tensor:
     return X[:, None] if X.dim() == 3 else X.reshape((1,) * (4 - X.dim()) + X.shape)
 
 
-def dot_product_attention(queries: Tensor, keys: Tensor, values: Tensor, mask: Mask | Predicate | Tensor | None = None) -> tuple[Tensor, Tensor]:
+def dot_product_attention(
+    queries: Tensor, keys: Tensor, values: Tensor, mask: Attend | None = None,
+) -> tuple[Tensor, Tensor]:
     """Scaled dot-product attention: softmax(q kᵀ / √d) v (Vaswani et al. 2017, section 3.2.1).
 
-    queries (..., queries, d), keys (..., keys, d), values (..., keys, v), where ... is nothing, (batch,) or (batch, heads).
-    mask: a predicate or booleans, True = may attend.
-    Returns the output (..., queries, v) and the weights (..., queries, keys) as ``masked_softmax`` guarantees them. A key that no query
-    may see reaches neither, NaN and infinity included.
+    queries (..., queries, d), keys (..., keys, d), values (..., keys, v), where ... is nothing,
+    (batch,) or (batch, heads). mask: a predicate or booleans, True = may attend.
+    Returns the output (..., queries, v) and the weights (..., queries, keys) as ``masked_softmax``
+    guarantees them. A key that no query may see reaches neither, NaN and infinity included.
 
-    >>> output, weights = dot_product_attention(torch.tensor([[9., 0.]]), torch.eye(2), torch.tensor([[1.], [5.]]))
+    >>> queries, keys, values = torch.tensor([[9., 0.]]), torch.eye(2), torch.tensor([[1.], [5.]])
+    >>> output, weights = dot_product_attention(queries, keys, values)
     >>> output.shape, [round(w, 3) for w in weights[0].tolist()]
     (torch.Size([1, 1]), [0.998, 0.002])
     """
     check_float(queries=queries, keys=keys, values=values)
     for name, X in (("queries", queries), ("keys", keys), ("values", values)):
         if X.dim() not in (2, 3, 4) or X.shape[:-2] != queries.shape[:-2]:
-            raise ValueError(f"{name} have shape {tuple(X.shape)}, queries {tuple(queries.shape)}: expected (steps, width), (batch, steps, width) or "
-                             "(batch, heads, steps, width), with the same batch and heads")
+            raise ValueError(
+                f"{name} have shape {tuple(X.shape)}, queries {tuple(queries.shape)}: "
+                "expected (steps, width), (batch, steps, width) or (batch, heads, steps, width), "
+                "with the same batch and heads")
     check_counts(keys, values)
     if queries.shape[-1] != keys.shape[-1]:
-        raise ValueError(f"queries have width {queries.shape[-1]}, keys have width {keys.shape[-1]}: a dot product needs equal widths")
+        raise ValueError(f"queries have width {queries.shape[-1]}, "
+                         f"keys have width {keys.shape[-1]}: a dot product needs equal widths")
     q, k, v = four_axes(queries), four_axes(keys), four_axes(values)
     batch, heads, count, _ = q.shape
     keep = combine(batch, heads, count, k.shape[2], mask=mask, device=q.device)
@@ -90,20 +109,26 @@ def dot_product_attention(queries: Tensor, keys: Tensor, values: Tensor, mask: M
 
 
 class AdditiveAttention(nn.Module):
-    """Attention whose score is a small network: w_vᵀ tanh(W_q q + W_k k) (Bahdanau et al. 2015, appendix A.1.2).
+    """Attention whose score is a small network: w_vᵀ tanh(W_q q + W_k k).
 
-    queries (batch, queries, query_size), keys (batch, keys, key_size), values (batch, keys, v); the two sizes equal ``num_hiddens`` unless given.
-    Returns the output (batch, queries, v), with ``need_weights=True`` also the weights before dropout (batch, queries, keys). Empty rows and
-    unseen positions as in ``MultiHeadAttention``.
+    From Bahdanau et al. 2015, appendix A.1.2. queries (batch, queries, query_size),
+    keys (batch, keys, key_size), values (batch, keys, v); the two sizes equal ``num_hiddens``
+    unless given. Returns the output (batch, queries, v), with ``need_weights=True`` also the
+    weights before dropout (batch, queries, keys). Empty rows and unseen positions as in
+    ``MultiHeadAttention``.
 
     >>> attention = AdditiveAttention(num_hiddens=8, query_size=3, key_size=2)
     >>> attention(torch.rand(1, 4, 3), torch.rand(1, 5, 2), torch.rand(1, 5, 6)).shape
     torch.Size([1, 4, 6])
     """
 
-    def __init__(self, num_hiddens: int, dropout: float = 0.0, *, query_size: int | None = None, key_size: int | None = None):
+    def __init__(
+        self, num_hiddens: int, dropout: float = 0.0, *,
+        query_size: int | None = None, key_size: int | None = None,
+    ):
         super().__init__()
-        query_size, key_size = (num_hiddens if size is None else size for size in (query_size, key_size))
+        query_size = num_hiddens if query_size is None else query_size
+        key_size = num_hiddens if key_size is None else key_size
         check_size(num_hiddens=num_hiddens, query_size=query_size, key_size=key_size)
         check_dropout(dropout)
         self.W_q = nn.Linear(query_size, num_hiddens, bias=False)
@@ -111,12 +136,15 @@ class AdditiveAttention(nn.Module):
         self.w_v = nn.Linear(num_hiddens, 1, bias=False)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None = None, *,
-                mask: Mask | Predicate | Tensor | None = None, need_weights: bool = False) -> Tensor | tuple[Tensor, Tensor]:
+    def forward(
+        self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None = None, *,
+        mask: Attend | None = None, need_weights: bool = False,
+    ) -> Tensor | tuple[Tensor, Tensor]:
         check_inputs(queries, keys, values)
         check_width("queries", queries, self.W_q.in_features)
         check_width("keys", keys, self.W_k.in_features)
-        keep = combine(queries.shape[0], 1, queries.shape[1], keys.shape[1], valid_lens, mask, device=queries.device)
+        sizes = queries.shape[0], 1, queries.shape[1], keys.shape[1]
+        keep = combine(*sizes, valid_lens, mask, device=queries.device)
         if keep is not None:
             queries, keys, values = hide_unseen(keep, queries, keys, values)
         features = self.W_q(queries)[:, :, None] + self.W_k(keys)[:, None]
@@ -127,13 +155,16 @@ class AdditiveAttention(nn.Module):
 
 
 def split_heads(X: Tensor, num_heads: int) -> Tensor:
-    """(batch, steps, heads * head_size) -> (batch, heads, steps, head_size): head i gets the i-th block of columns.
+    """(batch, steps, heads * head_size) -> (batch, heads, steps, head_size).
+
+    Head i gets the i-th block of columns.
 
     >>> split_heads(torch.arange(4.).reshape(1, 1, 4), num_heads=2).tolist()
     [[[[0.0, 1.0]], [[2.0, 3.0]]]]
     """
     if X.dim() != 3:
-        raise ValueError(f"X must have shape (batch, steps, heads * head_size), got {tuple(X.shape)}")
+        shape = tuple(X.shape)
+        raise ValueError(f"X must have shape (batch, steps, heads * head_size), got {shape}")
     check_size(num_heads=num_heads)
     if X.shape[-1] % num_heads:
         raise ValueError(f"{num_heads=} does not divide the width {X.shape[-1]}")
@@ -142,151 +173,222 @@ def split_heads(X: Tensor, num_heads: int) -> Tensor:
 
 
 def merge_heads(X: Tensor) -> Tensor:
-    """(batch, heads, steps, head_size) -> (batch, steps, heads * head_size): undoes ``split_heads``."""
+    """(batch, heads, steps, head_size) -> (batch, steps, heads * head_size).
+
+    Undoes ``split_heads``.
+    """
     if X.dim() != 4:
-        raise ValueError(f"X must have shape (batch, heads, steps, head_size), got {tuple(X.shape)}")
+        shape = tuple(X.shape)
+        raise ValueError(f"X must have shape (batch, heads, steps, head_size), got {shape}")
     return X.transpose(1, 2).flatten(2)
 
 
 class MultiHeadAttention(nn.Module):
-    """Multi-head attention: W_o [h_1; ...; h_h] with h_i = attention(W_q⁽ⁱ⁾ q, W_k⁽ⁱ⁾ k, W_v⁽ⁱ⁾ v) (Vaswani et al. 2017, section 3.2.2).
+    """Multi-head attention: W_o [h_1; ...; h_h], h_i = attention(W_q⁽ⁱ⁾ q, W_k⁽ⁱ⁾ k, W_v⁽ⁱ⁾ v).
 
-    query_size, key_size, value_size: widths of the inputs; each left out equals ``num_hiddens``. head_size: width of a head; left out it
-    is ``num_hiddens / num_heads``. position: a module with ``transform(q, k)``, returning both, and ``bias(q, k)``, addable to
-    (batch, heads, queries, keys) or None, through which relative positions enter; ``q`` and ``k`` are (batch, heads, steps, head_size).
-    Parameters: W_q, W_k, W_v, W_o, each an ``nn.Linear``; a ``state_dict`` moves to and from D2L's class as it is.
-    Raises ValueError where the sizes don't fit: heads that don't divide ``num_hiddens``, sizes below 1, dropout outside [0, 1).
+    From Vaswani et al. 2017, section 3.2.2. query_size, key_size, value_size: widths of the inputs,
+    ``num_hiddens`` unless given. head_size: width of a head, ``num_hiddens / num_heads`` unless
+    given. position: how relative positions enter, a module with ``transform`` and ``bias`` as
+    ``RelativePosition`` has them. Parameters: W_q, W_k, W_v, W_o, each an ``nn.Linear``; a
+    ``state_dict`` moves to and from D2L's class as it is. Raises ValueError where the sizes don't
+    fit: heads that don't divide ``num_hiddens``, sizes below 1, dropout outside [0, 1).
 
     >>> attention = MultiHeadAttention(num_hiddens=8, num_heads=2)
-    >>> output, weights = attention(torch.rand(1, 3, 8), torch.rand(1, 5, 8), torch.rand(1, 5, 8), need_weights=True)
+    >>> queries, keys = torch.rand(1, 3, 8), torch.rand(1, 5, 8)
+    >>> output, weights = attention(queries, keys, keys, need_weights=True)
     >>> output.shape, weights.shape
     (torch.Size([1, 3, 8]), torch.Size([1, 2, 3, 5]))
     """
 
-    def __init__(self, num_hiddens: int, num_heads: int, dropout: float = 0.0, bias: bool = False, *, query_size: int | None = None,
-                 key_size: int | None = None, value_size: int | None = None, head_size: int | None = None, position: RelativePosition | None = None):
+    def __init__(
+        self, num_hiddens: int, num_heads: int, dropout: float = 0.0, bias: bool = False, *,
+        query_size: int | None = None, key_size: int | None = None, value_size: int | None = None,
+        head_size: int | None = None, position: RelativePosition | None = None,
+    ):
         super().__init__()
-        query_size, key_size, value_size = (num_hiddens if size is None else size for size in (query_size, key_size, value_size))
-        check_size(num_hiddens=num_hiddens, num_heads=num_heads, query_size=query_size, key_size=key_size, value_size=value_size)
+        sizes = {"query_size": query_size, "key_size": key_size, "value_size": value_size}
+        widths = {name: num_hiddens if size is None else size for name, size in sizes.items()}
+        check_size(num_hiddens=num_hiddens, num_heads=num_heads, **widths)
         if head_size is None and num_hiddens % num_heads:
-            raise ValueError(f"{num_heads=} does not divide {num_hiddens=}; give head_size to choose the width of a head yourself")
+            raise ValueError(f"{num_heads=} does not divide {num_hiddens=}; "
+                             "give head_size to choose the width of a head yourself")
         head_size = num_hiddens // num_heads if head_size is None else head_size
         check_size(head_size=head_size)
         check_dropout(dropout)
-        if isinstance(position, type):
-            raise TypeError(f"position must be a module, got the class {position.__name__}: write {position.__name__}(...)")
-        if position is not None and not (callable(getattr(position, "transform", None)) and callable(getattr(position, "bias", None))):
-            raise TypeError(f"position must have the methods transform(q, k) and bias(q, k), got {type(position).__name__}")
+        check_position(position)
         self.num_heads, self.head_size = num_heads, head_size
         inner = num_heads * head_size
-        self.W_q = nn.Linear(query_size, inner, bias=bias)
-        self.W_k = nn.Linear(key_size, inner, bias=bias)
-        self.W_v = nn.Linear(value_size, inner, bias=bias)
+        self.W_q = nn.Linear(widths["query_size"], inner, bias=bias)
+        self.W_k = nn.Linear(widths["key_size"], inner, bias=bias)
+        self.W_v = nn.Linear(widths["value_size"], inner, bias=bias)
         self.W_o = nn.Linear(inner, num_hiddens, bias=bias)
         self.dropout = nn.Dropout(dropout)
         self.position = position
 
-    def forward(self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None = None, *,
-                mask: Mask | Predicate | Tensor | None = None, causal: bool = False, need_weights: bool = False) -> Tensor | tuple[Tensor, Tensor]:
+    def forward(
+        self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None = None, *,
+        mask: Attend | None = None, causal: bool = False, need_weights: bool = False,
+    ) -> Tensor | tuple[Tensor, Tensor]:
         """Attend. All constraints are and-ed; True = may attend.
 
-        queries (batch, queries, query_size), keys (batch, keys, key_size), values (batch, keys, value_size).
-        valid_lens: integers, (batch,) or (batch, queries). mask: a predicate, or booleans (queries, keys), (batch, queries, keys) or
-        (batch, 1|heads, queries, keys). causal: a query sees the keys up to its own position; needs as many queries as keys.
-        Returns the output (batch, queries, num_hiddens); with ``need_weights=True`` also the weights before dropout
-        (batch, heads, queries, keys). Both ways give the same output when dropout is inactive; the first is the fused kernel.
+        queries (batch, queries, query_size), keys (batch, keys, key_size),
+        values (batch, keys, value_size). valid_lens: integers, (batch,) or (batch, queries).
+        mask: a predicate, or booleans (queries, keys), (batch, queries, keys) or
+        (batch, 1|heads, queries, keys). causal: a query sees the keys up to its own position; needs
+        as many queries as keys. Returns the output (batch, queries, num_hiddens); with
+        ``need_weights=True`` also the weights before dropout (batch, heads, queries, keys). Both
+        ways give the same output when dropout is inactive; the first is the fused kernel.
 
-        Guaranteed: a query with nothing to attend to gets zeros before ``W_o``, in weights, values and gradients. A position that no
-        query may see reaches neither output nor gradients, NaN and infinity included; where only some queries may see it, this holds
-        for finite inputs. No input is modified. Double backward needs ``need_weights=True`` or PyTorch's math backend.
+        Guaranteed: a query with nothing to attend to gets zeros before ``W_o``, in weights, values
+        and gradients. A position that no query may see reaches neither output nor gradients, NaN
+        and infinity included; where only some queries may see it, this holds for finite inputs. No
+        input is modified. Double backward needs ``need_weights=True`` or PyTorch's math backend.
         """
         check_inputs(queries, keys, values)
-        for name, X, linear in (("queries", queries, self.W_q), ("keys", keys, self.W_k), ("values", values, self.W_v)):
-            check_width(name, X, linear.in_features)
+        check_width("queries", queries, self.W_q.in_features)
+        check_width("keys", keys, self.W_k.in_features)
+        check_width("values", values, self.W_v.in_features)
         check_causal(causal, queries.shape[1], keys.shape[1])
-        is_causal = causal and valid_lens is None and mask is None and not need_weights  # the kernel knows this mask
-        keep = None if is_causal else combine(queries.shape[0], self.num_heads, queries.shape[1], keys.shape[1], valid_lens, mask, causal, queries.device)
+        # A causal mask alone needs no tensor: the fused kernel knows it.
+        is_causal = causal and valid_lens is None and mask is None and not need_weights
+        keep = None
+        if not is_causal:
+            sizes = queries.shape[0], self.num_heads, queries.shape[1], keys.shape[1]
+            keep = combine(*sizes, valid_lens, mask, causal, queries.device)
         if keep is not None:
             queries, keys, values = hide_unseen(keep, queries, keys, values)
-        q, k, v = (split_heads(linear(X), self.num_heads) for linear, X in ((self.W_q, queries), (self.W_k, keys), (self.W_v, values)))
-        bias = None
-        if self.position is not None:
-            q, k = self.position.transform(q, k)
-            bias = addable(self.position.bias(q, k), (*q.shape[:3], k.shape[2]))
+        q = split_heads(self.W_q(queries), self.num_heads)
+        k = split_heads(self.W_k(keys), self.num_heads)
+        v = split_heads(self.W_v(values), self.num_heads)
+        q, k, bias = self._relate(q, k)
+        weights = None
         if need_weights:
             heads, weights = self._explicit(q, k, v, keep, bias)
-            return self.W_o(merge_heads(heads)), weights
-        return self.W_o(merge_heads(self._fused(q, k, v, keep, bias, is_causal)))
+        else:
+            heads = self._fused(q, k, v, keep, bias, is_causal)
+        output = self.W_o(merge_heads(heads))
+        return output if weights is None else (output, weights)
 
-    def _explicit(self, q: Tensor, k: Tensor, v: Tensor, keep: Tensor | None, bias: Tensor | None) -> tuple[Tensor, Tensor]:
+    def _relate(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+        if self.position is None:
+            return q, k, None
+        q, k = self.position.transform(q, k)
+        return q, k, addable(self.position.bias(q, k), (*q.shape[:3], k.shape[2]))
+
+    def _explicit(
+        self, q: Tensor, k: Tensor, v: Tensor, keep: Tensor | None, bias: Tensor | None,
+    ) -> tuple[Tensor, Tensor]:
         scores = q / math.sqrt(self.head_size) @ k.mT
         weights = softmax_where(keep, scores if bias is None else scores + bias)
         return self.dropout(weights) @ v, weights
 
-    def _fused(self, q: Tensor, k: Tensor, v: Tensor, keep: Tensor | None, bias: Tensor | None, is_causal: bool) -> Tensor:
-        batch, heads, queries, _ = q.shape
-        dropout, scale = self.dropout.p if self.training else 0.0, 1 / math.sqrt(self.head_size)
+    def _fused(
+        self, q: Tensor, k: Tensor, v: Tensor, keep: Tensor | None, bias: Tensor | None,
+        is_causal: bool,
+    ) -> Tensor:
         if is_causal and bias is not None:  # the kernel takes one of the two
             is_causal = False
+            batch, heads, queries, _ = q.shape
             keep = combine(batch, heads, queries, k.shape[2], causal_=True, device=q.device)
-        if keep is None:
-            return F.scaled_dot_product_attention(
-                q, k, v, attn_mask=bias, dropout_p=dropout, is_causal=is_causal, scale=scale)
-        allowed, sees = open_empty(keep)  # kernels disagree on empty rows
-        mask = allowed if bias is None else bias.masked_fill(~allowed, -math.inf)
+        mask, sees = bias, None
+        if keep is not None:
+            allowed, sees = open_empty(keep)  # kernels disagree on empty rows
+            mask = allowed if bias is None else bias.masked_fill(~allowed, -math.inf)
         attended = F.scaled_dot_product_attention(
-            q, k, v, attn_mask=mask, dropout_p=dropout, scale=scale)
-        return torch.where(sees, attended, 0.0)
+            q, k, v, attn_mask=mask, dropout_p=self.dropout.p if self.training else 0.0,
+            is_causal=is_causal, scale=1 / math.sqrt(self.head_size))
+        return attended if sees is None else torch.where(sees, attended, 0.0)
 
     @classmethod
     def from_torch(cls, attention: nn.MultiheadAttention) -> MultiHeadAttention:
-        """A copy of an ``nn.MultiheadAttention`` with the same weights and dropout. Ours is batch first, whatever the original is."""
-        if not isinstance(attention, nn.MultiheadAttention):
-            raise TypeError(f"attention must be an nn.MultiheadAttention, got {type(attention).__name__}")
-        if attention.bias_k is not None or attention.add_zero_attn:
-            raise ValueError("nn.MultiheadAttention with add_bias_kv or add_zero_attn has no counterpart here")
-        bias = attention.in_proj_bias is not None
-        ours = cls(attention.embed_dim, attention.num_heads, attention.dropout, bias, key_size=attention.kdim, value_size=attention.vdim)
-        packed = attention.in_proj_weight
-        weights = (attention.q_proj_weight, attention.k_proj_weight, attention.v_proj_weight) if packed is None else packed.chunk(3)
-        state = {f"W_{name}.weight": weight for name, weight in zip("qkvo", (*weights, attention.out_proj.weight))}
-        if bias:
-            state |= {f"W_{name}.bias": part for name, part in zip("qkvo", (*attention.in_proj_bias.chunk(3), attention.out_proj.bias))}
-        ours.to(attention.out_proj.weight).load_state_dict(state)
+        """A copy of an ``nn.MultiheadAttention`` with the same weights and dropout, batch first.
+
+        Raises TypeError for another class, ValueError for ``add_bias_kv`` and ``add_zero_attn``.
+        """
+        ours = cls(**sizes_from_torch(attention))
+        ours.to(attention.out_proj.weight).load_state_dict(state_from_torch(attention))
         return ours.train(attention.training)
 
     def to_torch(self) -> nn.MultiheadAttention:
         """A batch-first ``nn.MultiheadAttention`` with the same weights and dropout.
 
-        Raises ValueError where PyTorch's class can't say the same: a position module, queries not as wide as the output, a ``head_size`` of one's own.
+        Raises ValueError where PyTorch's class can't say the same: a position module, queries not
+        as wide as the output, a ``head_size`` of one's own.
         """
-        hiddens, inner = self.W_o.out_features, self.W_o.in_features
-        if self.position is not None or self.W_q.in_features != hiddens or inner != hiddens:
-            raise ValueError(f"nn.MultiheadAttention needs position=None and query_size = num_heads * head_size = num_hiddens, "
-                             f"got position={self.position}, query_size={self.W_q.in_features}, num_heads * head_size={inner}, num_hiddens={hiddens}")
-        bias = self.W_q.bias is not None
-        theirs = nn.MultiheadAttention(hiddens, self.num_heads, self.dropout.p, bias, kdim=self.W_k.in_features, vdim=self.W_v.in_features, batch_first=True)
-        inputs = (self.W_q, self.W_k, self.W_v)
-        state = {"out_proj.weight": self.W_o.weight}
-        if theirs.in_proj_weight is None:
-            state |= {f"{name}_proj_weight": linear.weight for name, linear in zip("qkv", inputs)}
-        else:
-            state["in_proj_weight"] = torch.cat([linear.weight for linear in inputs])
-        if bias:
-            state |= {"in_proj_bias": torch.cat([linear.bias for linear in inputs]), "out_proj.bias": self.W_o.bias}
-        theirs.to(self.W_o.weight).load_state_dict(state)
+        theirs = nn.MultiheadAttention(**sizes_to_torch(self), batch_first=True)
+        theirs.to(self.W_o.weight).load_state_dict(state_to_torch(self, theirs))
         return theirs.train(self.training)
 
 
-def hide_unseen(keep: Tensor, queries: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Zeros at the keys that no query may see and at the queries that see nothing: 0 x NaN is NaN, so a weight of 0 would not keep it out.
+def sizes_from_torch(attention: nn.MultiheadAttention) -> dict[str, Any]:
+    """Arguments of ``MultiHeadAttention`` for the sizes of PyTorch's class."""
+    if not isinstance(attention, nn.MultiheadAttention):
+        got = type(attention).__name__
+        raise TypeError(f"attention must be an nn.MultiheadAttention, got {got}")
+    if attention.bias_k is not None or attention.add_zero_attn:
+        raise ValueError("nn.MultiheadAttention with add_bias_kv or add_zero_attn "
+                         "has no counterpart here")
+    return {"num_hiddens": attention.embed_dim, "num_heads": attention.num_heads,
+            "dropout": attention.dropout, "bias": attention.in_proj_bias is not None,
+            "key_size": attention.kdim, "value_size": attention.vdim}
 
-    In self-attention (one tensor passed as queries and keys) a key that no one sees is a query as well: it stays as it is, unless
-    it holds a number that isn't finite.
+
+def state_from_torch(attention: nn.MultiheadAttention) -> dict[str, Tensor]:
+    """The ``state_dict`` of ``MultiHeadAttention`` from PyTorch's packed weights."""
+    packed = attention.in_proj_weight
+    if packed is None:
+        weights = attention.q_proj_weight, attention.k_proj_weight, attention.v_proj_weight
+    else:
+        weights = packed.chunk(3)
+    last = attention.out_proj
+    state = {f"W_{name}.weight": weight for name, weight in zip("qkvo", (*weights, last.weight))}
+    if attention.in_proj_bias is not None:
+        biases = *attention.in_proj_bias.chunk(3), last.bias
+        state |= {f"W_{name}.bias": part for name, part in zip("qkvo", biases)}
+    return state
+
+
+def sizes_to_torch(attention: MultiHeadAttention) -> dict[str, Any]:
+    """Arguments of ``nn.MultiheadAttention`` for the sizes of ours, if it can have them."""
+    hiddens, inner = attention.W_o.out_features, attention.W_o.in_features
+    query_size, position = attention.W_q.in_features, attention.position
+    if position is not None or query_size != hiddens or inner != hiddens:
+        raise ValueError(
+            "nn.MultiheadAttention needs position=None and "
+            f"query_size = num_heads * head_size = num_hiddens, got {position=}, {query_size=}, "
+            f"num_heads * head_size={inner}, num_hiddens={hiddens}")
+    return {"embed_dim": hiddens, "num_heads": attention.num_heads,
+            "dropout": attention.dropout.p, "bias": attention.W_q.bias is not None,
+            "kdim": attention.W_k.in_features, "vdim": attention.W_v.in_features}
+
+
+def state_to_torch(ours: MultiHeadAttention, theirs: nn.MultiheadAttention) -> dict[str, Tensor]:
+    """The ``state_dict`` of ``theirs`` with the weights of ``ours``."""
+    inputs = ours.W_q, ours.W_k, ours.W_v
+    state = {"out_proj.weight": ours.W_o.weight}
+    if theirs.in_proj_weight is None:
+        state |= {f"{name}_proj_weight": linear.weight for name, linear in zip("qkv", inputs)}
+    else:
+        state["in_proj_weight"] = torch.cat([linear.weight for linear in inputs])
+    if theirs.in_proj_bias is not None:
+        state["in_proj_bias"] = torch.cat([linear.bias for linear in inputs])
+        state["out_proj.bias"] = ours.W_o.bias
+    return state
+
+
+def hide_unseen(
+    keep: Tensor, queries: Tensor, keys: Tensor, values: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Zeros at the keys that no query may see and at the queries that see nothing.
+
+    0 x NaN is NaN, so a weight of 0 would not keep it out. In self-attention, where one tensor is
+    passed as queries and keys, a key that no one sees is a query as well: as a query it stays as it
+    is, unless it holds a number that isn't finite.
     """
     seen, sees = keep.any(2).any(1)[..., None], keep.any(3).any(1)[..., None]
     if queries is keys:
-        finite = (queries.detach() * 0).sum(-1, keepdim=True) == 0  # six times as fast as isfinite()
+        # Six times as fast as isfinite().
+        finite = (queries.detach() * 0).sum(-1, keepdim=True) == 0
         sees = sees & (seen | finite)
     hidden_keys = torch.where(seen, keys, 0.0)
     hidden_values = hidden_keys if values is keys else torch.where(seen, values, 0.0)
@@ -297,22 +399,27 @@ def addable(bias: Tensor | None, shape: tuple[int, ...]) -> Tensor | None:
     """``bias`` with four axes; raises ValueError unless it can be added to scores of this shape."""
     if bias is None:
         return None
-    if bias.dim() > 4 or any(size not in (1, wanted) for size, wanted in zip(bias.shape[::-1], shape[::-1])):
-        raise ValueError(f"position.bias has shape {tuple(bias.shape)}, which can't be added to scores of shape {tuple(shape)}")
+    pairs = zip(bias.shape[::-1], shape[::-1])
+    if bias.dim() > 4 or any(size not in (1, wanted) for size, wanted in pairs):
+        raise ValueError(f"position.bias has shape {tuple(bias.shape)}, "
+                         f"which can't be added to scores of shape {tuple(shape)}")
     return bias.reshape((1,) * (4 - bias.dim()) + tuple(bias.shape))
 
 
 def eagerly() -> AbstractContextManager[object]:
-    """While open, compiled models run uncompiled: what was compiled before passes hooks by, without a word."""
-    return torch.compiler.set_stance("force_eager") if "torch._dynamo" in sys.modules else nullcontext()
+    """While open, compiled models run uncompiled: compiled code would skip hooks added since."""
+    loaded = "torch._dynamo" in sys.modules
+    return torch.compiler.set_stance("force_eager") if loaded else nullcontext()
 
 
 @contextmanager
 def record_attention(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
-    """While open, records the weights of every ``MultiHeadAttention`` in ``model``, whatever its callers ask for.
+    """While open, records the weights of every ``MultiHeadAttention`` in ``model``.
 
-    Yields a dictionary: name in the model (``"attention"`` if the model is one itself) -> list of detached weights
-    (batch, heads, queries, keys), one per call. The hooks are gone afterwards, also after an exception.
+    They are recorded whatever callers ask for. Yields a dictionary: name in the model
+    (``"attention"`` if the model is one itself) -> list of detached weights
+    (batch, heads, queries, keys), one per call. The hooks are gone afterwards, also after an
+    exception.
 
     >>> attention = MultiHeadAttention(8, 2)
     >>> with record_attention(attention) as weights:
@@ -337,7 +444,8 @@ def record_attention(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
             calls.append(output[1].detach())
             return output if asked[0] else output[0]
 
-        handles.extend([module.register_forward_pre_hook(before, with_kwargs=True), module.register_forward_hook(after, prepend=True)])
+        handles.append(module.register_forward_pre_hook(before, with_kwargs=True))
+        handles.append(module.register_forward_hook(after, prepend=True))
 
     try:
         for name, module in model.named_modules():
