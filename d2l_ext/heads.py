@@ -1,6 +1,7 @@
-"""Which heads matter: gates on heads, four ways to measure what a head is worth, and a layer made smaller for real.
+"""Which heads matter: gates on heads, four measures of their worth, and layers really made smaller.
 
-A head is named by its layer, as in ``model.named_modules()``, and its number: ``("decoder.0.cross", 2)``.
+A head is named by its layer, as in ``model.named_modules()``, and its number:
+``("decoder.0.cross", 2)``.
 """
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ Head = tuple[str, int]
 
 def attention_layers(model: nn.Module) -> dict[str, MultiHeadAttention]:
     """Every ``MultiHeadAttention`` in ``model`` by name (``""`` if the model is one itself)."""
-    return {name: module for name, module in model.named_modules() if isinstance(module, MultiHeadAttention)}
+    modules = model.named_modules()
+    return {name: layer for name, layer in modules if isinstance(layer, MultiHeadAttention)}
 
 
 def all_heads(model: nn.Module) -> list[Head]:
@@ -29,7 +31,8 @@ def all_heads(model: nn.Module) -> list[Head]:
     >>> all_heads(nn.ModuleDict({"first": MultiHeadAttention(4, 2)}))
     [('first', 0), ('first', 1)]
     """
-    return [(name, head) for name, layer in attention_layers(model).items() for head in range(layer.num_heads)]
+    layers = attention_layers(model)
+    return [(name, head) for name in layers for head in range(layers[name].num_heads)]
 
 
 def numbered(heads: Iterable[int]) -> list[int]:
@@ -70,24 +73,31 @@ def known(model: nn.Module, heads: Iterable[Head]) -> list[Head]:
 
 @contextmanager
 def gates(model: nn.Module, values: dict[str, Tensor]) -> Iterator[None]:
-    """While open, each head's output is multiplied by its gate before it enters ``W_o``; a gate of 0 closes the head.
+    """While open, each head's output is multiplied by its gate before it enters ``W_o``.
 
-    values: layer -> gates (heads,), or (batch, heads) for one per example. Layers left out stay as they are. The hooks are gone
-    afterwards, also after an exception. Raises KeyError for an unknown layer, ValueError for gates that don't fit.
+    A gate of 0 closes the head. values: layer -> gates (heads,), or (batch, heads) for one per
+    example. Layers left out stay as they are. The hooks are gone afterwards, also after an
+    exception. Raises KeyError for an unknown layer, ValueError for gates that don't fit.
     """
     layers = attention_layers(model)
     for name, gate in values.items():
         if name not in layers:
-            raise KeyError(f"there is no attention layer {name!r}, only {', '.join(map(repr, layers))}")
-        if gate.shape[-1:] != (layers[name].num_heads,) or gate.dim() > 2:
-            raise ValueError(f"gates of {name!r} have shape {tuple(gate.shape)}, expected ({layers[name].num_heads},) or (batch, {layers[name].num_heads})")
+            listed = ", ".join(map(repr, layers))
+            raise KeyError(f"there is no attention layer {name!r}, only {listed}")
+        heads = layers[name].num_heads
+        if gate.shape[-1:] != (heads,) or gate.dim() > 2:
+            raise ValueError(f"gates of {name!r} have shape {tuple(gate.shape)}, "
+                             f"expected ({heads},) or (batch, {heads})")
 
     def multiply(gate: Tensor, size: int):
         wide = gate.repeat_interleave(size, dim=-1)  # one gate for all columns of its head
         wide = wide[:, None] if wide.dim() == 2 else wide
         return lambda module, inputs: (inputs[0] * wide.to(inputs[0]),)
 
-    handles = [layers[name].W_o.register_forward_pre_hook(multiply(gate, layers[name].head_size)) for name, gate in values.items()]
+    handles = []
+    for name, gate in values.items():
+        hook = multiply(gate, layers[name].head_size)
+        handles.append(layers[name].W_o.register_forward_pre_hook(hook))
     try:
         with eagerly():
             yield
@@ -122,11 +132,15 @@ def evaluating(model: nn.Module) -> Iterator[None]:
             module.training = training
 
 
-# ---- four measures; a score is a function without arguments that runs the model, higher is better ---------------------------------------
-# They put the model in evaluation mode while they measure: dropout would make them vary.
+# ---- four measures -----------------------------------------------------------------------------
+# A score is a function without arguments that runs the model; higher is better. The measures put
+# the model in evaluation mode meanwhile: dropout would make them vary.
 
 def mask_one(model: nn.Module, score: Callable[[], float]) -> Tensor:
-    """How much the score falls when this head alone is closed (Michel et al. 2019, section 3.2). One number per head; below 0: it did harm."""
+    """How much the score falls when this head alone is closed (Michel et al. 2019, section 3.2).
+
+    One number per head; below 0: it did harm.
+    """
     with evaluating(model):
         full = score()
         left = [score_without(model, score, [head]) for head in all_heads(model)]
@@ -134,7 +148,10 @@ def mask_one(model: nn.Module, score: Callable[[], float]) -> Tensor:
 
 
 def keep_one(model: nn.Module, score: Callable[[], float]) -> Tensor:
-    """The score when this head is the only open one of its layer, the other layers untouched (Michel et al. 2019, section 3.3). One number per head."""
+    """The score when this head is the only open one of its layer, one number per head.
+
+    The other layers stay as they are (Michel et al. 2019, section 3.3).
+    """
     heads = all_heads(model)
 
     def others(head: Head) -> list[Head]:
@@ -145,10 +162,12 @@ def keep_one(model: nn.Module, score: Callable[[], float]) -> Tensor:
 
 
 def gradient(model: nn.Module, losses: Callable[[], Tensor]) -> Tensor:
-    """How much the loss would move with each gate: I_h = E_x |∂L(x) / ∂ξ_h|, each layer divided by its ℓ2 norm (Michel et al. 2019, section 4.1).
+    """How much the loss would move with each gate: I_h = E_x |∂L(x) / ∂ξ_h|.
 
-    losses: runs the model and returns the loss of each example, (batch,). One number per head, from one backward pass: every example has
-    gates of its own. A layer that moves the loss with no head, as where ``W_o`` is 0, gets zeros.
+    Each layer is divided by its ℓ2 norm (Michel et al. 2019, section 4.1). losses: runs the model
+    and returns the loss of each example, (batch,). One number per head, from one backward pass:
+    every example has gates of its own. A layer none of whose heads moves the loss, as where ``W_o``
+    is 0, gets zeros.
     """
     with evaluating(model), torch.no_grad():
         first = losses()
@@ -167,10 +186,13 @@ def gradient(model: nn.Module, losses: Callable[[], Tensor]) -> Tensor:
     return torch.cat([mean / norm for mean, norm in zip(means, safe)]).cpu()
 
 
-def greedy(model: nn.Module, score: Callable[[], float], progress: str = "") -> tuple[list[Head], list[float]]:
-    """Close heads one after the other, each time the one without which the score stays highest, given those already closed.
+def greedy(
+    model: nn.Module, score: Callable[[], float], progress: str = "",
+) -> tuple[list[Head], list[float]]:
+    """Close heads one after the other, each time the one without which the score stays highest.
 
-    Returns the heads in the order of closing, and the score before and after each, one more than heads. progress: shows a bar of this name.
+    Returns the heads in the order of closing, and the score before the first and after each: one
+    more than heads. progress: shows a bar of this name.
     """
     left, order, scores = all_heads(model), [], []
     bar = show_bar(progress, len(left)) if progress else None
@@ -209,24 +231,28 @@ def ranks(values: Sequence[float] | Tensor) -> Tensor:
 
 
 def rank_correlation(first: Sequence[float] | Tensor, second: Sequence[float] | Tensor) -> float:
-    """Spearman's coefficient, the correlation of the ranks: 1 the same order, -1 the reverse, NaN where all of one are equal.
+    """Spearman's coefficient, the correlation of the ranks.
+
+    1: the same order. -1: the reverse. NaN: all values on one side are equal.
 
     >>> rank_correlation([1, 2, 3], [10, 20, 90])
     1.0
     """
     if len(first) != len(second):
-        raise ValueError(f"there are {len(first)} values and {len(second)} values: each needs a partner")
+        counts = f"there are {len(first)} values and {len(second)} values"
+        raise ValueError(f"{counts}: each needs a partner")
     a, b = (ranks(values) - (len(values) - 1) / 2 for values in (first, second))
     return round((a @ b / (a.norm() * b.norm())).item(), 12)
 
 
-# ---- for real ---------------------------------------------------------------------------------------------------------------------------
+# ---- for real ----------------------------------------------------------------------------------
 
 def prune_heads(attention: MultiHeadAttention, heads: Iterable[int]) -> MultiHeadAttention:
-    """A new, smaller layer without these heads: their rows of W_q, W_k, W_v and their columns of W_o are gone, all widths outside stay.
+    """A new, smaller layer without these heads.
 
-    Its outputs are those of ``attention`` with the heads closed, to within rounding; what was
-    frozen stays frozen. Its ``state_dict`` loads into
+    Their rows of W_q, W_k, W_v and their columns of W_o are gone; all widths outside stay. Its
+    outputs are those of ``attention`` with the heads closed, to within rounding; what was frozen
+    stays frozen. Its ``state_dict`` loads into
     ``MultiHeadAttention(num_hiddens, heads left, head_size=...)``. Raises TypeError for heads that
     are no integers, ValueError for heads that aren't there, where none would be left, for layers
     with a position module, and where W_q, W_k, W_v or W_o is no plain ``nn.Linear``.
@@ -241,18 +267,25 @@ def prune_heads(attention: MultiHeadAttention, heads: Iterable[int]) -> MultiHea
     unknown = set(heads) - set(range(attention.num_heads))
     kept = [head for head in range(attention.num_heads) if head not in heads]
     if unknown:
-        raise ValueError(f"there are no heads {sorted(unknown)}: the layer has 0 to {attention.num_heads - 1}")
+        last = attention.num_heads - 1
+        raise ValueError(f"there are no heads {sorted(unknown)}: the layer has 0 to {last}")
     if not kept:
         raise ValueError(f"heads={sorted(heads)} are all there are: a layer needs at least one")
     if attention.position is not None:
-        raise ValueError(f"can't prune attention with a position module, got {attention.position}: it may hold numbers of each head")
+        raise ValueError("can't prune attention with a position module, "
+                         f"got {attention.position}: it may hold numbers of each head")
     for name in ("W_q", "W_k", "W_v", "W_o"):
         check_plain(name, getattr(attention, name), bias=isinstance(attention.W_o.bias, Tensor))
-    linear = attention.W_q, attention.W_k, attention.W_v
-    small = MultiHeadAttention(attention.W_o.out_features, len(kept), attention.dropout.p, attention.W_o.bias is not None, head_size=attention.head_size,
-                               **{f"{name}_size": layer.in_features for name, layer in zip(("query", "key", "value"), linear)}).to(attention.W_o.weight)
-    rows = torch.cat([torch.arange(attention.head_size) + head * attention.head_size for head in kept])
-    state = {name: part if name == "W_o.bias" else part[:, rows] if name == "W_o.weight" else part[rows] for name, part in attention.state_dict().items()}
+    last, size = attention.W_o, attention.head_size
+    small = MultiHeadAttention(
+        last.out_features, len(kept), attention.dropout.p, last.bias is not None, head_size=size,
+        query_size=attention.W_q.in_features, key_size=attention.W_k.in_features,
+        value_size=attention.W_v.in_features).to(last.weight)
+    rows = torch.cat([torch.arange(size) + head * size for head in kept])
+    state = attention.state_dict()
+    inputs = [name for name in state if not name.startswith("W_o")]
+    state |= {name: state[name][rows] for name in inputs}
+    state["W_o.weight"] = state["W_o.weight"][:, rows]
     small.load_state_dict(state)
     for name, parameter in small.named_parameters():
         parameter.requires_grad_(attention.get_parameter(name).requires_grad)
@@ -282,6 +315,7 @@ def prune(model: nn.Module, heads: Iterable[Head]) -> nn.Module:
         small = prune_heads(layer, gone) if gone else layer
         if layer is model:
             return small
-        for place in [place for place, module in model.named_modules(remove_duplicate=False) if module is layer]:  # a shared layer has several
+        modules = list(model.named_modules(remove_duplicate=False))  # a shared layer has several
+        for place in [place for place, module in modules if module is layer]:
             model.set_submodule(place, small)
     return model
