@@ -1,7 +1,8 @@
-"""D2L's names over this package: change the import line of code from D2L's sections 11.5 and 11.6, and it runs.
+"""D2L's names over this package: code from D2L's sections 11.5 and 11.6 runs with another import.
 
-``from d2l import torch as d2l`` becomes ``from d2l_ext.compat import d2l_1_0 as d2l``, or ``d2l_0_17`` for the older signatures.
-``d2l`` itself is not needed. Loads torch only; matplotlib loads with the first drawing.
+``from d2l import torch as d2l`` becomes ``from d2l_ext.compat import d2l_1_0 as d2l``, or
+``d2l_0_17`` for the older signatures. ``d2l`` itself is not needed. Loads torch only; matplotlib
+loads with the first drawing.
 """
 import subprocess
 import sys
@@ -16,22 +17,29 @@ __all__ = ["d2l_0_17", "d2l_1_0", "fetch_d2l", "real_d2l"]
 
 
 def fetch_d2l() -> None:
-    """In Colab, fetch d2l 1.0.3 if it is missing: without its pins from 2023, so that nothing that is there changes. Elsewhere do nothing."""
+    """In Colab, fetch d2l 1.0.3 if it is missing. Elsewhere do nothing.
+
+    It comes without its pins, which are of 2023, so that nothing that is installed changes.
+    """
     if "google.colab" in sys.modules and find_spec("d2l") is None:
-        subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "d2l==1.0.3"], capture_output=True)
+        install = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "d2l==1.0.3"]
+        subprocess.run(install, capture_output=True)
         invalidate_caches()
 
 
 def real_d2l() -> ModuleType | None:
-    """D2L's own ``d2l.torch``, to compare with; None where it can't be imported. Nothing else in this package imports it.
+    """D2L's own ``d2l.torch``, to compare with; None where it can't be imported.
 
-    It asks for torchvision, of which the attention classes use nothing: where that can't be imported, an empty stand-in takes its place
-    until d2l is there, and d2l's functions for images fail when they are called. Warnings of the import are not shown.
+    Nothing else in this package imports it. It asks for torchvision, of which the attention classes
+    use nothing: where that can't be imported, an empty stand-in takes its place until d2l is
+    imported, and d2l's functions for images fail when they are called. Warnings of the import are
+    not shown.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if not importable("d2l.torch") and not importable("torchvision.transforms"):
-            stand_ins = {name: ModuleType(name) for name in ("torchvision", "torchvision.transforms")}
+            names = "torchvision", "torchvision.transforms"
+            stand_ins = {name: ModuleType(name) for name in names}
             stand_ins["torchvision"].transforms = stand_ins["torchvision.transforms"]
             sys.modules.update(stand_ins)
             importable("d2l.torch")
@@ -41,9 +49,9 @@ def real_d2l() -> ModuleType | None:
 
 
 def importable(name: str) -> bool:
-    """Whether a module can be imported here; it then is. A torchvision made for another torch raises RuntimeError, an old d2l anything."""
+    """Whether a module can be imported here; if so, it is imported."""
     try:
         import_module(name)
-    except Exception:
+    except Exception:  # torchvision for another torch raises RuntimeError, an old d2l anything
         return False
     return True

@@ -1,4 +1,7 @@
-"""What both versions of D2L's names share: attention by way of ``d2l_ext``, D2L's drawing functions, and its names for torch's functions."""
+"""What both versions of D2L's names share.
+
+Attention by way of ``d2l_ext``, D2L's drawing functions, and its names for torch's functions.
+"""
 from __future__ import annotations
 
 import inspect
@@ -8,16 +11,18 @@ from collections.abc import Callable
 from itertools import cycle
 
 import torch
-from torch import Tensor, arange, cat as concat, eye, matmul, nn, normal, ones, rand, randn, stack, tensor, zeros
+from torch import Tensor, arange, cat as concat, eye, matmul, nn, normal, ones, rand, randn
+from torch import stack, tensor, zeros
 from torch.nn.parameter import is_lazy
 
 from .. import attention as core
 from ..masks import combine
 from ..positional import PositionalEncoding
 
-__all__ = ["DotProductAttention", "Module", "PositionalEncoding", "add_to_class", "arange", "check_shape", "concat", "eye", "masked_softmax", "matmul", "nn",
-           "normal", "numpy", "ones", "plot", "rand", "randn", "reshape", "set_figsize", "show_heatmaps", "stack", "tensor", "torch", "try_gpu",
-           "use_svg_display", "zeros"]
+__all__ = ["DotProductAttention", "Module", "PositionalEncoding", "add_to_class", "arange",
+           "check_shape", "concat", "eye", "masked_softmax", "matmul", "nn", "normal", "numpy",
+           "ones", "plot", "rand", "randn", "reshape", "set_figsize", "show_heatmaps", "stack",
+           "tensor", "torch", "try_gpu", "use_svg_display", "zeros"]
 
 
 def numpy(x: Tensor, *args, **kwargs):
@@ -29,22 +34,28 @@ def reshape(x: Tensor, *args, **kwargs) -> Tensor:
 
 
 class Module(nn.Module):
-    """D2L's base class, as far as sections 11.5 and 11.6 use it: without training. The two arguments are kept and not used."""
+    """D2L's base class, as far as sections 11.5 and 11.6 use it: without training.
+
+    The two arguments are kept and not used.
+    """
 
     def __init__(self, plot_train_per_epoch: float = 2, plot_valid_per_epoch: float = 1):
         super().__init__()
         self.save_hyperparameters()
 
     def save_hyperparameters(self, ignore: list[str] = []) -> None:
-        """Keep the arguments of the calling function as attributes, and all together as ``hparams``."""
+        """Keep the arguments of the calling function as attributes, and all as ``hparams``."""
         local = inspect.currentframe().f_back.f_locals
-        self.hparams = {name: value for name, value in local.items() if name not in {"self", *ignore} and not name.startswith("_")}
+        names = [name for name in local if name not in {"self", *ignore} and name[0] != "_"]
+        self.hparams = {name: local[name] for name in names}
         for name, value in self.hparams.items():
             setattr(self, name, value)
 
 
 def add_to_class(Class: type) -> Callable:
-    """Decorator: the function becomes a method of ``Class``. The decorated name itself is then None, as in D2L.
+    """Decorator: the function becomes a method of ``Class``.
+
+    The decorated name itself is then None, as in D2L.
 
     >>> class Token: pass
     >>> @add_to_class(Token)
@@ -81,12 +92,14 @@ def masked_softmax(X: Tensor, valid_lens: Tensor | None) -> Tensor:
 
 
 class DotProductAttention(nn.Module):
-    """Scaled dot-product attention that returns the output and keeps ``attention_weights``: before dropout, detached.
+    """Scaled dot-product attention that returns the output and keeps ``attention_weights``.
 
-    queries (batch, queries, d), keys (batch, keys, d), values (batch, keys, v); valid_lens (batch,) or (batch, queries).
+    They are kept as they were before dropout, detached. queries (batch, queries, d),
+    keys (batch, keys, d), values (batch, keys, v); valid_lens (batch,) or (batch, queries).
 
     >>> attention = DotProductAttention(dropout=0.5)
-    >>> attention(torch.rand(2, 3, 4), torch.rand(2, 5, 4), torch.rand(2, 5, 6), torch.tensor([1, 5])).shape
+    >>> queries, keys, values = torch.rand(2, 3, 4), torch.rand(2, 5, 4), torch.rand(2, 5, 6)
+    >>> attention(queries, keys, values, torch.tensor([1, 5])).shape
     torch.Size([2, 3, 6])
     >>> attention.attention_weights[0, 0].tolist()
     [1.0, 0.0, 0.0, 0.0, 0.0]
@@ -97,16 +110,21 @@ class DotProductAttention(nn.Module):
         core.check_dropout(dropout)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None = None) -> Tensor:
+    def forward(
+        self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None = None,
+    ) -> Tensor:
         core.check_inputs(queries, keys, values)
-        core.check_width("keys", keys, queries.shape[-1])
-        weights = core.masked_softmax(queries / math.sqrt(queries.shape[-1]) @ keys.mT, valid_lens)
+        width = queries.shape[-1]
+        core.check_width("keys", keys, width)
+        weights = core.masked_softmax(queries / math.sqrt(width) @ keys.mT, valid_lens)
         self.attention_weights = weights.detach()
         return self.dropout(weights) @ values
 
 
 def transpose_qkv(X: Tensor, num_heads: int) -> Tensor:
-    """(batch, steps, num_hiddens) -> (batch * num_heads, steps, num_hiddens / num_heads): a row's heads follow one another.
+    """(batch, steps, num_hiddens) -> (batch * num_heads, steps, num_hiddens / num_heads).
+
+    The heads of a sequence follow one another.
 
     >>> transpose_qkv(torch.arange(4.).reshape(1, 1, 4), 2).tolist()
     [[[0.0, 1.0]], [[2.0, 3.0]]]
@@ -115,14 +133,18 @@ def transpose_qkv(X: Tensor, num_heads: int) -> Tensor:
 
 
 def transpose_output(X: Tensor, num_heads: int) -> Tensor:
-    """(batch * num_heads, steps, head_size) -> (batch, steps, num_heads * head_size): undoes ``transpose_qkv``."""
+    """(batch * num_heads, steps, head_size) -> (batch, steps, num_heads * head_size).
+
+    Undoes ``transpose_qkv``.
+    """
     return core.merge_heads(X.reshape(X.shape[0] // num_heads, num_heads, *X.shape[1:]))
 
 
 class FoldedHeads(Module):
-    """D2L's multi-head attention but for its layers ``W_q, W_k, W_v, W_o``: the heads are folded into the batch.
+    """D2L's multi-head attention but for its layers ``W_q, W_k, W_v, W_o``.
 
-    ``attention.attention_weights`` is (batch * num_heads, queries, keys). Guarantees what ``d2l_ext.MultiHeadAttention`` does.
+    The heads are folded into the batch: ``attention.attention_weights`` is
+    (batch * num_heads, queries, keys). Guarantees what ``d2l_ext.MultiHeadAttention`` does.
     """
 
     def __init__(self, num_hiddens: int, num_heads: int, dropout: float, **kwargs):
@@ -132,15 +154,21 @@ class FoldedHeads(Module):
         self.num_heads = num_heads
         self.attention = DotProductAttention(dropout)
 
-    def forward(self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None = None) -> Tensor:
+    def forward(
+        self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None = None,
+    ) -> Tensor:
         core.check_inputs(queries, keys, values)
-        for name, X, linear in (("queries", queries, self.W_q), ("keys", keys, self.W_k), ("values", values, self.W_v)):
-            check_known_width(name, X, linear)
+        check_known_width("queries", queries, self.W_q)
+        check_known_width("keys", keys, self.W_k)
+        check_known_width("values", values, self.W_v)
         if valid_lens is not None:
-            keep = combine(len(queries), 1, queries.shape[1], keys.shape[1], valid_lens, device=queries.device)
+            sizes = len(queries), 1, queries.shape[1], keys.shape[1]
+            keep = combine(*sizes, valid_lens, device=queries.device)
             queries, keys, values = core.hide_unseen(keep, queries, keys, values)
             valid_lens = valid_lens.repeat_interleave(self.num_heads, dim=0)
-        q, k, v = (self.transpose_qkv(linear(X)) for linear, X in ((self.W_q, queries), (self.W_k, keys), (self.W_v, values)))
+        q = self.transpose_qkv(self.W_q(queries))
+        k = self.transpose_qkv(self.W_k(keys))
+        v = self.transpose_qkv(self.W_v(values))
         return self.W_o(self.transpose_output(self.attention(q, k, v, valid_lens)))
 
     def transpose_qkv(self, X: Tensor) -> Tensor:
@@ -151,14 +179,20 @@ class FoldedHeads(Module):
 
 
 class Additive(core.AdditiveAttention):
-    """D2L's additive attention but for its layers ``W_q, W_k, w_v``; keeps ``attention_weights``, detached."""
+    """D2L's additive attention but for its layers ``W_q, W_k, w_v``.
+
+    Keeps ``attention_weights``, detached.
+    """
 
     def __init__(self, dropout: float, **kwargs):
-        nn.Module.__init__(self, **kwargs)  # not the parent's: D2L makes its layers in another order, or lazily
+        # Not the parent's: D2L makes its layers in another order, or lazily.
+        nn.Module.__init__(self, **kwargs)
         core.check_dropout(dropout)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None = None) -> Tensor:
+    def forward(
+        self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None = None,
+    ) -> Tensor:
         core.check_inputs(queries, keys, values)
         for name, X, linear in (("queries", queries, self.W_q), ("keys", keys, self.W_k)):
             check_known_width(name, X, linear)
@@ -170,7 +204,10 @@ class Additive(core.AdditiveAttention):
 
 
 def check_known_width(name: str, X: Tensor, linear: nn.Linear) -> None:
-    """Raise ValueError unless the last axis of ``X`` has the layer's input width; a lazy layer without weights has none yet."""
+    """Raise ValueError unless the last axis of ``X`` has the layer's input width.
+
+    A lazy layer without weights has none yet, and takes any.
+    """
     if not is_lazy(linear.weight):
         core.check_width(name, X, linear.weight.shape[1])
 
@@ -180,11 +217,15 @@ def load_pyplot(name: str):
     if name == "plt":
         from matplotlib import pyplot
         return pyplot
-    raise AttributeError(f"no {name!r} here: d2l_ext.compat has the names that D2L's sections 11.5 and 11.6 use")
+    raise AttributeError(f"no {name!r} here: "
+                         "d2l_ext.compat has the names that D2L's sections 11.5 and 11.6 use")
 
 
 def use_svg_display() -> None:
-    """Notebooks show figures as SVG from now on, the same text for the same figure; elsewhere this does nothing."""
+    """Notebooks show figures as SVG from now on, the same text for the same figure.
+
+    Elsewhere this does nothing.
+    """
     shell = "IPython" in sys.modules and sys.modules["IPython"].get_ipython()
     if shell:
         from matplotlib_inline.backend_inline import set_matplotlib_formats
@@ -198,11 +239,14 @@ def set_figsize(figsize: tuple[float, float] = (3.5, 2.5)) -> None:
     load_pyplot("plt").rcParams["figure.figsize"] = figsize
 
 
-def plot(X, Y=None, xlabel=None, ylabel=None, legend=[], xlim=None, ylim=None, xscale="linear", yscale="linear", fmts=("-", "m--", "g-.", "r:"),
-         figsize=(3.5, 2.5), axes=None) -> None:
+def plot(
+    X, Y=None, xlabel=None, ylabel=None, legend=[], xlim=None, ylim=None, xscale="linear",
+    yscale="linear", fmts=("-", "m--", "g-.", "r:"), figsize=(3.5, 2.5), axes=None,
+) -> None:
     """Draw curves: ``Y`` over ``X``, or ``X`` over 0, 1, ... where ``Y`` is left out.
 
-    X, Y: one curve, or a sequence of curves; one X serves all. Tensors may require gradients. With more curves than ``fmts``, these repeat.
+    X, Y: one curve, or a sequence of curves; one X serves all. Tensors may require gradients. With
+    more curves than ``fmts``, these repeat.
     """
     set_figsize(figsize)
     axes = load_pyplot("plt").gca() if axes is None else axes
@@ -221,23 +265,30 @@ def plot(X, Y=None, xlabel=None, ylabel=None, legend=[], xlim=None, ylim=None, x
 
 def as_curves(values) -> list:
     """One curve, or a sequence of them, as a list of curves that matplotlib can draw."""
-    curves = list(numpy(values)) if isinstance(values, Tensor) else [numpy(value) if isinstance(value, Tensor) else value for value in values]
+    values = numpy(values) if isinstance(values, Tensor) else values
+    curves = [numpy(value) if isinstance(value, Tensor) else value for value in values]
     one = getattr(curves[0], "ndim", None) == 0 or not hasattr(curves[0], "__len__")
     return [curves] if one else curves
 
 
-def show_heatmaps(matrices, xlabel: str, ylabel: str, titles=None, figsize=(2.5, 2.5), cmap="Reds") -> None:
-    """Draw a grid of heat maps with one colour bar, which, unlike D2L's, is true of every one of them.
+def show_heatmaps(
+    matrices, xlabel: str, ylabel: str, titles=None, figsize=(2.5, 2.5), cmap="Reds",
+) -> None:
+    """Draw a grid of heat maps with one colour bar, which, unlike D2L's, is true of all of them.
 
     matrices: (rows, columns, queries, keys). titles: one per column.
     """
     use_svg_display()
     matrices = numpy(torch.as_tensor(matrices))
     if matrices.ndim != 4:
-        raise ValueError(f"matrices must have shape (rows, columns, queries, keys), got {matrices.shape}")
+        shape = matrices.shape
+        raise ValueError(f"matrices must have shape (rows, columns, queries, keys), got {shape}")
     rows, columns = matrices.shape[:2]
-    figure, axes = load_pyplot("plt").subplots(rows, columns, figsize=figsize, sharex=True, sharey=True, squeeze=False)
+    shared = {"sharex": True, "sharey": True, "squeeze": False}
+    figure, axes = load_pyplot("plt").subplots(rows, columns, figsize=figsize, **shared)
+    low, high = matrices.min(), matrices.max()
     for i, j in ((i, j) for i in range(rows) for j in range(columns)):
-        image = axes[i, j].imshow(matrices[i, j], cmap=cmap, vmin=matrices.min(), vmax=matrices.max())
-        axes[i, j].set(xlabel=xlabel if i == rows - 1 else "", ylabel=ylabel if j == 0 else "", title=titles[j] if titles else "")
+        image = axes[i, j].imshow(matrices[i, j], cmap=cmap, vmin=low, vmax=high)
+        below, left = xlabel if i == rows - 1 else "", ylabel if j == 0 else ""
+        axes[i, j].set(xlabel=below, ylabel=left, title=titles[j] if titles else "")
     figure.colorbar(image, ax=axes, shrink=0.6)

@@ -1,7 +1,8 @@
-"""D2L 0.17's names for multi-head attention and positional encoding: ``from d2l_ext.compat import d2l_0_17 as d2l``.
+"""D2L 0.17's names for attention and positions: ``from d2l_ext.compat import d2l_0_17 as d2l``.
 
-Differs from ``d2l_1_0`` in the constructors, which take the input widths, and in ``transpose_qkv`` and ``transpose_output``, which are
-functions. What is said there about seeds, ``state_dict`` and D2L's errors holds here.
+Differs from ``d2l_1_0`` in the constructors, which take the input widths, and in ``transpose_qkv``
+and ``transpose_output``, which are functions. What is said there about seeds, ``state_dict`` and
+D2L's errors holds here.
 """
 from torch import nn
 
@@ -9,7 +10,8 @@ from . import _common
 from ._common import *  # noqa: F403 -- the names that both versions share
 from ._common import transpose_output, transpose_qkv
 
-__all__ = [*_common.__all__, "AdditiveAttention", "MultiHeadAttention", "transpose_output", "transpose_qkv"]
+__all__ = [*_common.__all__, "AdditiveAttention", "MultiHeadAttention",
+           "transpose_output", "transpose_qkv"]
 __getattr__ = _common.load_pyplot
 
 
@@ -18,11 +20,15 @@ class MultiHeadAttention(_common.FoldedHeads):
 
     >>> import torch
     >>> attention = MultiHeadAttention(6, 4, 7, num_hiddens=8, num_heads=2, dropout=0.5)
-    >>> attention(torch.rand(1, 3, 4), torch.rand(1, 5, 6), torch.rand(1, 5, 7), torch.tensor([2])).shape
+    >>> queries, keys, values = torch.rand(1, 3, 4), torch.rand(1, 5, 6), torch.rand(1, 5, 7)
+    >>> attention(queries, keys, values, torch.tensor([2])).shape
     torch.Size([1, 3, 8])
     """
 
-    def __init__(self, key_size: int, query_size: int, value_size: int, num_hiddens: int, num_heads: int, dropout: float, bias: bool = False, **kwargs):
+    def __init__(
+        self, key_size: int, query_size: int, value_size: int, num_hiddens: int, num_heads: int,
+        dropout: float, bias: bool = False, **kwargs,
+    ):
         super().__init__(num_hiddens, num_heads, dropout, **kwargs)
         self.W_q = nn.Linear(query_size, num_hiddens, bias=bias)
         self.W_k = nn.Linear(key_size, num_hiddens, bias=bias)
@@ -35,7 +41,8 @@ class AdditiveAttention(_common.Additive):
 
     >>> import torch
     >>> attention = AdditiveAttention(key_size=6, query_size=4, num_hiddens=8, dropout=0.1)
-    >>> attention(torch.rand(1, 3, 4), torch.rand(1, 5, 6), torch.rand(1, 5, 7), torch.tensor([2])).shape
+    >>> queries, keys, values = torch.rand(1, 3, 4), torch.rand(1, 5, 6), torch.rand(1, 5, 7)
+    >>> attention(queries, keys, values, torch.tensor([2])).shape
     torch.Size([1, 3, 7])
     """
 

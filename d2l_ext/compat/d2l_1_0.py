@@ -1,8 +1,9 @@
 """D2L 1.0's names for sections 11.5 and 11.6: ``from d2l_ext.compat import d2l_1_0 as d2l``.
 
-The same seed gives D2L's numbers, in training too, and a ``state_dict`` moves as it is. Where D2L errs, this behaves as ``d2l_ext`` does:
-scores are not overwritten, a query with nothing to attend to gets zeros, boolean or fractional lengths and lengths beyond the keys are
-refused. ``attention_weights`` is kept detached, so that a model can be copied after training on it.
+The same seed gives D2L's numbers, in training too, and a ``state_dict`` moves as it is. Where D2L
+errs, this behaves as ``d2l_ext`` does: scores are not overwritten, a query with nothing to attend
+to gets zeros, boolean or fractional lengths and lengths beyond the keys are refused.
+``attention_weights`` is kept detached, so that a model can be copied after it was trained.
 """
 from torch import nn
 
@@ -20,13 +21,16 @@ class MultiHeadAttention(_common.FoldedHeads):
 
     >>> import torch
     >>> attention = MultiHeadAttention(num_hiddens=8, num_heads=2, dropout=0.5)
-    >>> attention(torch.rand(1, 3, 4), torch.rand(1, 5, 6), torch.rand(1, 5, 7), torch.tensor([2])).shape
+    >>> queries, keys, values = torch.rand(1, 3, 4), torch.rand(1, 5, 6), torch.rand(1, 5, 7)
+    >>> attention(queries, keys, values, torch.tensor([2])).shape
     torch.Size([1, 3, 8])
     >>> attention.W_k.weight.shape
     torch.Size([8, 6])
     """
 
-    def __init__(self, num_hiddens: int, num_heads: int, dropout: float, bias: bool = False, **kwargs):
+    def __init__(
+        self, num_hiddens: int, num_heads: int, dropout: float, bias: bool = False, **kwargs,
+    ):
         super().__init__(num_hiddens, num_heads, dropout)
         for name in ("W_q", "W_k", "W_v", "W_o"):
             setattr(self, name, nn.LazyLinear(num_hiddens, bias=bias))
@@ -36,7 +40,9 @@ class AdditiveAttention(_common.Additive):
     """Additive attention whose input widths are those of its first inputs (``nn.LazyLinear``).
 
     >>> import torch
-    >>> AdditiveAttention(num_hiddens=8, dropout=0.1)(torch.rand(1, 3, 4), torch.rand(1, 5, 6), torch.rand(1, 5, 7), torch.tensor([2])).shape
+    >>> attention = AdditiveAttention(num_hiddens=8, dropout=0.1)
+    >>> queries, keys, values = torch.rand(1, 3, 4), torch.rand(1, 5, 6), torch.rand(1, 5, 7)
+    >>> attention(queries, keys, values, torch.tensor([2])).shape
     torch.Size([1, 3, 7])
     """
 
