@@ -31,6 +31,13 @@ OFFSET_ROWS = [
     (table_rows(lambda i, j, c: right(i, j, c) - 1), "yours uses -1"),
     (table_rows(lambda i, j, c: max(-c, min(c - 1, j - i)) + c), "number 2c"),
     (table_rows(lambda i, j, c: max(1 - c, min(c - 1, j - i)) + c), "clip them away"),
+    (table_rows(lambda i, j, c: max(1 - c, min(c, j - i)) + c), "you clip it away"),
+    (table_rows(lambda i, j, c: max(-c, min(c + 1, j - i)) + c), "row 2c \\+ 1 does not exist"),
+    (table_rows(lambda i, j, c: max(-c - 1, min(c, j - i)) + c), "row -1 counts"),
+    (table_rows(lambda i, j, c: max(-c - 1, min(c + 1, j - i)) + c), "on both sides"),
+    (table_rows(lambda i, j, c: max(1 - c, min(c - 1, j - i)) + c - 1), "up to c - 1"),
+    (table_rows(lambda i, j, c: max(-c - 1, min(c + 1, j - i)) + c + 1), "up to c \\+ 1"),
+    (table_rows(lambda i, j, c: right(i, j, c) + c), "not 2c"),
     (table_rows(lambda i, j, c: min(c, abs(i - j))), "keeps its sign"),
     (table_rows(lambda i, j, c: (j - i) % (2 * c + 1)), "(?i)remainder"),
     (table_rows(lambda i, j, c: 2 if i == j else right(i, j, c)), "expected 1, yours is 2"),
@@ -80,7 +87,7 @@ UNTRAINED = [
 ]
 
 WRONG = {
-    "which-orders": [("a", "(?i)reverse the sentence"), ("c", "middle"), ("d", "distance has changed")],
+    "which-orders": [("d", "(?i)reverse the sentence"), ("b", "middle"), ("a", "distance has changed")],
     "offset-rows": OFFSET_ROWS,
     "unmask": UNMASK,
     "true-of-relative": [({"a", "b", "c", "e"}, "Statement b is false"), ({"a", "c", "d", "e"}, "Statement d is false"), ({"a", "c"}, "1 more"), ({"e"}, "2 more"),

@@ -41,11 +41,12 @@ def untrained_variant(offsets):
 
 
 EXERCISES = [
-    Choice("which-orders", right="b", praise="Right. Reversing keeps every distance, and distance is all that this form knows.",
+    Choice("which-orders", right="c", praise="Right. Reversing keeps every distance, and distance is all that this form knows.",
            hints=["Write down each word's distances to the other two, in both orders.", "Which word stands in the middle? It has distance 1 to both others, the outer ones have 1 and 2."],
-           reasons={"a": "Reverse the sentence: is any two words' distance another one than before?",
-                    "c": "Swap dog and bites: dog now stands in the middle, one away from man instead of two.",
-                    "d": "Swap dog and bites: dog now stands in the middle, one away from man instead of two. A distance has changed, and ALiBi sees that."}),
+           reasons={"a": "Swap dog and bites: dog is now in the middle, one away from man instead of two. "
+                         "A distance has changed, and ALiBi sees that.",
+                    "b": "Swap dog and bites: dog is now in the middle, one away from man instead of two.",
+                    "d": "Reverse the sentence: is any two words' distance another one than before?"}),
     Build("offset-rows",
           praise="Right: offsets -c to c have rows 0 to 2c, farther ones share the outermost, and the "
                  "last query is at the last key.",
@@ -90,6 +91,24 @@ EXERCISES = [
               (offset_variant(lambda o, c: o.clamp(-c, c - 1) + c),
                "Off by one at the clip: offset c has a row of its own, number 2c. Python's ranges "
                "leave out the end, clamp doesn't."),
+              (offset_variant(lambda o, c: o.clamp(1 - c, c) + c),
+               "Off by one at the clip: offset -c has a row of its own, number 0; you clip it away."),
+              (offset_variant(lambda o, c: o.clamp(-c, c + 1) + c),
+               "Off by one at the clip: row 2c + 1 does not exist. The last is 2c, and clamp includes "
+               "both ends."),
+              (offset_variant(lambda o, c: o.clamp(-c - 1, c) + c),
+               "Off by one at the clip: row -1 counts from the table's end. The first row is 0, and "
+               "clamp includes both ends."),
+              (offset_variant(lambda o, c: o.clamp(-c - 1, c + 1) + c),
+               "Off by one at the clip, on both sides: beyond -c and c there are no rows. clamp "
+               "includes both ends."),
+              (offset_variant(lambda o, c: o.clamp(1 - c, c - 1) + c - 1),
+               "Off by one: a table for distances up to c - 1. Offsets -c and c have rows of their "
+               "own, 0 and 2c."),
+              (offset_variant(lambda o, c: o.clamp(-c - 1, c + 1) + c + 1),
+               "Off by one: a table for distances up to c + 1. Offset -c and all beyond it use row 0."),
+              (offset_variant(lambda o, c: o.clamp(-c, c) + 2 * c),
+               "Shifted too far: offset -c should use row 0, so add c, not 2c."),
               (offset_variant(lambda o, c: o.abs().clamp(max=c)),
                "That is the distance: left and right share a row. An offset keeps its sign."),
               (offset_variant(lambda o, c: o % (2 * c + 1)),
@@ -114,7 +133,7 @@ EXERCISES = [
     Choice("true-of-relative", right=frozenset("ace"), options="abcde", praise="Right: what the offset meets makes the difference, and a rotation needs a second one to cancel it.",
            hints=["Three statements are true. Compare the two maps of Shaw and T5.", "For d, look at what became of turned values. For e, ask what ALiBi has learned."],
            reasons={"b": "Statement b is false: T5 adds the same number whatever the query is, so all words of a head are drawn to the same side.",
-                    "d": "Statement d is false: in a score the query's rotation meets the key's; a turned value meets none, and its absolute angle stays: the lesson turned values to show it."}),
+                    "d": "Statement d is false: in a score the query's rotation meets the key's; a turned value meets none, and its absolute angle stays."}),
     Build("untrained", praise="Right. T5's standard table, trained at 16, keeps 13 of its 32 buckets as they were at the start; one of them, bucket 16, no offset ever reaches.",
           hints=["Which offsets occur between 16 positions, 0 to 15?", "From -(trained - 1) to trained - 1. Ask `bucket` for all of them, and see which numbers are missing."],
           reference=untrained, inputs=untrained_inputs, misconceptions=[
