@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from .checks import check_choice, check_integer
-from .masks import window
+from .masks import Mask, window
 from .positional import LearnedPositionalEncoding, PositionalEncoding
 from .relative import ALiBi, RotaryEmbedding, ShawRelativeKeys, T5RelativeBias
 from .sequence import GRU, LSTM, Convolution, Recurrence, SelfAttention
@@ -112,7 +112,7 @@ READERS = ("self-attention", "dilated convolution", "recurrence", "convolution",
 CONTROLS = ("recurrence, identity start", "recurrence, orthogonal start",
             "recurrence, half identity start", "convolutions, gaps 1 2 4 8 16 16",
             "convolutions, gaps 16 1 2 4 8 16", "five self-attentions",
-            "five self-attentions, window 7")
+            "five self-attentions, window 7", "five self-attentions, random pairs")
 
 
 def convolutions(gaps: Sequence[int]) -> Callable[[int, bool], list[nn.Module]]:
@@ -120,10 +120,20 @@ def convolutions(gaps: Sequence[int]) -> Callable[[int, bool], list[nn.Module]]:
     return lambda d, causal: [Convolution(d, 3, dilation=gap, causal=causal) for gap in gaps]
 
 
-def attentions(count: int, near: int | None = None) -> Callable[[int, bool], list[nn.Module]]:
-    """Makes, for a width, layers of four heads; each sees ``near`` places either way, or all."""
-    layer = SelfAttention if near is None else lambda *a, **options: Windowed(*a, near, **options)
+def attentions(count: int, sees: Mask | Tensor | None = None,
+               ) -> Callable[[int, bool], list[nn.Module]]:
+    """Makes, for a width, layers of four heads; each sees what the mask ``sees`` allows, or all."""
+    layer = SelfAttention if sees is None else lambda *a, **options: Masked(*a, sees, **options)
     return lambda d, causal: [layer(d, 4, causal=causal) for _ in range(count)]
+
+
+def random_pairs(length: int, near: int) -> Tensor:
+    """(length, length), True where a query sees a key: itself, and others at random, as many as
+    it would see in ``window(near)``."""
+    generator = torch.Generator().manual_seed(0)
+    counts = window(near).tensor(length, length).sum(1)
+    draws = torch.rand(length, length, generator=generator).fill_diagonal_(2)  # itself is first
+    return draws.argsort(1, descending=True).argsort(1) < counts[:, None]
 
 
 def recurrence(start: Callable[[Tensor], Tensor]) -> Callable[[int, bool], list[nn.Module]]:
@@ -141,15 +151,16 @@ def half_identity(U: Tensor) -> Tensor:
         return nn.init.eye_(U).mul_(0.5)
 
 
-class Windowed(SelfAttention):
-    """Self-attention in which a token sees ``near`` places to either side, and itself."""
+class Masked(SelfAttention):
+    """Self-attention in which a token sees what a mask allows: a ``Mask``, or (steps, steps)."""
 
-    def __init__(self, num_hiddens: int, num_heads: int, near: int, *, causal: bool = False):
+    def __init__(self, num_hiddens: int, num_heads: int, sees: Mask | Tensor, *,
+                 causal: bool = False):
         super().__init__(num_hiddens, num_heads, causal=causal)
-        self.near = near
+        self.sees = sees
 
     def forward(self, X: Tensor) -> Tensor:
-        return self.attention(X, X, X, causal=self.causal, mask=window(self.near))
+        return self.attention(X, X, X, causal=self.causal, mask=self.sees)
 
 
 MAKERS = {  # width, and the layers of that width: about 16,400 numbers in all
@@ -165,7 +176,8 @@ MAKERS = {  # width, and the layers of that width: about 16,400 numbers in all
     "convolutions, gaps 1 2 4 8 16 16": (30, convolutions([1, 2, 4, 8, 16, 16])),
     "convolutions, gaps 16 1 2 4 8 16": (30, convolutions([16, 1, 2, 4, 8, 16])),
     "five self-attentions": (28, attentions(5)),
-    "five self-attentions, window 7": (28, attentions(5, near=7)),
+    "five self-attentions, window 7": (28, attentions(5, window(7))),
+    "five self-attentions, random pairs": (28, attentions(5, random_pairs(32, 7))),
 }
 
 
@@ -175,7 +187,8 @@ def reader(kind: str, symbols: int, answers: int, *, causal: bool = False, seed:
     READERS, 16,400 numbers give or take 2 %: one layer of four heads, with positions; five
     convolutions with kernel 3 and gaps 1, 2, 4, 8, 16; one plain recurrence; four convolutions with
     kernel 3; one GRU; one LSTM. CONTROLS change one thing: the matrix that the plain recurrence
-    starts with; a sixth convolution and where it stands; how far each of five self-attentions sees.
+    starts with; a sixth convolution and where it stands; what each of five self-attentions sees:
+    all, 7 places either way, or as many keys at random (of 32 tokens, no other number).
     (Five have 15,680 numbers, since four heads must divide the width.)
     ``causal`` lets every kind see the past alone, as a recurrence does anyway. The weights depend
     on ``seed`` and on nothing else.

@@ -1,5 +1,6 @@
 """The tasks say what they ask, training repeats exactly, accuracy is counted where it is due, and the committed table can be made again."""
 import importlib.util
+import itertools
 import json
 
 import pytest
@@ -8,7 +9,8 @@ from torch import nn
 
 from d2l_ext import influence, reach
 from d2l_ext.laboratory import (CONTROLS, MAKERS, READERS, Reader, accuracy, find_marked, parity,
-                                reader, results, show_bar, train)
+                                random_pairs, reader, results, show_bar, train)
+from d2l_ext.masks import window
 from d2l_ext.sequence import PAIRS
 from notebook_rules import ROOT
 
@@ -126,12 +128,41 @@ def test_the_order_of_gaps_decides_how_many_moves_31_places_take():
 
 
 def test_a_window_makes_a_path_of_five_moves():
-    full, windowed = (reader(kind, 16, 8) for kind in CONTROLS[5:])
+    full, windowed = (reader(kind, 16, 8) for kind in CONTROLS[5:7])
     for model, places in ((full, 32), (windowed, 8)):
         one = Reader(list(model.layers[:1]), 28, 16, 8, positions=True)
         assert reach(one, 32)[-1].sum() == places
     assert reach(windowed, 32).all()
     assert not reach(Reader(list(windowed.layers[:4]), 28, 16, 8, positions=True), 32)[-1, :3].any()
+
+
+def test_random_pairs_are_as_many_as_a_window_leaves():
+    sees, near = random_pairs(32, 7), window(7).tensor(32, 32)
+    assert sees.sum(1).equal(near.sum(1)) and sees.diag().all() and not sees.equal(near)
+    model = reader(CONTROLS[7], 16, 8)
+    one, two = (Reader(list(model.layers[:k]), 28, 16, 8, positions=True) for k in (1, 2))
+    assert reach(one, 32).equal(sees)
+    assert not sees[31, 0] and reach(two, 32)[31, 0]  # two moves over 31 places
+
+
+def ways(gaps, distance, last=31):
+    """The number of moves of every way in which a message gets from ``distance`` places back to
+    the last place, never outside."""
+    found = []
+    for steps in itertools.product((-1, 0, 1), repeat=len(gaps)):
+        moved = [step * gap for step, gap in zip(steps, gaps)]
+        places = list(itertools.accumulate(moved, initial=last - distance))
+        if places[-1] == last and min(places) >= 0 and max(places) <= last:
+            found.append(sum(map(abs, steps)))
+    return sorted(found)
+
+
+def test_gap_sixteen_in_first_place_makes_more_ways_too():
+    last, first = ([layer.conv.dilation[0] for layer in reader(kind, 16, 8).layers]
+                   for kind in CONTROLS[3:5])
+    assert ways(last, 31) == [5, 5] and ways(first, 31) == [3, 4, 5, 5, 5, 6]
+    alone = [distance for distance in range(32) if min(ways([1, 2, 4, 8, 16], distance)) == 5]
+    assert alone == [31]
 
 
 def test_vectors_may_stand_for_embedded_numbers():
@@ -230,13 +261,17 @@ def test_accuracy_counts_by_position():
 def test_the_table_says_how_it_was_made_and_is_complete():
     table = results("06")
     assert table["command"] == "make laboratory" and len(table["date"]) == 10 and table["torch"].count(".") == 2
-    runs = {(row["task"], row["reader"], row["seed"], row.get("steps")) for row in table["rows"]}
+    runs = {(row["task"], row["reader"], row["seed"], row.get("steps"), row.get("rate"))
+            for row in table["rows"]}
     marked, start = "find the marked token", "influence at the start"
-    tasks = [((marked, 200), READERS), ((marked, 400), READERS), ((marked, 1600), READERS),
-             (("running parity", 400), READERS), ((marked, 200), CONTROLS),
-             ((marked, 400), CONTROLS), ((start, None), (*READERS, *CONTROLS))]
-    wanted = {(task, kind, seed, steps) for (task, steps), kinds in tasks for kind in kinds
-              for seed in table["seeds"]}
+    usual = script.RATE
+    tasks = [((marked, 200, usual), READERS), ((marked, 400, usual), READERS),
+             ((marked, 1600, usual), READERS), (("running parity", 400, None), READERS),
+             ((marked, 200, usual), CONTROLS), ((marked, 400, usual), CONTROLS),
+             ((start, None, None), (*READERS, *CONTROLS)),
+             *(((marked, 400, rate), script.VARIED) for rate in script.RATES)]
+    wanted = {(task, kind, seed, steps, rate) for (task, steps, rate), kinds in tasks
+              for kind in kinds for seed in table["seeds"]}
     assert runs == wanted and len(table["rows"]) == len(wanted) and len(table["seeds"]) >= 3
 
 
@@ -246,7 +281,8 @@ def far_apart(row, stored, part):
 
 def test_a_row_can_be_made_again():
     """On this processor perhaps with other last digits, hence the margin."""
-    stored = next(row for row in results("06")["rows"] if (row["task"], row["reader"], row["seed"], row.get("steps")) == ("find the marked token", "self-attention", 0, 400))
+    stored = next(row for row in results("06")["rows"] if (row["task"], row["reader"], row["seed"], row.get("steps"), row.get("rate"))
+                  == ("find the marked token", "self-attention", 0, 400, script.RATE))
     row = script.marked_row("self-attention", 0, 400)
     assert json.loads(json.dumps(row)).keys() == stored.keys() and far_apart(row, stored, "accuracy by distance") <= 0.02
     early = script.marked_row("self-attention", 0, 20)  # another training makes another row
@@ -259,10 +295,11 @@ def test_stretches_are_means_between_bounds():
 
 # ---- what lesson 06 says of the table -------------------------------------------------------------
 
-def scores(kind, steps, distance):
+def scores(kind, steps, distance, rate=2e-3):
     """One accuracy a seed."""
+    wanted = "find the marked token", kind, steps, rate
     return [row["accuracy by distance"][str(distance)] for row in results("06")["rows"]
-            if row["task"] == "find the marked token" and (row["reader"], row["steps"]) == (kind, steps)]
+            if (row["task"], row["reader"], row.get("steps"), row.get("rate")) == wanted]
 
 
 def felt(kind, distance):
@@ -291,8 +328,9 @@ def test_how_faint_a_signal_starts_does_not_say_which_recurrence_learns():
 
 
 def test_with_all_else_equal_fewer_moves_are_learned_sooner():
-    outside, inside, full, windowed = CONTROLS[3:]
-    for longer, shorter, steps in ((outside, inside, 400), (windowed, full, 200)):
+    outside, inside, full, windowed, random = CONTROLS[3:]
+    for longer, shorter, steps in ((outside, inside, 400), (windowed, full, 200),
+                                   (windowed, random, 200)):
         pairs = list(zip(scores(longer, steps, 31), scores(shorter, steps, 31)))
         assert len(pairs) == 3 and all(short > long + 0.15 for long, short in pairs)
 

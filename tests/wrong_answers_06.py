@@ -112,7 +112,8 @@ WINDOWS = [
 ]
 
 WRONG = {
-    "cheapest": [("a", "crossover of the two products"), ("c", "more than the recurrence"), ("d", "64 steps"), (("b", "d"), "64 steps"), ("recurrence", "letters")],
+    "cheapest": [("a", "only while n < d"), ("c", "only at n = 2d"), ("d", "eight matrices"),
+                 (("b", "d"), "eight matrices"), ("GRU", "letters")],
     "receptive-field": FIELDS,
     "work": WORK,
     "unconnected": UNCONNECTED,

@@ -19,6 +19,8 @@ from d2l_ext.laboratory import (CONTROLS, READERS, TRIALS, accuracy, find_marked
                                 parity, reader, train, try_encoding)
 
 SEEDS = 0, 1, 2
+RATE, RATES = 2e-3, (5e-4, 8e-3)  # the usual one, and others for the kinds in VARIED
+VARIED = "self-attention", "dilated convolution", "recurrence", "GRU"
 DISTANCES = 0, 1, 2, 3, 4, 5, 8, 12, 15, 16, 20, 24, 28, 30, 31
 
 
@@ -27,19 +29,20 @@ def stretches(right, bounds):
     return {f"{a}-{b - 1}": round(right[a:b].mean().item(), 3) for a, b in zip(bounds, bounds[1:])}
 
 
-def marked_row(kind, seed, steps):
-    """Find the marked token: accuracy at each distance, after so many steps."""
+def marked_row(kind, seed, steps, rate=RATE):
+    """Find the marked token: accuracy at each distance, after so many steps at this rate."""
     model = reader(kind, symbols=16, answers=8, seed=seed)
-    train(model, find_marked(), steps, lengths=(32, 32), batch=32, rate=2e-3, seed=seed)
+    train(model, find_marked(), steps, lengths=(32, 32), batch=32, rate=rate, seed=seed)
     found = {str(distance): round(accuracy(model, find_marked(distance), 32)[-1].item(), 3)
              for distance in DISTANCES}
-    return {"task": "find the marked token", "reader": kind, "seed": seed, "steps": steps, "accuracy by distance": found}
+    return {"task": "find the marked token", "reader": kind, "seed": seed, "steps": steps,
+            "rate": rate, "accuracy by distance": found}
 
 
 def parity_row(kind, seed, steps):
     """Running parity, trained at length 16: accuracy in stretches up to length 256."""
     model = reader(kind, symbols=2, answers=2, causal=True, seed=seed)
-    train(model, parity, steps, lengths=(16, 16), batch=32, rate=2e-3, seed=seed)
+    train(model, parity, steps, lengths=(16, 16), batch=32, rate=RATE, seed=seed)
     right = accuracy(model, parity, 256)
     return {"task": "running parity", "reader": kind, "seed": seed, "steps": steps, "accuracy by position": stretches(right, (0, 8, 16, 32, 64, 128, 256))}
 
@@ -83,6 +86,10 @@ def lesson_06():
     for kind in (*READERS, *CONTROLS):
         for seed in SEEDS:
             yield influence_row(kind, seed)
+    for kind in VARIED:
+        for seed in SEEDS:
+            for rate in RATES:
+                yield marked_row(kind, seed, 400, rate)
 
 
 PARTS = {"05": lesson_05, "06": lesson_06}

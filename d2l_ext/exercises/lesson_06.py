@@ -34,11 +34,13 @@ def windowed(n, w):
 
 
 EXERCISES = [
-    Choice("cheapest", right="b", praise="Right: 67 million against 101 and 143; and a path of 1 against 63.",
-           hints=["Put the numbers into 6nd² (k = 3), 4nd² and 8nd² + 4n²d. Which is the least?", "Then look at the other rows: who takes how many steps, and whose longest path is 1?"],
-           reasons={"a": "n < d is the crossover of the two products alone. The layer also projects: 8nd², twice what the whole recurrence takes.",
-                    "c": "The fewest steps, yes: one. But 6nd² operations are more than the recurrence's 4nd².",
-                    "d": "The fewest operations, yes. But it takes 64 steps, one after the other: the most of all."}),
+    Choice("cheapest", right="b", praise="Right: 236, 249 and 315 million operations.",
+           hints=["Put the numbers into 12nd², 16nd² and 8nd² + 4n²d.",
+                  "Divide by nd²: a GRU takes 12, an LSTM 16, attention 8 + 4n/d."],
+           reasons={"a": "Its two products alone take fewer than a GRU here. But the layer also "
+                         "projects, and so it is cheaper than a GRU only while n < d.",
+                    "c": "Its work grows with n, but it passes an LSTM's only at n = 2d, here 512.",
+                    "d": "An LSTM has eight matrices, a GRU six: 16nd² against 12nd²."}),
     Build("receptive-field", praise="Right: halves of the kernel, each as long as its gap, add up.",
           hints=["One layer, kernel 3, gap 1: one place. Kernel 5, gap 1: two places. Kernel 3, gap 4?", "Layers add: the message goes on from where the last layer brought it."],
           reference=receptive_field, inputs=lambda: [(5, [1, 6, 4]), (3, [1, 2, 4]), (7, [2]), (9, [1, 3, 9, 27])], misconceptions=[
@@ -107,8 +109,8 @@ EXERCISES = [
            reasons={"a": "Statement a is true of the products alone, or of the layer against a GRU. "
                          "'Short sentences: who is cheaper?' found no length at which the layer takes "
                          "fewer than the plain recurrence.",
-                    "d": "Statement d goes too far: one task shows nothing of every task. A GRU found "
-                         "the marks too, and parity, in a deeper section, is learned by recurrences alone."}),
+                    "d": "Statement d goes too far: one task shows nothing of every task. It found the "
+                         "marks sooner; parity, in a deeper section, recurrences learn sooner."}),
     Build("windowed", praise="Right: with a window attention has a convolution's work and a convolution's path.",
           hints=["In the middle of the sentence a token has w + 1 + w partners. How many are missing at the first token, the second, ...?", "A layer moves a message by w places at most. How far is it from the first token to the last?"],
           reference=windowed, inputs=lambda: [(10, 2), (9, 3), (12, 1), (7, 6)], misconceptions=[
