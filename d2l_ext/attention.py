@@ -54,16 +54,31 @@ def softmax_where(keep: Tensor | None, scores: Tensor) -> Tensor:
     # Filled, not added to: a score that overflowed is infinite. The softmax has gradient 0 there.
     with torch.no_grad():
         scores.masked_fill_(~allowed, -math.inf)
-    return scores.softmax(-1) * sees
+    weights = scores.softmax(-1)
+    return weights if sees is None else weights * sees
 
 
-def open_empty(keep: Tensor) -> tuple[Tensor, Tensor]:
-    """``keep`` with its empty rows opened, and which rows were not empty.
+def open_empty(keep: Tensor) -> tuple[Tensor, Tensor | None]:
+    """``keep`` with its empty rows opened, and which rows were not empty; None if all are known so.
 
     A softmax over nothing is NaN. What an opened row sees is to be dropped afterwards.
     """
     sees = keep.any(-1, keepdim=True)
-    return keep | ~sees, sees
+    return (keep, None) if known(sees) else (keep | ~sees, sees)
+
+
+def known(answer: Tensor) -> bool:
+    """Whether booleans are known to be True throughout. False where asking is no use.
+
+    Under compile, export, trace and vmap values can't be seen; a GPU would be waited for.
+    """
+    tracing = torch.jit.is_tracing()  # type: ignore[attr-defined]  # public, but not for mypy
+    if tracing or torch.compiler.is_compiling() or answer.device.type != "cpu":
+        return False
+    try:
+        return bool(answer.all())
+    except RuntimeError:  # under vmap no single value is to be had
+        return False
 
 
 def four_axes(X: Tensor) -> Tensor:
@@ -381,10 +396,13 @@ def hide_unseen(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Zeros at the keys that no query may see and at the queries that see nothing.
 
-    0 x NaN is NaN, so a weight of 0 would not keep it out. In self-attention, where one tensor is
-    passed as queries and keys, a key that no one sees is a query as well: as a query it stays as it
-    is, unless it holds a number that isn't finite.
+    0 x NaN is NaN, so a weight of 0 would not keep it out. Numbers known to be harmless stay: 0
+    times those is 0, and copies cost time and memory. In self-attention, where one tensor is passed
+    as queries and keys, a key that no one sees is a query as well: as a query it stays as it is,
+    unless it holds a number that isn't finite.
     """
+    if all(harmless(X) for X in {id(X): X for X in (queries, keys, values)}.values()):
+        return queries, keys, values
     seen, sees = keep.any(2).any(1)[..., None], keep.any(3).any(1)[..., None]
     if queries is keys:
         # Six times as fast as isfinite().
@@ -393,6 +411,15 @@ def hide_unseen(
     hidden_keys = torch.where(seen, keys, 0.0)
     hidden_values = hidden_keys if values is keys else torch.where(seen, values, 0.0)
     return torch.where(sees, queries, 0.0), hidden_keys, hidden_values
+
+
+def harmless(X: Tensor) -> bool:
+    """Whether all numbers are known to be finite, with room for a projection to stay so."""
+    if X.device.type != "cpu" or torch.compiler.is_compiling() or not X.numel():
+        return False
+    low, high = X.detach().aminmax()
+    room = torch.finfo(X.dtype).max ** 0.25  # 16 in half precision, 4e9 in single
+    return known((-room < low) & (high < room))
 
 
 def addable(bias: Tensor | None, shape: tuple[int, ...]) -> Tensor | None:
