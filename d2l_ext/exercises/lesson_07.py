@@ -43,7 +43,7 @@ def operations(n, d, num_heads, kept):
 
 
 EXERCISES = [
-    Choice("closed-map", right="a", praise="Right. The gate stands behind the weighted sum: the head looks, and nobody listens.",
+    Choice("closed-map", right="a", praise="Right. The gate comes after the weighted sum: the head looks, and nobody listens.",
            hints=["Write down the order: scores, softmax, weighted sum, gate, W_o. Where in it is the map?", "In cells: is the gate an argument of anything that computes weights?"],
            reasons={"b": "A gate of zero makes the head's output zero, not its weights: the softmax still sums to 1.",
                     "c": "Even weights need equal scores, and the gate changes no score. In the lesson W_q is set to 0 for that.",
