@@ -14,6 +14,7 @@ from wrong import (WRONG_ATTENTIONS, WRONG_SOFTMAXES, Steps, assert_same, length
 
 from d2l_ext import (AdditiveAttention, MultiHeadAttention, causal, dot_product_attention, masked_softmax, merge_heads, padding, record_attention,
                      split_heads, to_torch_mha, window)
+from d2l_ext.attention import hide_unseen
 
 SIZES = dict(query_size=5, key_size=7, value_size=9, head_size=3)  # batch 2, queries 3, keys 4, heads 2, hiddens 8: no two alike where it matters
 LENGTHS, LENGTHS_PER_QUERY = torch.tensor([2, 4]), torch.tensor([[1, 4, 2], [3, 1, 4]])
@@ -706,6 +707,52 @@ def test_the_callers_own_hooks_see_what_they_always_see():
         m(X, X, X), m(X, X, X, need_weights=True)
     handle.remove()
     assert kinds == [torch.Tensor, tuple]
+
+
+# ---- what is harmless isn't copied ------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("number", [0.0, -3.0, 1e9, -1e38, math.inf, -math.inf, math.nan])
+def test_what_is_hidden_makes_no_difference(number, dtype):
+    m, X = selfish(dtype)
+    hidden = X.clone()
+    hidden[0, 2:] = number
+    for need_weights in (False, True):
+        results = []
+        for x in (X, hidden):
+            m.zero_grad()
+            x = x.clone().requires_grad_()
+            output = m(x, x, x, torch.tensor([2, 4]), need_weights=need_weights)
+            output = output[0] if need_weights else output
+            output[0, :2].float().square().sum().backward()
+            results.append([output[0, :2], x.grad[0, :2], *(W.grad for W in m.parameters())])
+        for a, b in zip(*results):
+            assert torch.equal(a, b), (number, dtype, need_weights)
+
+
+def test_ordinary_numbers_are_not_copied():
+    keep, X = lengths_keep(), torch.randn(2, 3, 6)
+    assert all(given is X for given in hide_unseen(keep, X, X, X))
+    X[0, 2] = math.nan
+    assert not any(given is X for given in hide_unseen(keep, X, X, X))
+
+
+def lengths_keep():
+    """(2, 1, 3, 3): the first sentence has two tokens."""
+    return (torch.arange(3) < torch.tensor([2, 3])[:, None, None, None]).expand(2, 1, 3, 3)
+
+
+@pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning", "ignore::DeprecationWarning")
+def test_a_trace_of_clean_numbers_hides_others():
+    m, X = selfish()
+    m.requires_grad_(False)
+    lengths = torch.tensor([2, 4])
+    traced = torch.jit.trace(lambda X, lengths: m(X, X, X, lengths), (X, lengths), check_trace=False)
+    bad = X.clone()
+    bad[0, 2:] = math.nan
+    for lens in (lengths, torch.tensor([2, 0])):
+        torch.testing.assert_close(traced(bad, lens)[0, :2], m(X, X, X, lens)[0, :2])
+        assert traced(bad, lens)[1].isfinite().all()
 
 
 # ---- compile, export, vmap, copies, double backward ------------------------------------------------------------------------------------------------------
