@@ -97,9 +97,10 @@ def heatmaps(values, rows: Sequence, columns: Sequence, *, name: str = "", title
                          f"{len(columns)} column labels")
     if titles and len(titles) != len(maps):
         raise ValueError(f"{len(titles)} titles for {len(maps)} maps")
-    if not np.isfinite(maps).all():
-        place = tuple(int(i) for i in np.argwhere(~np.isfinite(maps))[0][-len(shape):])
-        raise ValueError(f"values must be finite, got {values_at(maps, place)} at {list(place)}")
+    bad = np.argwhere(~np.isfinite(maps))
+    if len(bad):
+        place = bad[0][-len(shape):].tolist()
+        raise ValueError(f"values must be finite, got {maps[tuple(bad[0])]} at {place}")
     if not signed and maps.size and not (maps.min() >= -1e-6 and maps.max() <= 1 + 1e-6):
         raise ValueError(f"weights must lie in 0..1, got {maps.min():.3g}..{maps.max():.3g}: "
                          "use signed=True for other values")
@@ -160,9 +161,8 @@ def curves(x, lines: dict[str, Sequence], *, xlabel: str, ylabel: str, name: str
             raise ValueError(f"line {line!r} has shape {y.shape}, x has shape {x.shape}")
     figure, (axis,) = panels(1, width, height)
     for i, (line, y) in enumerate(lines.items()):
-        axis.plot(x, y, LINES[i // len(COLOURS) % len(LINES)] if len(lines) > len(COLOURS)
-                  else LINES[i % len(LINES)], color=COLOURS[i % len(COLOURS)], linewidth=2,
-                  marker="o" if markers else None, markersize=4)
+        axis.plot(x, y, LINES[i % len(LINES)], color=COLOURS[i % len(COLOURS)], linewidth=2,
+                  marker="o" if markers else None, markersize=4)  # 28 lines before two are alike
     dots = {dot: (array(across), array(up)) for dot, (across, up) in points.items()}
     for across, up in dots.values():
         axis.plot(across, up, "o", color=TEXT, markersize=4, zorder=1)
@@ -260,10 +260,6 @@ def plain(label) -> str:
 
 def listed(labels: Sequence) -> str:
     return ", ".join(map(str, labels))
-
-
-def values_at(maps: np.ndarray, place: tuple) -> float:
-    return (maps[0] if len(place) == 2 else maps)[place]
 
 
 LEADER = {"arrowstyle": "-", "color": "#888888", "linewidth": 0.8, "relpos": (0, 0.5),
