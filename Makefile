@@ -42,43 +42,43 @@ setup:  ## make or repair .venv, nothing more
 	@"$(PYTHON)" tools/setup.py
 
 notebooks: setup  ## run all notebooks and store their outputs
-	@$(ONE) $(RUN) tools/execute.py $(ARGS)
+	@$(ONE) $(RUN) tools/notebooks/execute.py $(ARGS)
 
 standalone: setup  ## write notebooks that carry the package with them, one file each, into dist/standalone
-	@$(ONE) $(RUN) tools/standalone.py $(ARGS)
+	@$(ONE) $(RUN) tools/notebooks/standalone.py $(ARGS)
 
 html: setup  ## write pages to read and play with offline into dist/html
 	@$(NEEDS) html
-	@$(RUN) tools/export.py $(ARGS)
+	@$(RUN) tools/notebooks/export.py $(ARGS)
 
 reproduce: setup  ## run notebooks twice and compare all that they show (ARGS="--runs 10 --busy")
-	@$(ONE) $(RUN) tools/reproduce.py $(ARGS)
+	@$(ONE) $(RUN) tools/notebooks/reproduce.py $(ARGS)
 
-laboratory: setup  ## train again the tables of three seeds in 05 and 06 (half an hour); that of 07: tools/dates.py
-	@$(ONE) $(RUN) tools/laboratory.py $(ARGS)
+laboratory: setup  ## train again the tables of three seeds in 05 and 06 (half an hour); that of 07: tools/train/dates.py
+	@$(ONE) $(RUN) tools/train/tasks.py $(ARGS)
 
 bench: setup  ## measure speed, memory and the cost of the whole, as ratios (an hour)
 	@$(ONE) $(RUN) -m tools.bench $(ARGS)
 
 latency: setup  ## measure how fast the interactive pieces answer a key
 	@$(NEEDS) browser html
-	@$(RUN) tools/latency.py $(ARGS)
+	@$(RUN) tools/bench/latency.py $(ARGS)
 
 mutants: setup  ## make mistakes in the package, and see whether the tests notice (an hour)
 	@$(NEEDS) mutants
 	@$(ONE) $(RUN) tools/mutants.py $(ARGS)
 
 versions: setup  ## write README's table of the environments in which everything was run
-	@$(RUN) tools/versions.py $(ARGS)
+	@$(RUN) tools/notebooks/versions.py $(ARGS)
 
 images: setup  ## draw the pictures in images/ anew
 	@$(RUN) tools/draw/draw.py $(ARGS)
 
 address: setup  ## write the repository's address from pyproject.toml wherever it is needed
-	@$(RUN) tools/address.py $(ARGS)
+	@$(RUN) tools/notebooks/address.py $(ARGS)
 
 readme: setup  ## write README's table from the notebooks
-	@$(RUN) tools/readme.py $(ARGS)
+	@$(RUN) tools/notebooks/readme.py $(ARGS)
 
 clean:  ## remove the environments and what the tools left behind
 	@rm -rf .venv .venv-* dist mutants .pytest_cache .hypothesis build *.egg-info

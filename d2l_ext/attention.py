@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from .checks import check_causal, check_counts, check_dropout, check_float, check_inputs
-from .checks import check_position, check_size, check_width
+from ._validate import check_causal, check_counts, check_dropout, check_float, check_inputs
+from ._validate import check_position, check_size, check_width
 from .masks import Attend, combine
 from .relative import RelativePosition
 
@@ -36,7 +36,7 @@ def masked_softmax(
     if scores.dim() not in (2, 3, 4):
         raise ValueError("scores must have shape (queries, keys), (batch, queries, keys) or "
                          f"(batch, heads, queries, keys), got {tuple(scores.shape)}")
-    four = four_axes(scores)
+    four = as_4d(scores)
     batch, heads, queries, keys = four.shape
     keep = combine(batch, heads, queries, keys, valid_lens, mask, device=scores.device)
     copied = four if keep is None else torch.where(keep, four, 0.0)
@@ -50,7 +50,7 @@ def softmax_where(keep: Tensor | None, scores: Tensor) -> Tensor:
     """
     if keep is None:
         return scores.softmax(-1)
-    allowed, sees = open_empty(keep)
+    allowed, sees = unmask_empty_rows(keep)
     # Filled, not added to: a score that overflowed is infinite. The softmax has gradient 0 there.
     with torch.no_grad():
         scores.masked_fill_(~allowed, -math.inf)
@@ -58,7 +58,7 @@ def softmax_where(keep: Tensor | None, scores: Tensor) -> Tensor:
     return weights if sees is None else weights * sees
 
 
-def open_empty(keep: Tensor) -> tuple[Tensor, Tensor | None]:
+def unmask_empty_rows(keep: Tensor) -> tuple[Tensor, Tensor | None]:
     """``keep`` with its empty rows opened, and which rows were not empty; None if all are known so.
 
     A softmax over nothing is NaN. What an opened row sees is to be dropped afterwards.
@@ -81,7 +81,7 @@ def known(answer: Tensor) -> bool:
         return False
 
 
-def four_axes(X: Tensor) -> Tensor:
+def as_4d(X: Tensor) -> Tensor:
     """(a, b), (batch, a, b) or (batch, heads, a, b) as (batch|1, heads|1, a, b)."""
     return X[:, None] if X.dim() == 3 else X.reshape((1,) * (4 - X.dim()) + X.shape)
 
@@ -112,7 +112,7 @@ def dot_product_attention(
     if queries.shape[-1] != keys.shape[-1]:
         raise ValueError(f"queries have width {queries.shape[-1]}, "
                          f"keys have width {keys.shape[-1]}: a dot product needs equal widths")
-    q, k, v = four_axes(queries), four_axes(keys), four_axes(values)
+    q, k, v = as_4d(queries), as_4d(keys), as_4d(values)
     batch, heads, count, _ = q.shape
     keep = combine(batch, heads, count, k.shape[2], mask=mask, device=q.device)
     if keep is not None:
@@ -307,7 +307,7 @@ class MultiHeadAttention(nn.Module):
             keep = combine(batch, heads, queries, k.shape[2], causal_=True, device=q.device)
         mask, sees = bias, None
         if keep is not None:
-            allowed, sees = open_empty(keep)  # kernels disagree on empty rows
+            allowed, sees = unmask_empty_rows(keep)  # kernels disagree on empty rows
             mask = allowed if bias is None else bias.masked_fill(~allowed, -math.inf)
         attended = F.scaled_dot_product_attention(
             q, k, v, attn_mask=mask, dropout_p=self.dropout.p if self.training else 0.0,

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from .attention import MultiHeadAttention, eagerly
-from .checks import check_integer
-from .laboratory import show_bar
+from ._validate import check_integer
+from .progress import progress_bar
 
 Head = tuple[str, int]
 
@@ -136,7 +136,7 @@ def evaluating(model: nn.Module) -> Iterator[None]:
 # A score is a function without arguments that runs the model; higher is better. The measures put
 # the model in evaluation mode meanwhile: dropout would make them vary.
 
-def mask_one(model: nn.Module, score: Callable[[], float]) -> Tensor:
+def ablate_one(model: nn.Module, score: Callable[[], float]) -> Tensor:
     """How much the score falls when this head alone is closed (Michel et al. 2019, section 3.2).
 
     One number per head; below 0: it did harm.
@@ -195,7 +195,7 @@ def greedy(
     more than heads. progress: shows a bar of this name.
     """
     left, order, scores = all_heads(model), [], []
-    bar = show_bar(progress, len(left)) if progress else None
+    bar = progress_bar(progress, len(left)) if progress else None
     with evaluating(model):
         scores.append(score())
         while left:

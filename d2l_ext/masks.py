@@ -9,8 +9,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from .checks import check_boolean, check_integer, check_lengths, check_lengths_type, check_size
-from .checks import kind
+from ._validate import check_boolean, check_integer, check_lengths, check_lengths_type, check_size
+from ._validate import kind
 
 Predicate = Callable[[Tensor, Tensor], Tensor]  # (query, key) -> may attend
 

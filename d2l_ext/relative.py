@@ -10,7 +10,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from .checks import check_integer, check_size, check_width
+from ._validate import check_integer, check_size, check_width
 from .positional import refill, sinusoids
 
 

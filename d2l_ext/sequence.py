@@ -20,7 +20,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from .attention import MultiHeadAttention
-from .checks import check_choice, check_sequence, check_size
+from ._validate import check_choice, check_sequence, check_size
 
 Layer = Callable[[Tensor], Tensor]
 # On a busy machine processor time is steadier than wall time; some systems count it too coarsely.
@@ -135,24 +135,24 @@ class Cost(NamedTuple):
     """What a layer costs. ``path`` and ``meet`` count moves from a position to another."""
 
     operations: int  # of one layer; a multiply and an add are two
-    steps: int       # products of matrices of which each waits for the one before
+    sequential: int  # products of matrices of which each waits for the one before
     path: int        # moves until every output has seen every input that it can ever see
     meet: int        # moves until some output has seen all inputs
 
 
 FORMULAS = {
-    "convolution": {"operations": "2knd²", "steps": "1",
+    "convolution": {"operations": "2knd²", "sequential": "1",
                     "path": "⌈2(n - 1)/(k - 1)⌉", "meet": "⌈(n - 1)/(k - 1)⌉",
                     "holds for": "centred, in a stack without gaps; paths count layers"},
-    "recurrence": {"operations": "4nd²", "steps": "n", "path": "n - 1", "meet": "n - 1",
+    "recurrence": {"operations": "4nd²", "sequential": "n", "path": "n - 1", "meet": "n - 1",
                    "holds for": "in one direction; paths count moves along the sequence"},
-    "GRU": {"operations": "12nd²", "steps": "n", "path": "n - 1", "meet": "n - 1",
+    "GRU": {"operations": "12nd²", "sequential": "n", "path": "n - 1", "meet": "n - 1",
             "holds for": "as the recurrence; reset gate after its product, gates' ⊙ not counted"},
-    "LSTM": {"operations": "16nd²", "steps": "n", "path": "n - 1", "meet": "n - 1",
+    "LSTM": {"operations": "16nd²", "sequential": "n", "path": "n - 1", "meet": "n - 1",
              "holds for": "as the recurrence; gates' ⊙ not counted"},
-    "attention products": {"operations": "4n²d", "steps": "2", "path": "1", "meet": "1",
+    "attention products": {"operations": "4n²d", "sequential": "2", "path": "1", "meet": "1",
                            "holds for": "scores and weighted sums alone, nothing hidden"},
-    "attention layer": {"operations": "8nd² + 4n²d", "steps": "4", "path": "1", "meet": "1",
+    "attention layer": {"operations": "8nd² + 4n²d", "sequential": "4", "path": "1", "meet": "1",
                         "holds for": "with its four projections, nothing hidden"},
 }
 PAIRS = {"recurrence": 1, "GRU": 3, "LSTM": 4}  # of matrices, one for the input, one for the state
@@ -168,7 +168,7 @@ def cost(kind: str, n: int, d: int, k: int = 3) -> Cost:
     kind, sizes below 1, or a kernel that isn't odd and at least 3.
 
     >>> cost("recurrence", n=10, d=2)
-    Cost(operations=160, steps=10, path=9, meet=9)
+    Cost(operations=160, sequential=10, path=9, meet=9)
     """
     check_choice("kind", kind, FORMULAS)
     check_size(n=n, d=d, k=k)

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor, nn
 
 from .attention import MultiHeadAttention
-from .checks import check_dropout, check_integer, check_sequence, check_size, check_symbols
+from ._validate import check_dropout, check_integer, check_sequence, check_size, check_symbols
 from .positional import PositionalEncoding
 
 
@@ -72,32 +72,33 @@ def feed_forward(num_hiddens: int) -> nn.Sequential:
 class EncoderDecoder(nn.Module):
     """Reads a sequence of whole numbers and writes another (Vaswani et al. 2017, section 3).
 
-    A Transformer with sinusoidal positions. source_symbols, target_symbols: how many different
-    numbers there are on either side. layers: blocks on either side. max_len: the longest sequence
-    on either side. ``forward(source, target, valid_lens)`` with source (batch, source steps),
-    target (batch, steps) and the source's lengths (batch,) returns scores
-    (batch, steps, target_symbols) for the symbol *after* each step, which depend on the target up
-    to that step alone. Raises ValueError for sizes that don't fit, as ``MultiHeadAttention`` does.
+    A Transformer with sinusoidal positions. source_vocab_size, target_vocab_size: how many
+    different numbers there are on either side. layers: blocks on either side. max_len: the longest
+    sequence on either side. ``forward(source, target, valid_lens)`` with source
+    (batch, source steps), target (batch, steps) and the source's lengths (batch,) returns scores
+    (batch, steps, target_vocab_size) for the symbol *after* each step, which depend on the target
+    up to that step alone. Raises ValueError for sizes that don't fit.
 
-    >>> model = EncoderDecoder(source_symbols=9, target_symbols=5, num_hiddens=8, num_heads=2)
+    >>> model = EncoderDecoder(source_vocab_size=9, target_vocab_size=5, num_hiddens=8, num_heads=2)
     >>> model(torch.randint(9, (2, 7)), torch.randint(5, (2, 3))).shape
     torch.Size([2, 3, 5])
     """
 
     def __init__(
-        self, source_symbols: int, target_symbols: int, num_hiddens: int, num_heads: int,
+        self, source_vocab_size: int, target_vocab_size: int, num_hiddens: int, num_heads: int,
         layers: int = 1, dropout: float = 0.0, max_len: int = 1000,
     ):
         super().__init__()
-        check_size(source_symbols=source_symbols, target_symbols=target_symbols, layers=layers)
-        self.source = nn.Embedding(source_symbols, num_hiddens)
-        self.target = nn.Embedding(target_symbols, num_hiddens)
+        check_size(source_vocab_size=source_vocab_size, target_vocab_size=target_vocab_size,
+                   layers=layers)
+        self.source = nn.Embedding(source_vocab_size, num_hiddens)
+        self.target = nn.Embedding(target_vocab_size, num_hiddens)
         self.positions = PositionalEncoding(num_hiddens, dropout, max_len)
         sizes = num_hiddens, num_heads, dropout
         self.encoder = nn.ModuleList(EncoderBlock(*sizes) for _ in range(layers))
         self.decoder = nn.ModuleList(DecoderBlock(*sizes) for _ in range(layers))
         self.norms = nn.ModuleList(nn.LayerNorm(num_hiddens) for _ in range(2))
-        self.scores = nn.Linear(num_hiddens, target_symbols)
+        self.scores = nn.Linear(num_hiddens, target_vocab_size)
 
     def forward(self, source: Tensor, target: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         return self.decode(target, self.encode(source, valid_lens), valid_lens)
@@ -111,7 +112,7 @@ class EncoderDecoder(nn.Module):
         return self.norms[0](X)
 
     def decode(self, target: Tensor, memory: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-        """Scores for the symbol after each step of the target: (batch, steps, target_symbols)."""
+        """Scores for the symbol after each step: (batch, steps, target_vocab_size)."""
         check_symbols("target", target, self.target.num_embeddings)
         X = self.positions(self.target(target.long()))
         for block in self.decoder:
@@ -119,19 +120,19 @@ class EncoderDecoder(nn.Module):
         return self.scores(self.norms[1](X))
 
     @torch.no_grad()
-    def write(
-        self, source: Tensor, steps: int, start: int, valid_lens: Tensor | None = None,
+    def generate(
+        self, source: Tensor, length: int, start: int, valid_lens: Tensor | None = None,
     ) -> Tensor:
-        """Greedy decoding: from the symbol ``start``, ``steps`` times the likeliest next one.
+        """Greedy decoding: from the symbol ``start``, ``length`` times the likeliest next one.
 
-        Returns them, (batch, steps), without ``start``.
+        Returns them, (batch, length), without ``start``.
         """
-        check_integer(steps=steps, start=start)
-        if steps < 0:
-            raise ValueError(f"{steps=} must not be negative")
+        check_integer(length=length, start=start)
+        if length < 0:
+            raise ValueError(f"{length=} must not be negative")
         memory = self.encode(source, valid_lens)
         target = source.new_full((len(source), 1), start)
-        for _ in range(steps):
+        for _ in range(length):
             following = self.decode(target, memory, valid_lens)[:, -1].argmax(-1)
             target = torch.cat([target, following[:, None]], dim=1)
         return target[:, 1:]

@@ -1,15 +1,12 @@
 """The same random numbers and Hypothesis examples on every machine; and a browser, for the tests that ask for `page` or `browser`; they run with `-m browser` alone."""
 import importlib.util
-import pathlib
 import shutil
-import sys
 
 import pytest
 import torch
 from hypothesis import HealthCheck, settings
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "tools"))
-from browser import PROGRAM, ROOT_NEEDS  # noqa: E402
+from browser import PROGRAM, ROOT_NEEDS
 
 # Nothing here goes by the clock: on a busy machine even drawing the examples is slow.
 settings.register_profile("fixed", derandomize=True, deadline=None, database=None, max_examples=30,

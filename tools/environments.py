@@ -243,7 +243,7 @@ def try_in_colab(notebook, folder, base, repository):
 
 def colab(names):
     more = ["nbval", "requests", "safetensors", "notebook<7"]  # a newer notebook, which widgets ask for, would bring JupyterLab
-    base = build("colab", lines("tests/colab-constraints.txt") + more, find_python("3.13"), ours=False)
+    base = build("colab", lines("tests/colab/constraints.txt") + more, find_python("3.13"), ours=False)
     wanted = reversed(nbtext.chosen(names, ROOT / "notebooks"))  # the longest stand at the end
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(int(os.environ.get("JOBS", "2"))) as pool:
         repository = mirror(Path(folder, "repository"))

@@ -23,7 +23,7 @@ NOT_COPIED = shutil.ignore_patterns(".git", ".venv*", "dist", "build", "__pycach
 PYTEST = [sys.executable, "-m", "pytest", "-q", "--tb=no", "-p", "no:cacheprovider"]
 PLAIN = ["-o", "addopts=", "-p", "no:nbval"]
 # What torch traces can't go through mutmut's switch between mutants.
-TRACED = ["tests/test_attention.py", "tests/test_heads.py", "tests/test_positional.py", "tests/test_relative.py", "tests/test_bad_input.py", "-k", "compile or export or they_cannot_be"]
+TRACED = ["tests/core/test_attention.py", "tests/core/test_heads.py", "tests/core/test_positional.py", "tests/core/test_relative.py", "tests/core/test_bad_input.py", "-k", "compile or export or they_cannot_be"]
 STATES = {None: "not run", 0: "survived", 1: "killed", 3: "killed", 33: "no tests", 36: "timeout", -24: "timeout", 152: "timeout"}
 
 

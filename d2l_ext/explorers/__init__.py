@@ -249,7 +249,7 @@ def compare_explorer(n: int = 64, d: int = 512, k: int = 3, num_heads: int = 8) 
     Raises ValueError for sizes that aren't among these.
     """
     choices = {"n": [2**i for i in range(4, 17)], "d": [2**i for i in range(4, 13)], "k": [3, 5, 7, 9], "num_heads": [1, 2, 4, 8, 16], "layers": list(range(1, 9))}
-    told = (f"{kind} {c.operations:,} operations, {c.steps} {'step' if c.steps == 1 else 'steps'}, longest path {c.path}"
+    told = (f"{kind} {c.operations:,} operations, {c.sequential} {'step' if c.sequential == 1 else 'steps'}, longest path {c.path}"
             for kind in FORMULAS for c in [cost(kind, n, d, k)])
     explorer = Explorer(
         "compare", title="Convolution, recurrence and self-attention: work, sequential steps and longest path at any size.",

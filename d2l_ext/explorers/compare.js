@@ -10,12 +10,12 @@ const DASHES = [[], [], [9, 3], [2, 3], [6, 4], []];  // and differ in their lin
 export function cost(kind, n, d, k) {
   const products = 4 * n * n * d;
   return [
-    { operations: 2 * k * n * d * d, steps: 1, path: Math.ceil((2 * (n - 1)) / (k - 1)) },
-    { operations: 4 * n * d * d, steps: n, path: n - 1 },
-    { operations: 12 * n * d * d, steps: n, path: n - 1 },
-    { operations: 16 * n * d * d, steps: n, path: n - 1 },
-    { operations: products, steps: 2, path: Math.min(n - 1, 1) },
-    { operations: 8 * n * d * d + products, steps: 4, path: Math.min(n - 1, 1) },
+    { operations: 2 * k * n * d * d, sequential: 1, path: Math.ceil((2 * (n - 1)) / (k - 1)) },
+    { operations: 4 * n * d * d, sequential: n, path: n - 1 },
+    { operations: 12 * n * d * d, sequential: n, path: n - 1 },
+    { operations: 16 * n * d * d, sequential: n, path: n - 1 },
+    { operations: products, sequential: 2, path: Math.min(n - 1, 1) },
+    { operations: 8 * n * d * d + products, sequential: 4, path: Math.min(n - 1, 1) },
   ][KINDS.indexOf(kind)];
 }
 
@@ -116,7 +116,7 @@ export function render({ model, el }) {
 
 function showTable(table, { n, d, k, num_heads }, colours) {
   const costs = KINDS.map((kind) => cost(kind, n, d, k));
-  const columns = [["operations", "operations"], ["steps", "sequential steps"], ["path", "longest path"]];
+  const columns = [["operations", "operations"], ["sequential", "sequential steps"], ["path", "longest path"]];
   const winners = Object.fromEntries(columns.map(([what]) => [what, least(costs, what)]));
   const named = (kind) => (kind === "attention layer" ? `${kind}, ${num_heads} ${num_heads === 1 ? "head" : "heads"}` : kind === KINDS[PART] ? `${kind}, part of the layer` : kind);
   const cell = (i, what) => node("td", { class: winners[what].includes(i) ? "least" : "" },

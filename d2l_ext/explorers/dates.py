@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..dates import STEPS, Reading, read
+from ..laboratory.dates import STEPS, Reading, read
 from ..heads import all_heads, closed
 from ..transformer import EncoderDecoder
 from . import Explorer, clean
@@ -84,11 +84,11 @@ class DatesExplorer(Explorer):
 
 
 def dates_explorer(model: EncoderDecoder, text: str = "24/12/1999") -> DatesExplorer:
-    """A date reader (``d2l_ext.dates``) to type to, its heads to be switched off, and where they look.
+    """A date reader (``d2l_ext.laboratory.dates``) to type to, its heads to be switched off, and where they look.
 
     Settings: ``text``, any; ``off``, a list of heads such as ``["cross 2", "encoder 0"]``; ``layer``, whose maps are shown: encoder, decoder or cross.
     ``reading()`` is what the model makes of it. Raises ValueError for a model that isn't a date reader of one layer on either side.
     """
     if not isinstance(model, EncoderDecoder) or len(model.encoder) != 1 or len(model.decoder) != 1 or model.scores.out_features != STEPS + 2:
-        raise ValueError(f"needs a model as d2l_ext.dates.date_reader makes it, with layers=1, got {type(model).__name__}")
+        raise ValueError(f"needs a model as d2l_ext.laboratory.dates.date_reader makes it, with layers=1, got {type(model).__name__}")
     return DatesExplorer(model, text)

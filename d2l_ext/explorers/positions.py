@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import math
 
-from ..checks import check_integer
+from .._validate import check_integer
 from ..positional import sinusoids
 from . import Explorer
 

@@ -5,7 +5,7 @@ from pieces import HOSTILE, PIECES, STILL, lengths, order
 from screen import axe, play, result, show, watch
 
 from d2l_ext import MultiHeadAttention
-from d2l_ext.dates import load
+from d2l_ext.laboratory.dates import load
 from d2l_ext.explorers import dates_explorer, heads_explorer
 
 # What reaches beyond the page's right edge and can't be scrolled to within the piece, or is cut off by its own box.

@@ -153,7 +153,7 @@ def compare():
 
 
 def lengths():
-    stored = Path(__file__).parents[2] / "d2l_ext/laboratory_05.json"
+    stored = Path(__file__).parents[2] / "d2l_ext/laboratory/data/05.json"
     stored = json.loads(stored.read_text(encoding="utf-8"))
     strips = {}
     for row in stored["rows"]:

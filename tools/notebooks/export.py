@@ -1,0 +1,144 @@
+"""Export notebooks as pages that need nothing else: `make html`, or with names for some of them; they land in dist/html.
+
+A page holds its pictures, its formulas as MathML and its explorers, and asks the network for nothing.
+"""
+import base64
+import io
+import pathlib
+import re
+import sys
+import unicodedata
+
+import nbformat
+import ziamath
+from bs4 import BeautifulSoup
+from fontTools.subset import Options, Subsetter
+from fontTools.ttLib import TTFont
+from jinja2 import DictLoader, pass_context
+from latex2mathml.converter import convert
+from nbconvert import HTMLExporter
+from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+from nbtext import chosen
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TARGET = ROOT / "dist" / "html"
+FONT = pathlib.Path(ziamath.__file__).parent / "fonts" / "STIXTwoMath-Regular.ttf"
+PARTS = {"mfrac": 2, "mroot": 2, "msub": 2, "msup": 2, "munder": 2, "mover": 2, "msubsup": 3, "munderover": 3}
+# nbconvert's page without the scripts it would fetch, under a policy that forbids fetching. What is folded stays so.
+PAGE = """{% extends 'lab/index.html.j2' %}
+{% block html_head_js %}{% endblock %}
+{% block html_head_js_mathjax %}{% endblock %}
+{% block html_head_js_mermaidjs %}{% endblock %}
+{% block html_head_css %}
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; font-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
+<style>
+main { max-width: 1160px; margin: auto; }
+@font-face { font-family: "formulas"; src: url("formulas.woff"); }
+math { font-family: "formulas", math; font-size: 1.1em; }
+math[display="block"] { margin: .8em 0; }
+.folded > summary { margin: .3em 0 .3em 5.6em; cursor: pointer; }
+</style>
+{% endblock %}
+{% block input_group %}
+{% if cell.metadata.get("jupyter", {}).get("source_hidden") %}
+<details class="folded"><summary>Code</summary>{{ super() }}</details>
+{% else %}{{ super() }}{% endif %}
+{% endblock %}
+{% block output_group %}
+{% if cell.metadata.get("jupyter", {}).get("outputs_hidden") %}
+<details class="folded"><summary>Have you predicted it? Open the answer</summary>{{ super() }}</details>
+{% else %}{{ super() }}{% endif %}
+{% endblock %}"""
+
+
+class Renderer(IPythonRenderer):
+    """Markdown to HTML: formulas become MathML, links among the notebooks lead to their pages, pictures from the network their words."""
+
+    def inline_math(self, body):
+        return mathml(body)
+
+    def block_math(self, body):
+        return mathml(body, "block")
+
+    def latex_environment(self, name, body):
+        return mathml(rf"\begin{{{name}}}{body}\end{{{name}}}", "block")
+
+    def image(self, text, url, title=None):
+        return self.escape_html(text) if url.startswith("http") else super().image(text, url, title)
+
+    def link(self, text, url, title=None):
+        return super().link(text, re.sub(r"^(\w+)\.ipynb\b", r"\1.html", url), title)
+
+
+class Exporter(HTMLExporter):
+    @pass_context
+    def markdown2html(self, context, source):
+        return MarkdownWithMath(renderer=Renderer(escape=False)).render(source)
+
+
+def mathml(latex: str, display: str = "inline") -> str:
+    """A formula as MathML. Raises ValueError where a command is unknown, a brace is open or a part is missing."""
+    braces = re.sub(r"\\[\\{}]", "", latex)
+    try:
+        made = BeautifulSoup(convert(latex.strip(), display=display), "html.parser")
+    except Exception as error:  # the converter raises errors of many classes
+        raise ValueError(f"${latex}$ can't be set: {type(error).__name__}") from error
+    missing = [tag for tag, parts in PARTS.items() for found in made.find_all(tag) if len(found.find_all(recursive=False)) != parts]
+    if braces.count("{") != braces.count("}") or missing or "\\" in made.text:
+        raise ValueError(f"${latex}$ can't be set: a command is unknown or a part is missing")
+    bars = [tag for tag in made.find_all("mo", string=re.compile("^[|‖]$")) if tag.get("stretchy") != "true"]
+    for i, bar in enumerate(bars):  # they come in pairs
+        bar["form"], bar["stretchy"] = ("prefix", "postfix")[i % 2], "false"
+    for tag in made.find_all(mathvariant=True):  # browsers no longer heed it
+        tag.string = "".join(styled(letter, tag["mathvariant"].upper().replace("-ITALIC", " ITALIC")) for letter in tag.text)
+        del tag["mathvariant"]
+    return str(made)
+
+
+def styled(letter: str, style: str) -> str:
+    """A letter in a mathematical style, as Unicode has it: BOLD turns x into 𝐱."""
+    name = re.sub("LATIN |GREEK |LETTER ", "", unicodedata.name(letter, ""))
+    for prefix in ("MATHEMATICAL ", ""):
+        try:
+            return unicodedata.lookup(f"{prefix}{style} {name}")
+        except KeyError:
+            continue
+    return "ℎ" if (letter, style) == ("h", "ITALIC") else letter
+
+
+def font(letters: set[str]) -> str:
+    """STIX Two Math with what these letters need, as an address: brackets grow and letters lean by such a font alone."""
+    subsetter = Subsetter(Options(layout_features=["ssty"], notdef_outline=True, hinting=False))
+    subsetter.populate(text="".join(letters | {"√"} | {styled(letter, "ITALIC") for letter in letters}))
+    small, file = TTFont(FONT), io.BytesIO()
+    subsetter.subset(small)
+    small.flavor = "woff"
+    small.save(file)
+    return f"data:font/woff;base64,{base64.b64encode(file.getvalue()).decode()}"
+
+
+def page(notebook: nbformat.NotebookNode) -> str:
+    """The notebook as one page of HTML. Raises ValueError for a formula that can't be set."""
+    notebook.metadata["title"] = notebook.cells[0].source.splitlines()[0].lstrip("# ")
+    made = Exporter(template_file="page", extra_loaders=[DictLoader({"page": PAGE})]).from_notebook_node(notebook)[0]
+    return made.replace("formulas.woff", font(set("".join(re.findall("<math.*?</math>", made, re.S)))))
+
+
+def export(path: pathlib.Path, target: pathlib.Path = TARGET) -> pathlib.Path:
+    target.mkdir(parents=True, exist_ok=True)
+    made = target / f"{path.stem}.html"
+    made.write_text(page(nbformat.read(path, as_version=4)), encoding="utf-8")
+    return made
+
+
+def main(words: list[str]) -> None:
+    for path in chosen(words, ROOT / "notebooks"):
+        try:
+            made = export(path)
+        except ValueError as error:
+            sys.exit(f"{path.name}: {error}.")
+        print(f"{made.relative_to(ROOT)}: {made.stat().st_size / 2**20:.1f} MiB")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,114 @@
+"""Repeat what the lessons train, with three seeds, and store the results beside the package: `make laboratory`, or with numbers for some lessons.
+
+Each part is a function that returns rows; `main` adds the command, the date and PyTorch's version and writes `d2l_ext/laboratory_NN.json`.
+The rows vary a little with the processor and with PyTorch's version.
+"""
+import datetime
+import json
+import math
+import pathlib
+import sys
+
+import torch
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from d2l_ext import influence  # noqa: E402
+from d2l_ext.laboratory import (CONTROLS, READERS, TRIALS, accuracy, find_marked,  # noqa: E402
+                                parity, reader, train, try_encoding)
+
+SEEDS = 0, 1, 2
+RATE, RATES = 2e-3, (5e-4, 8e-3)  # the usual one, and others for the kinds in VARIED
+VARIED = "self-attention", "dilated convolution", "recurrence", "GRU"
+DISTANCES = 0, 1, 2, 3, 4, 5, 8, 12, 15, 16, 20, 24, 28, 30, 31
+
+
+def stretches(right, bounds):
+    """Mean accuracy over the positions between one bound and the next: {"16-31": 0.5, ...}."""
+    return {f"{a}-{b - 1}": round(right[a:b].mean().item(), 3) for a, b in zip(bounds, bounds[1:])}
+
+
+def marked_row(kind, seed, steps, rate=RATE):
+    """Find the marked token: accuracy at each distance, after so many steps at this rate."""
+    model = reader(kind, vocab_size=16, answers=8, seed=seed)
+    train(model, find_marked(), steps, lengths=(32, 32), batch=32, rate=rate, seed=seed)
+    found = {str(distance): round(accuracy(model, find_marked(distance), 32)[-1].item(), 3)
+             for distance in DISTANCES}
+    return {"task": "find the marked token", "reader": kind, "seed": seed, "steps": steps,
+            "rate": rate, "accuracy by distance": found}
+
+
+def parity_row(kind, seed, steps):
+    """Running parity, trained at length 16: accuracy in stretches up to length 256."""
+    model = reader(kind, vocab_size=2, answers=2, causal=True, seed=seed)
+    train(model, parity, steps, lengths=(16, 16), batch=32, rate=RATE, seed=seed)
+    right = accuracy(model, parity, 256)
+    return {"task": "running parity", "reader": kind, "seed": seed, "steps": steps, "accuracy by position": stretches(right, (0, 8, 16, 32, 64, 128, 256))}
+
+
+def influence_row(kind, seed):
+    """Before any training: how strongly the last output feels each distance, as a power of ten, 0
+    being how strongly it feels distance 0."""
+    felt = influence(reader(kind, vocab_size=16, answers=8, seed=seed), 32)[-1].flip(0).log10()
+    powers = {str(distance): round((felt[distance] - felt[0]).item(), 1)
+              for distance in DISTANCES if felt[distance] > -math.inf}
+    return {"task": "influence at the start", "reader": kind, "seed": seed,
+            "power of ten by distance": powers}
+
+
+def encoding_row(name, encoding, seed):
+    """A small encoder trained at lengths up to 16: accuracy at five lengths, in stretches of four positions; null where nothing is scored."""
+    model, right = try_encoding(name, encoding, seed), {}
+    for length in (16, 24, 32, 48, 64):
+        parts = accuracy(model, TRIALS[name].task, length).reshape(-1, 4).nanmean(1)
+        right[length] = [None if part != part else round(part, 3) for part in parts.tolist()]
+    return {"task": name, "encoding": encoding, "seed": seed, "accuracy": right}
+
+
+def lesson_05():
+    for name, trial in TRIALS.items():
+        for encoding in trial.encodings:
+            for seed in SEEDS:
+                yield encoding_row(name, encoding, seed)
+
+
+def lesson_06():
+    for kind in READERS:
+        for seed in SEEDS:
+            for steps in (200, 400, 1600):
+                yield marked_row(kind, seed, steps)
+            yield parity_row(kind, seed, steps=400)
+    for kind in CONTROLS:
+        for seed in SEEDS:
+            for steps in (200, 400):
+                yield marked_row(kind, seed, steps)
+    for kind in (*READERS, *CONTROLS):
+        for seed in SEEDS:
+            yield influence_row(kind, seed)
+    for kind in VARIED:
+        for seed in SEEDS:
+            for rate in RATES:
+                yield marked_row(kind, seed, 400, rate)
+
+
+PARTS = {"05": lesson_05, "06": lesson_06}
+
+
+def main(names):
+    if unknown := set(names) - set(PARTS):
+        sys.exit(f"There is no part {', '.join(sorted(unknown))}: choose from {', '.join(PARTS)}.")
+    torch.set_num_threads(1)
+    for name in names or PARTS:
+        rows = []
+        for row in PARTS[name]():
+            rows.append(row)
+            print(json.dumps(row), flush=True)
+        about = {"command": "make laboratory", "date": datetime.date.today().isoformat(), "torch": torch.__version__.split("+")[0], "seeds": list(SEEDS)}
+        lines = ",\n  ".join(json.dumps(row) for row in rows)
+        text = json.dumps(about)[:-1] + f',\n "rows": [\n  {lines}\n]}}\n'
+        (ROOT / "d2l_ext" / f"laboratory_{name}.json").write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
