@@ -191,7 +191,7 @@ def test_a_reader_depends_on_its_seed_and_nothing_else():
     torch.manual_seed(2)
     again, other = reader("recurrence", 4, 2, seed=3), reader("recurrence", 4, 2, seed=4)
     same = [torch.equal(a, b) for a, b in zip(first.parameters(), again.parameters())]
-    assert all(same) and not torch.equal(first.head.weight, other.head.weight)
+    assert all(same) and not torch.equal(first.scores.weight, other.scores.weight)
     torch.manual_seed(1)
     assert torch.equal(state, torch.get_rng_state())
 
@@ -201,7 +201,7 @@ def test_layers_stand_in_a_row_each_added_to_its_input():
     wanted = model.embedding.weight[X]
     for layer, norm in zip(model.layers, model.norms):
         wanted = wanted + torch.relu(layer(norm(wanted)))
-    torch.testing.assert_close(model(X), wanted @ model.head.weight.T + model.head.bias)
+    torch.testing.assert_close(model(X), wanted @ model.scores.weight.T + model.scores.bias)
 
 
 # ---- training and scoring --------------------------------------------------------------------------------------------------------------
