@@ -1,1 +1,1 @@
-"""`make bench`: speed and memory as ratios, never as a test. `tools/bench/README.md` is what it printed last."""
+"""`make bench`: speed and memory as ratios, never as a test. README.md has what it printed last."""

@@ -1,6 +1,4 @@
-"""Times of the positional encodings, of `reach`, and of `import d2l_ext`; and what the whole costs."""
-from __future__ import annotations
-
+"""What positions, `reach` and `import d2l_ext` cost in time; and what the whole costs."""
 import os
 import pathlib
 import resource
@@ -16,51 +14,61 @@ from d2l_ext import LearnedPositionalEncoding, MultiHeadAttention, PositionalEnc
 from d2l_ext.relative import ALiBi, RotaryEmbedding, ShawRelativeKeys, T5RelativeBias
 from d2l_ext.sequence import Convolution, reach
 
-from .attention import interleaved, ratio
-from .contenders import PASSES, one_pass
+from .attention import ROOT, one_pass, table
+from .timing import interleaved, ratio
 
-ROOT = pathlib.Path(__file__).parents[2]
 BATCH, STEPS, WIDTH, HEADS = 2, 1024, 512, 8
-IMPORT_GOAL = 0.15  # seconds of the processor, beyond `import torch`
 
 
-def encodings(kind: str) -> list[str]:
-    """Rows: an encoding, and its time, causal, against attention without one; then its fused path against its explicit path."""
-    X = torch.randn(BATCH, STEPS, WIDTH).requires_grad_(kind != PASSES[0])
-    head_size = WIDTH // HEADS
-    positions = {"none": None, "rotary": RotaryEmbedding(head_size), "ALiBi": ALiBi(HEADS), "T5": T5RelativeBias(HEADS), "Shaw": ShawRelativeKeys(head_size, 32)}
-    layers = {name: MultiHeadAttention(WIDTH, HEADS, position=position) for name, position in positions.items()}
-    runs = {}
-    for name, layer in layers.items():
-        runs[name] = partial(one_pass, lambda X, layer=layer: layer(X, X, X, causal=True), X, kind)
-        runs[f"{name}, weights"] = partial(one_pass, lambda X, layer=layer: layer(X, X, X, causal=True, need_weights=True)[0], X, kind)
-    tables = {"sinusoids added": PositionalEncoding(WIDTH, max_len=STEPS), "learned added": LearnedPositionalEncoding(WIDTH, max_len=STEPS)}
-    for name, table in tables.items():
-        runs[name] = partial(one_pass, lambda X, table=table: layers["none"](*[table(X)] * 3, causal=True), X, kind)
-    times = interleaved(runs, 60)
-    lines = [f"| {name} | {kind} | {ratio(times, name, 'none'):.2f} | {ratio(times, f'{name}, weights', name):.2f} |" for name in positions if name != "none"]
-    return lines + [f"| {name} | {kind} | {ratio(times, name, 'none'):.2f} | |" for name in tables]
+def positions():
+    """Each position's time against attention without one; its explicit path against its fused."""
+    relative = {"rotary": RotaryEmbedding(WIDTH // HEADS), "ALiBi": ALiBi(HEADS),
+                "T5": T5RelativeBias(HEADS), "Shaw": ShawRelativeKeys(WIDTH // HEADS, 32)}
+    added = {"sinusoids added": PositionalEncoding(WIDTH, max_len=STEPS),
+             "learned added": LearnedPositionalEncoding(WIDTH, max_len=STEPS)}
+    plain = MultiHeadAttention(WIDTH, HEADS)
+    calls = {"none": lambda X: plain(X, X, X, causal=True)}
+    for name, position in relative.items():
+        layer = MultiHeadAttention(WIDTH, HEADS, position=position)
+        calls[name] = lambda X, layer=layer: layer(X, X, X, causal=True)
+        calls[f"{name}, weights"] = (
+            lambda X, layer=layer: layer(X, X, X, causal=True, need_weights=True)[0])
+    for name, encoding in added.items():
+        calls[name] = lambda X, encoding=encoding: calls["none"](encoding(X))
+
+    rows = []
+    for kind in ("forward", "forward and backward"):
+        X = torch.randn(BATCH, STEPS, WIDTH).requires_grad_(kind != "forward")
+        times = interleaved({name: partial(one_pass, call, X) for name, call in calls.items()}, 60)
+        for name in (*relative, *added):
+            paths = f"{ratio(times, f'{name}, weights', name):.2f}" if name in relative else ""
+            rows.append([name, kind, f"{ratio(times, name, 'none'):.2f}", paths])
+    size = f"{BATCH} x {STEPS} x {WIDTH}, {HEADS} heads, causal"
+    return [f"{size}.", "", *table(["position", "pass", "time / without",
+                                    "explicit path / fused path"], rows)]
 
 
-def reach_by_rows(model: torch.nn.Module, n: int, width: int) -> torch.Tensor:
-    """What `reach` answers, one backward pass per output."""
-    model, rows = model.double(), []
+def reach_by_rows(model, n, width):
+    """What `reach` answers, by one backward pass per output."""
+    rows = []
     for i in range(n):
         X = torch.randn(1, n, width, dtype=torch.float64, requires_grad=True)
-        model(X)[0, i].sum().backward()
+        model.double()(X)[0, i].sum().backward()
         rows.append(X.grad[0].abs().sum(-1) > 0)
     return torch.stack(rows)
 
 
-def reaching(n: int = 64, width: int = 32) -> str:
+def reaching(n=64, width=32):
     model = torch.nn.Sequential(*[Convolution(width) for _ in range(4)])
     if not torch.equal(reach(model, n), reach_by_rows(model, n, width)):
-        raise RuntimeError("reach and its slow form differ, so the times can't be compared")
-    times = interleaved({"reach": partial(reach, model, n), "rows": partial(reach_by_rows, model, n, width)}, 10)
-    return f"`reach` of four convolutions over {n} steps takes {ratio(times, 'reach', 'rows'):.2f} times as long as one backward pass per output."
+        raise RuntimeError("reach and one backward pass per output give different answers")
+    times = interleaved({"reach": partial(reach, model, n),
+                         "rows": partial(reach_by_rows, model, n, width)}, 10)
+    return [f"`reach` of four convolutions over {n} steps takes {ratio(times, 'reach', 'rows'):.2f}"
+            " times as long as one backward pass per output."]
 
 
-def seconds_to_import(name: str) -> float:
+def seconds_to_import(name):
     """CPU seconds of a fresh interpreter that imports ``name``."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run([sys.executable, "-c", f"import {name}"], check=True, cwd=ROOT)
@@ -68,41 +76,37 @@ def seconds_to_import(name: str) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def importing(rounds: int = 15) -> tuple[float, float]:
-    """CPU seconds of `import torch`, and what `import d2l_ext` takes beyond it: the fastest of several, in turn."""
-    times = {name: [] for name in ("torch", "d2l_ext")}
-    for _ in range(rounds):
-        for name, taken in times.items():
-            taken.append(seconds_to_import(name))
-    return min(times["torch"]), min(times["d2l_ext"]) - min(times["torch"])
+def importing(rounds=15):
+    """The fastest of several imports, torch and d2l_ext in turn."""
+    times = [(seconds_to_import("torch"), seconds_to_import("d2l_ext")) for _ in range(rounds)]
+    torch_, ours = map(min, zip(*times))
+    return [f"`import torch` takes {torch_:.2f} s of CPU time, `import d2l_ext` "
+            f"{ours - torch_:.2f} s more (goal: at most 0.15)."]
 
 
-# ---- the whole ---------------------------------------------------------------------------------------------------------------------------
+# ---- the whole ----
 
-def timed(*command: str, cwd: pathlib.Path = ROOT) -> str:
-    """Minutes and seconds that a command takes, and its last line."""
+def timed(*command, cwd=ROOT):
+    """Minutes and seconds that a command takes; with its last line if it fails."""
     start = time.time()
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, stdin=subprocess.DEVNULL, env=os.environ | {"OMP_NUM_THREADS": "1"})
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True,
+                          stdin=subprocess.DEVNULL, env=os.environ | {"OMP_NUM_THREADS": "1"})
     minutes, seconds = divmod(round(time.time() - start), 60)
     last = (done.stdout.strip().splitlines() or [""])[-1].strip("= ")
-    return f"{minutes} min {seconds:02d} s" + ("" if done.returncode == 0 else f" (failed: {last})")
+    return f"{minutes} min {seconds:02d} s" + (f" (failed: {last})" if done.returncode else "")
 
 
-def notebooks() -> list[str]:
-    """Rows: how long each notebook takes from a fresh kernel to its last cell."""
-    run = "import sys, nbformat; from nbclient import NotebookClient; NotebookClient(nbformat.read(sys.argv[1], 4), timeout=300).execute()"
-    return [f"| {path.stem} | {timed(sys.executable, '-c', run, path.name, cwd=path.parent)} |" for path in sorted((ROOT / "notebooks").glob("*.ipynb"))]
-
-
-def from_nothing() -> list[str]:
-    """Rows: set-up and tests in a fresh clone of what is committed."""
+def whole():
+    """Each notebook in a fresh kernel; set-up and tests in a fresh clone of what is committed."""
+    run = ("import sys, nbformat; from nbclient import NotebookClient; "
+           "NotebookClient(nbformat.read(sys.argv[1], 4), timeout=300).execute()")
+    rows = [[path.stem, timed(sys.executable, "-c", run, path.name, cwd=path.parent)]
+            for path in sorted((ROOT / "notebooks").glob("*.ipynb"))]
     with tempfile.TemporaryDirectory() as folder:
         clone = pathlib.Path(folder) / "clone"
         subprocess.run(["git", "clone", "-q", str(ROOT), str(clone)], check=True)
-        rows = [f"| `make setup` from nothing | {timed('make', 'setup', cwd=clone)} |", f"| `make test` after that | {timed('make', 'test', cwd=clone)} |",
-                f"| the environment it made | {size(clone / '.venv')} |"]
-    return rows
-
-
-def size(folder: pathlib.Path) -> str:
-    return f"{sum(path.lstat().st_size for path in folder.rglob('*') if not path.is_dir()) / 1e9:.2f} GB"
+        rows.append(["`make setup` from nothing", timed("make", "setup", cwd=clone)])
+        rows.append(["`make test` after that", timed("make", "test", cwd=clone)])
+        files = [path for path in (clone / ".venv").rglob("*") if not path.is_dir()]
+        gigabytes = sum(path.lstat().st_size for path in files) / 1e9
+    return table(["what", "time"], rows + [["the environment it made", f"{gigabytes:.2f} GB"]])

@@ -1,6 +1,7 @@
 """Whether time follows the formulas on this machine: fitted powers of n with their errors.
 
-One thread of the CPU, the fastest of several runs; busy machines give useless numbers, so three attempts are made, and the best counts.
+One thread of the CPU, the fastest of several runs. A busy machine spoils the numbers, so there are
+up to three attempts, until one agrees with the formulas.
 """
 import torch
 from torch.nn import functional as F
@@ -19,30 +20,31 @@ def products(X):
 def measure():
     """Seconds by kind, for each of the lengths."""
     torch.manual_seed(0)
-    layers = {"convolution": Convolution(WIDTH), "recurrence": Recurrence(WIDTH), "attention products": products, "attention layer": SelfAttention(WIDTH)}
-    times = fastest([(layer, n, WIDTH) for layer in layers.values() for n in LENGTHS], repeats=7)
-    return {kind: times[i * len(LENGTHS):(i + 1) * len(LENGTHS)] for i, kind in enumerate(layers)}
+    layers = {"convolution": Convolution(WIDTH), "recurrence": Recurrence(WIDTH),
+              "attention products": products, "attention layer": SelfAttention(WIDTH)}
+    runs = [(layer, n, WIDTH) for layer in layers.values() for n in LENGTHS]
+    times = iter(fastest(runs, repeats=7))
+    return {kind: [next(times) for _ in LENGTHS] for kind in layers}
 
 
 def wrong(times):
-    """The kinds whose power of n is off."""
-    return [kind for kind, power in EXPECTED.items() if abs(slope(LENGTHS, times[kind])[0] - power) > TOLERANCE]
+    """The kinds whose power of n differs from the formula's."""
+    return [kind for kind, power in EXPECTED.items()
+            if abs(slope(LENGTHS, times[kind])[0] - power) > TOLERANCE]
 
 
-def table(times):
+def table():
     """Lines of Markdown: kind, power, and times against the recurrence's."""
-    lines = [f"| d = {WIDTH} | power of n | expected | time / recurrence's, at n = {', '.join(map(str, LENGTHS))} |", "|---|---|---|---|"]
-    for kind, seconds in times.items():
-        power, error = slope(LENGTHS, seconds)
-        ratios = ", ".join(f"{a / b:.2f}" for a, b in zip(seconds, times["recurrence"]))
-        lines.append(f"| {kind} | {power:.2f} ± {error:.2f} | {EXPECTED.get(kind, 'between 1 and 2')} | {ratios} |")
-    return lines
-
-
-def attempt():
-    """Times that follow the formulas, or those of the last attempt."""
     for _ in range(ATTEMPTS):
         times = measure()
         if not wrong(times):
             break
-    return times
+    lengths = ", ".join(map(str, LENGTHS))
+    lines = [f"| d = {WIDTH} | power of n | expected | time / recurrence's, at n = {lengths} |",
+             "|---|---|---|---|"]
+    for kind, seconds in times.items():
+        power, error = slope(LENGTHS, seconds)
+        ratios = ", ".join(f"{a / b:.2f}" for a, b in zip(seconds, times["recurrence"]))
+        expected = EXPECTED.get(kind, "between 1 and 2")
+        lines.append(f"| {kind} | {power:.2f} ± {error:.2f} | {expected} | {ratios} |")
+    return lines
