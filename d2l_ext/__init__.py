@@ -1,11 +1,12 @@
 """Attention you can read: the reusable classes of the attention notebooks.
 
-``import d2l_ext`` loads torch and nothing heavier. Drawing (``d2l_ext.plotting``), interactive pieces (``d2l_ext.explorers``), exercises
-(``d2l_ext.exercises``) and D2L's names (``d2l_ext.compat``) load when first used.
+``import d2l_ext`` loads torch and nothing heavier. Drawings (``d2l_ext.plotting``), interactive
+pieces (``explorers``), ``exercises`` and D2L's names (``compat``) load when they are first used.
 """
 from importlib import import_module
 
-from .attention import AdditiveAttention, MultiHeadAttention, dot_product_attention, masked_softmax, merge_heads, record_attention, split_heads
+from .attention import (AdditiveAttention, MultiHeadAttention, dot_product_attention,
+                        masked_softmax, merge_heads, record_attention, split_heads)
 from .masks import Mask, causal, padding, to_sdpa, to_torch_mha, window
 from .positional import LearnedPositionalEncoding, PositionalEncoding, sinusoids
 from .relative import ALiBi, RotaryEmbedding, ShawRelativeKeys, T5RelativeBias
@@ -16,8 +17,9 @@ __version__ = "0.1.0"
 __all__ = ["ALiBi", "AdditiveAttention", "Convolution", "GRU", "LSTM", "LearnedPositionalEncoding",
            "Mask", "MultiHeadAttention", "PositionalEncoding", "Recurrence", "RotaryEmbedding",
            "SelfAttention", "ShawRelativeKeys", "T5RelativeBias", "causal", "cost",
-           "dot_product_attention", "flops", "influence",
-           "masked_softmax", "merge_heads", "padding", "reach", "record_attention", "sinusoids", "split_heads", "to_sdpa", "to_torch_mha", "window"]
+           "dot_product_attention", "flops", "influence", "masked_softmax", "merge_heads",
+           "padding", "reach", "record_attention", "sinusoids", "split_heads", "to_sdpa",
+           "to_torch_mha", "window"]
 
 
 def __getattr__(name: str):

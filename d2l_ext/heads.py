@@ -1,4 +1,4 @@
-"""Which heads matter: gates on heads, four measures of their worth, and layers really made smaller.
+"""Which heads matter: gates on heads, four measures of their worth, and smaller layers.
 
 A head is named by its layer, as in ``model.named_modules()``, and its number:
 ``("decoder.0.cross", 2)``.
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 import torch
 from torch import Tensor, nn
@@ -17,6 +17,7 @@ from ._validate import check_integer
 from .progress import progress_bar
 
 Head = tuple[str, int]
+Score = Callable[[], float]  # runs the model; higher is better
 
 
 def attention_layers(model: nn.Module) -> dict[str, MultiHeadAttention]:
@@ -26,7 +27,7 @@ def attention_layers(model: nn.Module) -> dict[str, MultiHeadAttention]:
 
 
 def all_heads(model: nn.Module) -> list[Head]:
-    """Every head of every layer, in the model's order; all measures below keep it.
+    """Every head of every layer, in the model's order; all measures below keep this order.
 
     >>> all_heads(nn.ModuleDict({"first": MultiHeadAttention(4, 2)}))
     [('first', 0), ('first', 1)]
@@ -35,34 +36,27 @@ def all_heads(model: nn.Module) -> list[Head]:
     return [(name, head) for name in layers for head in range(layers[name].num_heads)]
 
 
-def numbered(heads: Iterable[int]) -> list[int]:
-    """Heads of one layer as Python's integers: those of a set, a generator, a tensor.
-
-    Raises TypeError for what is no integer.
-    """
-    if not isinstance(heads, Iterable):
-        raise TypeError(f"heads must be several, such as [0, 2], got {heads!r:.60}")
-    numbers = []
-    for head in heads:
-        number = head.item() if isinstance(head, Tensor) and not head.dim() else head
-        check_integer(**{"a head": number})
-        numbers.append(int(number))
-    return numbers
-
-
-def known(model: nn.Module, heads: Iterable[Head]) -> list[Head]:
-    """Heads as pairs of a layer's name and one of Python's integers.
-
-    Raises TypeError for what is no such pair, ValueError for heads that ``model`` doesn't have.
-    """
-    example = "('decoder.0.cross', 2)"
+def _check_iterable(heads: object, example: str) -> None:
     if not isinstance(heads, Iterable):
         raise TypeError(f"heads must be several, such as [{example}], got {heads!r:.60}")
+
+
+def _as_integer(head: object) -> int:
+    """The number of a head, which may be a tensor without axes or one of NumPy's integers."""
+    number = head.item() if isinstance(head, Tensor) and not head.dim() else head
+    check_integer(**{"a head": number})
+    return int(number)
+
+
+def _as_pairs(model: nn.Module, heads: Iterable[Head]) -> list[Head]:
+    """A list of the heads, each checked to be a head of ``model``."""
+    example = "('decoder.0.cross', 2)"
+    _check_iterable(heads, example)
     pairs = []
     for head in heads:
         match head:
             case [str(name), number]:
-                pairs += [(name, *numbered([number]))]
+                pairs.append((name, _as_integer(number)))
             case _:
                 raise TypeError(f"a head is a pair such as {example}, got {head!r:.60}")
     unknown = set(pairs) - set(all_heads(model))
@@ -71,13 +65,16 @@ def known(model: nn.Module, heads: Iterable[Head]) -> list[Head]:
     return pairs
 
 
+# ---- gates ----
+
 @contextmanager
 def gates(model: nn.Module, values: dict[str, Tensor]) -> Iterator[None]:
     """While open, each head's output is multiplied by its gate before it enters ``W_o``.
 
-    A gate of 0 closes the head. values: layer -> gates (heads,), or (batch, heads) for one per
-    example. Layers left out stay as they are. The hooks are gone afterwards, also after an
-    exception. Raises KeyError for an unknown layer, ValueError for gates that don't fit.
+    A gate of 0 closes the head. values: for each layer's name its gates, (heads,), or
+    (batch, heads) with gates for each example. Layers left out stay as they are. The hooks are
+    removed at the end, also after an exception. Raises KeyError for an unknown layer, ValueError
+    for gates of another shape.
     """
     layers = attention_layers(model)
     for name, gate in values.items():
@@ -88,15 +85,9 @@ def gates(model: nn.Module, values: dict[str, Tensor]) -> Iterator[None]:
         if gate.shape[-1:] != (heads,) or gate.dim() > 2:
             raise ValueError(f"gates of {name!r} have shape {tuple(gate.shape)}, "
                              f"expected ({heads},) or (batch, {heads})")
-
-    def multiply(gate: Tensor, size: int):
-        wide = gate.repeat_interleave(size, dim=-1)  # one gate for all columns of its head
-        wide = wide[:, None] if wide.dim() == 2 else wide
-        return lambda module, inputs: (inputs[0] * wide.to(inputs[0]),)
-
     handles = []
     for name, gate in values.items():
-        hook = multiply(gate, layers[name].head_size)
+        hook = _multiply_by(gate, layers[name].head_size)
         handles.append(layers[name].W_o.register_forward_pre_hook(hook))
     try:
         with eagerly():
@@ -106,12 +97,20 @@ def gates(model: nn.Module, values: dict[str, Tensor]) -> Iterator[None]:
             handle.remove()
 
 
-def closed(model: nn.Module, heads: Iterable[Head]):
+def _multiply_by(gate: Tensor, size: int) -> Callable:
+    """A hook before ``W_o``: the ``size`` columns of each head are multiplied by its gate."""
+    wide = gate.repeat_interleave(size, dim=-1)
+    wide = wide[:, None] if wide.dim() == 2 else wide  # one row of gates for all queries
+    return lambda module, inputs: (inputs[0] * wide.to(inputs[0]),)
+
+
+def closed(model: nn.Module, heads: Iterable[Head]) -> AbstractContextManager[None]:
     """``gates`` that are 0 for these heads and 1 for all others.
 
-    Raises TypeError for what is no pair of a name and an integer, ValueError for unknown heads.
+    Raises TypeError for heads that are not pairs of a name and an integer, ValueError for heads
+    that ``model`` doesn't have.
     """
-    heads, layers = known(model, heads), attention_layers(model)
+    heads, layers = _as_pairs(model, heads), attention_layers(model)
 
     def left(name: str) -> Tensor:
         every = range(layers[name].num_heads)
@@ -120,9 +119,12 @@ def closed(model: nn.Module, heads: Iterable[Head]):
     return gates(model, {name: left(name) for name, _ in heads})
 
 
+# ---- four measures ----
+# Dropout would make them vary, so each puts the model in evaluation mode for as long as it runs.
+
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
-    """While open, ``model`` is in evaluation mode. Afterwards each module is in its own again."""
+    """While open, ``model`` is in evaluation mode. Afterwards each module has its own mode back."""
     modes = [(module, module.training) for module in model.modules()]
     model.eval()
     try:
@@ -132,23 +134,24 @@ def evaluating(model: nn.Module) -> Iterator[None]:
             module.training = training
 
 
-# ---- four measures -----------------------------------------------------------------------------
-# A score is a function without arguments that runs the model; higher is better. The measures put
-# the model in evaluation mode meanwhile: dropout would make them vary.
+def _score_without(model: nn.Module, score: Score, heads: list[Head]) -> float:
+    with closed(model, heads):
+        return score()
 
-def ablate_one(model: nn.Module, score: Callable[[], float]) -> Tensor:
-    """How much the score falls when this head alone is closed (Michel et al. 2019, section 3.2).
 
-    One number per head; below 0: it did harm.
+def ablate_one(model: nn.Module, score: Score) -> Tensor:
+    """How much the score falls when a head alone is closed (Michel et al. 2019, section 3.2).
+
+    Returns one number per head, (heads,); below 0 where the head did harm.
     """
     with evaluating(model):
         full = score()
-        left = [score_without(model, score, [head]) for head in all_heads(model)]
-    return torch.tensor([full - rest for rest in left])
+        return torch.tensor([full - _score_without(model, score, [head])
+                             for head in all_heads(model)])
 
 
-def keep_one(model: nn.Module, score: Callable[[], float]) -> Tensor:
-    """The score when this head is the only open one of its layer, one number per head.
+def keep_one(model: nn.Module, score: Score) -> Tensor:
+    """The score when a head is the only open one of its layer, one number per head, (heads,).
 
     The other layers stay as they are (Michel et al. 2019, section 3.3).
     """
@@ -158,48 +161,58 @@ def keep_one(model: nn.Module, score: Callable[[], float]) -> Tensor:
         return [other for other in heads if other[0] == head[0] and other != head]
 
     with evaluating(model):
-        return torch.tensor([score_without(model, score, others(head)) for head in heads])
+        return torch.tensor([_score_without(model, score, others(head)) for head in heads])
 
 
 def gradient(model: nn.Module, losses: Callable[[], Tensor]) -> Tensor:
     """How much the loss would move with each gate: I_h = E_x |∂L(x) / ∂ξ_h|.
 
-    Each layer is divided by its ℓ2 norm (Michel et al. 2019, section 4.1). losses: runs the model
-    and returns the loss of each example, (batch,). One number per head, from one backward pass:
-    every example has gates of its own. A layer none of whose heads moves the loss, as where ``W_o``
-    is 0, gets zeros.
+    Each layer is divided by its ℓ2 norm (Michel et al. 2019, section 4.1); a layer that doesn't
+    move the loss, for example with ``W_o`` of 0, gets zeros. losses: runs the model and returns the
+    loss of each example, (batch,). Returns one number per head, (heads,), from one backward pass:
+    every example has gates of its own. Raises ValueError where ``losses()`` has another shape, or
+    no gradient for a gate.
     """
     with evaluating(model), torch.no_grad():
         first = losses()
     if first.dim() != 1:
         got = f"got shape {tuple(first.shape)}"
         raise ValueError(f"losses() must return one loss per example, (batch,), {got}")
-    opened = {}
-    for name, layer in attention_layers(model).items():
-        sizes, device = (len(first), layer.num_heads), layer.W_o.weight.device
-        opened[name] = torch.ones(sizes, device=device, requires_grad=True)
+    batch, device = len(first), first.device
+    opened = {name: torch.ones(batch, layer.num_heads, device=device, requires_grad=True)
+              for name, layer in attention_layers(model).items()}
     with evaluating(model), gates(model, opened):
-        slopes = torch.autograd.grad(losses().sum(), list(opened.values()))
+        slopes = _slopes(losses().sum(), opened)
     means = [slope.abs().mean(0) for slope in slopes]
     norms = [mean.norm() for mean in means]
     safe = [norm.masked_fill(norm == 0, 1) for norm in norms]
     return torch.cat([mean / norm for mean, norm in zip(means, safe)]).cpu()
 
 
-def greedy(
-    model: nn.Module, score: Callable[[], float], progress: str = "",
-) -> tuple[list[Head], list[float]]:
+def _slopes(loss: Tensor, opened: dict[str, Tensor]) -> list[Tensor]:
+    """The gradient of the loss with respect to each layer's gates."""
+    slopes = [None] * len(opened)
+    if loss.requires_grad:
+        slopes = torch.autograd.grad(loss, list(opened.values()), allow_unused=True)
+    for name, slope in zip(opened, slopes):
+        if slope is None:
+            raise ValueError(f"losses() has no gradient for the heads of {name!r}: it must run the "
+                             "layer, with gradients, and before quantize_dynamic")
+    return slopes
+
+
+def greedy(model: nn.Module, score: Score, progress: str = "") -> tuple[list[Head], list[float]]:
     """Close heads one after the other, each time the one without which the score stays highest.
 
-    Returns the heads in the order of closing, and the score before the first and after each: one
-    more than heads. progress: shows a bar of this name.
+    Returns the heads in the order of closing, and the scores: one with all heads open, then one
+    after each closing. progress: the name of a progress bar; none is shown where it is empty.
     """
     left, order, scores = all_heads(model), [], []
     bar = progress_bar(progress, len(left)) if progress else None
     with evaluating(model):
         scores.append(score())
         while left:
-            results = {head: score_without(model, score, [*order, head]) for head in left}
+            results = {head: _score_without(model, score, [*order, head]) for head in left}
             best = max(left, key=results.get)
             left.remove(best)
             order.append(best)
@@ -209,16 +222,13 @@ def greedy(
     return order, scores
 
 
-def score_without(model: nn.Module, score: Callable[[], float], heads: Iterable[Head]) -> float:
-    """The score with these heads closed."""
-    with closed(model, heads):
-        return score()
-
+# ---- do two measures agree? ----
+# Ours, as PyTorch has no rank correlation, and SciPy would be needed for nothing else.
 
 def ranks(values: Sequence[float] | Tensor) -> Tensor:
-    """The place of each value, smallest first; equal values share the mean of their places.
+    """The rank of each value, from 0 for the smallest; equal values share the mean of their ranks.
 
-    Raises ValueError for NaN, which has no place.
+    Raises ValueError for NaN, which has no rank.
 
     >>> ranks([10, 30, 10]).tolist()
     [0.5, 2.0, 0.5]
@@ -233,7 +243,8 @@ def ranks(values: Sequence[float] | Tensor) -> Tensor:
 def rank_correlation(first: Sequence[float] | Tensor, second: Sequence[float] | Tensor) -> float:
     """Spearman's coefficient, the correlation of the ranks.
 
-    1: the same order. -1: the reverse. NaN: all values on one side are equal.
+    1 means the same order, -1 the reverse, and NaN that all values on one side are equal. Raises
+    ValueError where one side has more values, or NaN among them.
 
     >>> rank_correlation([1, 2, 3], [10, 20, 90])
     1.0
@@ -245,17 +256,17 @@ def rank_correlation(first: Sequence[float] | Tensor, second: Sequence[float] | 
     return round((a @ b / (a.norm() * b.norm())).item(), 12)
 
 
-# ---- for real ----------------------------------------------------------------------------------
+# ---- pruning ----
 
 def prune_heads(attention: MultiHeadAttention, heads: Iterable[int]) -> MultiHeadAttention:
     """A new, smaller layer without these heads.
 
-    Their rows of W_q, W_k, W_v and their columns of W_o are gone; all widths outside stay. Its
-    outputs are those of ``attention`` with the heads closed, to within rounding; what was frozen
-    stays frozen. Its ``state_dict`` loads into
+    Their rows of W_q, W_k, W_v and their columns of W_o are gone; the widths of inputs and outputs
+    stay. Its outputs are those of ``attention`` with the heads closed, to within rounding; what was
+    frozen stays frozen. Its ``state_dict`` loads into
     ``MultiHeadAttention(num_hiddens, heads left, head_size=...)``. Raises TypeError for heads that
-    are no integers, ValueError for heads that aren't there, where none would be left, for layers
-    with a position module, and where W_q, W_k, W_v or W_o is no plain ``nn.Linear``.
+    are not integers, ValueError for heads that aren't there, where none would be left, for layers
+    with a position module, and where W_q, W_k, W_v or W_o is not a plain ``nn.Linear``.
 
     >>> small = prune_heads(MultiHeadAttention(num_hiddens=8, num_heads=4), {0, 2})
     >>> small.num_heads, small.head_size, tuple(small.W_o.weight.shape)
@@ -263,28 +274,16 @@ def prune_heads(attention: MultiHeadAttention, heads: Iterable[int]) -> MultiHea
     """
     if not isinstance(attention, MultiHeadAttention):
         raise TypeError(f"attention must be a MultiHeadAttention, got {type(attention).__name__}")
-    heads = numbered(heads)
-    unknown = set(heads) - set(range(attention.num_heads))
-    kept = [head for head in range(attention.num_heads) if head not in heads]
-    if unknown:
-        last = attention.num_heads - 1
-        raise ValueError(f"there are no heads {sorted(unknown)}: the layer has 0 to {last}")
-    if not kept:
-        raise ValueError(f"heads={sorted(heads)} are all there are: a layer needs at least one")
-    if attention.position is not None:
-        raise ValueError("can't prune attention with a position module, "
-                         f"got {attention.position}: it may hold numbers of each head")
-    for name in ("W_q", "W_k", "W_v", "W_o"):
-        check_plain(name, getattr(attention, name), bias=isinstance(attention.W_o.bias, Tensor))
-    last, size = attention.W_o, attention.head_size
+    kept, size = _heads_left(attention.num_heads, heads), attention.head_size
+    _check_prunable(attention)
     small = MultiHeadAttention(
-        last.out_features, len(kept), attention.dropout.p, last.bias is not None, head_size=size,
+        attention.W_o.out_features, len(kept), attention.dropout.p,
+        bias=attention.W_o.bias is not None, head_size=size,
         query_size=attention.W_q.in_features, key_size=attention.W_k.in_features,
-        value_size=attention.W_v.in_features).to(last.weight)
+        value_size=attention.W_v.in_features).to(attention.W_o.weight)
     rows = torch.cat([torch.arange(size) + head * size for head in kept])
     state = attention.state_dict()
-    inputs = [name for name in state if not name.startswith("W_o")]
-    state |= {name: state[name][rows] for name in inputs}
+    state |= {name: W[rows] for name, W in state.items() if not name.startswith("W_o")}
     state["W_o.weight"] = state["W_o.weight"][:, rows]
     small.load_state_dict(state)
     for name, parameter in small.named_parameters():
@@ -292,15 +291,36 @@ def prune_heads(attention: MultiHeadAttention, heads: Iterable[int]) -> MultiHea
     return small.train(attention.training)
 
 
-def check_plain(name: str, linear: nn.Module, bias: bool) -> None:
-    """Raise ValueError unless this is an ``nn.Linear`` that holds a weight, a bias, and no more."""
-    held, wanted = list(linear.state_dict()), ["weight", "bias"] if bias else ["weight"]
-    if isinstance(linear, nn.Linear) and sorted(held) == sorted(wanted):
-        return
-    kind = f"{type(linear).__module__}.{type(linear).__qualname__}"
-    raise ValueError(f"can't prune {name}, a {kind} that holds {', '.join(held)}: "
-                     f"it must be an nn.Linear that holds {', '.join(wanted)}. Prune before "
-                     "quantize_dynamic; take weight_norm off first, and put it on again")
+def _heads_left(num_heads: int, heads: Iterable[int]) -> list[int]:
+    """The heads of a layer but for these. Raises unless these are heads of it, and not all."""
+    _check_iterable(heads, "0, 2")
+    gone = [_as_integer(head) for head in heads]
+    unknown = set(gone) - set(range(num_heads))
+    if unknown:
+        last = num_heads - 1
+        raise ValueError(f"there are no heads {sorted(unknown)}: the layer has 0 to {last}")
+    kept = [head for head in range(num_heads) if head not in gone]
+    if not kept:
+        raise ValueError(f"heads={sorted(gone)} are all there are: a layer needs at least one")
+    return kept
+
+
+def _check_prunable(attention: MultiHeadAttention) -> None:
+    """Raise ValueError where cutting rows and columns would not be the same as closing heads."""
+    if attention.position is not None:
+        raise ValueError("can't prune attention with a position module, "
+                         f"got {attention.position}: it may hold numbers of each head")
+    has_bias = isinstance(attention.W_o.bias, Tensor)  # quantized layers have a method there
+    wanted = ["weight", "bias"] if has_bias else ["weight"]
+    for name in ("W_q", "W_k", "W_v", "W_o"):
+        linear = getattr(attention, name)
+        held = list(linear.state_dict())
+        if isinstance(linear, nn.Linear) and sorted(held) == sorted(wanted):
+            continue
+        kind = f"{type(linear).__module__}.{type(linear).__qualname__}"
+        raise ValueError(f"can't prune {name}, a {kind} that holds {', '.join(held)}: "
+                         f"it must be an nn.Linear that holds {', '.join(wanted)}. Prune before "
+                         "quantize_dynamic; take weight_norm off first, and put it on again")
 
 
 def prune(model: nn.Module, heads: Iterable[Head]) -> nn.Module:
@@ -308,7 +328,7 @@ def prune(model: nn.Module, heads: Iterable[Head]) -> nn.Module:
 
     Raises as ``closed`` and ``prune_heads`` do.
     """
-    heads = known(model, heads)
+    heads = _as_pairs(model, heads)
     model = copy.deepcopy(model)
     for name, layer in attention_layers(model).items():
         gone = {head for where, head in heads if where == name}

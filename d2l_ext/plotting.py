@@ -1,6 +1,6 @@
 """Pictures and tables as functions of data.
 
-Each picture is a ``Drawing`` that shows once, says in words what it shows, and lists its numbers.
+Each picture is a ``Drawing``: shown once, with an alternative text, and with its numbers as text.
 """
 from __future__ import annotations
 
@@ -21,32 +21,38 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from PIL import Image
 
-QUERY, KEY, VALUE, OUTPUT = "#0072B2", "#D55E00", "#009E73", "#CC79A7"  # Okabe & Ito's: one job each
-TEXT = "#595959"
+# Okabe and Ito's colours, one for each job.
+QUERY, KEY, VALUE, OUTPUT = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
+TEXT, DARK = "#595959", "#333333"
 COLOURS = (QUERY, KEY, VALUE, OUTPUT, "#E69F00", "#56B4E9", TEXT)
 LINES = ("-", "--", "-.", ":")
 WIDEST = 14  # inches of cells, for any number of maps
 ALT = pathlib.Path(__file__).parent / "alt"  # alternative texts, a file for each lesson
 WEIGHTS = LinearSegmentedColormap.from_list("weights", ["white", QUERY])
 SIGNED = LinearSegmentedColormap.from_list("signed", [KEY, "white", QUERY])
-STYLE = {"font.size": 12, "axes.titlesize": 12, "text.color": "#333333", "axes.edgecolor": TEXT,
+STYLE = {"font.size": 12, "axes.titlesize": 12, "text.color": DARK, "axes.edgecolor": TEXT,
          "axes.labelcolor": TEXT, "xtick.color": TEXT, "ytick.color": TEXT,
          "axes.spines.top": False, "axes.spines.right": False,
          "figure.facecolor": "white", "axes.facecolor": "white"}
+FRAME = {"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 1}
+LEADER = {"arrowstyle": "-", "color": "#888888", "linewidth": 0.8, "relpos": (0, 0.5),
+          "shrinkA": 1, "shrinkB": 3}
 
 
 def array(values) -> np.ndarray:
-    """Numbers of any kind (lists, arrays, tensors on any device, with or without gradient) as a float64 array."""
+    """Lists, arrays, tensors of any kind or lists of tensors as a float64 array."""
     if isinstance(values, (list, tuple)) and values and isinstance(values[0], torch.Tensor):
         values = torch.stack(list(values))
-    return values.detach().double().cpu().numpy() if isinstance(values, torch.Tensor) else np.asarray(values, dtype=float)
+    if isinstance(values, torch.Tensor):
+        return values.detach().double().cpu().numpy()
+    return np.asarray(values, dtype=float)
 
 
 class Drawing(Figure):
-    """A figure that appears where it is returned, with ``alt`` as its text.
+    """A figure that is shown where it is returned, with ``alt`` as its alternative text.
 
-    Its repr lists the numbers that it draws. That is what a text comparison gets: a wrong label or a
-    transposed map changes it.
+    Its repr lists the numbers that it draws. Stored outputs are compared as text, so a wrong label
+    or a transposed map is noticed.
     """
 
     alt = ""
@@ -68,65 +74,79 @@ class Drawing(Figure):
 
 
 def leave_out_bare_images() -> None:
-    """Once pyplot is imported, IPython adds an image without words to every figure: not to ours."""
+    """Once pyplot is imported, IPython adds an image without words to each figure: not to ours."""
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     if shell is not None:
         for mime in ("image/png", "image/jpeg", "image/svg+xml", "application/pdf"):
             shell.display_formatter.formatters[mime].for_type(Drawing, lambda drawing: None)
 
 
-@rc_context(STYLE)
-def heatmaps(values, rows: Sequence, columns: Sequence, *, name: str = "", titles: Sequence[str] = (),
-             signed: bool = False, numbers: bool | None = None, row_label: str = "query",
-             column_label: str = "key", size: float = 0.62) -> Drawing:
-    """Maps side by side that share one colour scale: weights from white = 0 to 1, or with
-    ``signed=True`` symmetric about 0.
+# ---- maps ----
 
-    values: (rows, columns), or (maps, rows, columns) for several. rows, columns: tick labels.
-    Booleans get no colour bar. name: of its alternative text, as in ``finish``. titles: one per map.
-    numbers: write the value into each cell (left out: where there are at most 64 cells). size: inches
-    per cell, at most; a large map gets smaller cells.
-    Raises ValueError where labels or titles don't fit the values, weights leave 0..1, or a value is
-    not finite.
+@rc_context(STYLE)
+def heatmaps(
+    values, rows: Sequence, columns: Sequence, *, name: str = "", titles: Sequence[str] = (),
+    signed: bool = False, numbers: bool | None = None, row_label: str = "query",
+    column_label: str = "key", size: float = 0.62,
+) -> Drawing:
+    """Maps side by side in one colour scale, from white at 0 to 1.
+
+    values: (rows, columns), or (maps, rows, columns) for several; booleans get no colour bar.
+    rows, columns: tick labels. name: which alternative text, as in ``finish``. titles: one per map.
+    signed: the scale is symmetric about 0 instead. numbers: whether each cell shows its value; left
+    out, maps of up to 64 cells do. size: inches per cell; large maps get smaller cells.
+    Raises ValueError where labels or titles don't fit the values, weights lie outside 0..1, or a
+    value is not finite.
     """
-    yes_no = getattr(values, "dtype", None) in (torch.bool, np.bool_)
     maps = array(values)
-    shape, maps = maps.shape, maps[None] if maps.ndim == 2 else maps
-    if maps.ndim != 3 or maps.shape[1:] != (len(rows), len(columns)):
-        raise ValueError(f"values have shape {shape}, but there are {len(rows)} row and "
-                         f"{len(columns)} column labels")
-    if titles and len(titles) != len(maps):
-        raise ValueError(f"{len(titles)} titles for {len(maps)} maps")
-    bad = np.argwhere(~np.isfinite(maps))
-    if len(bad):
-        place = bad[0][-len(shape):].tolist()
-        raise ValueError(f"values must be finite, got {maps[tuple(bad[0])]} at {place}")
-    if not signed and maps.size and not (maps.min() >= -1e-6 and maps.max() <= 1 + 1e-6):
-        raise ValueError(f"weights must lie in 0..1, got {maps.min():.3g}..{maps.max():.3g}: "
-                         "use signed=True for other values")
+    check_maps(maps, rows, columns, titles, signed)
+    maps = maps[None] if maps.ndim == 2 else maps
     limit = max(np.abs(maps).max(), 1e-9) if signed else 1
+    colours = {"cmap": SIGNED, "vmin": -limit} if signed else {"cmap": WEIGHTS, "vmin": 0}
     numbers = maps[0].size <= 64 if numbers is None else numbers
     digits = 0 if np.all(maps == maps.round()) else 2
     size = min(size, WIDEST / max(len(rows), len(maps) * len(columns), 1))
     figure, axes = panels(len(maps), max(len(columns) * size, 1.6), max(len(rows) * size, 1.0))
-    colours = {"cmap": SIGNED if signed else WEIGHTS, "vmin": -limit if signed else 0, "vmax": limit}
     for i, (axis, panel) in enumerate(zip(axes, maps)):
-        image = axis.imshow(panel, aspect="auto", **colours)
+        image = axis.imshow(panel, aspect="auto", vmax=limit, **colours)
         label_ticks(axis.xaxis, columns, size)
         label_ticks(axis.yaxis, rows if i == 0 else [""] * len(rows), size)
         axis.set(title=plain(titles[i]) if titles else "", xlabel=column_label,
                  ylabel=row_label if i == 0 else "")
         axis.tick_params(length=0)
         axis.spines[:].set_visible(False)
-        if len(maps) > 1 and not numbers:  # where the edge is white, one map would run into the next
-            axis.spines[:].set(visible=True, color="#BBBBBB")
         if numbers:
             write_numbers(axis, panel, limit, digits)
-    if not yes_no:
+        elif len(maps) > 1:  # else two maps with white edges would look like one
+            axis.spines[:].set(visible=True, color="#BBBBBB")
+    if getattr(values, "dtype", None) not in (torch.bool, np.bool_):
         figure.colorbar(image, ax=axes, shrink=0.9, pad=0.02 if len(maps) > 1 else 0.04)
     labels = [*titles, f"columns {listed(columns)}", f"rows {listed(rows)}"]
     told = (describe(panel, rows, columns, *titles[i:i + 1]) for i, panel in enumerate(maps))
     return finish(figure, name, "\n".join(told), "; ".join(labels))
+
+
+def check_maps(
+    values: np.ndarray, rows: Sequence, columns: Sequence, titles: Sequence[str], signed: bool,
+) -> None:
+    """Raise ValueError for what ``heatmaps`` can't show."""
+    if values.ndim not in (2, 3) or values.shape[-2:] != (len(rows), len(columns)):
+        raise ValueError(f"values have shape {values.shape}, but there are {len(rows)} row and "
+                         f"{len(columns)} column labels")
+    count = len(values) if values.ndim == 3 else 1
+    if titles and len(titles) != count:
+        raise ValueError(f"{len(titles)} titles for {count} maps")
+    for place in np.argwhere(~np.isfinite(values)):
+        raise ValueError(f"values must be finite, got {values[tuple(place)]} at {place.tolist()}")
+    if not signed and values.size and not (values.min() >= -1e-6 and values.max() <= 1 + 1e-6):
+        raise ValueError(f"weights must lie in 0..1, got {values.min():.3g}..{values.max():.3g}: "
+                         "use signed=True for other values")
+
+
+def label_ticks(axis, labels: Sequence, size: float) -> None:
+    """Every label, or every second, third and so on where cells of ``size`` inches are small."""
+    places = range(0, len(labels), ceil(0.2 / size))
+    axis.set_ticks(places, labels=[plain(labels[place]) for place in places])
 
 
 def write_numbers(axis, panel: np.ndarray, limit: float, digits: int) -> None:
@@ -136,34 +156,39 @@ def write_numbers(axis, panel: np.ndarray, limit: float, digits: int) -> None:
     axis.tick_params(which="minor", length=0)
     axis.grid(which="minor", color="#DDDDDD", linewidth=1)
     for (row, column), value in np.ndenumerate(panel):
-        colour = "white" if abs(value) > 0.55 * limit else "#333333"
+        colour = "white" if abs(value) > 0.55 * limit else DARK
         axis.text(column, row, f"{value:.{digits}f}", ha="center", va="center", fontsize=11,
                   color=colour)
 
 
-@rc_context(STYLE)
-def curves(x, lines: dict[str, Sequence], *, xlabel: str, ylabel: str, name: str = "",
-           title: str = "", log: bool = False, markers: bool = False, width: float = 6.4,
-           height: float = 3.2, points: dict[str, tuple[Sequence, Sequence]] = {},
-           marks: dict[str, float] = {}) -> Drawing:
-    """Lines over ``x``, each named at its end instead of in a legend; ``log`` makes both axes
-    logarithmic.
+# ---- lines and bars ----
 
-    points: name -> (x, y), dots that no line joins. marks: name -> x, upright lines, such as the length
-    of training. name: as in ``heatmaps``.
-    Raises ValueError where there is nothing to draw, or a line has another length than ``x``.
+@rc_context(STYLE)
+def curves(
+    x, lines: dict[str, Sequence], *, xlabel: str, ylabel: str, name: str = "", title: str = "",
+    log: bool = False, markers: bool = False, width: float = 6.4, height: float = 3.2,
+    points: dict[str, tuple[Sequence, Sequence]] = {}, marks: dict[str, float] = {},
+) -> Drawing:
+    """Lines over ``x``, each named at its end instead of in a legend.
+
+    name: which alternative text, as in ``finish``. log: both axes are logarithmic. width, height:
+    of the axes, in inches. points: name -> (x, y), dots that no line joins. marks: name -> x,
+    upright lines, for example at the length of training.
+    Raises ValueError where there is nothing to draw, or a line is not as long as ``x``.
     """
     x, lines = array(x), {line: array(y) for line, y in lines.items()}
+    dots = {dot: (array(across), array(up)) for dot, (across, up) in points.items()}
     if not x.size or not lines:
-        raise ValueError(f"nothing to draw: x has {x.size} places, and there are {len(lines)} lines")
+        raise ValueError(f"nothing to draw: x has {x.size} places, "
+                         f"and there are {len(lines)} lines")
     for line, y in lines.items():
         if y.shape != x.shape:
             raise ValueError(f"line {line!r} has shape {y.shape}, x has shape {x.shape}")
     figure, (axis,) = panels(1, width, height)
-    for i, (line, y) in enumerate(lines.items()):
-        axis.plot(x, y, LINES[i % len(LINES)], color=COLOURS[i % len(COLOURS)], linewidth=2,
-                  marker="o" if markers else None, markersize=4)  # 28 lines before two are alike
-    dots = {dot: (array(across), array(up)) for dot, (across, up) in points.items()}
+    for i, y in enumerate(lines.values()):
+        style, colour = LINES[i % len(LINES)], COLOURS[i % len(COLOURS)]  # 28 lines all differ
+        axis.plot(x, y, style, color=colour, linewidth=2, marker="o" if markers else None,
+                  markersize=4)
     for across, up in dots.values():
         axis.plot(across, up, "o", color=TEXT, markersize=4, zorder=1)
     if log:
@@ -174,8 +199,7 @@ def curves(x, lines: dict[str, Sequence], *, xlabel: str, ylabel: str, name: str
     for mark, place in marks.items():
         axis.axvline(place, color=TEXT, linewidth=1, linestyle=(0, (2, 3)), zorder=0)
         axis.annotate(plain(mark), (place, 1), xycoords=("data", "axes fraction"), xytext=(4, -2),
-                      textcoords="offset points", va="top", color=TEXT, fontsize=10,
-                      bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 1})
+                      textcoords="offset points", va="top", color=TEXT, fontsize=10, bbox=FRAME)
     axis.set(xlabel=xlabel, ylabel=ylabel, title=plain(title))
     axis.grid(color="#EEEEEE")
     figure.canvas.draw()
@@ -188,10 +212,23 @@ def curves(x, lines: dict[str, Sequence], *, xlabel: str, ylabel: str, name: str
     return finish(figure, name, "\n".join(told), axes)
 
 
+def name_line_ends(axis, ends: dict[str, tuple[float, float]]) -> None:
+    """Write each name beside its line's end, higher where it would overlap the one below."""
+    height, lowest = 20, -np.inf
+    for name, end in sorted(ends.items(), key=lambda item: item[1][1]):
+        _, y = axis.transData.transform(end)
+        place = max(y, lowest)
+        lowest = place + height
+        moved = place - y > 3  # then a thin line leads back to the end
+        offset = (28 if moved else 8, (place - y) * 72 / axis.figure.dpi)
+        axis.annotate(plain(name), end, xytext=offset, textcoords="offset points", va="center",
+                      color=DARK, annotation_clip=False, arrowprops=LEADER if moved else None)
+
+
 @rc_context(STYLE)
 def bars(values, labels: Sequence[str], *, ylabel: str, name: str = "", title: str = "",
          colour: str = QUERY) -> Drawing:
-    """One bar a label, its value written above it. name: as in ``heatmaps``.
+    """One bar per label, its value written above it. name: as in ``finish``.
 
     Raises ValueError where there are not as many labels as values.
     """
@@ -208,19 +245,23 @@ def bars(values, labels: Sequence[str], *, ylabel: str, name: str = "", title: s
     return finish(figure, name, f"{head}: {told}", f"{head}: {listed(labels)}")
 
 
+# ---- figures and their words ----
+
 @rc_context(STYLE)
 def panels(count: int, width: float, height: float) -> tuple[Drawing, list]:
-    """A ``Drawing`` with ``count`` axes in a row, each ``width`` by ``height`` inches, in the house style."""
-    figure = Drawing(figsize=(count * width + 1.4, height + 0.9), layout="constrained")
+    """A ``Drawing`` with ``count`` axes in a row, each ``width`` by ``height`` inches."""
+    size = count * width + 1.4, height + 0.9
+    figure = Drawing(figsize=size, layout="constrained")
     return figure, list(figure.subplots(1, count, squeeze=False)[0])
 
 
 def finish(figure: Drawing, name: str, data: str, labels: str) -> Drawing:
-    """Give the drawing its words: ``data``, what it draws, and the alternative text called ``name``.
+    """Give the drawing its words: ``data``, what it draws, and the alternative text ``name``.
 
-    ``"02-two-rows"`` is the entry ``two-rows`` of ``alt/02.toml``: a text, or a table of ``text`` and
-    ``varies = true``. Then numbers differ from machine to machine, and the repr has the labels alone.
-    A drawing without a name says its data. Raises ValueError for a name that has no entry.
+    ``"02-two-rows"`` is the entry ``two-rows`` of ``alt/02.toml``: a text, or a table of ``text``
+    and ``varies = true`` for numbers that differ from machine to machine. Then the repr has the
+    labels alone. A drawing without a name says its data. Raises ValueError for a name without an
+    entry.
     """
     figure.alt = figure.data = data
     if name:
@@ -241,43 +282,20 @@ def image_tag(mime: str, content: bytes, alt: str, style: str) -> str:
 
 
 def slim(png: io.BytesIO) -> bytes:
-    """The same picture in 256 colours, a third of the size: notebooks store it."""
+    """The picture in 256 colours, as notebooks store it: a third of the size."""
     small = io.BytesIO()
-    Image.open(png).convert("RGB").quantize(256, dither=Image.Dither.NONE).save(small, "png", optimize=True)
+    picture = Image.open(png).convert("RGB").quantize(256, dither=Image.Dither.NONE)
+    picture.save(small, "png", optimize=True)
     return small.getvalue()
 
 
-def label_ticks(axis, labels: Sequence, size: float) -> None:
-    """A label each, or each second, third ..., where cells of ``size`` inches leave no room for more."""
-    places = range(0, len(labels), ceil(0.2 / size))
-    axis.set_ticks(places, labels=[plain(labels[place]) for place in places])
-
-
 def plain(label) -> str:
-    """A label as it is: a dollar is a dollar, not the beginning of a formula."""
+    """A label in which a dollar is a dollar, not the beginning of a formula."""
     return str(label).replace("$", r"\$")
 
 
 def listed(labels: Sequence) -> str:
     return ", ".join(map(str, labels))
-
-
-LEADER = {"arrowstyle": "-", "color": "#888888", "linewidth": 0.8, "relpos": (0, 0.5),
-          "shrinkA": 1, "shrinkB": 3}
-
-
-def name_line_ends(axis, ends: dict[str, tuple[float, float]]) -> None:
-    """Write each name beside its line's end, moved apart where they would overlap."""
-    to_pixels, height = axis.transData.transform, 20
-    taken: list[float] = []
-    for name, end in sorted(ends.items(), key=lambda item: item[1][1]):
-        x, y = to_pixels(end)
-        place = max([y, *(t + height for t in taken[-1:])])
-        taken.append(place)
-        moved = place - y > 3  # then a thin line leads back to the end
-        offset = (28 if moved else 8, (place - y) * 72 / axis.figure.dpi)
-        axis.annotate(plain(name), end, xytext=offset, textcoords="offset points", va="center",
-                      color="#333333", annotation_clip=False, arrowprops=LEADER if moved else None)
 
 
 def describe(panel: np.ndarray, rows: Sequence, columns: Sequence, title: str = "") -> str:
@@ -287,53 +305,33 @@ def describe(panel: np.ndarray, rows: Sequence, columns: Sequence, title: str = 
         ends = f"first row {sample(panel[0])}, first column {sample(panel[:, 0])}"
         return f"{head}{panel.shape[0]} x {panel.shape[1]}, {ends}"
     lines = []
-    for row, values in zip(rows, panel.round(2) + 0.0):
+    for row, values in zip(rows, panel.round(2) + 0.0):  # + 0.0: no minus zero
         lines.append(f"  {str(row):>8} {' '.join(f'{value:7.2f}' for value in values)}")
     return "\n".join([f"{head}columns {listed(columns)}", *lines])
 
 
-def sample(values, count: int = 8) -> str:
-    """Up to ``count`` of the values, evenly chosen."""
-    values = array(values)
-    places = np.linspace(0, len(values) - 1, min(count, len(values))).astype(int)
-    return " ".join(short(value) for value in values[np.unique(places)])
+def sample(values: np.ndarray) -> str:
+    """Up to eight of the values, evenly spaced."""
+    places = np.linspace(0, len(values) - 1, min(8, len(values))).astype(int)
+    return " ".join(short(value) for value in values[places])
 
 
 def short(value: float) -> str:
     """Three digits, one digit below 0.001, and 0 for what may be rounding."""
-    if abs(value) < 3e-7:
+    size = abs(value)
+    if size < 3e-7:
         return "0"
-    return f"{value:.1g}" if abs(value) < 1e-3 else f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
+    return f"{value:.1g}" if size < 1e-3 else f"{value:.3g}" if size < 1000 else f"{value:.0f}"
 
 
-class Table:
-    """Numbers that belong together, under the names of their columns; ``table`` makes it."""
-
-    def __init__(self, rows: Sequence[Sequence], columns: Sequence[str], digits: int):
-        self.columns = [str(column) for column in columns]
-        self.rows = [[cell_text(value, digits) for value in row] for row in rows]
-
-    def _repr_html_(self) -> str:
-        head = "".join(f'<th scope="col">{html.escape(column)}</th>' if column else "<td></td>"
-                       for column in self.columns)
-        body = "".join(f'<tr><th scope="row">{html.escape(first)}</th>'
-                       + "".join(f"<td>{html.escape(value)}</td>" for value in rest) + "</tr>"
-                       for first, *rest in self.rows)
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-    def __repr__(self) -> str:
-        widths = [max(map(len, column)) for column in zip(self.columns, *self.rows)]
-        lines = ["  ".join(value.rjust(width) for value, width in zip(row, widths))
-                 for row in (self.columns, *self.rows)]
-        return "\n".join(line.rstrip() for line in lines)
-
+# ---- tables ----
+# Ours, as pandas' HTML differs between versions and marks no headers.
 
 def table(rows: Sequence[Sequence], columns: Sequence[str], digits: int = 2) -> Table:
     """A table to be shown as the last line of a cell: ``rows``, each as long as ``columns``.
 
-    The first value of a row names it. Floats get ``digits`` digits after the point, whole numbers
-    commas, None stays empty. (Ours, as pandas' HTML differs between versions and marks no headers.)
-    Raises ValueError for a row of another length.
+    The first value of a row names it. Floats get ``digits`` digits after the point, integers get
+    commas, None stays empty. Raises ValueError for a row of another length.
 
     >>> table([(2, 0.5, "even"), (16, 0.125, None)], ["keys", "weight", "kind"], digits=3)
     keys  weight  kind
@@ -347,25 +345,50 @@ def table(rows: Sequence[Sequence], columns: Sequence[str], digits: int = 2) -> 
     return Table(rows, columns, digits)
 
 
+class Table:
+    """Numbers under the names of their columns, made by ``table``."""
+
+    def __init__(self, rows: Sequence[Sequence], columns: Sequence[str], digits: int):
+        self.columns = [str(column) for column in columns]
+        self.rows = [[cell_text(value, digits) for value in row] for row in rows]
+
+    def _repr_html_(self) -> str:
+        head = "".join(f'<th scope="col">{html.escape(column)}</th>' if column else "<td></td>"
+                       for column in self.columns)
+        body = ""
+        for first, *rest in self.rows:
+            cells = "".join(f"<td>{html.escape(value)}</td>" for value in rest)
+            body += f'<tr><th scope="row">{html.escape(first)}</th>{cells}</tr>'
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+    def __repr__(self) -> str:
+        rows = [self.columns, *self.rows]
+        widths = [max(map(len, column)) for column in zip(*rows)]
+        return "\n".join("  ".join(map(str.rjust, row, widths)).rstrip() for row in rows)
+
+
 def cell_text(value, digits: int) -> str:
     if isinstance(value, (torch.Tensor, np.generic)):
         value = value.item()
     if isinstance(value, float):
-        return f"{value:,.{digits}f}".removeprefix("-") if round(value, digits) == 0 else f"{value:,.{digits}f}"
+        return f"{0 if round(value, digits) == 0 else value:,.{digits}f}"  # no minus zero
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
     return "" if value is None else str(value)
 
 
+# ---- drawings ----
+
 class Picture:
-    """A drawing from ``images/``: shown as it is, with its own description as alternative text."""
+    """A drawing from ``images/``, with its own description as alternative text."""
 
     def __init__(self, name: str):
         here = pathlib.Path(__file__).parent
-        folder = next((folder for folder in (here / "images", here.parent / "images") if (folder / f"{name}.svg").exists()), None)
-        if folder is None:
+        paths = [folder / "images" / f"{name}.svg" for folder in (here, here.parent)]
+        path = next(filter(pathlib.Path.exists, paths), None)
+        if path is None:
             raise FileNotFoundError(f"picture {name!r}: there is no images/{name}.svg")
-        self.svg = (folder / f"{name}.svg").read_bytes()
+        self.svg = path.read_bytes()
         found = re.search(r"<desc[^>]*>(.*?)</desc>", self.svg.decode(), re.S)
         self.alt = " ".join(html.unescape(found[1]).split()) if found else name
 
@@ -379,5 +402,8 @@ class Picture:
 
 
 def picture(name: str) -> Picture:
-    """The drawing ``images/NAME.svg``, to be shown as the last line of a cell."""
+    """The drawing ``images/NAME.svg``, to be shown as the last line of a cell.
+
+    Raises FileNotFoundError where there is none.
+    """
     return Picture(name)

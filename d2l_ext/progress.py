@@ -2,9 +2,9 @@
 
 
 def progress_bar(name: str, steps: int):
-    """A progress bar, shown in the cell that runs. Nothing of it is stored: no text stands for it.
+    """A progress bar in the cell that runs; set its ``value`` from 0 to ``steps``.
 
-    Its ``value`` runs from 0 to ``steps``.
+    Nothing of it is stored in the notebook.
     """
     from IPython.display import display
     from ipywidgets import FloatProgress
