@@ -1,31 +1,53 @@
-"""The explorer of lesson 07: a date of one's own, heads switched on and off, the answer and the maps that follow. Here the kernel computes."""
+"""The explorer of lesson 07: a date to type, heads to switch off. Here the kernel computes."""
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..laboratory.dates import STEPS, Reading, read
 from ..heads import all_heads, closed
+from ..laboratory.dates import STEPS, Reading, read
 from ..transformer import EncoderDecoder
-from . import Explorer, clean
+from .base import Explorer, choices, clean
 
-LAYERS = {"encoder": "encoder.0.attention", "decoder": "decoder.0.attention", "cross": "decoder.0.cross"}
+LAYERS = {"encoder": "encoder.0.attention", "decoder": "decoder.0.attention",
+          "cross": "decoder.0.cross"}
+
+
+def dates_explorer(model: EncoderDecoder, text: str = "24/12/1999") -> DatesExplorer:
+    """A date reader (``d2l_ext.laboratory.dates``) at work, with heads to switch off.
+
+    Settings: ``text``, any; ``off``, a list of heads such as ``["cross 2", "encoder 0"]``;
+    ``layer``, whose maps are shown: encoder, decoder or cross.
+    ``reading()`` is what the model makes of the text. Raises ValueError for a model that isn't a
+    date reader with one layer on either side.
+    """
+    if (not isinstance(model, EncoderDecoder) or len(model.encoder) != 1
+            or len(model.decoder) != 1 or model.scores.out_features != STEPS + 2):
+        raise ValueError("needs a model as d2l_ext.laboratory.dates.date_reader makes it, with "
+                         f"layers=1, got {type(model).__name__}")
+    return DatesExplorer(model, text)
 
 
 class DatesExplorer(Explorer):
-    """An ``Explorer`` whose maps come from the kernel: whenever its ``text`` or its heads ``off`` change, the model reads anew.
+    """An ``Explorer`` whose maps come from the kernel.
 
-    In pages without a kernel it shows the text it began with, all heads on.
+    Whenever its ``text`` or its heads ``off`` change, the model reads again. In pages without a
+    kernel it shows the text that it began with, all heads on.
     """
 
     def __init__(self, model: EncoderDecoder, text: str):
         self.model = model
-        self._full = None, ""
-        self.heads = [f"{layer} {head}" for layer, name in LAYERS.items() for where, head in all_heads(model) if where == name]
+        self._full = None, ""  # the last text read with all heads on, and its answer
+        self.heads = [f"{layer} {head}" for layer, name in LAYERS.items()
+                      for where, head in all_heads(model) if where == name]
         state = {"text": clean(text), "off": [], "layer": "cross"}
         data = self._read(state)
-        super().__init__("dates", title="A date to type, heads to switch off, what the model then answers, and where its heads look.",
-                         numbers=f"All {len(self.heads)} heads on: {clean(repr(read(model, text)))}.".replace("..", "."), data=data, state=state,
-                         rules={"text": {}, "off": {}, "layer": {name: name for name in LAYERS}}, still="07_explorer")
+        said = f"All {len(self.heads)} heads on: {clean(repr(read(model, text)))}."
+        super().__init__(
+            "dates",
+            title="A date to type, heads to switch off, what the model then answers, and where "
+                  "its heads look.",
+            numbers=said.replace("..", "."), data=data, state=state,
+            rules={"text": {}, "off": {}, "layer": choices(LAYERS)}, still="07_explorer")
         if self.widget is not None:
             self.widget.data = data | {"live": True}
             self.widget.observe(self._follow, "state")
@@ -35,40 +57,44 @@ class DatesExplorer(Explorer):
         return self._reading(self.state)
 
     def _reading(self, state: dict) -> Reading:
-        off = [(LAYERS[name.split()[0]], int(name.split()[1])) for name in state["off"]]
-        with closed(self.model, off):
+        off = [name.split() for name in state["off"]]
+        with closed(self.model, [(LAYERS[layer], int(head)) for layer, head in off]):
             return read(self.model, state["text"])
 
     def _read(self, state: dict) -> dict:
         """All that the page draws, for a state."""
         reading = self._reading(state)
-        maps = {name: (reading.weights[where] * 100).round().int().tolist() for name, where in LAYERS.items() if reading.weights}
-        return {"text": state["text"], "off": state["off"], "heads": self.heads, "letters": list(reading.text), "answer": reading.answer,
-                "full": self._full_answer(state) if state["off"] else reading.answer, "problem": reading.problem, "maps": maps, "live": False}
+        full = self._full_answer(state) if state["off"] else reading.answer
+        maps = {name: (reading.weights[where] * 100).round().int().tolist()
+                for name, where in LAYERS.items() if reading.weights}
+        return {"text": state["text"], "off": state["off"], "heads": self.heads,
+                "letters": list(reading.text), "answer": reading.answer, "full": full,
+                "problem": reading.problem, "maps": maps, "live": False}
 
     def _full_answer(self, state: dict) -> str:
-        """The answer with all heads on; read anew only for another text or other weights."""
+        """The answer with all heads on, read again only for another text or other weights."""
         asked = state["text"], [weight._version for weight in self.model.parameters()]
         if asked != self._full[0]:
             self._full = asked, self._reading(state | {"off": []}).answer
         return self._full[1]
 
     def _follow(self, change) -> None:
-        """The browser or Python has changed the state: read again where text or heads differ from what is shown.
+        """Read again where text or heads differ from what is shown.
 
-        What goes wrong is told in the piece, for a kernel only logs the errors of its observers, and raised.
+        A kernel only logs the errors of its observers: the piece shows them too.
         """
-        state = change["new"]
+        state, shown = change["new"], self.widget.data
+        if (state["text"], state["off"]) == (shown["text"], shown["off"]):
+            return
         try:
-            if (state["text"], state["off"]) != (self.widget.data["text"], self.widget.data["off"]):
-                self.widget.data = self._read(self._checked_all(state)) | {"live": True}
+            checked = {name: self._checked(name, value) for name, value in state.items()}
+            self.widget.data = self._read(checked) | {"live": True}
         except Exception as error:
-            problem = f"This could not be computed: {type(error).__name__}: {clean(error)[:200]}."
-            self.widget.data = self.widget.data | {"text": None, "answer": "", "problem": problem, "maps": {}}
+            what = f"{type(error).__name__}: {clean(error)[:200]}"
+            failed = {"text": None, "answer": "", "maps": {},
+                      "problem": f"This could not be computed: {what}."}
+            self.widget.data = shown | failed
             raise
-
-    def _checked_all(self, state: dict) -> dict:
-        return {name: self._checked(name, value) for name, value in state.items()}
 
     def _checked(self, name: str, value):
         if name == "text":
@@ -76,19 +102,10 @@ class DatesExplorer(Explorer):
                 raise ValueError(f"text={value!r} must be text")
             return clean(value[:200])
         if name == "off":
-            wanted = [value] if isinstance(value, str) else list(value) if isinstance(value, Iterable) else [value]
+            named = isinstance(value, Iterable) and not isinstance(value, str)
+            wanted = list(value) if named else [value]
             if unknown := [head for head in wanted if head not in self.heads]:
-                raise ValueError(f"off={unknown!r} is not possible: choose from {', '.join(self.heads)}")
+                possible = ", ".join(self.heads)
+                raise ValueError(f"off={unknown!r} is not possible: choose from {possible}")
             return [head for head in self.heads if head in wanted]
         return super()._checked(name, value)
-
-
-def dates_explorer(model: EncoderDecoder, text: str = "24/12/1999") -> DatesExplorer:
-    """A date reader (``d2l_ext.laboratory.dates``) to type to, its heads to be switched off, and where they look.
-
-    Settings: ``text``, any; ``off``, a list of heads such as ``["cross 2", "encoder 0"]``; ``layer``, whose maps are shown: encoder, decoder or cross.
-    ``reading()`` is what the model makes of it. Raises ValueError for a model that isn't a date reader of one layer on either side.
-    """
-    if not isinstance(model, EncoderDecoder) or len(model.encoder) != 1 or len(model.decoder) != 1 or model.scores.out_features != STEPS + 2:
-        raise ValueError(f"needs a model as d2l_ext.laboratory.dates.date_reader makes it, with layers=1, got {type(model).__name__}")
-    return DatesExplorer(model, text)

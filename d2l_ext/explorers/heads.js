@@ -3,12 +3,12 @@
 /** Queries, keys and values of all channels, (tokens, channels) each; they do not depend on the number of heads. */
 export const project = ({ X, W_q, W_k, W_v }) => ({ Q: times(X, W_q), K: times(X, W_k), V: times(X, W_v) });
 
-/** softmax(sharpness q kᵀ / √size) v in each head, side by side, then W_o (Vaswani et al. 2017, section 3.2.2). */
-export function attend({ Q, K, V }, W_o, heads, sharpness) {
+/** softmax(inverseTemperature q kᵀ / √size) v in each head, side by side, then W_o (Vaswani et al. 2017, section 3.2.2). */
+export function attend({ Q, K, V }, W_o, heads, inverseTemperature) {
   const size = Q[0].length / heads;
   const block = (A, head) => A.map((row) => row.slice(head * size, (head + 1) * size));
   const weights = Array.from({ length: heads }, (_, head) => times(block(Q, head), block(K, head))
-    .map((row) => softmax(row.map((score) => (sharpness * score) / Math.sqrt(size)))));
+    .map((row) => softmax(row.map((score) => (inverseTemperature * score) / Math.sqrt(size)))));
   const columns = transpose(V);
   const mixed = Q.map((_, i) => columns.map((column, channel) => dot(weights[Math.floor(channel / size)][i], column)));
   return { weights, mixed, output: times(mixed, W_o) };
@@ -83,7 +83,7 @@ export function render({ model, el }) {
   const controls = {
     num_heads: choice("heads", divisors.map((heads) => [heads, String(heads)]), (num_heads) => change(model, { num_heads })),
     asks: choice("asking token", tokens.map((token, i) => [i, token]), (asks) => change(model, { asks })),
-    sharpness: slider("sharpness", { max: 2, step: 0.1, words: (factor) => `× ${factor.toFixed(1)}` }, (sharpness) => change(model, { sharpness })),
+    inverse_temperature: slider("inverse temperature", { max: 2, step: 0.1, words: (factor) => `× ${factor.toFixed(1)}` }, (inverse_temperature) => change(model, { inverse_temperature })),
   };
   const { root, body, result } = frame(el, ...Object.values(controls).map((control) => control.element));
   const cut = node("p", { class: "cut" });
@@ -106,9 +106,9 @@ export function render({ model, el }) {
 
   return keepDrawn(model, root, (colours, width) => {
     const state = model.get("state");
-    const { num_heads: heads, asks, sharpness } = state;
+    const { num_heads: heads, asks, inverse_temperature: inverseTemperature } = state;
     for (const [name, control] of Object.entries(controls)) control.show(state[name]);
-    const all = compute(projected, matrices.W_o, heads, sharpness);
+    const all = compute(projected, matrices.W_o, heads, inverseTemperature);
     const size = projected.Q[0].length / heads;
     const plan = plot(tokens, called, widest, heads, width, colours);
     if (!sets.has(heads)) sets.set(heads, Array.from({ length: heads }, (_, head) => card(head)));

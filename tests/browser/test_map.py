@@ -2,7 +2,7 @@
 import base64
 
 import pytest
-from d2l_ext.explorers import HERE
+from d2l_ext.explorers.base import HERE
 
 SHARED = (HERE / "shared.js").read_text(encoding="utf-8")
 WEIGHTS = [[0.0, 1.0, 0.5], [0.25, 0.0, 0.75]]

@@ -84,8 +84,8 @@ STEPS = {
         Step("heads", [LEFT, LEFT], {"num_heads": 1}, "bites, 1 head: it takes dog 0.50 and man 0.50"),
         Step("asking token", [UP], {"asks": 0}, "dog, 1 head: it takes"),
         Step("asking token", [DOWN], {"asks": 1}, "bites, 1 head"),
-        Step("sharpness", [HOME], {"sharpness": 0}, "all 3 alike (0.33 each)"),
-        Step("sharpness", [RIGHT] * 5, {"sharpness": 0.5}, "dog 0.50 and man 0.50"),
+        Step("inverse temperature", [HOME], {"inverse_temperature": 0}, "all 3 alike (0.33 each)"),
+        Step("inverse temperature", [RIGHT] * 5, {"inverse_temperature": 0.5}, "dog 0.50 and man 0.50"),
     ],
     "order": [
         Step("dog", [HOME], {"order": "0213"}, None),

@@ -74,7 +74,7 @@ def test_what_cannot_be_read_gets_a_sentence(explorer, text, words):
     assert explorer.widget.data["answer"] == "2021-03-05"
 
 
-@pytest.mark.parametrize("wrong", [{"off": ["cross 4"]}, {"off": ["head 1"]}, {"off": 3}, {"text": 5}, {"layer": "both"}, {"sharpness": 1}])
+@pytest.mark.parametrize("wrong", [{"off": ["cross 4"]}, {"off": ["head 1"]}, {"off": 3}, {"text": 5}, {"layer": "both"}, {"sharp": 1}])
 def test_settings_are_checked(explorer, wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         explorer.set(**wrong)

@@ -11,7 +11,8 @@ from pieces import FEATURES, HOSTILE, TOKENS
 from pieces import heads as lesson
 
 from d2l_ext import MultiHeadAttention, RotaryEmbedding
-from d2l_ext.explorers import VIEW, heads_explorer, source
+from d2l_ext.explorers import heads_explorer, source
+from d2l_ext.explorers.base import VIEW
 
 
 def any_explorer(tokens, hiddens=6, heads=3):
@@ -61,12 +62,12 @@ def test_still_picture_only_where_its_numbers_are_true():
 # ------------------------------------------------------------------ state
 
 @pytest.mark.parametrize("widget", [True, False])
-@pytest.mark.parametrize("settings, stored", [({"num_heads": 1}, 1), ({"num_heads": 4.0}, 4), ({"asks": 2}, 2), ({"asks": "man"}, 2), ({"sharpness": 0}, 0.0)])
+@pytest.mark.parametrize("settings, stored", [({"num_heads": 1}, 1), ({"num_heads": 4.0}, 4), ({"asks": 2}, 2), ({"asks": "man"}, 2), ({"inverse_temperature": 0}, 0.0)])
 def test_settings_come_back(monkeypatch, widget, settings, stored):
     explorer = lesson() if widget else without_anywidget(monkeypatch)
     explorer.set(**settings)
     (name, _), = settings.items()
-    assert explorer.state == {"num_heads": 2, "asks": 1, "sharpness": 1.0} | {name: stored}
+    assert explorer.state == {"num_heads": 2, "asks": 1, "inverse_temperature": 1.0} | {name: stored}
     assert json.loads(json.dumps(explorer.state)) == explorer.state
     explorer.state = {"num_heads": 2}
     assert explorer.state["num_heads"] == 2
@@ -74,8 +75,8 @@ def test_settings_come_back(monkeypatch, widget, settings, stored):
 
 def test_python_sees_what_the_browser_sets_and_copies_stay_copies():
     explorer = lesson()
-    explorer.widget.set_state({"state": {"num_heads": 4, "asks": 0, "sharpness": 0.5}})
-    assert explorer.state == {"num_heads": 4, "asks": 0, "sharpness": 0.5}
+    explorer.widget.set_state({"state": {"num_heads": 4, "asks": 0, "inverse_temperature": 0.5}})
+    assert explorer.state == {"num_heads": 4, "asks": 0, "inverse_temperature": 0.5}
     explorer.state["num_heads"] = 99
     assert explorer.state["num_heads"] == 4
 
@@ -85,16 +86,16 @@ def test_python_sees_what_the_browser_sets_and_copies_stay_copies():
     ({"num_heads": 3}, "num_heads=3 is not possible: choose from 1, 2, 4"),
     ({"asks": "cat"}, "choose from 'dog', 'bites', 'man', 0, 1, 2"),
     ({"asks": [1]}, "asks=.* is not possible"),
-    ({"sharpness": 2.1}, r"sharpness=2.1 must be a number in 0..2"),
-    ({"sharpness": float("nan")}, "must be a number"),
-    ({"sharpness": "1"}, "must be a number"),
+    ({"inverse_temperature": 2.1}, r"inverse_temperature=2.1 must be a number in 0..2"),
+    ({"inverse_temperature": float("nan")}, "must be a number"),
+    ({"inverse_temperature": "1"}, "must be a number"),
     ({"num_heads": 1, "asks": -1}, "asks=-1"),
 ])
 def test_impossible_settings_change_nothing(settings, message):
     explorer = lesson()
     with pytest.raises(ValueError, match=message):
         explorer.set(**settings)
-    assert explorer.state == {"num_heads": 2, "asks": 1, "sharpness": 1.0}
+    assert explorer.state == {"num_heads": 2, "asks": 1, "inverse_temperature": 1.0}
 
 
 @pytest.mark.parametrize("attention, shape, message", [

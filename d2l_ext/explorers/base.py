@@ -1,0 +1,196 @@
+"""What all explorers share: their state, their widget, their HTML, and checks of what they show.
+
+``shared.js`` and a piece's own file make its source. Where anywidget is installed, a kernel's
+explorer is a widget whose state Python reads and sets. Exported pages carry the same source. Where
+scripts don't run, a still picture or its words stand in.
+"""
+from __future__ import annotations
+
+import base64
+import html
+import json
+import pathlib
+import re
+from collections.abc import Hashable, Iterable, Mapping
+from numbers import Real
+from typing import Any
+
+from torch import Tensor
+
+from ..attention import MultiHeadAttention
+from ..plotting import Picture
+
+HERE = pathlib.Path(__file__).parent
+VIEW = "application/vnd.jupyter.widget-view+json"
+LARGEST = 1e30  # the products of larger numbers may overflow
+SWITCH = {True: True, False: False}
+PAGE = """<div class="d2l-explorer" data-piece="{piece}">{still}\
+<script type="application/json">{values}</script><script type="module">
+{source}
+revive("{piece}", render);
+</script></div>"""
+IMAGE = """<img class="d2l-still" alt="{alt}" style="max-width: 100%; background: white" \
+src="data:image/svg+xml;base64,{image}">"""
+Rule = Mapping[Hashable, Any] | tuple[float, float]
+
+
+class Explorer:
+    """An interactive piece: ``data`` that stays, and a ``state`` of named settings.
+
+    The state is changed by the piece's controls and by Python.
+    piece: the name of its JavaScript file. title, numbers: what it shows, in words.
+    rules: what each setting may be: (lowest, highest), or a mapping from what is accepted to what
+    is stored. still: the picture in ``images/`` of the default state, which stands in where
+    scripts don't run; it is used only if its description holds the same ``numbers``.
+    ``widget`` is the anywidget, None where anywidget isn't installed.
+    """
+
+    def __init__(self, piece: str, title: str, numbers: str, data: dict, state: dict,
+                 rules: dict[str, Rule], still: str = ""):
+        self.piece, self.title, self.numbers = piece, title, numbers
+        self.data, self.still = data, still
+        self._rules, self._state, self._default = rules, dict(state), dict(state)
+        self.widget = make_widget(source(piece), data, state)
+
+    @property
+    def state(self) -> dict:
+        """A copy of the settings as they are now. Assigning to it checks them as ``set`` does."""
+        return dict(self._state if self.widget is None else self.widget.state)
+
+    @state.setter
+    def state(self, settings: dict) -> None:
+        self.set(**settings)
+
+    def set(self, **settings) -> None:
+        """Change some of the settings.
+
+        Raises ValueError, and changes nothing, for an unknown name or an impossible value.
+        """
+        checked = {name: self._checked(name, value) for name, value in settings.items()}
+        self._state = self.state | checked
+        if self.widget is not None:
+            self.widget.state = self._state
+
+    def _checked(self, name: str, value):
+        if name not in self._rules:
+            raise ValueError(f"there is no setting {name!r}: choose from {', '.join(self._rules)}")
+        rule = self._rules[name]
+        if isinstance(rule, Mapping):
+            if not isinstance(value, Hashable) or value not in rule:
+                possible = some([repr(choice) for choice in rule], 12)
+                raise ValueError(f"{name}={value!r} is not possible: choose from {possible}")
+            return rule[value]
+        if not isinstance(value, Real) or not rule[0] <= value <= rule[1]:
+            raise ValueError(f"{name}={value!r} must be a number in {rule[0]:g}..{rule[1]:g}")
+        return float(value)
+
+    def html(self) -> str:
+        """The piece in its default state as HTML that needs nothing else."""
+        values = json.dumps({"data": self.data, "state": self._default}).replace("<", "\\u003c")
+        return PAGE.format(piece=self.piece, still=self._still(), values=values,
+                           source=source(self.piece))
+
+    def _still(self) -> str:
+        """The picture where it shows the default state, else the words."""
+        picture = Picture(self.still) if self.still else None
+        if picture is None or self.numbers not in picture.alt:
+            return f'<p class="d2l-still">{html.escape(f"{self.title} {self.numbers}")}</p>'
+        return IMAGE.format(alt=html.escape(picture.alt),
+                            image=base64.b64encode(picture.svg).decode())
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        bundle, metadata = {"text/html": self.html(), "text/plain": repr(self)}, {}
+        if self.widget is not None:
+            view, metadata = self.widget._repr_mimebundle_()
+            bundle[VIEW] = view[VIEW]
+        return bundle, metadata
+
+    def __repr__(self) -> str:
+        return f"[explorer] {self.title}\n{self.numbers}"
+
+
+def source(piece: str) -> str:
+    """The JavaScript of a piece, after what all pieces share."""
+    files = (HERE / f"{name}.js" for name in ("shared", piece))
+    return "\n".join(file.read_text(encoding="utf-8") for file in files)
+
+
+def make_widget(esm: str, data: dict, state: dict):
+    """An anywidget that synchronises ``data`` and ``state``, or None without anywidget."""
+    try:
+        import anywidget
+        from traitlets import Dict, Unicode
+    except ImportError:
+        return None
+
+    class Piece(anywidget.AnyWidget):
+        _esm = Unicode().tag(sync=True)
+        data = Dict().tag(sync=True)
+        # A late echo would undo what was chosen since.
+        state = Dict().tag(sync=True, echo_update=False)
+
+    return Piece(_esm=esm, data=data, state=state)
+
+
+def choices(values: Iterable) -> dict:
+    """A rule that accepts these values and nothing else."""
+    return {value: value for value in values}
+
+
+def check_tensor(X: Tensor) -> None:
+    """Raise TypeError unless ``X`` is a tensor."""
+    if not isinstance(X, Tensor):
+        raise TypeError(f"X must be a tensor, got {type(X).__name__}: torch.as_tensor(X) makes one")
+
+
+def check_numbers(name: str, numbers: Tensor) -> None:
+    """Raise ValueError for NaN, infinity, and numbers so large that products may overflow."""
+    if not numbers.isfinite().all():
+        raise ValueError(f"{name} must be finite, but holds NaN or infinity")
+    largest = numbers.abs().max().item() if numbers.numel() else 0
+    if largest > LARGEST:
+        raise ValueError(f"{name} must hold numbers of size up to {LARGEST:g}, "
+                         f"but holds one of {largest:g}")
+
+
+def matrices_of(attention: MultiHeadAttention, X: Tensor) -> dict[str, Tensor]:
+    """``X`` and the weights of ``attention``, by name, in double precision.
+
+    Raises ValueError for attention with bias or positions, for weights that don't fit ``X``, for
+    numbers that aren't finite or above 1e30 in size.
+    """
+    bias, position = attention.W_q.bias is not None, attention.position
+    if bias or position is not None:
+        raise ValueError("needs attention with bias=False and position=None, "
+                         f"got {bias=}, {position=}")
+    weights = {name: getattr(attention, name).weight for name in ("W_q", "W_k", "W_v", "W_o")}
+    for name, weight in weights.items():
+        if name != "W_o" and weight.shape[1] != X.shape[1]:
+            raise ValueError(f"{name} takes inputs of width {weight.shape[1]}, "
+                             f"X has width {X.shape[1]}")
+    matrices = {name: matrix.detach().double().cpu()
+                for name, matrix in ({"X": X} | weights).items()}
+    for name, matrix in matrices.items():
+        check_numbers(name, matrix)
+    return matrices
+
+
+def clean(text: str) -> str:
+    """The text on one line, without what can't be stored or printed."""
+    return re.sub("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]", " ", str(text))
+
+
+def some(words: list[str], count: int = 8) -> str:
+    """The first ``count`` words, and how many more there are."""
+    more = f" and {len(words) - count} more" if len(words) > count else ""
+    return ", ".join(words[:count]) + more
+
+
+def figures(row: Tensor) -> list[str]:
+    """Numbers to two decimals, never "-0.00"."""
+    return [f"{number + 0:.2f}" for number in row.round(decimals=2).tolist()]
+
+
+def exact(matrix: Tensor) -> list[list[float]]:
+    """Rows of numbers with the digits that float32 has, the same on every machine."""
+    return [[float(f"{value:.9g}") for value in row] for row in matrix.tolist()]
