@@ -14,7 +14,7 @@ import torch
 from IPython.core.formatters import DisplayFormatter
 from matplotlib import pyplot as plt
 from PIL import Image
-from notebook_rules import ROOT
+from readme import ROOT
 
 from d2l_ext import plotting
 from d2l_ext.plotting import Drawing, array, bars, curves, heatmaps, picture, table

@@ -6,7 +6,7 @@ import re
 
 import pytest
 import torch
-from notebook_rules import ROOT
+from readme import ROOT
 from torch import nn
 from torch.nn import functional as F
 from wrong import slow_attention

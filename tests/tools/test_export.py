@@ -5,7 +5,7 @@ import re
 import nbformat
 import pytest
 from nbconvert import HTMLExporter
-from notebook_rules import ROOT
+from readme import ROOT
 from pieces import LESSONS, STILL
 from screen import axe, play, result, watch
 

@@ -5,7 +5,7 @@ import re
 from collections import Counter
 
 import pytest
-from notebook_rules import ROOT
+from readme import ROOT
 
 spec = importlib.util.spec_from_file_location("mutants_script", ROOT / "tools/mutants.py")
 mutants = importlib.util.module_from_spec(spec)

@@ -10,7 +10,8 @@ import zipfile
 
 import pytest
 import yaml
-from notebook_rules import ROOT, address  # makes tools/ importable
+import address
+from readme import ROOT
 
 import d2l_ext
 import standalone

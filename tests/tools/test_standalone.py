@@ -9,7 +9,8 @@ import sys
 
 import nbformat
 import pytest
-from notebook_rules import ROOT, nbtext
+import nbtext
+from readme import ROOT
 
 import offline
 import standalone

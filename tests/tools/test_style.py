@@ -9,7 +9,7 @@ import tomllib
 
 import pytest
 import yaml
-from notebook_rules import ROOT
+from readme import ROOT
 from packaging.requirements import Requirement
 
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]

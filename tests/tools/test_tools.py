@@ -4,8 +4,12 @@ import re
 
 import pytest
 from nbval.plugin import get_sanitize_patterns
-from notebook_rules import ROOT, WIDGET, address, nbtext, readme
-from test_notebooks import GOOD
+import address
+import nbtext
+import readme
+from readme import ROOT
+from rules.outputs import WIDGET
+from tiny_lessons import GOOD
 
 import execute
 import reproduce

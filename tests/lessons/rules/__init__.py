@@ -1,0 +1,12 @@
+"""The rules that notebooks keep, by theme. A rule's docstring is the sentence that it tells.
+
+    layout     ids, tags, fixed cells, title, length, headings
+    words      prose, links, pictures
+    code       what a code cell may hold, the set-up, the running example
+    outputs    what is stored: order, warnings, figures, predictions, interactive pieces
+    exercises  exercises, questions, homework
+    sources    claims, references, symbols, and what of the package is shown
+    notebook   what rules are written with: Notebook, Cell, `rule`, `rule_for_all`
+"""
+from . import code, exercises, layout, outputs, sources, words  # noqa: F401  they fill RULES
+from .notebook import RULES  # noqa: F401

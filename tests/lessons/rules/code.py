@@ -1,0 +1,129 @@
+"""Rules of what a code cell may hold, of the set-up and of the running example."""
+import ast
+import re
+import symtable
+
+import readme
+
+from .notebook import ROOT, fences, rule
+
+SENTENCE = """\
+tokens = ["dog", "bites", "man"]
+features = ["animal", "person", "action", "height"]
+X = torch.tensor([[1., 0., 0., 1.],   # dog: an animal, one dog tall
+                  [0., 0., 1., 0.],   # bites: an action
+                  [0., 1., 0., 3.]])  # man: a person, three dogs tall"""
+
+
+@rule()
+def plain_python(notebook):
+    """Write Python alone: no magics, no shell commands, no empty cells."""
+    for cell in notebook.code:
+        if not cell.statements:
+            yield cell.id, "not Python, or empty"
+
+
+@rule()
+def fits_the_screen(notebook):
+    """A projector shows 15 lines of 79 characters: longer code belongs in d2l_ext."""
+    for cell in notebook.cells:
+        lines = (cell.text if cell.is_code else "\n".join(fences(cell))).splitlines()
+        if cell.is_code and len(lines) > 15 and cell.id not in ("setup", "one-screen-code"):
+            yield cell.id, f"{len(lines)} lines"
+        for line in lines:
+            if len(line) > 79:
+                yield cell.id, f"{len(line)} characters in `{line.strip()[:30]}...`"
+
+
+@rule()
+def no_padding(notebook):
+    """Numbers that belong together are a table: `table(rows, columns)` of d2l_ext.plotting."""
+    for cell in notebook.code:
+        for node in cell.nodes:
+            if isinstance(node, ast.FormattedValue) and node.format_spec:
+                spec = ast.unparse(node.format_spec)[2:-1]
+                if re.match(r"(.?[<>^=])? ?\d", spec):
+                    yield cell.id, f"`:{spec}` pads numbers into columns"
+
+
+def names_of(statement):
+    """The names that a statement takes from those before it, and those that it binds."""
+    tables = [symtable.symtable(ast.unparse(statement), "cell", "exec")]
+    bound = {name.get_name() for name in tables[0].get_symbols()
+             if name.is_assigned() or name.is_imported()}
+    taken = set()
+    for table in tables:
+        tables += table.get_children()  # functions, classes and comprehensions inside
+        taken |= {name.get_name() for name in table.get_symbols()
+                  if name.is_referenced() and name.is_global()}
+    if isinstance(statement, ast.AugAssign):
+        taken |= bound
+    elif not isinstance(statement, ast.Assign):
+        taken -= bound
+    return taken, bound
+
+
+@rule()
+def core_runs_alone(notebook):
+    """A lesson runs without its deeper cells: define the name in a core cell, or rename it."""
+    last = {}  # name -> the cell that bound it last
+    for cell in notebook.code:
+        core = "core" in cell.tags
+        for statement in cell.statements:
+            taken, bound = names_of(statement)
+            for name in sorted(taken & last.keys()):
+                if core and "deeper" in last[name].tags:
+                    yield cell.id, f"`{name}` comes from the deeper cell `{last[name].id}`"
+            if core or not isinstance(statement, (ast.Import, ast.ImportFrom)):
+                last |= dict.fromkeys(bound, cell)
+
+
+@rule()
+def same_setup(notebook):
+    """Copy it from tools/notebooks/setup_cell.py, then `make readme`."""
+    text = (ROOT / "tools/notebooks/setup_cell.py").read_text(encoding="utf-8")
+    wanted = text.replace("ADDRESS", f"https://github.com/{readme.slug()}").strip()
+    cell = notebook.cell("setup")
+    if cell and cell.text.strip() != wanted:
+        yield "setup", "not the set-up of all lessons"
+
+
+@rule()
+def offline(notebook):
+    """Lessons need no network and install nothing."""
+    network = r"\b(requests|urllib|urlopen|socket|load_dataset|hub\.load|pip)\b|https?://|git\+"
+    for cell in notebook.code:
+        if cell.id != "setup" and (found := re.search(network, cell.text)):
+            yield cell.id, f"`{found[0]}`"
+
+
+@rule()
+def no_machine_paths(notebook):
+    """Leave out what is a path of one machine."""
+    folders = "home|Users|root|tmp|usr|opt|mnt|var|content|kaggle"
+    path = re.compile(rf"{re.escape(str(ROOT))}|(?<![\w.:/~])~?/({folders})/"
+                      r"|\b[A-Z]:\\\w|site-packages")
+    for cell in notebook.cells:
+        for text in [cell.text if cell.id != "setup" else "", *cell.output_texts]:
+            if found := path.search(text):
+                yield cell.id, f"`{found[0]}`"
+
+
+@rule()
+def ones_once(notebook):
+    """Equal entries hide mistakes: torch.ones makes masks, and an input to predict from in 02."""
+    for cell in notebook.code:
+        masks = [node.value for node in cell.nodes if isinstance(node, ast.Attribute)
+                 and node.attr in ("tril", "triu", "bool")]
+        shown = notebook.number == 2 and "predict" in cell.tags
+        for call in cell.calls("ones"):
+            if not shown and call not in masks and "bool" not in ast.unparse(call):
+                yield cell.id, f"`{ast.unparse(call)}`"
+
+
+@rule(0, 6)
+def sentence(notebook):
+    """The running example begins as SENTENCE in rules/code.py."""
+    cell = notebook.cell("sentence")
+    if not cell or not cell.text.startswith(SENTENCE):
+        yield "sentence", "missing or different"

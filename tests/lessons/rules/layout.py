@@ -1,0 +1,163 @@
+"""Rules of ids, tags, fixed cells, title, length and headings."""
+import re
+
+import nbtext
+import readme
+
+from .notebook import ONE_SCREEN, rule, without_code
+
+CLASS = 45  # minutes, and as many words as are read in a third of them
+WORDS = 2000
+FIRST = ("title", "setup", "imports", *ONE_SCREEN, "recall")
+LAST = ("homework", "question-1", "question-2", "question-3", "claims", "exit", "references",
+        "next")
+ID_IS_TAG = {"setup", "imports", "recall", "sentence", "claims", "exit", "references", "next"}
+TAGS = ID_IS_TAG | {
+    "core", "deeper", "picture", "predict", "explorer", "exercise", "solution", "question",
+    "timing", "one-screen", "homework", "raises-exception",
+    "nbval-ignore-output", "nbval-skip", "nbval-raises-exception"}
+
+
+@rule()
+def slug_ids(notebook):
+    """Give each cell an id of its own, of small letters, digits and hyphens."""
+    for i, name in enumerate(notebook.ids):
+        if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name):
+            yield name, "not of this form"
+        if name in notebook.ids[:i]:
+            yield name, "two cells have this id"
+
+
+@rule()
+def known_tags(notebook):
+    """Tag a cell core or deeper, and with tags of rules/layout.py."""
+    for cell in notebook.cells:
+        if unknown := sorted(cell.tags - TAGS):
+            yield cell.id, f"unknown tags {unknown}"
+        if len(cell.tags & {"core", "deeper"}) != 1:
+            yield cell.id, "core or deeper, one of them"
+
+
+@rule()
+def fixed_cells(notebook):
+    """All lessons begin and end with the same cells; most of them are tagged with their id."""
+    first, middle, last = FIRST, "exercises", LAST
+    if notebook.number == 0:
+        first, middle, last = FIRST[:2], "symbols", LAST[-1:]
+    wanted = [*first, middle, *last]
+    for name in wanted:
+        if name not in notebook.ids:
+            yield name, "this cell is missing"
+    if [name for name in notebook.ids if name in wanted] != wanted:
+        yield "title", f"the order should be {', '.join(wanted)}"
+    if notebook.ids[:2] != wanted[:2] or notebook.ids[-len(last):] != [*last]:
+        yield "title", f"begin with title and setup, end with {', '.join(last)}"
+    for cell in notebook.cells:
+        due = {cell.id} & ID_IS_TAG or {cell.id.split("-")[0]} & {"question"}
+        if cell.tags & (ID_IS_TAG | {"question"}) != due:
+            yield cell.id, "id and tag differ"
+
+
+@rule()
+def title_form(notebook):
+    """Say what one can do afterwards, how long it takes, what one needs, and where it opens."""
+    text = notebook.cell("title").text if notebook.cell("title") else ""
+    found = readme.TITLE.match(text)
+    if not found:
+        yield "title", ("write the title, **Afterwards you can** ..., **Minutes:** N core, "
+                        "N with everything., and the badge, a paragraph each")
+    elif found["title"][:2] != notebook.name[:2]:
+        yield "title", f"it begins with {found['title'][:2]}, the file with {notebook.name[:2]}"
+    if "**You need:**" not in text:
+        yield "title", "**You need:** ... is missing"
+
+
+@rule(1)
+def fits_a_class(notebook):
+    """The core of a lesson is taught in a class of 45 minutes: cut, or move to deeper."""
+    cells = [(not cell.is_code, cell.tags, cell.text) for cell in notebook.cells]
+    core = readme.minutes(cells, "core")
+    if core > CLASS:
+        yield "title", f"the core takes {core} minutes"
+    uncounted = readme.UNCOUNTED | {"exercise", "claims"}
+    words = sum(readme.count_words(cell.text) for cell in notebook.words
+                if "core" in cell.tags and not cell.tags & uncounted)
+    if words > WORDS:
+        yield "title", f"the core has {words} words, up to {WORDS} are read in a class"
+
+
+@rule(1)
+def one_screen(notebook):
+    """Those who know the subject get a lesson of one screen: words, code, and its proof."""
+    words, code, proof = map(notebook.cell, ONE_SCREEN)
+    if not (words and code and proof):
+        return  # `fixed_cells` says so
+    for cell in (words, code, proof):
+        if "deeper" not in cell.tags:
+            yield cell.id, "tag it deeper"
+    traps = re.findall("^- ", words.text.partition("**Traps.**")[2], re.M)
+    parts = ("$", "**Shapes.**", "**Cost.**")
+    if len(traps) != 3 or not all(part in words.text for part in parts):
+        yield words.id, "a formula, **Shapes.**, **Cost.**, and after **Traps.** a list of three"
+    if not words.text.startswith("<details>") or readme.count_words(words.text) > 250:
+        yield words.id, "fold it into <details>, with up to 250 words"
+    alone = re.search("^(import|from) torch", code.text, re.M) and "d2l_ext" not in code.text
+    if not alone or len(code.text.splitlines()) > 20:
+        yield code.id, "up to 20 lines that import torch and do without the package"
+    if "assert" not in proof.text or "d2l_ext" not in proof.text:
+        yield proof.id, "assert that the code equals the package's"
+
+
+@rule()
+def folded(notebook):
+    """Fold code that isn't to be read at first sight: `folded` in tools/notebooks/nbtext.py."""
+    for cell in notebook.code:
+        if (cell.tags & {"setup", "picture"} or cell.id in ONE_SCREEN) and not cell.folded:
+            yield cell.id, "its source is open"
+
+
+@rule()
+def stored_by_the_tools(notebook):
+    """Store notebooks with `make notebooks`: other programs add what differs from run to run."""
+    content = notebook.content
+    packed = nbtext.pack(nbtext.unpack(content), content)
+    for cell, wanted in zip(content["cells"], packed["cells"]):
+        if cell != wanted:
+            yield cell["id"], f"fields {[*cell]}, metadata {[*cell['metadata']]}"
+    if content | {"cells": packed["cells"]} != packed:
+        yield "title", "the notebook's own fields or metadata"
+
+
+@rule()
+def headings(notebook):
+    """Headings form an outline: one title, `# Exercises`, and no level left out."""
+    before = 0
+    for cell in notebook.words:
+        for marks, words in re.findall(r"^(#+) +(.*)$", without_code(cell.text), re.M):
+            if marks == "#" and cell.id != "title" and words != "Exercises":
+                yield cell.id, f"`{words}` is of the first level"
+            if len(marks) > before + 1:
+                yield cell.id, f"`{words}` skips a level"
+            before = len(marks)
+
+
+@rule()
+def deeper_is_marked(notebook):
+    """A deeper part opens with `## ... · deeper` and ends with a heading: tags can't be seen."""
+    part = None  # the level of the heading that opened the deeper part that we are in
+    for cell in notebook.cells:
+        deeper = "deeper" in cell.tags
+        heading = None if cell.is_code else re.match(r"(#+) +(.*)", cell.text)
+        if not heading:
+            if part and not deeper:
+                yield cell.id, "without a heading it seems to be deeper"
+                part = None
+            continue
+        level, marked = len(heading[1]), heading[2].endswith(" · deeper")
+        opens = deeper and (not part or level <= part)
+        if marked != opens:
+            yield cell.id, f"`· deeper` is {'missing' if opens else 'wrong'} in its heading"
+        if opens:
+            part = level
+        elif not deeper:
+            part = None

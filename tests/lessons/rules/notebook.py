@@ -1,0 +1,119 @@
+"""A notebook as the rules see it, and the register that they are in."""
+import ast
+import json
+import re
+
+from readme import ROOT
+
+ONE_SCREEN = ("one-screen", "one-screen-code", "one-screen-proof")
+RULES = {}  # name -> function from notebooks to complaints
+
+
+def rule(first=0, last=8):
+    """Register a rule for lessons first to last, which yields pairs (cell id, what is wrong)."""
+    def register(find):
+        RULES[find.__name__] = lambda notebooks: [
+            f"{notebook.name}.ipynb, cell {cell}: {wrong}. {find.__doc__}"
+            for notebook in notebooks if first <= notebook.number <= last
+            for cell, wrong in find(notebook)]
+        return find
+    return register
+
+
+def rule_for_all(find):
+    """Register a rule about all notebooks together: it yields (file, cell, what is wrong)."""
+    RULES[find.__name__] = lambda notebooks: [
+        f"{file}, {cell}: {wrong}. {find.__doc__}" for file, cell, wrong in find(notebooks)]
+    return find
+
+
+class Cell:
+    """A cell. `statements` and `nodes` are its syntax, empty where it isn't Python."""
+
+    def __init__(self, stored):
+        self.id, self.text = stored["id"], "".join(stored["source"])
+        self.tags = set(stored["metadata"].get("tags", []))
+        self.folded = stored["metadata"].get("jupyter", {}).get("source_hidden", False)
+        self.is_code = stored["cell_type"] == "code"
+        self.count, self.outputs = stored.get("execution_count"), stored.get("outputs", [])
+        self.data = [output.get("data", {}) for output in self.outputs]
+        try:
+            tree = ast.parse(self.text if self.is_code else "")
+        except SyntaxError:
+            tree = ast.parse("")
+        self.statements, self.nodes = tree.body, list(ast.walk(tree))
+
+    @property
+    def output_texts(self):
+        """All text in the outputs, without the bytes of pictures."""
+        texts = [text for data in self.data for text in data.values()]
+        for output in self.outputs:
+            texts += [output.get("text", ""), output.get("traceback", "")]
+        return [re.sub(r"base64,[\w+/=]*", "", "".join(text)) for text in texts]
+
+    def shows(self, kind):
+        """Whether an output of this media type is stored."""
+        return any(kind in data for data in self.data)
+
+    def calls(self, *names):
+        """The calls of functions of these names, with or without a module's name before it."""
+        return [node for node in self.nodes if isinstance(node, ast.Call)
+                and ast.unparse(node.func).split(".")[-1] in names]
+
+
+class Notebook:
+    def __init__(self, name, content):
+        self.name, self.content = name, content
+        self.number = int(name[:2]) if name[:2].isdigit() else 0
+        self.cells = [Cell(cell) for cell in content["cells"]]
+        self.ids = [cell.id for cell in self.cells]
+        self.code = [cell for cell in self.cells if cell.is_code]
+        self.words = [cell for cell in self.cells if not cell.is_code]
+
+    def cell(self, name):
+        return next((cell for cell in self.cells if cell.id == name), None)
+
+    def tagged(self, tag):
+        return [cell for cell in self.cells if tag in cell.tags]
+
+
+def all_notebooks():
+    paths = sorted((ROOT / "notebooks").glob("*.ipynb"))
+    return [Notebook(path.stem, json.loads(path.read_text(encoding="utf-8"))) for path in paths]
+
+
+# ---- what several rules need -----------------------------------------------------------------
+
+def rows(text):
+    """The rows of a Markdown table, as lists of columns, without its head."""
+    lines = [line.strip() for line in text.splitlines() if line.strip().startswith("|")]
+    return [[column.strip() for column in re.split(r"(?<!\\)\|", line.strip("|"))]
+            for line in lines[2:]]
+
+
+def without_code(text):
+    return re.sub(r"```.*?```|`[^`]*`", " ", text, flags=re.S)
+
+
+def links(text):
+    return re.findall(r"\]\(([^)\s]+)\)", without_code(text))
+
+
+def fences(cell):
+    """The blocks of Python in a Markdown cell."""
+    return re.findall(r"^```python\n(.*?)^```", cell.text, re.S | re.M)
+
+
+def trios(notebook):
+    """Exercises as name -> their three cells, where these follow each other.
+
+    They are exercise-NAME, answer-NAME, solution-NAME; or, for a page to print, which has no kind
+    and level, NAME-page, NAME, solution-NAME.
+    """
+    found = {}
+    for three in zip(notebook.cells, notebook.cells[1:], notebook.cells[2:]):
+        name = three[2].id.removeprefix("solution-")
+        ids = [cell.id.removesuffix("-page") for cell in three[:2]]
+        if ids in ([f"exercise-{name}", f"answer-{name}"], [name, name]):
+            found[name] = three
+    return found

@@ -1,0 +1,130 @@
+"""Rules of what is stored: order, warnings, figures, predictions, interactive pieces."""
+import ast
+import json
+import re
+import tomllib
+
+from .notebook import ROOT, rule, rule_for_all
+
+ALT = ROOT / "d2l_ext/alt"  # the words of figures, a file for each lesson
+WIDGET = "application/vnd.jupyter.widget-view+json"
+
+
+@rule()
+def run_in_order(notebook):
+    """Outputs come from one run of all cells, in order: `make notebooks`."""
+    for wanted, cell in enumerate(notebook.code, 1):
+        if cell.count != wanted:
+            yield cell.id, f"its number is {cell.count}, not {wanted}"
+
+
+@rule()
+def clean_outputs(notebook):
+    """Stop it at its source, or tag an error raises-exception: it worries readers, or varies."""
+    unclean = r"\b\w*Warning\b|\bat 0x[0-9a-f]{6,}|\x1b\[|FloatProgress\("
+    for cell in notebook.code:
+        if any(output.get("name") == "stderr" for output in cell.outputs):
+            yield cell.id, "it writes to stderr"
+        if cell.shows(WIDGET):
+            yield cell.id, "a live widget (`make notebooks` leaves its picture)"
+        if "raises-exception" in cell.tags:
+            continue
+        if any(output["output_type"] == "error" for output in cell.outputs):
+            yield cell.id, "it raises"
+        for text in cell.output_texts:
+            if found := re.search(unclean, text):
+                yield cell.id, f"`{found[0]}` in its output"
+
+
+@rule()
+def small_outputs(notebook):
+    """Store less than 400 KiB."""
+    sizes = {cell.id: len(json.dumps(cell.outputs)) // 1024 for cell in notebook.code}
+    if sum(sizes.values()) >= 400:
+        yield max(sizes, key=sizes.get), f"the largest of {sum(sizes.values())} KiB of outputs"
+
+
+@rule()
+def picture_cells(notebook):
+    """Give a picture a cell of one line, picture("NN_name"), tagged picture: `make notebooks`."""
+    for cell in notebook.code:
+        found = re.fullmatch(r'picture\("\w+"\)', cell.text.strip())
+        if ("picture" in cell.tags) != bool(found):
+            yield cell.id, "tag and code differ"
+        if found and not any("<img" in text for text in cell.output_texts):
+            yield cell.id, "the picture isn't stored"
+
+
+@rule()
+def alt_text(notebook):
+    """Say what a figure shows, in d2l_ext/alt or in the <desc> of its SVG."""
+    for cell in notebook.code:
+        for data in cell.data:
+            if any(kind.startswith("image/") for kind in data):
+                yield cell.id, "a bare image, which has no words: draw it with d2l_ext.plotting"
+            for image in re.findall(r"<img\b[^>]*>", "".join(data.get("text/html", ""))):
+                if not re.search(r'alt="[^"]{20,}"', image):
+                    yield cell.id, "words of at least 20 characters are missing"
+
+
+def figure_names(cell):
+    """The names of the figures that a cell draws; `{}` stands for what is computed."""
+    for call in cell.calls("heatmaps", "curves", "bars"):
+        given = [word.value for word in call.keywords if word.arg == "name"]
+        parts = getattr(given[0], "values", given) if given else []  # those of an f-string
+        yield "".join(part.value if isinstance(part, ast.Constant) else "{}" for part in parts)
+
+
+@rule()
+def figures_have_words(notebook):
+    """A figure is named after its cell, "NN-ID", and has words in d2l_ext/alt/NN.toml."""
+    number = notebook.name[:2]
+    path = ALT / f"{number}.toml"
+    entries = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    used = set()
+    for cell in notebook.code:
+        for name in figure_names(cell):
+            if not f"{name}-".startswith(f"{number}-{cell.id}-"):
+                yield cell.id, f"a figure is named `{name}`"
+            pattern = ".+".join(map(re.escape, name[3:].split("{}")))
+            used |= {entry for entry in entries if re.fullmatch(pattern, entry)}
+    for entry, words in entries.items():
+        if entry not in used:
+            yield entry, f"nothing draws this entry of {path.name}"
+        if len(words["text"] if isinstance(words, dict) else words) < 20:
+            yield entry, "words of at least 20 characters are missing"
+
+
+@rule()
+def predictions(notebook):
+    """What is to be predicted is asked for by the cell before, and not given away."""
+    for before, cell in zip(notebook.cells, notebook.cells[1:]):
+        if cell.tags & {"predict", "explorer"} and "predict" not in before.text.lower():
+            yield cell.id, "the cell before it asks for no prediction"
+        if "predict" in cell.tags and not cell.outputs:
+            yield cell.id, "it shows nothing"
+        if "predict" in cell.tags and any(isinstance(node, ast.Assert) for node in cell.nodes):
+            yield cell.id, "an assert above the folded output gives it away"
+
+
+@rule(1, 7)
+def explorers(notebook):
+    """A lesson has one or two interactive pieces, stored as pages that need no kernel."""
+    found = notebook.tagged("explorer")
+    if not 1 <= len(found) <= 2:
+        yield "explorer", f"there are {len(found)}"
+    for cell in found:
+        if not cell.shows("text/html"):
+            yield cell.id, "no page is stored"
+
+
+@rule_for_all
+def few_exemptions(notebooks):
+    """Two cells at most go unchecked by nbval, and say why: `# not compared, because ...`."""
+    found = [(notebook.name, cell) for notebook in notebooks for cell in notebook.code
+             if "nbval" in f"{cell.tags} {cell.text}".lower()]
+    for name, cell in found[2:]:
+        yield name, cell.id, "one cell too many"
+    for name, cell in found:
+        if not re.search(r"#.*\b(because|since|differs?|varies|vary)\b", cell.text):
+            yield name, cell.id, "no reason"
