@@ -1,4 +1,7 @@
-"""The same random numbers and Hypothesis examples on every machine; and a browser, for the tests that ask for `page` or `browser`; they run with `-m browser` alone."""
+"""The same random numbers and Hypothesis examples everywhere; a browser for tests that ask for it.
+
+Tests that use the fixture `page` or `browser` are marked so, and run with `-m browser` alone.
+"""
 import importlib.util
 import shutil
 
@@ -13,7 +16,8 @@ settings.register_profile("fixed", derandomize=True, deadline=None, database=Non
                           suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("fixed")
 
-QUIET = ["--disable-background-networking", "--no-first-run", "--disable-component-update", "--disable-sync"]
+QUIET = ["--disable-background-networking", "--no-first-run", "--disable-component-update",
+         "--disable-sync"]
 
 
 @pytest.fixture(autouse=True)
@@ -21,51 +25,40 @@ def seed():
     torch.manual_seed(0)
 
 
-# ---- which tests run --------------------------------------------------------------------------------------------------------------------
+# ---- which tests run --------------------------------------------------------------------------
 
 def in_browser(config):
-    return "browser" in config.option.markexpr and "not browser" not in config.option.markexpr
+    return config.option.markexpr.startswith("browser")
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "browser: needs a real browser; `make test-browser` runs these, `make test` leaves them out")
     if not in_browser(config):
         return
-    if missing := [name for name in ("playwright", "axe_playwright_python", "ziamath") if not importlib.util.find_spec(name)]:
-        raise pytest.UsageError(f"{missing[0]} is missing for the tests in a browser: make test-browser, "
-                                "or python tools/setup.py browser html")
+    for name in ("playwright", "axe_playwright_python", "ziamath"):
+        if not importlib.util.find_spec(name):
+            raise pytest.UsageError(f"{name} is missing for the tests in a browser: "
+                                    "make test-browser, or python tools/setup.py browser html")
     if not PROGRAM:
-        raise pytest.UsageError("There is no browser for these tests: install Debian's chromium or Google Chrome.")
+        raise pytest.UsageError("There is no browser for these tests: install Debian's chromium "
+                                "or Google Chrome.")
 
 
-@pytest.hookimpl(tryfirst=True)
+@pytest.hookimpl(tryfirst=True)  # before `-m` looks for the mark
 def pytest_collection_modifyitems(config, items):
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker("browser")
-    if in_browser(config):
-        return
-    left_out = [item for item in items if item.get_closest_marker("browser")]
-    if left_out:
+    if not in_browser(config):
         items[:] = [item for item in items if not item.get_closest_marker("browser")]
-        config.hook.pytest_deselected(items=left_out)
-    config.left_out = len(left_out)
-    if hasattr(config, "workeroutput"):
-        config.workeroutput["left_out"] = len(left_out)
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_testnodedown(node, error):
-    """With xdist the workers collect, each of them everything."""
-    node.config.left_out = getattr(node, "workeroutput", {}).get("left_out", 0)
 
 
 def pytest_terminal_summary(terminalreporter, config):
-    if count := getattr(config, "left_out", 0):
-        terminalreporter.write_line(f"{count} tests in a real browser were not run: make test-browser runs them.")
+    everything = config.args_source is config.ArgsSource.TESTPATHS
+    if everything and not in_browser(config):
+        terminalreporter.write_line("Left out are the tests in a real browser: make test-browser.")
 
 
-# ---- a browser --------------------------------------------------------------------------------------------------------------------------
+# ---- a browser --------------------------------------------------------------------------------
 
 @pytest.fixture(scope="session")
 def browser():
@@ -88,7 +81,7 @@ def page(browser):
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory):
-    """A notebook server for each process that tests: its folder, with a copy of each notebook, and its address."""
+    """A notebook server for each process that tests: its folder of notebooks, and its address."""
     from frontends import ROOT, serve
     folder = tmp_path_factory.mktemp("server")
     for path in (ROOT / "notebooks").glob("*.ipynb"):

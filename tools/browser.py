@@ -1,9 +1,11 @@
-"""The browser that the tests and `make latency` drive."""
+"""The browser that tests and `python -m tools.bench latency` drive."""
 import os
 import pathlib
 import shutil
 import sys
 
-PROGRAM = (shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")
-           or next((path for path in ("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",) if pathlib.Path(path).exists()), None))
-ROOT_NEEDS = ["--no-sandbox"] if sys.platform == "linux" and os.geteuid() == 0 else []  # Chromium refuses to run as root otherwise
+MAC = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
+NAMES = ("chromium", "google-chrome", "chromium-browser")
+PROGRAM = next(filter(None, map(shutil.which, NAMES)), MAC if pathlib.Path(MAC).exists() else None)
+# Chromium refuses to run as root otherwise.
+ROOT_NEEDS = ["--no-sandbox"] if sys.platform == "linux" and os.geteuid() == 0 else []

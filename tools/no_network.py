@@ -1,40 +1,38 @@
-"""Refuse every address but loopback in this Python process, and note who asked: tools/offline.py lets Python load it as `sitecustomize`.
+"""Refuse every address but this machine's own, and note who asked for another.
 
-An audit hook, since that sees what any library does with sockets and can't be taken off again.
+tools/offline.py lets each Python process load this as `sitecustomize`. It is an audit hook, as
+that sees what any library does with sockets.
 """
 import errno
 import os
+import re
+import socket
 import sys
 
-ASKING = {"socket.connect": 1, "socket.sendto": 1, "socket.sendmsg": 1, "socket.getaddrinfo": 0, "socket.gethostbyname": 0, "socket.gethostbyaddr": 0}
+ADDRESSES = ("socket.connect", "socket.sendto", "socket.sendmsg")  # events with (socket, address)
+NAMES = ("socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr")
+HERE = re.compile(r"127(\.\d+){3}|0\.0\.0\.0|::1?|localhost|")
 
 
 def is_here(host) -> bool:
-    import ipaddress
-    import socket
-    host = host.decode() if isinstance(host, bytes) else host
-    if host in (None, "", "localhost", socket.gethostname()):
-        return True
-    try:
-        address = ipaddress.ip_address(str(host).partition("%")[0])
-    except ValueError:
-        return False
-    return address.is_loopback or address.is_unspecified
+    host = host.decode() if isinstance(host, bytes) else host or ""
+    return HERE.fullmatch(host) is not None or host == socket.gethostname()
 
 
 def refuse(event: str, arguments: tuple) -> None:
-    if event not in ASKING:
+    if event in ADDRESSES and isinstance(arguments[1], tuple):  # else a socket of the file system
+        host = arguments[1][0]
+    elif event in NAMES:
+        host = arguments[0]
+    else:
         return
-    asked = arguments[ASKING[event]]
-    if event in ("socket.connect", "socket.sendto", "socket.sendmsg"):
-        if not isinstance(asked, tuple):  # a socket of the file system, or one that is connected
-            return
-        asked = asked[0]
-    if not is_here(asked):
-        who = os.environ.get("PYTEST_CURRENT_TEST", sys.argv[0]).split(" (")[0]  # a kernel inherits it from the test that started it
+    if not is_here(host):
+        # a kernel inherits PYTEST_CURRENT_TEST from the test that started it
+        who = os.environ.get("PYTEST_CURRENT_TEST", sys.argv[0]).split(" (")[0].split("::Cell")[0]
         with open(os.environ["OFFLINE_LOG"], "a", encoding="utf-8") as log:
-            log.write(f"{who.partition('::Cell')[0]} asked for {asked}\n")
-        raise OSError(errno.ENETUNREACH, f"no network here: {asked}")
+            log.write(f"{who} asked for {host}\n")
+        raise OSError(errno.ENETUNREACH, f"no network here: {host}")
 
 
-sys.addaudithook(refuse)
+if "OFFLINE_LOG" in os.environ:
+    sys.addaudithook(refuse)

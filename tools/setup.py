@@ -82,7 +82,7 @@ def fingerprint(pins, index):
 
 
 def make_venv():
-    """Make .venv, or make it anew where an interruption or a removed Python broke it."""
+    """Make .venv, or make it again where an interruption or a removed Python broke it."""
     for folder in list(VENV.glob("lib/python*/site-packages")) + [VENV / "Lib/site-packages"]:
         for info in folder.glob("*.dist-info"):
             if not (info / "RECORD").exists():  # pip writes it last: this install was cut off,
@@ -104,9 +104,9 @@ def make_venv():
         stop("no .venv could be made in %s: %s" % (ROOT, lines[-1]))
 
 
-def pip(*arguments):
+def pip(*arguments, python=PYTHON):
     """Run `pip install`, showing one moving line in a terminal; return its output if it failed."""
-    command = [str(PYTHON), "-m", "pip", "install", "--disable-pip-version-check", "--no-input",
+    command = [str(python), "-m", "pip", "install", "--disable-pip-version-check", "--no-input",
                "--retries", "2", "--progress-bar", "off"]
     process = subprocess.Popen(
         command + list(arguments), cwd=str(ROOT), stdin=subprocess.DEVNULL,
@@ -127,14 +127,15 @@ def pip(*arguments):
     return lines if process.returncode else None
 
 
-def install(*arguments):
+def install(*arguments, python=PYTHON):
     """Run `pip install` and stop with a sentence, or pip's own last lines, if it fails."""
-    failed = pip(*arguments)
+    failed = pip(*arguments, python=python)
     if failed is None:
         return
     last = "\n  ".join(failed[-12:])
     # an index that can't be reached looks like a conflict to pip: ask it for something simple
-    if BROKEN_OFF.search(last) or pip("--dry-run", "--ignore-installed", "--no-deps", "pip"):
+    simple = ("--dry-run", "--ignore-installed", "--no-deps", "pip")
+    if BROKEN_OFF.search(last) or pip(*simple, python=python):
         stop("the package index can't be reached. Check the network, PIP_INDEX_URL and "
              "TORCH_INDEX, " + AGAIN)
     stop("pip could not finish. Its last lines:\n  " + last)
