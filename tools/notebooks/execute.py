@@ -1,9 +1,14 @@
-"""Run notebooks in fresh kernels and store what they print: `make notebooks`, or with names for some of them.
+"""Run notebooks in fresh kernels and store what they show: `make notebooks`.
 
-Stored outputs are what the code printed, without what varies: no times in the metadata, no widget state, no model ids.
+Names choose some of them: ARGS="02 05". What varies is not stored: times, live widgets, model ids.
+With ARGS="--runs 2" nothing is stored: all runs are compared byte for byte, pictures too, and
+cells that differ are named, but for those tagged `timing`. --busy keeps a core busy meanwhile.
 """
+import argparse
+import contextlib
 import json
 import pathlib
+import subprocess
 import sys
 import time
 
@@ -11,40 +16,79 @@ import nbformat
 from nbclient import NotebookClient
 from nbtext import KERNEL, chosen, write
 
-ROOT = pathlib.Path(__file__).parents[2]
+NOTEBOOKS = pathlib.Path(__file__).parents[2] / "notebooks"
 WIDGET = "application/vnd.jupyter.widget-view+json"
+BUSY = "import time\nwhile True: sum(range(10**6))"
 
 
 def executed(path: pathlib.Path) -> dict:
     """The notebook as a fresh kernel leaves it, without what varies. The file stays as it is."""
     notebook = nbformat.read(path, as_version=4)
-    here = {"metadata": {"path": path.parent}}
-    NotebookClient(notebook, timeout=180, kernel_name="python3", coalesce_streams=True, resources=here).execute()
+    client = NotebookClient(notebook, timeout=180, kernel_name="python3", coalesce_streams=True,
+                            resources={"metadata": {"path": path.parent}})
+    client.execute()
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
         if cell.cell_type == "code":
-            cell.outputs = [output for output in map(lasting, cell.outputs) if not empty(output)]
+            cell.outputs = lasting(cell.outputs)
     notebook.metadata = KERNEL
     return notebook
 
 
-def execute(path: pathlib.Path) -> None:
+def lasting(outputs: list[dict]) -> list[dict]:
+    """Outputs without live widgets, which end with their kernel; their HTML and text stay."""
+    for output in outputs:
+        output.get("data", {}).pop(WIDGET, None)
+    return [output for output in outputs if output.get("data") != {}]
+
+
+def store(path: pathlib.Path) -> str:
     write(json.loads(nbformat.writes(executed(path))), path)
+    return f"{path.stat().st_size // 1024} KiB"
 
 
-def lasting(output: dict) -> dict:
-    """The output without its live widget, which is gone with its kernel; its HTML and text stay."""
-    output.get("data", {}).pop(WIDGET, None)
-    return output
+def shown(notebook: dict) -> dict[str, str]:
+    """What each cell shows, but for those that show times."""
+    return {cell.id: repr([{**output, "execution_count": None} for output in cell.outputs])
+            for cell in notebook.cells
+            if cell.cell_type == "code" and "timing" not in cell.metadata.get("tags", [])}
 
 
-def empty(output: dict) -> bool:
-    """Whether nothing is left to show, as of a progress bar without its live widget."""
-    return "data" in output and not output["data"]
+def differing(runs: list[dict[str, str]]) -> list[str]:
+    """The cells that showed something else in a later run than in the first."""
+    return [name for name in runs[0] if any(run[name] != runs[0][name] for run in runs[1:])]
+
+
+@contextlib.contextmanager
+def busy():
+    """A second process keeps a core busy."""
+    with subprocess.Popen([sys.executable, "-c", BUSY]) as load:
+        try:
+            yield
+        finally:
+            load.kill()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("words", nargs="*")
+    parser.add_argument("--runs", type=int, default=0)
+    parser.add_argument("--busy", action="store_true")
+    arguments = parser.parse_args()
+    wrong = False
+    for path in chosen(arguments.words, NOTEBOOKS):
+        start = time.time()
+        if arguments.runs:
+            with busy() if arguments.busy else contextlib.nullcontext():
+                cells = differing([shown(executed(path)) for _ in range(arguments.runs)])
+            wrong |= bool(cells)
+            said = f"differ in {', '.join(cells)}" if cells else "are equal"
+            said = f"{arguments.runs} runs {said}"
+        else:
+            said = store(path)
+        print(f"{path.name}: {said}, {time.time() - start:.0f} s", flush=True)
+    return int(wrong)
 
 
 if __name__ == "__main__":
-    for path in chosen(sys.argv[1:], ROOT / "notebooks"):
-        start = time.time()
-        execute(path)
-        print(f"{path.name}: {time.time() - start:.0f} s, {path.stat().st_size // 1024} KiB", flush=True)
+    sys.exit(main())

@@ -1,6 +1,7 @@
-"""Export notebooks as pages that need nothing else: `make html`, or with names for some of them; they land in dist/html.
+"""Export notebooks as pages that need nothing else: `make html`, into dist/html.
 
-A page holds its pictures, its formulas as MathML and its explorers, and asks the network for nothing.
+A page holds its pictures, its formulas as MathML and its explorers, and asks the network for
+nothing. Names choose some of the notebooks: ARGS="02 05".
 """
 import base64
 import io
@@ -23,14 +24,17 @@ from nbtext import chosen
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TARGET = ROOT / "dist" / "html"
 FONT = pathlib.Path(ziamath.__file__).parent / "fonts" / "STIXTwoMath-Regular.ttf"
-PARTS = {"mfrac": 2, "mroot": 2, "msub": 2, "msup": 2, "munder": 2, "mover": 2, "msubsup": 3, "munderover": 3}
-# nbconvert's page without the scripts it would fetch, under a policy that forbids fetching. What is folded stays so.
+PARTS = {"mfrac": 2, "mroot": 2, "msub": 2, "msup": 2, "munder": 2, "mover": 2,
+         "msubsup": 3, "munderover": 3}
+POLICY = ("default-src 'none'; img-src data:; font-src data:; "
+          "style-src 'unsafe-inline'; script-src 'unsafe-inline'")
+# nbconvert's page without the scripts it would fetch. What is folded in the notebook stays so.
 PAGE = """{% extends 'lab/index.html.j2' %}
 {% block html_head_js %}{% endblock %}
 {% block html_head_js_mathjax %}{% endblock %}
 {% block html_head_js_mermaidjs %}{% endblock %}
 {% block html_head_css %}
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; font-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
+<meta http-equiv="Content-Security-Policy" content="POLICY">
 <style>
 main { max-width: 1160px; margin: auto; }
 @font-face { font-family: "formulas"; src: url("formulas.woff"); }
@@ -46,13 +50,14 @@ math[display="block"] { margin: .8em 0; }
 {% endblock %}
 {% block output_group %}
 {% if cell.metadata.get("jupyter", {}).get("outputs_hidden") %}
-<details class="folded"><summary>Have you predicted it? Open the answer</summary>{{ super() }}</details>
+<details class="folded"><summary>Have you predicted it? Open the answer</summary>{{ super() }}
+</details>
 {% else %}{{ super() }}{% endif %}
-{% endblock %}"""
+{% endblock %}""".replace("POLICY", POLICY)
 
 
 class Renderer(IPythonRenderer):
-    """Markdown to HTML: formulas become MathML, links among the notebooks lead to their pages, pictures from the network their words."""
+    """Markdown to HTML: formulas become MathML, links among notebooks lead to their pages."""
 
     def inline_math(self, body):
         return mathml(body)
@@ -64,6 +69,7 @@ class Renderer(IPythonRenderer):
         return mathml(rf"\begin{{{name}}}{body}\end{{{name}}}", "block")
 
     def image(self, text, url, title=None):
+        """A picture, or for one from the network its words."""
         return self.escape_html(text) if url.startswith("http") else super().image(text, url, title)
 
     def link(self, text, url, title=None):
@@ -77,20 +83,23 @@ class Exporter(HTMLExporter):
 
 
 def mathml(latex: str, display: str = "inline") -> str:
-    """A formula as MathML. Raises ValueError where a command is unknown, a brace is open or a part is missing."""
-    braces = re.sub(r"\\[\\{}]", "", latex)
+    """A formula as MathML; ValueError for an unknown command, an open brace or a missing part."""
     try:
         made = BeautifulSoup(convert(latex.strip(), display=display), "html.parser")
     except Exception as error:  # the converter raises errors of many classes
         raise ValueError(f"${latex}$ can't be set: {type(error).__name__}") from error
-    missing = [tag for tag, parts in PARTS.items() for found in made.find_all(tag) if len(found.find_all(recursive=False)) != parts]
-    if braces.count("{") != braces.count("}") or missing or "\\" in made.text:
+    braces = re.sub(r"\\[\\{}]", "", latex)
+    complete = all(len(found.find_all(recursive=False)) == parts
+                   for tag, parts in PARTS.items() for found in made.find_all(tag))
+    if braces.count("{") != braces.count("}") or not complete or "\\" in made.text:
         raise ValueError(f"${latex}$ can't be set: a command is unknown or a part is missing")
-    bars = [tag for tag in made.find_all("mo", string=re.compile("^[|‖]$")) if tag.get("stretchy") != "true"]
+    bars = [tag for tag in made.find_all("mo", string=re.compile("^[|‖]$"))
+            if tag.get("stretchy") != "true"]
     for i, bar in enumerate(bars):  # they come in pairs
         bar["form"], bar["stretchy"] = ("prefix", "postfix")[i % 2], "false"
     for tag in made.find_all(mathvariant=True):  # browsers no longer heed it
-        tag.string = "".join(styled(letter, tag["mathvariant"].upper().replace("-ITALIC", " ITALIC")) for letter in tag.text)
+        style = tag["mathvariant"].upper().replace("-ITALIC", " ITALIC")
+        tag.string = "".join(styled(letter, style) for letter in tag.text)
         del tag["mathvariant"]
     return str(made)
 
@@ -107,9 +116,13 @@ def styled(letter: str, style: str) -> str:
 
 
 def font(letters: set[str]) -> str:
-    """STIX Two Math with what these letters need, as an address: brackets grow and letters lean by such a font alone."""
+    """STIX Two Math with what these letters need, as an address.
+
+    Only with such a font do brackets grow and letters lean.
+    """
     subsetter = Subsetter(Options(layout_features=["ssty"], notdef_outline=True, hinting=False))
-    subsetter.populate(text="".join(letters | {"√"} | {styled(letter, "ITALIC") for letter in letters}))
+    leaning = {styled(letter, "ITALIC") for letter in letters}
+    subsetter.populate(text="".join(letters | {"√"} | leaning))
     small, file = TTFont(FONT), io.BytesIO()
     subsetter.subset(small)
     small.flavor = "woff"
@@ -120,8 +133,10 @@ def font(letters: set[str]) -> str:
 def page(notebook: nbformat.NotebookNode) -> str:
     """The notebook as one page of HTML. Raises ValueError for a formula that can't be set."""
     notebook.metadata["title"] = notebook.cells[0].source.splitlines()[0].lstrip("# ")
-    made = Exporter(template_file="page", extra_loaders=[DictLoader({"page": PAGE})]).from_notebook_node(notebook)[0]
-    return made.replace("formulas.woff", font(set("".join(re.findall("<math.*?</math>", made, re.S)))))
+    exporter = Exporter(template_file="page", extra_loaders=[DictLoader({"page": PAGE})])
+    made = exporter.from_notebook_node(notebook)[0]
+    letters = set("".join(re.findall("<math.*?</math>", made, re.S)))
+    return made.replace("formulas.woff", font(letters))
 
 
 def export(path: pathlib.Path, target: pathlib.Path = TARGET) -> pathlib.Path:

@@ -1,23 +1,57 @@
-"""Count each notebook's minutes, and write the tables of notebooks: in README.md and in 00's cell `map`.
+"""Write what stands in two places from the one that counts: `make readme`.
 
-    python tools/notebooks/readme.py           rewrite minutes and tables
-    python tools/notebooks/readme.py --check   change nothing, end with 1 if something is out of date
+    python tools/notebooks/readme.py           rewrite what is out of date
+    python tools/notebooks/readme.py --check   change nothing, end with 1 if something is
 
-Minutes are counted: 130 words take one, a code cell half of one, a prediction one, an interactive piece
-two, an exercise those of its heading. Set-up, references and homework are not counted.
+- The repository's address, from pyproject.toml: in Colab links, set-up cells, README's clone
+  command, the package's page, CITATION.cff and CHANGELOG.md.
+- Minutes, counted in the notebooks: in their titles, README's table and the map in 00. 130 words
+  take one, a code cell half of one, a prediction one, an interactive piece two, an exercise
+  those of its heading. Set-up, references and homework are not counted.
+- Where everything was run, from what tools/environments.py found: in README's second table.
 """
 import json
 import re
 import sys
+import tomllib
+from pathlib import Path
 
-from address import ROOT, update
+from nbtext import dumps
 
-START, END = "<!-- notebooks: make readme writes this table -->", "<!-- /notebooks -->"
-TITLE = re.compile(r"# (?P<title>\d\d .+)\n\n"
-                   r"\*\*Afterwards you can\*\* (?P<able>[^\n]+)\n\n"
-                   r"\*\*Minutes:\*\* (?P<core>\d+) core, (?P<all>\d+) with everything\..*\n\n"
-                   r"(?P<badge>\[!\[Open in Colab\]\(\S+\)\]\(\S+\))")
+ROOT = Path(__file__).resolve().parents[2]
+KEPT = "tests/versions.json"
 
+
+def read(path):
+    return path.read_text(encoding="utf-8")
+
+
+# ---- the address ------------------------------------------------------------------------------
+
+SLUG = r"[\w.-]+/[\w-]+(?:\.(?!git\b)[\w-]+)*"  # owner/name, without a closing .git
+WITH_ADDRESS = ("d2l_ext/README.md", "CITATION.cff", "CHANGELOG.md")
+
+
+def slug():
+    """owner/name, from [project.urls] Repository."""
+    project = tomllib.loads(read(ROOT / "pyproject.toml"))["project"]
+    address = project["urls"]["Repository"]
+    found = re.fullmatch(rf"https://github\.com/({SLUG})", address)
+    if not found:
+        sys.exit(f"pyproject.toml: {address} is not of the form https://github.com/owner/name")
+    return found[1]
+
+
+def own_address(text):
+    return re.sub(rf"(github\.com/){SLUG}", rf"\g<1>{slug()}", text)
+
+
+def colab_links(text):
+    link = rf"(colab\.research\.google\.com/github/){SLUG}(/blob/main/notebooks/)"
+    return re.sub(link, rf"\g<1>{slug()}\2", text)
+
+
+# ---- minutes ----------------------------------------------------------------------------------
 
 UNCOUNTED = {"setup", "picture", "references", "solution", "homework"}
 
@@ -44,54 +78,136 @@ def cell_minutes(markdown, tags, text):
 
 
 def minutes(cells, part=None):
-    """The minutes of cells (whether it is Markdown, tags, text): of one ``part``, or of all of them."""
-    counted = (cell_minutes(*cell) for cell in cells if part is None or part in cell[1])
-    return round(sum(counted))
+    """The minutes of cells (whether it is Markdown, tags, text): of one ``part``, or of all."""
+    return round(sum(cell_minutes(*cell) for cell in cells if part is None or part in cell[1]))
 
 
-def read(path):
-    """A notebook's JSON with its minutes, as counted, in its title; and what that title says."""
-    content = json.loads(path.read_text(encoding="utf-8"))
-    cells = [(cell["cell_type"] == "markdown", set(cell["metadata"].get("tags", [])), "".join(cell["source"]))
-             for cell in content["cells"]]
-    said = f"**Minutes:** {minutes(cells, 'core')} core, {minutes(cells)} with everything."
-    title = next((cell for cell in content["cells"] if cell.get("id") == "title"), {"source": []})
-    text = re.sub(r"\*\*Minutes:\*\* \d+ core, \d+ with everything\.", said, "".join(title["source"]))
-    title["source"] = text.splitlines(keepends=True)
-    found = TITLE.search(text)
-    if not found:
-        sys.exit(f"{path.name}: the cell `title` does not have the form that tools/notebooks/readme.py reads")
-    return content, found.groupdict() | {"able": found["able"].replace("|", r"\|"), "file": path.name}
+# ---- notebooks --------------------------------------------------------------------------------
+
+TITLE = re.compile(r"# (?P<title>\d\d .+)\n\n"
+                   r"\*\*Afterwards you can\*\* (?P<able>[^\n]+)\n\n"
+                   r"\*\*Minutes:\*\* (?P<core>\d+) core, (?P<all>\d+) with everything\..*\n\n"
+                   r"(?P<badge>\[!\[Open in Colab\]\(\S+\)\]\(\S+\))")
 
 
-def table(lessons):
-    rows = ["| [{title}](notebooks/{file}) | {able} | {core} / {all} | {badge} |".format(**lesson) for lesson in lessons]
-    head = ["| notebook | afterwards you can | minutes: core / all | |", "|---|---|---|---|"]
-    return "\n".join([START, *head, *rows, END])
+def cell_named(content, name):
+    return next((cell for cell in content["cells"] if cell["id"] == name), {"source": []})
 
 
-def start(content, lessons):
-    """Put the lessons' table into 00's cell `map`."""
-    rows = ["| [{title}]({file}) | {able} | {core} / {all} |".format(**lesson) for lesson in lessons[1:]]
+def notebook(path):
+    """A notebook with its address and minutes as they should be, and what its title says."""
+    content = json.loads(read(path))
+    shape = [(cell["cell_type"] == "markdown", set(cell["metadata"].get("tags", [])),
+              "".join(cell["source"])) for cell in content["cells"]]
+    counted = (f"**Minutes:** {minutes(shape, 'core')} core, "
+               f"{minutes(shape)} with everything.")
     for cell in content["cells"]:
-        if cell.get("id") == "map":
-            lines = ["| lesson | afterwards you can | minutes: core / all |", "|---|---|---|", *rows]
-            cell["source"] = "\n".join(lines).splitlines(keepends=True)
+        text = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            text = colab_links(text)
+        if cell["id"] == "title":
+            text = re.sub(r"(/blob/main/notebooks/)[^)\s]+", rf"\g<1>{path.name}", text)
+            text = re.sub(r"\*\*Minutes:\*\* \d+ core, \d+ with everything\.", counted, text)
+        if cell["id"] == "setup":
+            text = own_address(text)
+        cell["source"] = text.splitlines(keepends=True)
+    found = TITLE.search("".join(cell_named(content, "title")["source"]))
+    if not found:
+        sys.exit(f"{path.name}: its title lacks a line that tools/notebooks/readme.py reads")
+    return content, found.groupdict() | {"file": path.name}
+
+
+def lesson_table(lessons, head, row):
+    rows = [row.format(**lesson | {"able": lesson["able"].replace("|", r"\|")})
+            for lesson in lessons]
+    return "\n".join([head, "|---" * (head.count("|") - 1) + "|", *rows])
+
+
+# ---- where it was run -------------------------------------------------------------------------
+
+LEGS = {
+    "pinned": "`pins.txt`, which made the stored outputs: `make test`",
+    "colab": "Colab's list, package absent: `make test-colab`",
+    "oldest": "oldest admitted: `make test-oldest`",
+    "newest": "newest: `make test-newest`",
+    "gpu": "NVIDIA GPU: `make test-gpu`",
+}
+COLUMNS = ["Python", "PyTorch", "NumPy", "matplotlib", "IPython", "ipywidgets", "anywidget",
+           "JupyterLab"]
+NOT_RUN = {  # a leg that was run takes its line out
+    "gpu": "an NVIDIA GPU (`make test-gpu`)",
+    "newer": "Python 3.12 and 3.14",
+    "macos": "macOS",
+    "windows": "Windows",
+    "google": "Colab itself",
+}
+
+
+def latest():
+    """The last result of each leg: that which was kept, or a later one that lies here."""
+    found = json.loads(read(ROOT / KEPT))
+    for leg in LEGS:
+        for path in ROOT.glob(f".venv*/result-{leg}.json"):
+            result = json.loads(read(path))
+            if leg not in found or result["date"] >= found[leg]["date"]:
+                found[leg] = result
+    return found
+
+
+def outcome(result):
+    words = {"failed": "failed", "tests": "tests passed", "cells": "cells the same"}
+    parts = [f"{result[key]:,} {what}" for key, what in words.items() if result[key]]
+    return f"{', '.join(parts)} ({result['date']})"
+
+
+def version_table(found):
+    lines = [f"| what was run | {' | '.join(COLUMNS)} | result |", "|---" * 10 + "|"]
+    for leg in [leg for leg in LEGS if leg in found]:
+        versions = [found[leg][name.lower().replace("pytorch", "torch")] for name in COLUMNS]
+        cells = [LEGS[leg], *(version or "" for version in versions), outcome(found[leg])]
+        lines.append(f"| {' | '.join(cells)} |")
+    rest = "; ".join(words for name, words in NOT_RUN.items() if name not in found)
+    return "\n".join([*lines, "", f"Not run: {rest}."])
+
+
+# ---- all of it --------------------------------------------------------------------------------
+
+def put(text, name, table):
+    """README with a table between the two comments that mark its place."""
+    start, end = f"<!-- {name}: make readme writes this table -->", f"<!-- /{name} -->"
+    if text.count(start) != 1 or text.count(end) != 1:
+        sys.exit(f"README.md: a table's place is not marked by one {start} and one {end}")
+    return f"{text[:text.index(start)]}{start}\n{table}\n{text[text.index(end):]}"
+
+
+def wanted(results):
+    """The files that hold something of the above -> their text as it should be."""
+    notebooks = {path: notebook(path) for path in sorted((ROOT / "notebooks").glob("*.ipynb"))}
+    lessons = [lesson for _, lesson in notebooks.values()]
+    start = next(iter(notebooks.values()))[0]
+    cell_named(start, "map")["source"] = lesson_table(
+        lessons[1:], "| lesson | afterwards you can | minutes: core / all |",
+        "| [{title}]({file}) | {able} | {core} / {all} |").splitlines(keepends=True)
+    texts = {path: dumps(content) for path, (content, _) in notebooks.items()}
+    table = lesson_table(
+        lessons, "| notebook | afterwards you can | minutes: core / all | |",
+        "| [{title}](notebooks/{file}) | {able} | {core} / {all} | {badge} |")
+    text = colab_links(put(read(ROOT / "README.md"), "notebooks", table))
+    text = re.sub(r"(?m)^ *git clone .*", lambda clone: own_address(clone[0]), text)
+    texts[ROOT / "README.md"] = put(text, "versions", version_table(results))
+    texts[ROOT / KEPT] = json.dumps(results, indent=1) + "\n"
+    return texts | {ROOT / name: own_address(read(ROOT / name)) for name in WITH_ADDRESS}
 
 
 def main(arguments):
-    path = ROOT / "README.md"
-    text = path.read_text(encoding="utf-8")
-    if text.count(START) != 1 or text.count(END) != 1:
-        sys.exit(f"README.md: the table's place is not marked by one {START} and one {END}")
-    notebooks = {notebook: read(notebook) for notebook in sorted((ROOT / "notebooks").glob("*.ipynb"))}
-    lessons = [said for _, said in notebooks.values()]
-    start(next(iter(notebooks.values()))[0], lessons)
-    files = [(path, text[:text.index(START)] + table(lessons) + text[text.index(END) + len(END):])]
-    files += [(notebook, json.dumps(content, indent=1, ensure_ascii=False, sort_keys=True) + "\n")
-              for notebook, (content, _) in notebooks.items()]
-    check = "--check" in arguments
-    return 1 if update(files, check) and check else 0
+    check = arguments == ["--check"]
+    results = json.loads(read(ROOT / KEPT)) if check else latest()
+    stale = {path: text for path, text in wanted(results).items() if read(path) != text}
+    for path, text in stale.items():
+        print(path.relative_to(ROOT).as_posix(), "is out of date" if check else "rewritten")
+        if not check:
+            path.write_text(text, encoding="utf-8", newline="\n")
+    return int(check and bool(stale))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-# @title Set-up: unpacks the helper package d2l_ext, which this notebook carries in its last line. Nothing is installed or fetched.
-# This copy wins over any other d2l_ext, and lies in a temporary folder until the kernel stops.
-# To read its source, write in a cell of your own: d2l_ext.MultiHeadAttention??
-# or find all of it where this says: import d2l_ext; print(d2l_ext.__file__)
+# @title Set-up: unpacks the helper package d2l_ext, which this notebook carries in its last line.
+# Nothing is installed or fetched. This copy wins over any other d2l_ext, and lies in a temporary
+# folder until the kernel stops. To read its source, write in a cell of your own:
+# d2l_ext.MultiHeadAttention?? or, for the folder of all of it, import d2l_ext; d2l_ext.__file__
 import atexit
 import base64
 import io
@@ -13,11 +13,12 @@ import zipfile
 
 
 def carry(packed):
-    """Unpack the package where every import finds it first; another one that is loaded already is forgotten."""
+    """Unpack the package where every import finds it first; forget any other that is loaded."""
     folder = tempfile.mkdtemp(prefix="d2l_ext-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    with zipfile.ZipFile(io.BytesIO(lzma.decompress(base64.b85decode(packed)))) as archive:
-        archive.extractall(folder)
+    archive = lzma.decompress(base64.b85decode(packed))
+    with zipfile.ZipFile(io.BytesIO(archive)) as file:
+        file.extractall(folder)
     for name in [name for name in sys.modules if name.split(".")[0] == "d2l_ext"]:
         del sys.modules[name]
     sys.path.insert(0, folder)
