@@ -28,7 +28,7 @@ def test_a_mistake_fits_the_code_and_names_a_test(mistake):
 
 def test_there_are_enough_and_each_is_another():
     shown = [mistake for mistake in MISTAKES if mistake["test"].endswith(".ipynb")]
-    assert len(MISTAKES) >= 30 and len(shown) >= 10
+    assert len(MISTAKES) >= 15 and len(shown) >= 10
     assert len({mistake["what"] for mistake in MISTAKES}) == len(MISTAKES)
     assert not any(mistake["new"] == mistake["old"] for mistake in MISTAKES)
 
