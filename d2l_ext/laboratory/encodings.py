@@ -16,11 +16,12 @@ from ..sequence import SelfAttention
 from .readers import Reader, train
 from .tasks import Task, copy_back, repeat, reverse
 
-ENCODINGS = ("none", "none, causal", "sinusoidal", "learned", "Shaw", "T5", "ALiBi", "ALiBi, causal", "rotary")
+ENCODINGS = ("none", "none, causal", "sinusoidal", "learned", "Shaw", "T5", "ALiBi",
+             "ALiBi, causal", "rotary")
 
 
 class Trial(NamedTuple):
-    """A task with its number of symbols, and how a ``Reader`` of self-attention is trained on it, at lengths up to 16."""
+    """A task, and how a ``Reader`` of self-attention is trained on it, at lengths up to 16."""
 
     task: Task
     vocab_size: int
@@ -32,16 +33,20 @@ class Trial(NamedTuple):
 
     @property
     def encodings(self) -> list[str]:
-        """Those that make sense: under a causal mask for all, a symmetric or unmasked form is no form of its own."""
+        """The ``ENCODINGS`` that differ here: where all are causal, a causal form replaces its
+        other form."""
         return [name for name in ENCODINGS if not (self.causal and f"{name}, causal" in ENCODINGS)]
 
 
-TRIALS = {"copy": Trial(copy_back, 10, (8, 16)), "reverse": Trial(reverse, 10, (16, 16)),
-          "repeat": Trial(repeat, 32, (6, 16), layers=2, steps=600, rate=6e-3, causal=True)}
+TRIALS = {
+    "copy": Trial(copy_back, 10, (8, 16)),
+    "reverse": Trial(reverse, 10, (16, 16)),
+    "repeat": Trial(repeat, 32, (6, 16), layers=2, steps=600, rate=6e-3, causal=True),
+}
 
 
 def attention_layer(position: nn.Module | None, causal: bool) -> SelfAttention:
-    """A layer of width 64 with four heads and a relative position, or None."""
+    """Self-attention of width 64 with four heads and a relative position, or None."""
     layer = SelfAttention(64, 4, causal=causal)
     layer.attention.position = position
     return layer
@@ -49,7 +54,7 @@ def attention_layer(position: nn.Module | None, causal: bool) -> SelfAttention:
 
 @contextmanager
 def one_thread():
-    """Models as small as these lose time to a second thread, and much of it on a busy machine."""
+    """Models as small as these are slower with a second thread, much slower on a busy machine."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -59,21 +64,30 @@ def one_thread():
 
 
 @one_thread()
-def try_encoding(name: str, encoding: str, seed: int = 0, *, position: Callable[[], nn.Module] | None = None) -> Reader:
-    """A reader, width 64 and four heads, trained on ``TRIALS[name]`` with one of the ``ENCODINGS``. Its weights depend on the arguments alone.
+def try_encoding(
+    name: str, encoding: str, seed: int = 0, *, position: Callable[[], nn.Module] | None = None,
+) -> Reader:
+    """A reader of width 64 with four heads, trained on ``TRIALS[name]`` with one of ``ENCODINGS``.
 
-    position: makes another relative position for each layer, in place of the encoding's own.
+    position: makes another relative position for each layer, in place of the encoding's own. The
+    weights depend on the arguments alone. Raises ValueError for an unknown task or encoding.
     """
     check_choice("task", name, TRIALS)
     check_choice("encoding", encoding, ENCODINGS)
     trial, (base, _, masked) = TRIALS[name], encoding.partition(", ")
     causal = trial.causal or bool(masked)
-    relative = {"Shaw": lambda: ShawRelativeKeys(16, 8), "T5": lambda: T5RelativeBias(4, bidirectional=not causal), "ALiBi": lambda: ALiBi(4),
-                "rotary": lambda: RotaryEmbedding(16)}
+    relative = {
+        "Shaw": lambda: ShawRelativeKeys(16, 8),
+        "T5": lambda: T5RelativeBias(4, bidirectional=not causal),
+        "ALiBi": lambda: ALiBi(4),
+        "rotary": lambda: RotaryEmbedding(16),
+    }
     make = position or relative.get(base, lambda: None)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        model = Reader([attention_layer(make(), causal) for _ in range(trial.layers)], 64, trial.vocab_size, trial.vocab_size, positions=base == "sinusoidal")
+        layers = [attention_layer(make(), causal) for _ in range(trial.layers)]
+        symbols = trial.vocab_size
+        model = Reader(layers, 64, symbols, symbols, positions=base == "sinusoidal")
         if base == "learned":
             model.positions = LearnedPositionalEncoding(64, max_len=64)
     train(model, trial.task, trial.steps, lengths=trial.lengths, rate=trial.rate, seed=seed)
@@ -81,7 +95,10 @@ def try_encoding(name: str, encoding: str, seed: int = 0, *, position: Callable[
 
 
 def try_encodings(name: str, seed: int = 0) -> dict[str, Reader]:
-    """``try_encoding`` for all that make sense in this task, with a bar that shows how many are trained."""
+    """``try_encoding`` for all that differ in this task, with a bar that counts them.
+
+    Raises ValueError for an unknown task.
+    """
     check_choice("task", name, TRIALS)
     encodings = TRIALS[name].encodings
     bar = progress_bar("training", len(encodings))

@@ -10,7 +10,11 @@ DATA = pathlib.Path(__file__).with_name("data")
 
 
 def results(lesson: str) -> dict:
-    """What `make laboratory`, or for 07 tools/train/dates.py, stored for a lesson, such as "06": command, date, PyTorch's version, seeds, and rows."""
+    """The stored results of a lesson, such as "06".
+
+    The command that made them, date, PyTorch's version, seeds, and rows. Raises ValueError for a
+    lesson without any.
+    """
     stored = {path.stem: path for path in sorted(DATA.glob("??.json"))}
     check_choice("lesson with results", lesson, stored)
     return json.loads(stored[lesson].read_text(encoding="utf-8"))

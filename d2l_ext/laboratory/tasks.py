@@ -1,23 +1,23 @@
-"""Tasks that can be made in any number.
+"""Tasks with any number of examples.
 
-A task is a function ``task(generator, batch, length)`` that returns inputs (batch, length) of
-whole numbers, targets (batch, length) of whole numbers, and a mask (batch, length) of booleans:
-True where an answer is scored.
+A task is a function ``task(generator, batch, length)`` that returns three tensors
+(batch, length): inputs and targets, both integers, and a mask, True where an answer is scored.
 """
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import torch
-from torch import Tensor
+from torch import Generator, Tensor
 
 from .._validate import check_integer
 
-Task = Callable[[torch.Generator, int, int], tuple[Tensor, Tensor, Tensor]]
+Examples = tuple[Tensor, Tensor, Tensor]
+Task = Callable[[Generator, int, int], Examples]
 
 
-def parity(generator: torch.Generator, batch: int, length: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Running parity: input bits, target whether the number of ones so far is odd. Every position is scored.
+def parity(generator: Generator, batch: int, length: int) -> Examples:
+    """Running parity: is the number of ones so far odd? Every position is scored.
 
     >>> inputs, targets, scored = parity(torch.Generator().manual_seed(0), 1, 6)
     >>> inputs.tolist(), targets.tolist()
@@ -30,18 +30,21 @@ def parity(generator: torch.Generator, batch: int, length: int) -> tuple[Tensor,
 def find_marked(distance: int | None = None, vocab_size: int = 8) -> Task:
     """A task: one token among many is marked; name it, at the last position.
 
-    Inputs are symbols 0..vocab_size-1, the marked one raised by ``vocab_size``. It stands ``distance`` places before the last, or anywhere where
-    None is given. Only the last position is scored.
+    Inputs are symbols 0..vocab_size-1; ``vocab_size`` is added to the marked one. distance: how
+    many places it stands before the last, or None for anywhere. Only the last position is scored.
+    Raises TypeError for other distances; the task raises ValueError where they leave the sequence.
     """
     if distance is not None:
         check_integer(distance=distance)
 
-    def task(generator: torch.Generator, batch: int, length: int) -> tuple[Tensor, Tensor, Tensor]:
+    def task(generator: Generator, batch: int, length: int) -> Examples:
         if distance is not None and not 0 <= distance < length:
             raise ValueError(f"{distance=} must lie in 0..{length - 1} when {length=}")
         inputs = torch.randint(vocab_size, (batch, length), generator=generator)
-        back = torch.randint(length, (batch, 1), generator=generator) if distance is None else torch.full((batch, 1), distance)
-        place = length - 1 - back
+        if distance is None:
+            place = length - 1 - torch.randint(length, (batch, 1), generator=generator)
+        else:
+            place = torch.full((batch, 1), length - 1 - distance)
         targets = inputs.gather(1, place).expand(batch, length)
         scored = torch.zeros(batch, length, dtype=torch.bool)
         scored[:, -1] = True
@@ -49,8 +52,8 @@ def find_marked(distance: int | None = None, vocab_size: int = 8) -> Task:
     return task
 
 
-def copy_back(generator: torch.Generator, batch: int, length: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Copy two back: ten symbols in any order; the target is the symbol two places to the left, scored wherever there is one.
+def copy_back(generator: Generator, batch: int, length: int) -> Examples:
+    """Copy two back: ten symbols at random, the target is the symbol two places to the left.
 
     >>> inputs, targets, scored = copy_back(torch.Generator().manual_seed(0), 1, 6)
     >>> torch.equal(targets[:, 2:], inputs[:, :-2]), scored.tolist()
@@ -60,18 +63,19 @@ def copy_back(generator: torch.Generator, batch: int, length: int) -> tuple[Tens
     return inputs, inputs.roll(2, 1), (torch.arange(length) >= 2).expand(batch, length)
 
 
-def reverse(generator: torch.Generator, batch: int, length: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Reverse: ten symbols in any order; the target at each position is the symbol as far from the other end. Every position is scored."""
+def reverse(generator: Generator, batch: int, length: int) -> Examples:
+    """Reverse: ten symbols at random, the targets are the same from last to first."""
     inputs = torch.randint(10, (batch, length), generator=generator)
     return inputs, inputs.flip(1), torch.ones_like(inputs, dtype=torch.bool)
 
 
-def repeat(generator: torch.Generator, batch: int, length: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Repeat: 32 symbols in any order, then the same once more; the target is the next symbol, scored in the second half. For causal layers.
+def repeat(generator: Generator, batch: int, length: int) -> Examples:
+    """Repeat: 32 symbols at random, then the same again; the target is the next symbol.
 
-    An odd length loses its last place.
+    Scored in the second half, for causal layers. An odd length loses its last place.
     """
     first = torch.randint(32, (batch, length // 2), generator=generator)
     inputs = torch.cat([first, first], 1)
     places = torch.arange(inputs.shape[1])
-    return inputs, inputs.roll(-1, 1), ((places >= length // 2) & (places < len(places) - 1)).expand_as(inputs)
+    scored = (places >= length // 2) & (places < len(places) - 1)
+    return inputs, inputs.roll(-1, 1), scored.expand_as(inputs)
