@@ -1,8 +1,8 @@
 """D2L's names over this package: code from D2L's sections 11.5 and 11.6 runs with another import.
 
 ``from d2l import torch as d2l`` becomes ``from d2l_ext.compat import d2l_1_0 as d2l``, or
-``d2l_0_17`` for the older signatures. ``d2l`` itself is not needed. Loads torch only; matplotlib
-loads with the first drawing.
+``d2l_0_17`` for the older signatures. ``d2l`` itself is not needed; matplotlib loads with the first
+drawing.
 """
 import subprocess
 import sys
@@ -17,9 +17,9 @@ __all__ = ["d2l_0_17", "d2l_1_0", "fetch_d2l", "real_d2l"]
 
 
 def fetch_d2l() -> None:
-    """In Colab, fetch d2l 1.0.3 if it is missing. Elsewhere do nothing.
+    """In Colab, install d2l 1.0.3 if it is missing. Elsewhere do nothing.
 
-    It comes without its pins, which are of 2023, so that nothing that is installed changes.
+    Its pinned dependencies of 2023 are left out, so that nothing that is installed changes.
     """
     if "google.colab" in sys.modules and find_spec("d2l") is None:
         install = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "d2l==1.0.3"]
@@ -30,10 +30,9 @@ def fetch_d2l() -> None:
 def real_d2l() -> ModuleType | None:
     """D2L's own ``d2l.torch``, to compare with; None where it can't be imported.
 
-    Nothing else in this package imports it. It asks for torchvision, of which the attention classes
-    use nothing: where that can't be imported, an empty stand-in takes its place until d2l is
-    imported, and d2l's functions for images fail when they are called. Warnings of the import are
-    not shown.
+    d2l imports torchvision, which its attention classes don't use. Where torchvision can't be
+    imported, d2l gets an empty stand-in, and its functions for images fail when they are called.
+    Warnings of the import are not shown.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -1,14 +1,11 @@
-"""What both versions of D2L's names share.
-
-Attention by way of ``d2l_ext``, D2L's drawing functions, and its names for torch's functions.
-"""
+"""What both versions share: attention, D2L's drawings, and its names for torch's functions."""
 from __future__ import annotations
 
 import inspect
+import itertools
 import math
 import sys
 from collections.abc import Callable
-from itertools import cycle
 
 import torch
 from torch import Tensor, arange, cat as concat, eye, matmul, nn, normal, ones, rand, randn
@@ -34,10 +31,7 @@ def reshape(x: Tensor, *args, **kwargs) -> Tensor:
 
 
 class Module(nn.Module):
-    """D2L's base class, as far as sections 11.5 and 11.6 use it: without training.
-
-    The two arguments are kept and not used.
-    """
+    """D2L's base class without training. The two arguments are kept and not used."""
 
     def __init__(self, plot_train_per_epoch: float = 2, plot_valid_per_epoch: float = 1):
         super().__init__()
@@ -53,9 +47,7 @@ class Module(nn.Module):
 
 
 def add_to_class(Class: type) -> Callable:
-    """Decorator: the function becomes a method of ``Class``.
-
-    The decorated name itself is then None, as in D2L.
+    """Decorator: the function becomes a method of ``Class``; its name is then None, as in D2L.
 
     >>> class Token: pass
     >>> @add_to_class(Token)
@@ -69,10 +61,7 @@ def add_to_class(Class: type) -> Callable:
 
 
 def check_shape(a: Tensor, shape: tuple[int, ...]) -> None:
-    """Raise AssertionError unless ``a`` has this shape.
-
-    >>> check_shape(torch.zeros(2, 3), (2, 3))
-    """
+    """Raise AssertionError unless ``a`` has this shape."""
     if a.shape != shape:
         raise AssertionError(f"tensor's shape {tuple(a.shape)} != expected shape {tuple(shape)}")
 
@@ -85,24 +74,16 @@ def try_gpu(i: int = 0) -> torch.device:
 def masked_softmax(X: Tensor, valid_lens: Tensor | None) -> Tensor:
     """``d2l_ext.masked_softmax`` under D2L's argument names; ``X`` is not modified.
 
-    >>> masked_softmax(torch.zeros(1, 1, 4), torch.tensor([2])).tolist()
-    [[[0.5, 0.5, 0.0, 0.0]]]
+    X: scores (batch, queries, keys). valid_lens: (batch,) or (batch, queries).
     """
     return core.masked_softmax(X, valid_lens)
 
 
 class DotProductAttention(nn.Module):
-    """Scaled dot-product attention that returns the output and keeps ``attention_weights``.
+    """Scaled dot-product attention that keeps ``attention_weights``, before dropout and detached.
 
-    They are kept as they were before dropout, detached. queries (batch, queries, d),
-    keys (batch, keys, d), values (batch, keys, v); valid_lens (batch,) or (batch, queries).
-
-    >>> attention = DotProductAttention(dropout=0.5)
-    >>> queries, keys, values = torch.rand(2, 3, 4), torch.rand(2, 5, 4), torch.rand(2, 5, 6)
-    >>> attention(queries, keys, values, torch.tensor([1, 5])).shape
-    torch.Size([2, 3, 6])
-    >>> attention.attention_weights[0, 0].tolist()
-    [1.0, 0.0, 0.0, 0.0, 0.0]
+    queries (batch, queries, d), keys (batch, keys, d), values (batch, keys, v); valid_lens
+    (batch,) or (batch, queries). Returns (batch, queries, v). Raises as ``d2l_ext`` does.
     """
 
     def __init__(self, dropout: float):
@@ -124,7 +105,7 @@ class DotProductAttention(nn.Module):
 def transpose_qkv(X: Tensor, num_heads: int) -> Tensor:
     """(batch, steps, num_hiddens) -> (batch * num_heads, steps, num_hiddens / num_heads).
 
-    The heads of a sequence follow one another.
+    First come all heads of the first sequence, then those of the next.
 
     >>> transpose_qkv(torch.arange(4.).reshape(1, 1, 4), 2).tolist()
     [[[0.0, 1.0]], [[2.0, 3.0]]]
@@ -133,18 +114,15 @@ def transpose_qkv(X: Tensor, num_heads: int) -> Tensor:
 
 
 def transpose_output(X: Tensor, num_heads: int) -> Tensor:
-    """(batch * num_heads, steps, head_size) -> (batch, steps, num_heads * head_size).
-
-    Undoes ``transpose_qkv``.
-    """
+    """Undo ``transpose_qkv``."""
     return core.merge_heads(X.reshape(X.shape[0] // num_heads, num_heads, *X.shape[1:]))
 
 
 class FoldedHeads(Module):
-    """D2L's multi-head attention but for its layers ``W_q, W_k, W_v, W_o``.
+    """D2L's multi-head attention without its layers ``W_q, W_k, W_v, W_o``.
 
     The heads are folded into the batch: ``attention.attention_weights`` is
-    (batch * num_heads, queries, keys). Guarantees what ``d2l_ext.MultiHeadAttention`` does.
+    (batch * num_heads, queries, keys).
     """
 
     def __init__(self, num_hiddens: int, num_heads: int, dropout: float, **kwargs):
@@ -166,9 +144,8 @@ class FoldedHeads(Module):
             keep = combine(*sizes, valid_lens, device=queries.device)
             queries, keys, values = core.hide_unseen(keep, queries, keys, values)
             valid_lens = valid_lens.repeat_interleave(self.num_heads, dim=0)
-        q = self.transpose_qkv(self.W_q(queries))
-        k = self.transpose_qkv(self.W_k(keys))
-        v = self.transpose_qkv(self.W_v(values))
+        inputs = (self.W_q, queries), (self.W_k, keys), (self.W_v, values)
+        q, k, v = (self.transpose_qkv(W(X)) for W, X in inputs)
         return self.W_o(self.transpose_output(self.attention(q, k, v, valid_lens)))
 
     def transpose_qkv(self, X: Tensor) -> Tensor:
@@ -179,13 +156,10 @@ class FoldedHeads(Module):
 
 
 class Additive(core.AdditiveAttention):
-    """D2L's additive attention but for its layers ``W_q, W_k, w_v``.
-
-    Keeps ``attention_weights``, detached.
-    """
+    """D2L's additive attention without its layers; keeps ``attention_weights``, detached."""
 
     def __init__(self, dropout: float, **kwargs):
-        # Not the parent's: D2L makes its layers in another order, or lazily.
+        # not the parent's: D2L makes its layers in another order, or lazily
         nn.Module.__init__(self, **kwargs)
         core.check_dropout(dropout)
         self.dropout = nn.Dropout(dropout)
@@ -204,10 +178,7 @@ class Additive(core.AdditiveAttention):
 
 
 def check_known_width(name: str, X: Tensor, linear: nn.Linear) -> None:
-    """Raise ValueError unless the last axis of ``X`` has the layer's input width.
-
-    A lazy layer without weights has none yet, and takes any.
-    """
+    """Raise ValueError unless the last axis of ``X`` has the layer's input width, once known."""
     if not is_lazy(linear.weight):
         core.check_width(name, X, linear.weight.shape[1])
 
@@ -222,10 +193,7 @@ def load_pyplot(name: str):
 
 
 def use_svg_display() -> None:
-    """Notebooks show figures as SVG from now on, the same text for the same figure.
-
-    Elsewhere this does nothing.
-    """
+    """Let notebooks show figures as SVG from now on, the same text for the same figure."""
     shell = "IPython" in sys.modules and sys.modules["IPython"].get_ipython()
     if shell:
         from matplotlib_inline.backend_inline import set_matplotlib_formats
@@ -234,7 +202,7 @@ def use_svg_display() -> None:
 
 
 def set_figsize(figsize: tuple[float, float] = (3.5, 2.5)) -> None:
-    """Figures have this size, in inches, from now on, and are shown as SVG."""
+    """Give figures this size, in inches, from now on, and let them be shown as SVG."""
     use_svg_display()
     load_pyplot("plt").rcParams["figure.figsize"] = figsize
 
@@ -245,8 +213,7 @@ def plot(
 ) -> None:
     """Draw curves: ``Y`` over ``X``, or ``X`` over 0, 1, ... where ``Y`` is left out.
 
-    X, Y: one curve, or a sequence of curves; one X serves all. Tensors may require gradients. With
-    more curves than ``fmts``, these repeat.
+    X, Y: one curve, or a sequence of curves; one X serves all. fmts: repeated for more curves.
     """
     set_figsize(figsize)
     axes = load_pyplot("plt").gca() if axes is None else axes
@@ -255,7 +222,7 @@ def plot(
     places = [range(len(curve)) for curve in curves] if Y is None else as_curves(X)
     if len(places) != len(curves):
         places = places * len(curves)
-    for x, y, fmt in zip(places, curves, cycle(fmts)):
+    for x, y, fmt in zip(places, curves, itertools.cycle(fmts)):
         axes.plot(x, y, fmt)
     axes.set(xlabel=xlabel, ylabel=ylabel, xscale=xscale, yscale=yscale, xlim=xlim, ylim=ylim)
     if legend:
@@ -274,9 +241,10 @@ def as_curves(values) -> list:
 def show_heatmaps(
     matrices, xlabel: str, ylabel: str, titles=None, figsize=(2.5, 2.5), cmap="Reds",
 ) -> None:
-    """Draw a grid of heat maps with one colour bar, which, unlike D2L's, is true of all of them.
+    """Draw a grid of heat maps with one colour bar, which holds for all of them, unlike D2L's.
 
-    matrices: (rows, columns, queries, keys). titles: one per column.
+    matrices: (rows, columns, queries, keys); raises ValueError for other shapes. titles: one per
+    column.
     """
     use_svg_display()
     matrices = numpy(torch.as_tensor(matrices))
@@ -287,7 +255,7 @@ def show_heatmaps(
     shared = {"sharex": True, "sharey": True, "squeeze": False}
     figure, axes = load_pyplot("plt").subplots(rows, columns, figsize=figsize, **shared)
     low, high = matrices.min(), matrices.max()
-    for i, j in ((i, j) for i in range(rows) for j in range(columns)):
+    for i, j in itertools.product(range(rows), range(columns)):
         image = axes[i, j].imshow(matrices[i, j], cmap=cmap, vmin=low, vmax=high)
         below, left = xlabel if i == rows - 1 else "", ylabel if j == 0 else ""
         axes[i, j].set(xlabel=below, ylabel=left, title=titles[j] if titles else "")

@@ -1,8 +1,7 @@
 """D2L 0.17's names for attention and positions: ``from d2l_ext.compat import d2l_0_17 as d2l``.
 
 Differs from ``d2l_1_0`` in the constructors, which take the input widths, and in ``transpose_qkv``
-and ``transpose_output``, which are functions. What is said there about seeds, ``state_dict`` and
-D2L's errors holds here.
+and ``transpose_output``, which are functions.
 """
 from torch import nn
 
@@ -16,7 +15,7 @@ __getattr__ = _common.load_pyplot
 
 
 class MultiHeadAttention(_common.FoldedHeads):
-    """Multi-head attention, told the widths of keys, queries and values, in this order.
+    """Multi-head attention; first come the widths of keys, queries and values, in this order.
 
     >>> import torch
     >>> attention = MultiHeadAttention(6, 4, 7, num_hiddens=8, num_heads=2, dropout=0.5)
@@ -37,13 +36,10 @@ class MultiHeadAttention(_common.FoldedHeads):
 
 
 class AdditiveAttention(_common.Additive):
-    """Additive attention, told the widths of keys and queries, in this order.
+    """Additive attention; first come the widths of keys and queries, in this order.
 
-    >>> import torch
-    >>> attention = AdditiveAttention(key_size=6, query_size=4, num_hiddens=8, dropout=0.1)
-    >>> queries, keys, values = torch.rand(1, 3, 4), torch.rand(1, 5, 6), torch.rand(1, 5, 7)
-    >>> attention(queries, keys, values, torch.tensor([2])).shape
-    torch.Size([1, 3, 7])
+    queries (batch, queries, query_size), keys (batch, keys, key_size), values (batch, keys, v)
+    -> (batch, queries, v)
     """
 
     def __init__(self, key_size: int, query_size: int, num_hiddens: int, dropout: float, **kwargs):

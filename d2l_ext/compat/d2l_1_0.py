@@ -1,9 +1,9 @@
 """D2L 1.0's names for sections 11.5 and 11.6: ``from d2l_ext.compat import d2l_1_0 as d2l``.
 
-The same seed gives D2L's numbers, in training too, and a ``state_dict`` moves as it is. Where D2L
-errs, this behaves as ``d2l_ext`` does: scores are not overwritten, a query with nothing to attend
-to gets zeros, boolean or fractional lengths and lengths beyond the keys are refused.
-``attention_weights`` is kept detached, so that a model can be copied after it was trained.
+The same seed gives D2L's numbers, in training too, and D2L's ``state_dict`` can be loaded. Where
+D2L errs, this behaves as ``d2l_ext`` does: scores are not overwritten, a query with nothing to
+attend to gets zeros, boolean or fractional lengths and lengths beyond the keys raise errors.
+``attention_weights`` is kept detached, so that a trained model can be copied.
 """
 from torch import nn
 
@@ -17,7 +17,7 @@ __getattr__ = _common.load_pyplot
 class MultiHeadAttention(_common.FoldedHeads):
     """Multi-head attention whose input widths are those of its first inputs (``nn.LazyLinear``).
 
-    Other keywords, such as 0.17's ``key_size``, are accepted and not used, as in D2L.
+    As in D2L, other keywords, such as 0.17's ``key_size``, are accepted and not used.
 
     >>> import torch
     >>> attention = MultiHeadAttention(num_hiddens=8, num_heads=2, dropout=0.5)
@@ -39,11 +39,8 @@ class MultiHeadAttention(_common.FoldedHeads):
 class AdditiveAttention(_common.Additive):
     """Additive attention whose input widths are those of its first inputs (``nn.LazyLinear``).
 
-    >>> import torch
-    >>> attention = AdditiveAttention(num_hiddens=8, dropout=0.1)
-    >>> queries, keys, values = torch.rand(1, 3, 4), torch.rand(1, 5, 6), torch.rand(1, 5, 7)
-    >>> attention(queries, keys, values, torch.tensor([2])).shape
-    torch.Size([1, 3, 7])
+    queries (batch, queries, q), keys (batch, keys, k), values (batch, keys, v)
+    -> (batch, queries, v)
     """
 
     def __init__(self, num_hiddens: int, dropout: float, **kwargs):
