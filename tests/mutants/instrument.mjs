@@ -1,0 +1,26 @@
+// node instrument.mjs FOLDER FILE: changes a JavaScript file in place so that it holds all of its
+// mutants, and prints the list of them. stryMutAct_9fa48(id) will be asked which one is active.
+// FOLDER is where npm has put StrykerJS's instrumenter.
+import { readFileSync, writeFileSync } from "node:fs";
+import { resolve } from "node:path";
+
+const [folder, name] = process.argv.slice(2);
+const home = resolve(folder, "node_modules/@stryker-mutator/instrumenter/dist/src/index.js");
+const { Instrumenter } = await import(home);
+const content = readFileSync(name, "utf8");
+const lines = content.split("\n");
+
+/** The text between two places of the original file. */
+function between(start, end) {
+  if (start.line === end.line) return lines[start.line].slice(start.column, end.column);
+  const middle = lines.slice(start.line + 1, end.line);
+  return [lines[start.line].slice(start.column), ...middle, lines[end.line].slice(0, end.column)]
+    .join("\n");
+}
+
+const logger = { debug() {}, info() {}, isDebugEnabled: () => false };
+const options = { plugins: [], excludedMutations: [], ignorers: [], noHeader: true };
+const made = await new Instrumenter(logger).instrument([{ name, mutate: true, content }], options);
+writeFileSync(name, made.files[0].content);
+console.log(JSON.stringify(made.mutants.map(({ id, replacement, location: { start, end } }) => (
+  { id, line: start.line + 1, original: between(start, end), replacement }))));
