@@ -1,4 +1,4 @@
-"""Bad input is refused where the mistake is made, by an error that names argument and numbers."""
+"""Checks of arguments. Their errors name the argument, what it should be and what it is."""
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from torch import Tensor
 
 
 def check_integer(**numbers: int) -> None:
-    """Raise TypeError unless every argument is an integer, or a size as torch.jit.trace has it."""
+    """Raise TypeError unless every argument is an integer, or a size inside torch.jit.trace."""
     for name, number in numbers.items():
         if isinstance(number, Tensor) and torch.jit.is_tracing() and number.dtype == torch.int64:
             continue
@@ -39,7 +39,7 @@ def kind(X: object) -> object:
 
 
 def is_integer(X: Tensor) -> bool:
-    """Whether a tensor holds integers; booleans are none."""
+    """Whether a tensor holds integers; booleans don't count as such."""
     return not (X.is_floating_point() or X.is_complex() or X.dtype == torch.bool)
 
 
@@ -51,7 +51,7 @@ def check_float(**tensors: Tensor) -> None:
 
 
 def check_sequence(X: Tensor, width: int, name: str = "X") -> None:
-    """Raise unless ``X`` is floating point, (batch, steps, width)."""
+    """Raise unless ``X`` is floating point and of shape (batch, steps, width)."""
     check_float(**{name: X})
     if X.dim() != 3:
         raise ValueError(f"{name} must have shape (batch, steps, hiddens), got {tuple(X.shape)}")
@@ -59,9 +59,9 @@ def check_sequence(X: Tensor, width: int, name: str = "X") -> None:
 
 
 def check_symbols(name: str, X: Tensor, symbols: int) -> None:
-    """Raise unless ``X`` is (batch, steps) and holds whole numbers from 0 to ``symbols - 1``.
+    """Raise unless ``X`` is (batch, steps) and holds integers from 0 to ``symbols - 1``.
 
-    As with lengths, the values are looked at in eager mode only.
+    As with lengths, the values are checked in eager mode only.
     """
     if not isinstance(X, Tensor) or not is_integer(X):
         raise TypeError(f"{name} must be an integer tensor, got {kind(X)}")
@@ -83,7 +83,8 @@ def check_choice(what: str, chosen: str, choices: Iterable[str]) -> None:
 def check_width(name: str, X: Tensor, width: int) -> None:
     """Raise ValueError unless the last axis of ``X`` has this width."""
     if X.shape[-1] != width:
-        raise ValueError(f"{name} have width {X.shape[-1]}, expected {width}")
+        verb = "have" if name.endswith("s") else "has"
+        raise ValueError(f"{name} {verb} width {X.shape[-1]}, expected {width}")
 
 
 def check_counts(keys: Tensor, values: Tensor) -> None:
@@ -130,7 +131,7 @@ def check_boolean(mask: Tensor) -> None:
 
 
 def check_lengths_type(valid_lens: Tensor) -> None:
-    """Raise unless ``valid_lens`` is an integer tensor of one or two axes, not negative."""
+    """Raise unless ``valid_lens`` has one or two axes and holds integers that aren't negative."""
     wanted = "shape (batch,) or (batch, queries)"
     if not isinstance(valid_lens, Tensor):
         raise TypeError(f"valid_lens must be an integer tensor of {wanted}, got {kind(valid_lens)}")
@@ -144,9 +145,9 @@ def check_lengths_type(valid_lens: Tensor) -> None:
 
 
 def check_lengths(valid_lens: Tensor, batch: int, queries: int, keys: int) -> None:
-    """Raise unless ``valid_lens`` fits.
+    """Raise unless ``valid_lens`` has a fitting shape and no length above ``keys``.
 
-    Its values are looked at in eager mode only: under compile, export and vmap they can't be.
+    Its values are checked in eager mode only: compile, export and vmap can't read them.
     """
     check_lengths_type(valid_lens)
     shape = tuple(valid_lens.shape)
@@ -159,13 +160,13 @@ def check_lengths(valid_lens: Tensor, batch: int, queries: int, keys: int) -> No
 
 
 def extremes(lengths: Tensor) -> tuple[int, int]:
-    """Smallest and largest value; 0 and 0 where there are none, and under compile and vmap."""
+    """Smallest and largest value; 0 and 0 where there are none or they can't be read."""
     if torch.compiler.is_compiling() or not lengths.numel():
         return 0, 0
     try:
         lengths = lengths.long()
         return int(lengths.min().item()), int(lengths.max().item())
-    except RuntimeError:  # under vmap no single value is to be had
+    except RuntimeError:  # vmap can't read a single value
         return 0, 0
 
 

@@ -18,9 +18,10 @@ Predicate = Callable[[Tensor, Tensor], Tensor]  # (query, key) -> may attend
 class Mask:
     """A predicate on two positions that composes with ``&``, ``|`` and ``~``.
 
-    ``predicate(query, key)`` receives positions, a ``(queries, 1)`` and a ``(keys,)`` integer
-    tensor, and answers with booleans that broadcast to ``(queries, keys)`` or
-    ``(batch, queries, keys)``.
+    ``predicate(query, key)`` receives positions, integers of shape (queries, 1) and (keys,), and
+    returns booleans that broadcast to (queries, keys), (batch, queries, keys) or
+    (batch, heads, queries, keys). Raises TypeError for a predicate that can't be called, and for
+    ``and``, ``or``, ``not`` between masks.
 
     >>> near = window(1) & causal()
     >>> near.tensor(3, 3).int().tolist()
@@ -55,7 +56,8 @@ class Mask:
     def tensor(self, queries: int, keys: int, device: torch.device | None = None) -> Tensor:
         """The answers for all pairs: booleans of shape (queries, keys).
 
-        They are (batch, queries, keys) where the predicate knows a batch, as ``padding`` does.
+        Where the predicate has a batch, as ``padding`` does, it comes first. Raises TypeError for
+        answers that aren't boolean tensors, ValueError for answers of another shape.
         """
         query = torch.arange(queries, device=device)[:, None]
         key = torch.arange(keys, device=device)
@@ -76,9 +78,9 @@ Attend = Mask | Predicate | Tensor  # what ``mask=`` takes: who may attend to wh
 def causal(offset: int = 0) -> Mask:
     """A query sees the keys up to its own position: key <= query + offset.
 
-    From Vaswani et al. 2017, section 3.2.3.
-    With fewer queries than keys, as when decoding with a cache, the last query is to see the last
-    key: ``offset = keys - queries``.
+    From Vaswani et al. 2017, section 3.2.3. With fewer queries than keys, as when decoding with a
+    cache, ``offset = keys - queries`` lets the last query see the last key. Raises TypeError for
+    an offset that isn't an integer.
 
     >>> causal(offset=2).tensor(2, 4).int().tolist()
     [[1, 1, 1, 0], [1, 1, 1, 1]]
@@ -89,6 +91,8 @@ def causal(offset: int = 0) -> Mask:
 
 def window(size: int) -> Mask:
     """A query sees the keys at most ``size`` positions away, to either side: |query - key| <= size.
+
+    Raises TypeError for a size that isn't an integer, ValueError for one below 0.
 
     >>> window(0).tensor(2, 2).int().tolist()
     [[1, 0], [0, 1]]
@@ -103,7 +107,8 @@ def padding(valid_lens: Tensor) -> Mask:
     """A query sees the first ``valid_lens`` keys: key < valid_lens.
 
     valid_lens: integers of shape (batch,), one length per sequence, or (batch, queries), one per
-    query.
+    query. Raises TypeError for what isn't an integer tensor, ValueError for other shapes and for
+    negative lengths.
 
     >>> padding(torch.tensor([1, 3])).tensor(1, 3).int().tolist()
     [[[1, 0, 0]], [[1, 1, 1]]]
@@ -117,7 +122,7 @@ def combine(
     batch: int, heads: int, queries: int, keys: int, valid_lens: Tensor | None = None,
     mask: Attend | None = None, causal_: bool = False, device: torch.device | None = None,
 ) -> Tensor | None:
-    """All constraints and-ed: booleans (batch|1, heads|1, queries|1, keys), or None without any."""
+    """All constraints together: booleans (batch|1, heads|1, queries|1, keys), None without any."""
     parts = []
     if valid_lens is not None:
         check_lengths(valid_lens, batch, queries, keys)
@@ -141,7 +146,7 @@ def mask_tensor(
 ) -> Tensor:
     """``mask`` as a boolean tensor of four axes.
 
-    Raises TypeError for what is no mask, ValueError with the shapes for one that doesn't fit.
+    Raises TypeError for what isn't a mask, ValueError with the shapes for one that doesn't fit.
     """
     if not isinstance(mask, Tensor):
         if not callable(mask):
@@ -163,8 +168,8 @@ def mask_tensor(
 def to_sdpa(mask: Tensor) -> Tensor:
     """Our mask for ``F.scaled_dot_product_attention``, where True = may attend too.
 
-    (batch, queries, keys) becomes (batch, 1, queries, keys): beside queries of four axes its batch
-    would count as heads.
+    (batch, queries, keys) becomes (batch, 1, queries, keys), since queries with four axes would
+    take its batch for heads. Raises TypeError unless ``mask`` is a boolean tensor.
 
     >>> to_sdpa(torch.tensor([[[True, False]]])).tolist()
     [[[[True, False]]]]
@@ -177,7 +182,9 @@ def to_torch_mha(mask: Tensor, num_heads: int = 1) -> Tensor:
     """Our mask as ``attn_mask`` of ``torch.nn.MultiheadAttention``, where True = must *not* attend.
 
     (queries, keys) keeps its shape; (batch, queries, keys) and (batch, 1|num_heads, queries, keys)
-    become (batch * num_heads, queries, keys).
+    become (batch * num_heads, queries, keys). Where a query has nothing to attend to, PyTorch's
+    class may return NaN. Raises TypeError unless ``mask`` is a boolean tensor, ValueError for other
+    shapes.
 
     >>> to_torch_mha(torch.tensor([[True, False]])).tolist()
     [[False, True]]

@@ -13,7 +13,8 @@ def sinusoids(steps: int, num_hiddens: int) -> Tensor:
     """The sinusoidal table p[i, 2j] = sin(i / 10000^(2j/d)), p[i, 2j+1] = cos(i / 10000^(2j/d)).
 
     From Vaswani et al. 2017, section 3.5. Returns (steps, num_hiddens) in float64, since angles in
-    single precision are off by 0.007 at position 100,000. An odd width ends with a sine.
+    single precision are off by up to 0.007 at position 100,000. An odd width ends with a sine.
+    Raises TypeError for sizes that aren't integers, ValueError for negative steps or no hiddens.
 
     >>> sinusoids(2, 3)[1].round(decimals=4).tolist()
     [0.8415, 0.5403, 0.0022]
@@ -28,16 +29,16 @@ def sinusoids(steps: int, num_hiddens: int) -> Tensor:
 
 
 def refill(after: Tensor, before: Tensor, make: Callable[[], Tensor]) -> None:
-    """Write ``make()`` into ``after``, which replaces ``before``, unless that held something else.
+    """Write ``make()`` into the buffer ``after`` if ``before``, which it replaces, held that.
 
-    For buffers that no state_dict brings back: ``to_empty`` leaves in them what was in memory,
-    ``half().float()`` leaves numbers rounded to half.
+    No state_dict restores such a buffer: ``to_empty`` would leave in it whatever was in memory,
+    ``half().float()`` numbers rounded to half precision.
     """
     if after.is_meta:
         return
     with torch.device("cpu"):  # where values are, also while new tensors land on the meta device
         table = make()
-    plain = type(before) is Tensor  # a fake one can't be compared
+    plain = type(before) is Tensor  # fake tensors can't be compared
     if before.is_meta or plain and torch.equal(before, table.to(before)):
         after.copy_(table)
 
@@ -46,9 +47,9 @@ class PositionalEncoding(nn.Module):
     """Adds the sinusoidal table to a sequence, then drops out (Vaswani et al. 2017, section 3.5).
 
     Takes and returns (batch, steps, num_hiddens). ``P`` is a non-persistent buffer of shape
-    (1, max_len, num_hiddens): it follows the module's device and dtype and is not saved. Its values
-    are the formula's in each dtype that it is given, and after ``to_empty``. An input longer than
-    ``max_len`` is refused with a ValueError that says what to do.
+    (1, max_len, num_hiddens): it follows the module's device and dtype and is not saved. A change
+    of dtype computes it again, so that no rounding stays; so does ``to_empty``. Raises ValueError
+    for an input longer than ``max_len`` or of another width, TypeError for integers.
 
     >>> PositionalEncoding(4)(torch.zeros(1, 2, 4))[0, 0].tolist()
     [0.0, 1.0, 0.0, 1.0]
@@ -86,8 +87,8 @@ class LearnedPositionalEncoding(PositionalEncoding):
 
     Vaswani et al. 2017 compare it with the sinusoids in table 3, row E. p[i] = P[0, i], where ``P``
     is a parameter of shape (1, max_len, num_hiddens): it is trained, saved, and starts as noise.
-    Takes and returns (batch, steps, num_hiddens). An input longer than ``max_len`` is refused with
-    a ValueError; positions that training never showed stay noise.
+    Takes and returns (batch, steps, num_hiddens). Positions that training never shows stay noise.
+    Raises as ``PositionalEncoding`` does.
 
     >>> sum(p.numel() for p in LearnedPositionalEncoding(num_hiddens=4, max_len=10).parameters())
     40
@@ -96,5 +97,5 @@ class LearnedPositionalEncoding(PositionalEncoding):
     def __init__(self, num_hiddens: int, dropout: float = 0.0, max_len: int = 1000):
         super().__init__(num_hiddens, dropout, max_len)
         table = torch.randn_like(self.P)
-        del self.P  # the sinusoids, which were a buffer
+        del self.P  # the buffer of sinusoids
         self.P = nn.Parameter(table)

@@ -1,6 +1,6 @@
-"""Relative positions: a head may know how far a key stands from its query, not where they stand.
+"""Relative positions: heads learn how far a key stands from its query, not where the two stand.
 
-Each class goes in through ``MultiHeadAttention(position=...)``. All count offsets as ``offsets``.
+Each class is given as ``MultiHeadAttention(position=...)``. All count offsets as ``offsets`` does.
 """
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def offsets(queries: int, keys: int, device: torch.device | None = None) -> Tens
     """Key position minus query position: integers (queries, keys), negative left of the query.
 
     The last query stands at the last key, as when decoding with a cache: with fewer queries than
-    keys, the queries are the last steps. Queries from the middle of a sequence therefore come with
-    the keys up to the last of them, not with later ones.
+    keys, the queries are the last steps. Give queries from the middle of a sequence only the keys
+    up to the last of them.
 
     >>> offsets(2, 3).tolist()
     [[-1, 0, 1], [-2, -1, 0]]
@@ -29,14 +29,14 @@ def offsets(queries: int, keys: int, device: torch.device | None = None) -> Tens
 
 
 class RelativePosition(nn.Module):
-    """What ``MultiHeadAttention(position=...)`` asks for. This one changes nothing.
+    """The methods that ``MultiHeadAttention(position=...)`` calls. Here they change nothing.
 
-    A class below overrides what it needs. q (batch, heads, queries, head_size) and
+    Each class below overrides what it needs. q (batch, heads, queries, head_size) and
     k (batch, heads, keys, head_size) are the projected queries and keys; values never come here.
     """
 
     def transform(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
-        """Queries and keys to compare instead, of the same shapes."""
+        """Queries and keys to use instead, of the same shapes."""
         return q, k
 
     def bias(self, q: Tensor, k: Tensor) -> Tensor | None:
@@ -54,8 +54,8 @@ class ShawRelativeKeys(RelativePosition):
     out. Heads share ``table``, (2c + 1, head_size) with c = ``max_distance``; row c is offset 0,
     and offsets beyond ±c use the outermost rows. The bias is (batch, heads, queries, keys); no
     (queries, keys, head_size) tensor is made, since each query meets the 2c + 1 rows once and then
-    picks per key. Raises TypeError or ValueError for sizes that are no integers of at least 1, and
-    ValueError for heads of another width.
+    picks per key. Raises TypeError for sizes that aren't integers, ValueError for sizes below 1 and
+    for heads of another width.
 
     >>> from d2l_ext import MultiHeadAttention
     >>> position = ShawRelativeKeys(head_size=4, max_distance=2)
@@ -87,8 +87,8 @@ class T5RelativeBias(RelativePosition):
     from ``max_distance`` on share the last. bidirectional: one half of the buckets for keys up to
     the query, the other for keys to its right; otherwise all keys to the right fall in bucket 0, as
     suits a causal mask. The bias is (1, heads, queries, keys). T5's layers share one ``table``
-    (num_buckets, heads): give all of them the same module. Raises ValueError for sizes that leave
-    no room for buckets, and for another number of heads.
+    (num_buckets, heads): give all of them the same module. Raises TypeError for sizes that aren't
+    integers, ValueError for sizes that leave no room for buckets and for another number of heads.
 
     >>> T5RelativeBias(num_heads=2).bucket(torch.tensor([-1000, -9, -1, 0, 1, 9, 1000])).tolist()
     [15, 8, 1, 0, 17, 24, 31]
@@ -146,16 +146,16 @@ class ALiBi(RelativePosition):
     """A penalty that grows with distance: qᵢ · kⱼ / √d − m |j − i|, one fixed slope m per head.
 
     From Press et al. 2022, section 3. With ``causal=True`` this is the paper's m (j − i). Without a
-    mask it is the symmetric form, and that can't tell left from right. ``slopes``: 2^(−8/n),
-    2^(−16/n), ... for n heads. Where n is no power of two, as in the paper's code: those of the
-    largest power of two below n, then every other one of twice that power, from the first. Nothing
-    is learned or saved; the bias is (1, heads, queries, keys). Raises ValueError for ``num_heads``
-    below 1, and for another number of heads.
+    mask it is symmetric and can't tell left from right. ``slopes``: 2^(−8/n), 2^(−16/n), ... for n
+    heads. If n is not a power of two, as in the paper's code: those of the largest power of two
+    below n, then every other one of twice that power, from the first. Nothing is learned or saved;
+    the bias is (1, heads, queries, keys). Raises TypeError unless ``num_heads`` is an integer,
+    ValueError if it is below 1, and for another number of heads.
 
     >>> position = ALiBi(num_heads=3)
     >>> position.slopes
     [0.0625, 0.00390625, 0.25]
-    >>> query, keys = torch.zeros(1, 3, 1, 4), torch.zeros(1, 3, 3, 4)  # it stands at the last key
+    >>> query, keys = torch.zeros(1, 3, 1, 4), torch.zeros(1, 3, 3, 4)  # a query at the last key
     >>> position.bias(query, keys)[0, 0].tolist()
     [[-0.125, -0.0625, 0.0]]
     """
@@ -166,7 +166,7 @@ class ALiBi(RelativePosition):
         num_heads = int(num_heads)  # NumPy's integers have no bit_length
         power = 2 ** (num_heads.bit_length() - 1)  # the largest that is not above num_heads
         extra = [2 ** (-4 * odd / power) for odd in range(1, 2 * (num_heads - power), 2)]
-        # Numbers, no tensor: ``.half()`` can't round them.
+        # Numbers, not a tensor, which ``.half()`` would round.
         self.slopes = [2 ** (-8 * h / power) for h in range(1, power + 1)] + extra
 
     def bias(self, q: Tensor, k: Tensor) -> Tensor:
@@ -181,13 +181,13 @@ class RotaryEmbedding(RelativePosition):
     """Turns queries and keys by their positions: (Rᵢ q)ᵀ (Rⱼ k) = qᵀ Rⱼ₋ᵢ k.
 
     From Su et al. 2021, sections 3.2.2 and 3.4.2. R turns pair number p of a head's features by the
-    angle position / 10000^(2p/d): the angles of ``sinusoids``, here as a rotation instead of a
-    summand. interleaved: pairs are (0, 1), (2, 3), ..., as in the paper; otherwise (0, d/2),
+    angle position / 10000^(2p/d): the angles of ``sinusoids``, which here rotate instead of being
+    added. interleaved: pairs are (0, 1), (2, 3), ..., as in the paper; otherwise (0, d/2),
     (1, d/2 + 1), ..., as in GPT-NeoX and Llama. The two layouts hold the same features in another
-    order: weights trained with one are wrong with the other. Values stay as they are. No length
-    limit, nothing learned or saved: the table is made for the steps at hand, in float64, since half
-    precision has no odd numbers beyond 2048 (bfloat16: 256). Raises ValueError for a ``head_size``
-    that is odd or below 2, and for heads of another width.
+    order: weights trained with one are wrong with the other. Values stay as they are. There is no
+    longest length, and nothing is learned or saved: each call makes its table, in float64, since
+    half precision has no odd numbers beyond 2048 (bfloat16: 256). Raises TypeError unless
+    ``head_size`` is an integer, ValueError if it is odd or below 2, and for heads of another width.
 
     >>> q = torch.tensor([[[[1, 0], [1, 0]]]], dtype=torch.float64)
     >>> RotaryEmbedding(head_size=2).transform(q, q)[0][0, 0, 1].round(decimals=4).tolist()

@@ -1,6 +1,6 @@
-"""Convolution, recurrence and self-attention as layers of one signature, and how to measure them.
+"""Convolution, recurrence and self-attention as layers with one signature, and their measures.
 
-Three things are measured: operations, time, and who sees whom.
+Measured are operations, time, and which input reaches which output.
 """
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ class Convolution(nn.Module):
     """Each output is a learned mixture of ``kernel_size`` inputs, ``dilation`` apart.
 
     y_i = Σ_j W_j x_{i + j·dilation} (Zhang et al. 2023, section 16.3.1). Takes and returns
-    (batch, steps, num_hiddens). Centred: the kernel's middle is at i, and its width must be odd.
-    ``causal=True``: its last place is at i. What lies outside the sequence counts as zeros.
+    (batch, steps, num_hiddens). The middle of the kernel is at i, so ``kernel_size`` is odd; with
+    ``causal=True`` its last place is at i. Zeros stand outside the sequence. Raises TypeError for
+    sizes that aren't integers, ValueError for sizes below 1 and for a kernel without a middle.
 
     >>> Convolution(8, kernel_size=3)(torch.rand(2, 5, 8)).shape
     torch.Size([2, 5, 8])
@@ -59,7 +60,8 @@ class Recurrence(nn.Module):
     """Each output is made of its input and the output before it.
 
     y_i = tanh(W x_i + U y_{i-1}), y_0 = 0 (Zhang et al. 2023, section 9.4.2). Takes and returns
-    (batch, steps, num_hiddens). One direction: an output sees the past and itself.
+    (batch, steps, num_hiddens). It has one direction: output i depends on inputs up to i. Raises
+    TypeError or ValueError unless ``num_hiddens`` is an integer of at least 1.
 
     >>> Recurrence(8)(torch.rand(2, 5, 8)).shape
     torch.Size([2, 5, 8])
@@ -86,7 +88,7 @@ class GRU(Recurrence):
     The reset gate r acts after its product, as in PyTorch; before it, as in the two sources, one
     step would be two products that wait for each other.
 
-    Takes and returns (batch, steps, num_hiddens). One direction, as ``Recurrence``.
+    Takes, returns and raises as ``Recurrence`` does.
 
     >>> GRU(8)(torch.rand(2, 5, 8)).shape
     torch.Size([2, 5, 8])
@@ -102,7 +104,7 @@ class LSTM(Recurrence):
     i, f, o = σ(W x_i + U y_{i-1}), a pair of matrices each, and g = tanh(W_g x_i + U_g y_{i-1}):
     c_i = f ⊙ c_{i-1} + i ⊙ g, y_i = o ⊙ tanh(c_i), y_0 = c_0 = 0.
 
-    Takes and returns (batch, steps, num_hiddens). One direction, as ``Recurrence``.
+    Takes, returns and raises as ``Recurrence`` does.
 
     >>> LSTM(8)(torch.rand(2, 5, 8)).shape
     torch.Size([2, 5, 8])
@@ -112,10 +114,11 @@ class LSTM(Recurrence):
 
 
 class SelfAttention(nn.Module):
-    """Each output is a weighted mean over all positions (Vaswani et al. 2017, section 3.2.3).
+    """Each output is made of weighted means over all positions.
 
-    Queries, keys and values are the sequence itself. Takes and returns (batch, steps, num_hiddens).
-    ``causal=True``: an output sees the past and itself.
+    Queries, keys and values are projections of one sequence (Vaswani et al. 2017, section 3.2.3).
+    Takes and returns (batch, steps, num_hiddens). With ``causal=True`` output i depends on inputs
+    up to i. Raises as ``MultiHeadAttention`` does.
 
     >>> SelfAttention(8, num_heads=2)(torch.rand(2, 5, 8)).shape
     torch.Size([2, 5, 8])
@@ -163,9 +166,9 @@ def cost(kind: str, n: int, d: int, k: int = 3) -> Cost:
 
     As Vaswani et al. 2017, table 1; ``FORMULAS`` has them in writing. kind: "convolution" (kernel
     k, odd), "recurrence", "GRU", "LSTM", "attention products" or "attention layer". Numbers are
-    exact where the textbooks give orders: constants count, and the products of attention stand
-    apart from the layer, which also projects. Matrix products alone. Raises ValueError for another
-    kind, sizes below 1, or a kernel that isn't odd and at least 3.
+    exact where textbooks give orders, and count matrix products alone. "attention layer" adds the
+    four projections to "attention products". Raises TypeError for sizes that aren't integers,
+    ValueError for another kind, sizes below 1, or a kernel that isn't odd and at least 3.
 
     >>> cost("recurrence", n=10, d=2)
     Cost(operations=160, sequential=10, path=9, meet=9)
@@ -189,11 +192,12 @@ def cost(kind: str, n: int, d: int, k: int = 3) -> Cost:
 def influence(model: nn.Module, n: int, num_hiddens: int | None = None) -> Tensor:
     """How strongly input j moves output i: Σ_c |∂(r · y_i) / ∂x_jc|, c over the input's width.
 
-    x and r are drawn at random, the same at each call. r stands for the width of the output: it is
-    one direction, not a sum over all, so compare entries with each other and not with a norm.
-    Returns (n, n) in float64, rows outputs, columns inputs; float32 would lose what a long
-    recurrence leaves. The model itself stays as it is. num_hiddens: the width of the input; left
-    out, that of the model's first matrix.
+    x and r are random, but the same at each call. r is one direction in the space of y_i:
+    entries can be compared with each other, but are not norms of the Jacobian. Returns (n, n), rows
+    outputs, columns inputs, in float64, since the influence across a long recurrence may be too
+    small for float32. The model stays as it is. num_hiddens: the width of the input; left out, that
+    of the model's first matrix. Raises TypeError or ValueError for sizes that aren't integers of at
+    least 1, and ValueError where no width is given and the model has no matrix.
     """
     check_size(n=n)
     model = copy.deepcopy(model).cpu().double().eval()
@@ -216,9 +220,9 @@ def influence(model: nn.Module, n: int, num_hiddens: int | None = None) -> Tenso
 
 
 def reach(model: nn.Module, n: int, num_hiddens: int | None = None) -> Tensor:
-    """Who can influence whom: (n, n) booleans, True where output i depends on input j.
+    """Which input reaches which output: (n, n) booleans, True where output i depends on input j.
 
-    That is where ``influence`` is more than 0.
+    That is where ``influence`` is above 0; it raises the same errors.
 
     >>> reach(Convolution(4, kernel_size=3), 4).int().tolist()
     [[1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 1], [0, 0, 1, 1]]
@@ -228,18 +232,21 @@ def reach(model: nn.Module, n: int, num_hiddens: int | None = None) -> Tensor:
 
 @contextmanager
 def visible_products() -> Iterator[None]:
-    """Kernels that hide their products from PyTorch's counter and graph step aside for those that
-    don't: fused attention, and oneDNN's LSTM, which would count as 0. What they return is the same,
-    up to rounding."""
+    """While open, PyTorch avoids kernels whose products its counter and graph can't see.
+
+    These are fused attention and oneDNN's LSTM. Results are the same up to rounding.
+    """
     with sdpa_kernel(SDPBackend.MATH), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about TF32 on graphics cards, which nobody asked for
+        warnings.simplefilter("ignore")  # about TF32, which isn't used
         with torch.backends.mkldnn.flags(enabled=False):
             yield
 
 
 def flops(layer: Layer, n: int, d: int) -> int:
-    """Operations that PyTorch counts for one sequence (1, n, d): those of matrix products and
-    convolutions. Attention and LSTM take a path on which PyTorch sees their products.
+    """Operations that PyTorch counts for one sequence (1, n, d): matrix products and convolutions.
+
+    Fused kernels are switched off, so that those of attention and LSTM count too. Raises TypeError
+    or ValueError for sizes that aren't integers of at least 1.
 
     >>> flops(Recurrence(8), n=5, d=8) == cost("recurrence", n=5, d=8).operations
     True
@@ -253,7 +260,8 @@ def flops(layer: Layer, n: int, d: int) -> int:
 def longest_chain(layer: Layer, n: int, d: int) -> int:
     """The most matrix products that wait for each other.
 
-    They are counted along the graph that PyTorch records of one sequence (1, n, d).
+    They are counted in the graph that PyTorch records for one sequence (1, n, d). Raises ValueError
+    where it records none.
 
     >>> longest_chain(Recurrence(8), n=5, d=8)
     5
@@ -281,9 +289,9 @@ def longest_chain(layer: Layer, n: int, d: int) -> int:
 def fastest(runs: Sequence[tuple[Layer, int, int]], repeats: int = 5) -> list[float]:
     """Seconds of a forward pass for each (layer, n, d) in ``runs``, on the CPU, with one thread.
 
-    The fastest of ``repeats``: whatever disturbs a measurement makes it longer, so the fastest is
-    nearest the truth. Each round goes through all runs in turn, so that a busy spell of the machine
-    cannot spoil one of them alone; a first round, not counted, warms up.
+    It is the fastest of ``repeats``: whatever disturbs a measurement makes it longer. Each round
+    goes through all runs, so that a busy machine disturbs all of them alike; the first round is not
+    counted.
     """
     check_size(repeats=repeats)
     threads = torch.get_num_threads()
@@ -307,7 +315,8 @@ def fastest(runs: Sequence[tuple[Layer, int, int]], repeats: int = 5) -> list[fl
 def slope(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
     """The power in y ~ x^power and its standard error.
 
-    From the straight line through the logarithms, by least squares.
+    A straight line is fitted to the logarithms by least squares. Raises ValueError for fewer than
+    three pairs, for numbers that aren't positive, and for x that are all equal.
 
     >>> slope([1, 2, 4], [3, 12, 48])
     (2.0, 0.0)

@@ -1,4 +1,4 @@
-"""A small Transformer from the package's parts: blocks, and a model from sequence to sequence."""
+"""A small Transformer made of the package's parts: two blocks, and an encoder-decoder."""
 from __future__ import annotations
 
 import torch
@@ -13,7 +13,8 @@ class EncoderBlock(nn.Module):
     """Self-attention, then a feed-forward network, pre-norm (Xiong et al. 2020, section 3).
 
     X + attention(norm(X)), then X + network(norm(X)). Takes (batch, steps, num_hiddens) and lengths
-    (batch,), returns the shape of X. Keys beyond a length reach no step within it.
+    (batch,), returns the shape of X. Steps beyond a length don't influence those within it. Raises
+    TypeError or ValueError for sizes, inputs and lengths that don't fit.
 
     >>> EncoderBlock(num_hiddens=8, num_heads=2)(torch.rand(2, 5, 8), torch.tensor([5, 3])).shape
     torch.Size([2, 5, 8])
@@ -39,7 +40,8 @@ class DecoderBlock(nn.Module):
 
     From Vaswani et al. 2017, section 3.1, here pre-norm. Takes (batch, steps, num_hiddens),
     ``memory`` (batch, source steps, num_hiddens) and the source's lengths (batch,); returns the
-    shape of X. A step sees the steps up to its own, and of the memory what lies within its length.
+    shape of X. A step sees the steps up to its own, and the memory up to its length. Raises as
+    ``EncoderBlock`` does.
 
     >>> DecoderBlock(num_hiddens=8, num_heads=2)(torch.rand(2, 4, 8), torch.rand(2, 5, 8)).shape
     torch.Size([2, 4, 8])
@@ -64,20 +66,23 @@ class DecoderBlock(nn.Module):
 
 
 def feed_forward(num_hiddens: int) -> nn.Sequential:
-    """Two linear maps with a ReLU between, four times as wide inside, the same at each step."""
+    """Two linear maps with a ReLU between, four times as wide inside; steps don't mix."""
     inner = 4 * num_hiddens
     return nn.Sequential(nn.Linear(num_hiddens, inner), nn.ReLU(), nn.Linear(inner, num_hiddens))
 
 
 class EncoderDecoder(nn.Module):
-    """Reads a sequence of whole numbers and writes another (Vaswani et al. 2017, section 3).
+    """Reads a sequence of symbols and writes another (Vaswani et al. 2017, section 3).
 
-    A Transformer with sinusoidal positions. source_vocab_size, target_vocab_size: how many
-    different numbers there are on either side. layers: blocks on either side. max_len: the longest
-    sequence on either side. ``forward(source, target, valid_lens)`` with source
-    (batch, source steps), target (batch, steps) and the source's lengths (batch,) returns scores
+    A Transformer with sinusoidal positions; symbols are integers from 0. source_vocab_size,
+    target_vocab_size: how many symbols there are on either side. layers: blocks on either side.
+    max_len: the longest sequence on either side.
+
+    ``forward(source, target, valid_lens)``, with source (batch, source steps), target
+    (batch, steps) and the source's lengths (batch,), returns scores
     (batch, steps, target_vocab_size) for the symbol *after* each step, which depend on the target
-    up to that step alone. Raises ValueError for sizes that don't fit.
+    up to that step alone. Raises TypeError or ValueError for sizes, symbols and lengths that don't
+    fit.
 
     >>> model = EncoderDecoder(source_vocab_size=9, target_vocab_size=5, num_hiddens=8, num_heads=2)
     >>> model(torch.randint(9, (2, 7)), torch.randint(5, (2, 3))).shape
@@ -123,9 +128,11 @@ class EncoderDecoder(nn.Module):
     def generate(
         self, source: Tensor, length: int, start: int, valid_lens: Tensor | None = None,
     ) -> Tensor:
-        """Greedy decoding: from the symbol ``start``, ``length`` times the likeliest next one.
+        """Greedy decoding: begin with ``start`` and append the likeliest symbol ``length`` times.
 
-        Returns them, (batch, length), without ``start``.
+        Returns the appended symbols, (batch, length). Call ``eval()`` first, or dropout makes them
+        random. Raises TypeError unless both are integers, ValueError for a negative length and for
+        a ``start`` that isn't a symbol of the target.
         """
         check_integer(length=length, start=start)
         if length < 0:
