@@ -8,7 +8,8 @@ import re
 import numpy as np
 import pytest
 import torch
-from notebook_rules import ROOT, fences, load, trios
+from readme import ROOT
+from rules.notebook import all_notebooks, fences, trios
 from torch import nn
 from torch.nn import functional as F
 
@@ -17,7 +18,7 @@ from d2l_ext import exercises
 from d2l_ext.exercises import Build, Choice, Result, all_exercises, check, hint
 from d2l_ext.exercises.from_scratch import FromScratch, Heads, Rotary
 
-CELLS = {name: trio for path in sorted((ROOT / "notebooks").glob("*.ipynb")) for name, trio in trios(load(path)).items()}
+CELLS = {name: trio for notebook in all_notebooks() for name, trio in trios(notebook).items()}
 # A lesson's wrong answers stand in wrong_answers_NN.py: WRONG = {exercise: [(answer, a pattern of what it should hear), ...]}
 # and some have RIGHT = {exercise: [unusual answers that are right, ...]}
 MODULES = [importlib.import_module(path.stem) for path in sorted((ROOT / "tests/exercises").glob("wrong_answers_*.py"))]
