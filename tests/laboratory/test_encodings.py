@@ -78,7 +78,7 @@ def test_every_task_encoding_and_seed_has_its_row():
     rows = [(row["task"], row["encoding"], row["seed"]) for row in STORED["rows"]]
     assert rows == [(task, encoding, seed) for task, trial in TRIALS.items()
                     for encoding in trial.encodings for seed in (0, 1, 2)]
-    assert STORED["command"] == "make laboratory" and len(STORED["date"]) == 10
+    assert STORED["command"] == "python tools/train/tasks.py" and len(STORED["date"]) == 10
 
 
 def test_a_row_can_be_made_again():

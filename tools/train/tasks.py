@@ -1,4 +1,4 @@
-"""Repeat what the lessons train, with three seeds, and store the results beside the package: `make laboratory`, or with numbers for some lessons.
+"""Repeat what the lessons train, with three seeds, and store the results beside the package: `python tools/train/tasks.py`, or with numbers for some lessons.
 
 Each part is a function that returns rows; `main` adds the command, the date and PyTorch's version and writes `d2l_ext/laboratory_NN.json`.
 The rows vary a little with the processor and with PyTorch's version.
@@ -17,6 +17,7 @@ sys.path.insert(0, str(ROOT))
 from d2l_ext import influence  # noqa: E402
 from d2l_ext.laboratory import (CONTROLS, READERS, TRIALS, accuracy, find_marked,  # noqa: E402
                                 parity, reader, train, try_encoding)
+from d2l_ext.laboratory.stored import DATA  # noqa: E402
 
 SEEDS = 0, 1, 2
 RATE, RATES = 2e-3, (5e-4, 8e-3)  # the usual one, and others for the kinds in VARIED
@@ -30,7 +31,7 @@ def stretches(right, bounds):
 
 
 def marked_row(kind, seed, steps, rate=RATE):
-    """Find the marked token: accuracy at each distance, after so many steps at this rate."""
+    """Find the marked token: accuracy at each distance after training."""
     model = reader(kind, vocab_size=16, answers=8, seed=seed)
     train(model, find_marked(), steps, lengths=(32, 32), batch=32, rate=rate, seed=seed)
     found = {str(distance): round(accuracy(model, find_marked(distance), 32)[-1].item(), 3)
@@ -44,12 +45,13 @@ def parity_row(kind, seed, steps):
     model = reader(kind, vocab_size=2, answers=2, causal=True, seed=seed)
     train(model, parity, steps, lengths=(16, 16), batch=32, rate=RATE, seed=seed)
     right = accuracy(model, parity, 256)
-    return {"task": "running parity", "reader": kind, "seed": seed, "steps": steps, "accuracy by position": stretches(right, (0, 8, 16, 32, 64, 128, 256))}
+    return {"task": "running parity", "reader": kind, "seed": seed, "steps": steps,
+            "accuracy by position": stretches(right, (0, 8, 16, 32, 64, 128, 256))}
 
 
 def influence_row(kind, seed):
-    """Before any training: how strongly the last output feels each distance, as a power of ten, 0
-    being how strongly it feels distance 0."""
+    """Before training: the influence of each distance on the last output, as a power of ten, against
+    that of distance 0."""
     felt = influence(reader(kind, vocab_size=16, answers=8, seed=seed), 32)[-1].flip(0).log10()
     powers = {str(distance): round((felt[distance] - felt[0]).item(), 1)
               for distance in DISTANCES if felt[distance] > -math.inf}
@@ -58,7 +60,8 @@ def influence_row(kind, seed):
 
 
 def encoding_row(name, encoding, seed):
-    """A small encoder trained at lengths up to 16: accuracy at five lengths, in stretches of four positions; null where nothing is scored."""
+    """A small encoder trained at lengths up to 16: accuracy at five lengths, the mean of each four
+    positions; None where nothing is scored."""
     model, right = try_encoding(name, encoding, seed), {}
     for length in (16, 24, 32, 48, 64):
         parts = accuracy(model, TRIALS[name].task, length).reshape(-1, 4).nanmean(1)
@@ -104,10 +107,11 @@ def main(names):
         for row in PARTS[name]():
             rows.append(row)
             print(json.dumps(row), flush=True)
-        about = {"command": "make laboratory", "date": datetime.date.today().isoformat(), "torch": torch.__version__.split("+")[0], "seeds": list(SEEDS)}
+        about = {"command": "make laboratory", "date": datetime.date.today().isoformat(),
+                 "torch": torch.__version__.split("+")[0], "seeds": list(SEEDS)}
         lines = ",\n  ".join(json.dumps(row) for row in rows)
         text = json.dumps(about)[:-1] + f',\n "rows": [\n  {lines}\n]}}\n'
-        (ROOT / "d2l_ext" / f"laboratory_{name}.json").write_text(text, encoding="utf-8")
+        (DATA / f"{name}.json").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
