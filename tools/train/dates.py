@@ -1,7 +1,7 @@
-"""Train the date readers of lesson 07 with three seeds: ship the first one's weights, and a table of
-how good all are and what their heads do.
+"""Train the date readers of lesson 07 with three seeds: some minutes.
 
-A maintainer's script: `python tools/train/dates.py` writes `d2l_ext/laboratory/data/dates.safetensors` and `d2l_ext/laboratory/data/07.json`. It takes some minutes.
+`python tools/train/dates.py` writes into `d2l_ext/laboratory/data/` the first one's weights,
+dates.safetensors, and a table of how good all are and what their heads do, 07.json.
 """
 import datetime
 import json
@@ -20,9 +20,14 @@ from d2l_ext.laboratory import dates  # noqa: E402
 SEEDS = 0, 1, 2
 
 
-def agreement(model) -> dict:
+def examples(count, seed):
+    """Dates that training does not see."""
+    return dates.pairs(count, torch.Generator().manual_seed(seed), test=True)
+
+
+def agreement(model):
     """The rank correlation of mask one with keep one, over all heads and within each layer."""
-    unseen = dates.pairs(400, torch.Generator().manual_seed(7), test=True)
+    unseen = examples(400, 7)
     measures = [measure(model, lambda: dates.exact(model, unseen))
                 for measure in (heads.ablate_one, heads.keep_one)]
     layers = zip(*(measure.reshape(3, 4) for measure in measures))
@@ -30,20 +35,20 @@ def agreement(model) -> dict:
     return {"pooled": round(heads.rank_correlation(*measures), 2), "within": within}
 
 
-def on_hyphens(model) -> list:
-    """The weight of each head of the decoder's self-attention on hyphens, from the first one on."""
-    unseen = dates.pairs(400, torch.Generator().manual_seed(7), test=True)
+def on_hyphens(model):
+    """The mean weight on hyphens of each head of the decoder's self-attention, from the first
+    hyphen on."""
+    unseen = examples(400, 7)
     with torch.no_grad(), record_attention(model) as recorded:
         dates.scores_of(model, unseen)
     weights = recorded["decoder.0.attention"][0][:, :, 5:, [5, 8]]  # given there: hyphens
     return [round(share, 2) for share in weights.sum(-1).mean((0, 2)).tolist()]
 
 
-def looks(model) -> dict:
-    """For texts such as "5 march 2021" two heads of cross-attention: the one that looks most at the part
-    of the text that is being written, and the one that is missed most when closed.
-    """
-    unseen = dates.pairs(400, torch.Generator().manual_seed(7), test=True)
+def looks(model):
+    """For texts such as "5 march 2021" two heads of cross-attention: the one that looks most at the
+    part of the text that is being written, and the one whose closing costs most."""
+    unseen = examples(400, 7)
     days = [datetime.date.fromisoformat(answer) for _, answer in unseen]
     pattern = dates.TABLE["patterns"].index("d MMMM y")
     same = [(dates.written(day, pattern), day.isoformat()) for day in days]
@@ -64,9 +69,9 @@ def looks(model) -> dict:
             for kind, head in chosen.items()}
 
 
-def main() -> None:
+def main():
     torch.set_num_threads(1)
-    unseen = dates.pairs(5000, torch.Generator().manual_seed(1_000), test=True)
+    unseen = examples(5000, 1_000)
     rows = []
     for seed in SEEDS:
         model, start = dates.date_reader(seed=seed), time.process_time()
@@ -78,9 +83,11 @@ def main() -> None:
         if seed == SEEDS[0]:
             dates.save(model, dates.DATA / "dates.safetensors")
         print(json.dumps(rows[-1]), flush=True)
-    about = {"command": "python tools/train/dates.py", "date": datetime.date.today().isoformat(), "torch": torch.__version__.split("+")[0], "seeds": list(SEEDS)}
+    about = {"command": "python tools/train/dates.py", "date": datetime.date.today().isoformat(),
+             "torch": torch.__version__.split("+")[0], "seeds": list(SEEDS)}
     lines = ",\n  ".join(json.dumps(row) for row in rows)
-    (ROOT / "d2l_ext/laboratory/data/07.json").write_text(json.dumps(about)[:-1] + f',\n "rows": [\n  {lines}\n]}}\n', encoding="utf-8")
+    text = json.dumps(about)[:-1] + f',\n "rows": [\n  {lines}\n]}}\n'
+    (dates.DATA / "07.json").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

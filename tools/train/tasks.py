@@ -1,7 +1,8 @@
-"""Repeat what the lessons train, with three seeds, and store the results beside the package: `python tools/train/tasks.py`, or with numbers for some lessons.
+"""Train again what lessons 05 and 06 train, with three seeds: half an hour.
 
-Each part is a function that returns rows; `main` adds the command, the date and PyTorch's version and writes `d2l_ext/laboratory_NN.json`.
-The rows vary a little with the processor and with PyTorch's version.
+`python tools/train/tasks.py`, with 05 or 06 for one lesson alone, writes the rows, the date and
+PyTorch's version into `d2l_ext/laboratory/data/`. The rows vary a little with the processor and
+with PyTorch's version.
 """
 import datetime
 import json
@@ -50,8 +51,8 @@ def parity_row(kind, seed, steps):
 
 
 def influence_row(kind, seed):
-    """Before training: the influence of each distance on the last output, as a power of ten, against
-    that of distance 0."""
+    """Before training: the influence of each distance on the last output, as a power of ten,
+    against that of distance 0."""
     felt = influence(reader(kind, vocab_size=16, answers=8, seed=seed), 32)[-1].flip(0).log10()
     powers = {str(distance): round((felt[distance] - felt[0]).item(), 1)
               for distance in DISTANCES if felt[distance] > -math.inf}
@@ -107,7 +108,7 @@ def main(names):
         for row in PARTS[name]():
             rows.append(row)
             print(json.dumps(row), flush=True)
-        about = {"command": "make laboratory", "date": datetime.date.today().isoformat(),
+        about = {"command": "python tools/train/tasks.py", "date": datetime.date.today().isoformat(),
                  "torch": torch.__version__.split("+")[0], "seeds": list(SEEDS)}
         lines = ",\n  ".join(json.dumps(row) for row in rows)
         text = json.dumps(about)[:-1] + f',\n "rows": [\n  {lines}\n]}}\n'
