@@ -1,4 +1,4 @@
-"""The mistakes made by hand fit the code, and the tool that makes mutants tells caught from alive."""
+"""Mistakes made by hand fit the code; the tool that makes mutants tells caught from alive."""
 import json
 import re
 

@@ -108,7 +108,8 @@ def main(names):
         for row in PARTS[name]():
             rows.append(row)
             print(json.dumps(row), flush=True)
-        about = {"command": "python tools/train/tasks.py", "date": datetime.date.today().isoformat(),
+        about = {"command": "python tools/train/tasks.py",
+                 "date": datetime.date.today().isoformat(),
                  "torch": torch.__version__.split("+")[0], "seeds": list(SEEDS)}
         lines = ",\n  ".join(json.dumps(row) for row in rows)
         text = json.dumps(about)[:-1] + f',\n "rows": [\n  {lines}\n]}}\n'
