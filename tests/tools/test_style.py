@@ -25,7 +25,8 @@ def pinned_alone(*names):
 
 
 def run(*command):
-    return subprocess.run([sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True)
+    command = [sys.executable, "-m", *command]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
 
 
 def ruff(*files):

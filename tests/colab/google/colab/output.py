@@ -1,4 +1,4 @@
-"""The part of Colab that shows widgets: remembers that a notebook switched them on, and writes it to the file that COLAB_LOG names."""
+"""Colab's switch for widgets: who turns it on is noted in the file that COLAB_LOG names."""
 import os
 from types import SimpleNamespace
 
