@@ -1,47 +1,61 @@
-// Convolution, recurrence, self-attention: what a layer costs at any size, and who sees whom as layers are added.
+// Convolution, recurrence, self-attention: what a layer costs at any size, and who sees whom as
+// layers are added.
 
-export const KINDS = ["convolution", "recurrence", "GRU", "LSTM", "attention products", "attention layer"];
-const PART = KINDS.indexOf("attention products");  // of a layer
+// The attention products are a part of the attention layer. The recurrences share a colour, and
+// differ in their dashes.
+export const KINDS = [
+  "convolution", "recurrence", "GRU", "LSTM", "attention products", "attention layer",
+];
+const ROLE = ["query", "key", "key", "key", "value", "output"];
+const DASHES = [[], [], [9, 3], [2, 3], [6, 4], []];
+const PART = KINDS.indexOf("attention products");
 const WHOLE = places(KINDS.length).filter((i) => i !== PART);
-const ROLE = ["query", "key", "key", "key", "value", "output"];  // the recurrences share a colour,
-const DASHES = [[], [], [9, 3], [2, 3], [6, 4], []];  // and differ in their lines
 
-/** Operations, sequential steps and longest path of one layer, as `d2l_ext.cost` has them; the number of heads changes none of them. */
+/** Operations, sequential steps and longest path of one layer, as `d2l_ext.cost` has them; the
+ * number of heads changes none of them. */
 export function cost(kind, n, d, k) {
   const products = 4 * n * n * d;
-  return [
-    { operations: 2 * k * n * d * d, sequential: 1, path: Math.ceil((2 * (n - 1)) / (k - 1)) },
-    { operations: 4 * n * d * d, sequential: n, path: n - 1 },
-    { operations: 12 * n * d * d, sequential: n, path: n - 1 },
-    { operations: 16 * n * d * d, sequential: n, path: n - 1 },
-    { operations: products, sequential: 2, path: Math.min(n - 1, 1) },
-    { operations: 8 * n * d * d + products, sequential: 4, path: Math.min(n - 1, 1) },
-  ][KINDS.indexOf(kind)];
+  const direct = Math.min(n - 1, 1);
+  return {
+    convolution: {
+      operations: 2 * k * n * d * d, sequential: 1, path: Math.ceil((2 * (n - 1)) / (k - 1)),
+    },
+    recurrence: { operations: 4 * n * d * d, sequential: n, path: n - 1 },
+    GRU: { operations: 12 * n * d * d, sequential: n, path: n - 1 },
+    LSTM: { operations: 16 * n * d * d, sequential: n, path: n - 1 },
+    "attention products": { operations: products, sequential: 2, path: direct },
+    "attention layer": { operations: 8 * n * d * d + products, sequential: 4, path: direct },
+  }[kind];
 }
 
 /** The places of the layer below that place i of m takes from, itself included. */
-export const takesFrom = {
+const takesFrom = {
   convolution: (i, m, k) => places(m).filter((j) => Math.abs(i - j) <= (k - 1) / 2),
   recurrence: (i) => places(i + 1),
   "self-attention": (i, m) => places(m),
 };
-function places(count) {
-  return Array.from({ length: count }, (_, i) => i);
-}
 
 /** Who sees whom after some layers: rows outputs, columns inputs, 1 or 0. */
 export function seen(kind, m, k, layers) {
   let known = places(m).map((i) => new Set([i]));
-  for (let layer = 0; layer < layers; layer++) known = known.map((_, i) => new Set(takesFrom[kind](i, m, k).flatMap((j) => [...known[j]])));
+  for (let layer = 0; layer < layers; layer++) {
+    known = known.map((_, i) => new Set(takesFrom[kind](i, m, k).flatMap((j) => [...known[j]])));
+  }
   return known.map((inputs) => places(m).map((j) => Number(inputs.has(j))));
 }
 
-// ------------------------------------------------------------------ in words
+// ---- in words ------------------------------------------------------------------
+
+const AMOUNTS = [
+  [1e15, "quadrillion"], [1e12, "trillion"], [1e9, "billion"], [1e6, "million"], [1e3, "thousand"],
+];
 
 /** A large number to three digits: "67.1 million". */
 export function amount(number) {
-  const [size, name] = [[1e15, "quadrillion"], [1e12, "trillion"], [1e9, "billion"], [1e6, "million"], [1e3, "thousand"], [1, ""]].find(([least]) => number >= least) ?? [1, ""];
-  return size === 1 ? String(number) : `${(number / size).toPrecision(3)} ${name}`;
+  for (const [size, name] of AMOUNTS) {
+    if (number >= size) return `${(number / size).toPrecision(3)} ${name}`;
+  }
+  return String(number);
 }
 
 /** Which of the whole layers have the least of something. */
@@ -53,168 +67,209 @@ export function least(costs, what) {
 /** The result in a sentence. */
 export function tell({ n, d, k }) {
   const costs = KINDS.map((kind) => cost(kind, n, d, k));
-  const [first] = least(costs, "operations");
-  const [layer, recurrence] = ["attention layer", "recurrence"].map((kind) => costs[KINDS.indexOf(kind)]);
-  const times = (layer.operations / costs[first].operations).toPrecision(3);
-  const side = (limit, other) => `${n < limit ? "less than" : n > limit ? "more than" : "as many as"} the ${other} (they cross at n = ${limit})`;
-  return `n = ${n}, d = ${d}, k = ${k}: of the whole layers the ${KINDS[first]} takes the fewest operations, ${amount(costs[first].operations)}; `
-    + `self-attention ${times} times as many, with a longest path of ${layer.path} against ${recurrence.path}. `
-    + `It takes ${side(d, "GRU")} and ${side(2 * d, "LSTM")}. `
-    + `Its products alone take ${side(d, "recurrence")} and ${side((k * d) / 2, "convolution")}.`;
+  const [cheapest] = least(costs, "operations");
+  const { operations } = costs[cheapest];
+  const layer = cost("attention layer", n, d, k);
+  const against = (other, limit) => {
+    const verdict = n < limit ? "less than" : n > limit ? "more than" : "as many as";
+    return `${verdict} the ${other} (they cross at n = ${limit})`;
+  };
+  const ratio = (layer.operations / operations).toPrecision(3);
+  return `n = ${n}, d = ${d}, k = ${k}: of the whole layers the ${KINDS[cheapest]} takes the `
+    + `fewest operations, ${amount(operations)}; self-attention ${ratio} times as many, with a `
+    + `longest path of ${layer.path} against ${n - 1}. `
+    + `It takes ${against("GRU", d)} and ${against("LSTM", 2 * d)}. `
+    + `Its products alone take ${against("recurrence", d)} and `
+    + `${against("convolution", (k * d) / 2)}.`;
 }
 
-// ------------------------------------------------------------------ on the screen
+// ---- on the screen -------------------------------------------------------------
 
 const COMPARE_STYLE = `
-.d2l-piece table.costs { border-collapse: collapse; margin: 12px 0 4px; font-size: inherit; color: inherit; background: none; }
-.d2l-piece .costs :is(th, td, tr) { color: inherit; background: none; border: 0; padding: 4px 16px 4px 0; text-align: left; font-weight: 400; font-variant-numeric: tabular-nums; white-space: nowrap; }
-.d2l-piece .costs thead th { font-weight: 600; border-bottom: 1px solid var(--faint); }
-.d2l-piece .costs .least { font-weight: 600; }
-.d2l-piece .costs .part { padding-left: 1.2em; }
-.d2l-piece .costs i { display: inline-block; width: 18px; height: 4px; margin-right: 8px; vertical-align: middle; border-radius: 2px; }
-.d2l-piece .stacks { display: flex; flex-wrap: wrap; gap: 6px 30px; margin-top: 6px; }
-.d2l-piece .stacks p { max-width: 270px; }
+  table.costs { border-collapse: collapse; margin: 12px 0 4px; }
+  .costs :is(th, td, tr) { padding: 4px 16px 4px 0; text-align: left; font-weight: 400; }
+  .costs thead th { font-weight: 600; border-bottom: 1px solid var(--faint); }
+  .costs .least { font-weight: 600; }
+  .costs .part { padding-left: 1.2em; }
+  .costs i {
+    display: inline-block; width: 18px; height: 4px; margin-right: 8px; vertical-align: middle;
+    border-radius: 2px;
+  }
+  .stacks { display: flex; flex-wrap: wrap; gap: 6px 30px; margin-top: 6px; }
+  .stacks p { max-width: 270px; }
 `;
 
 /** A slider over a list of numbers. */
 function numbers(name, values, pick) {
-  const { element, show } = slider(name, { max: values.length - 1, words: (i) => String(values[i]) }, (i) => pick(values[i]));
+  const words = (i) => String(values[i]);
+  const { element, show } = slider(name, { max: values.length - 1, words }, (i) => pick(values[i]));
   return { element, show: (number) => show(values.indexOf(number)) };
 }
 
 export function render({ model, el }) {
   const { choices } = model.get("data");
-  const control = (make, name, words, options) => make(words, options, (value) => change(model, { [name]: value }));
+  const set = setter(model);
   const named = (values) => values.map((value) => [value, String(value)]);
   const controls = {
-    n: control(numbers, "n", "tokens n", choices.n),
-    d: control(numbers, "d", "width d", choices.d),
-    k: control(choice, "k", "kernel k", named(choices.k)),
-    num_heads: control(choice, "num_heads", "heads", named(choices.num_heads)),
-    layers: control(numbers, "layers", "layers, in the picture below", choices.layers),
+    n: numbers("tokens n", choices.n, set("n")),
+    d: numbers("width d", choices.d, set("d")),
+    k: choice("kernel k", named(choices.k), set("k")),
+    num_heads: choice("heads", named(choices.num_heads), set("num_heads")),
   };
-  const { root, body, result } = frame(el, ...["n", "d", "k", "num_heads"].map((name) => controls[name].element));
-  root.prepend(node("style", {}, COMPARE_STYLE));
-  const table = node("table", { class: "costs" });
+  const layers = numbers("layers, in the picture below", choices.layers, set("layers"));
+  const { root, body, result } = frame(el, COMPARE_STYLE, ...elements(controls));
+  const table = node("table", { class: "table costs" });
   const plot = node("canvas", { role: "img" });
   const stacks = Object.keys(takesFrom).map((kind) => {
     const [canvas, words] = [node("canvas", { role: "img" }), node("p")];
-    return { show: sparing(showStack), kind, canvas, words, element: node("div", {}, node("b", {}, kind), canvas, words) };
+    const element = node("div", {}, node("b", {}, kind), canvas, words);
+    return { element, show: sparing((...size) => showStack(kind, canvas, words, ...size)) };
   });
-  body.append(wide("costs", table), plot, node("p", { class: "title" }, "Who sees whom, for nine tokens: what the last output knows, layer by layer"),
-    controls.layers.element, node("div", { class: "stacks" }, ...stacks.map((stack) => stack.element)));
+  const title = "Who sees whom, for nine tokens: what the last output knows, layer by layer";
+  body.append(wide("costs", table), plot, node("p", { class: "title" }, title), layers.element,
+    node("div", { class: "stacks" }, ...elements(stacks)));
 
   return keepDrawn(model, root, (colours, width) => {
     const state = model.get("state");
-    for (const [name, each] of Object.entries(controls)) each.show(state[name]);
+    showAll(controls, state);
+    layers.show(state.layers);
     showTable(table, state, colours);
     drawPlot(plot, state, choices.n, Math.min(width - 12, 760), colours);
-    for (const stack of stacks) stack.show(stack, state.k, state.layers, colours);
+    for (const stack of stacks) stack.show(state.k, state.layers, colours);
     write(result, tell(state));
   });
 }
 
+const COLUMNS = [
+  ["operations", "operations"], ["sequential", "sequential steps"], ["path", "longest path"],
+];
+
 function showTable(table, { n, d, k, num_heads }, colours) {
   const costs = KINDS.map((kind) => cost(kind, n, d, k));
-  const columns = [["operations", "operations"], ["sequential", "sequential steps"], ["path", "longest path"]];
-  const winners = Object.fromEntries(columns.map(([what]) => [what, least(costs, what)]));
-  const named = (kind) => (kind === "attention layer" ? `${kind}, ${num_heads} ${num_heads === 1 ? "head" : "heads"}` : kind === KINDS[PART] ? `${kind}, part of the layer` : kind);
-  const cell = (i, what) => node("td", { class: winners[what].includes(i) ? "least" : "" },
-    what === "operations" ? amount(costs[i][what]) : costs[i][what].toLocaleString("en"), winners[what].includes(i) ? " ◂ least" : "");
-  const rows = KINDS.map((kind, i) => node("tr", {},
-    node("th", { scope: "row", class: i === PART ? "part" : "" }, node("i", { class: "drawn", style: `background: ${swatch(i, colours)}` }), named(kind)),
-    ...columns.map(([what]) => cell(i, what))));
-  table.replaceChildren(node("thead", {}, node("tr", {}, node("th", { scope: "col" }, "one layer"), ...columns.map(([, name]) => node("th", { scope: "col" }, name)))), node("tbody", {}, ...rows));
+  const cell = (i, what) => {
+    const best = least(costs, what).includes(i);
+    const number = costs[i][what];
+    const words = what === "operations" ? amount(number) : number.toLocaleString("en");
+    return node("td", { class: best ? "least" : "" }, words, best ? " ◂ least" : "");
+  };
+  const more = { 4: ", part of the layer", 5: `, ${plural(num_heads, "head")}` };
+  const rows = KINDS.map((kind, i) => {
+    const line = node("i", { class: "drawn", style: `background: ${swatch(i, colours)}` });
+    const name = { scope: "row", class: i === PART ? "part" : "" };
+    return node("tr", {}, node("th", name, line, kind + (more[i] ?? "")),
+      ...COLUMNS.map(([what]) => cell(i, what)));
+  });
+  const titles = ["one layer", ...COLUMNS.map(([, title]) => title)];
+  const head = titles.map((title) => node("th", { scope: "col" }, title));
+  table.replaceChildren(
+    node("thead", {}, node("tr", {}, ...head)), node("tbody", {}, ...rows));
 }
 
 /** The line of a kind, as a background. */
 function swatch(i, colours) {
-  const [colour, [on, off]] = [css(colours[ROLE[i]]), DASHES[i].length ? DASHES[i] : [1, 0]];
-  return `repeating-linear-gradient(90deg, ${colour} 0 ${on}px, transparent ${on}px ${on + off}px)`;
+  const colour = css(colours[ROLE[i]]);
+  const [on, off] = DASHES[i].length ? DASHES[i] : [1, 0];
+  const dash = `${colour} 0 ${on}px, transparent ${on}px ${on + off}px`;
+  return `repeating-linear-gradient(90deg, ${dash})`;
 }
 
-/** Operations against n, both axes logarithmic; the chosen n as a line, crossovers of the products and of the layer as dots. */
+/** Operations against n, both axes logarithmic; the chosen n as a line, crossovers of the products
+ * and of the layer as dots. */
 function drawPlot(canvas, { n, d, k }, values, width, colours) {
   const [left, right, top, height] = [64, Math.min(180, width * 0.3), 34, 210];
   const context = pen(canvas, width, top + height + 44, colours);
   const [from, to] = [values[0], values.at(-1)];
-  const costs = (at) => KINDS.map((kind) => cost(kind, at, d, k).operations);
-  const [low, high] = [Math.floor(Math.log10(Math.min(...costs(from)))), Math.ceil(Math.log10(Math.max(...costs(to))))];
-  const x = (at) => left + (Math.log(at / from) / Math.log(to / from)) * (width - left - right);
+  const work = (i, at) => cost(KINDS[i], at, d, k).operations;
+  const all = (at) => KINDS.map((_, i) => work(i, at));
+  const low = Math.floor(Math.log10(Math.min(...all(from))));
+  const high = Math.ceil(Math.log10(Math.max(...all(to))));
+  const wide = width - left - right;
+  const x = (at) => left + (Math.log(at / from) / Math.log(to / from)) * wide;
   const y = (operations) => top + height * (1 - (Math.log10(operations) - low) / (high - low));
-  const write10 = (power) => [...String(power)].map((digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit]).join("");
+
   for (let power = low; power <= high; power += 2) {
-    context.fillStyle = css(colours.faint);
-    context.fillRect(left, y(10 ** power), width - left - right, 1);
-    label(context, `10${write10(power)}`, left - 8, y(10 ** power), { align: "right", colour: colours.ink });
+    const raised = Array.from(String(power), (digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit]).join("");
+    block(context, colours.faint, left, y(10 ** power), wide, 1);
+    label(context, `10${raised}`, left - 8, y(10 ** power), { align: "right" });
   }
-  values.forEach((at, i) => i % 3 || label(context, String(at), x(at), top + height + 14, { align: "center", colour: colours.ink }));
-  label(context, "operations of one layer, against n", left, top + height + 34, { colour: colours.ink });
+  for (let i = 0; i < values.length; i += 3) {
+    label(context, String(values[i]), x(values[i]), top + height + 14, { align: "center" });
+  }
+  label(context, "operations of one layer, against n", left, top + height + 34);
   outline(context, colours.ink, x(n), top, 0, height, 1);
-  label(context, `n = ${n}`, x(n) + 5, top + 8, { colour: colours.ink, bold: true });
-  KINDS.forEach((kind, i) => {
+  label(context, `n = ${n}`, x(n) + 5, top + 8, { bold: true });
+  KINDS.forEach((_, i) => {
     context.setLineDash(DASHES[i]);
-    curve(context, values.map((at) => [x(at), y(cost(kind, at, d, k).operations)]), colours[ROLE[i]], 2.5);
+    curve(context, values.map((at) => [x(at), y(work(i, at))]), colours[ROLE[i]], 2.5);
   });
   context.setLineDash([]);
-  const crossings = [[PART, d], [PART, (k * d) / 2], [KINDS.length - 1, d], [KINDS.length - 1, 2 * d]];
-  for (const [i, at] of crossings) {
-    if (at >= from && at <= to) disc(context, x(at), y(cost(KINDS[i], at, d, k).operations), 4.5, colours.ink);
+  const layer = KINDS.indexOf("attention layer");
+  for (const [i, at] of [[PART, d], [PART, (k * d) / 2], [layer, d], [layer, 2 * d]]) {
+    if (at >= from && at <= to) disc(context, x(at), y(work(i, at)), 4.5, colours.ink);
   }
-  let taken = -Infinity;
-  for (const i of places(KINDS.length).sort((a, b) => costs(to)[b] - costs(to)[a])) {
-    taken = Math.max(y(costs(to)[i]), taken + colours.size + 4);
-    label(context, KINDS[i], width - right + 8, taken, { width: right - 8, colour: colours.ink });
+  let lowest = -Infinity;  // names don't overlap
+  for (const i of places(KINDS.length).sort((a, b) => work(b, to) - work(a, to))) {
+    lowest = Math.max(y(work(i, to)), lowest + colours.size + 4);
+    label(context, KINDS[i], width - right + 8, lowest, { width: right - 8 });
   }
-  put(canvas, "aria-label", `Operations against n on logarithmic axes, d = ${d}, k = ${k}. The attention products, a steeper line, cross the recurrence at n = ${d} and the convolution at n = ${(k * d) / 2}; `
-    + `the whole attention layer stays above both, and crosses the GRU at n = ${d} and the LSTM at n = ${2 * d}.`);
+  put(canvas, "aria-label", `Operations against n on logarithmic axes, d = ${d}, k = ${k}. `
+    + `The attention products, a steeper line, cross the recurrence at n = ${d} and the `
+    + `convolution at n = ${(k * d) / 2}; the whole attention layer stays above both, and crosses the GRU `
+    + `at n = ${d} and the LSTM at n = ${2 * d}.`);
 }
 
 const TOKENS = 9;
 
 /** The picture of who sees whom, and what it comes to in words. */
-function showStack({ kind, canvas, words }, k, layers, colours) {
+function showStack(kind, canvas, words, k, layers, colours) {
   drawStack(canvas, kind, k, layers, colours);
-  const known = seen(kind, TOKENS, k, layers);
-  const count = (row) => row.reduce((sum, one) => sum + one, 0);
-  write(words, `The last output knows ${count(known.at(-1))} of ${TOKENS} inputs, the middle one ${count(known[(TOKENS - 1) / 2])}. Pairs: ${count(known.map(count))} of ${TOKENS ** 2}.`);
-  put(canvas, "aria-label", `${kind}, ${layers} ${layers === 1 ? "layer" : "layers"}: lines lead from the inputs that the last output knows up to it.`);
+  const counts = seen(kind, TOKENS, k, layers).map((row) => row.reduce((sum, one) => sum + one));
+  write(words, `The last output knows ${counts.at(-1)} of ${TOKENS} inputs, the middle one `
+    + `${counts[(TOKENS - 1) / 2]}. Pairs: ${counts.reduce((sum, count) => sum + count)} `
+    + `of ${TOKENS ** 2}.`);
+  put(canvas, "aria-label", `${kind}, ${plural(layers, "layer")}: lines lead from the inputs that `
+    + "the last output knows up to it.");
 }
 
 /** Nodes in rows, inputs below; lines wherever a message can go that ends in the last output. */
 function drawStack(canvas, kind, k, layers, colours) {
   const [across, up, edge] = [29, 30, 14];
-  const context = pen(canvas, edge * 2 + across * (TOKENS - 1), edge * 2 + up * layers, colours);
+  const high = edge * 2 + up * layers;
+  const context = pen(canvas, edge * 2 + across * (TOKENS - 1), high, colours);
   const at = (layer, i) => [edge + i * across, edge + up * (layers - layer)];
-  const colour = kind === "convolution" ? colours.query : kind === "recurrence" ? colours.key : colours.output;
-  let needed = new Set([TOKENS - 1]);
-  const rows = [needed];
-  Object.assign(context, { strokeStyle: css(colour), lineWidth: kind === "self-attention" ? 0.7 : 1.2 });
+  const recurrent = kind === "recurrence";
+  const role = { convolution: "query", recurrence: "key", "self-attention": "output" }[kind];
+  const colour = colours[role];
+  const lineWidth = kind === "self-attention" ? 0.7 : 1.2;
+  const line = (from, to) => {
+    context.moveTo(...from);
+    context.lineTo(...to);
+  };
+  const rows = [[TOKENS - 1]];  // the places that matter, from the inputs up
+  Object.assign(context, { strokeStyle: css(colour), lineWidth });
   context.beginPath();
-  const draw = (from, to) => { context.moveTo(...from); context.lineTo(...to); };
   for (let layer = layers; layer > 0; layer--) {
     const below = new Set();
-    for (const i of needed) {
+    for (const i of rows[0]) {
       for (const j of takesFrom[kind](i, TOKENS, k)) {
         below.add(j);
-        if (kind !== "recurrence") draw(at(layer - 1, j), at(layer, i));
+        if (!recurrent) line(at(layer - 1, j), at(layer, i));
       }
     }
-    if (kind === "recurrence") {  // up from each input, then along the states
-      for (const j of below) {
-        draw(at(layer - 1, j), at(layer, j));
-        if (j > 0) draw(at(layer, j - 1), at(layer, j));
-      }
+    for (const j of recurrent ? below : []) {  // up from each input, then along the states
+      line(at(layer - 1, j), at(layer, j));
+      if (j > 0) line(at(layer, j - 1), at(layer, j));
     }
-    rows.unshift(needed = below);
+    rows.unshift([...below]);
   }
   context.stroke();
-  const states = (layer) => (kind === "recurrence" && layer > 0 ? new Set([...rows[layer], ...rows[layer - 1]]) : rows[layer]);
-  for (let layer = 0; layer <= layers; layer++) {
-    for (let i = 0; i < TOKENS; i++) {
-      disc(context, ...at(layer, i), layer === layers && i === TOKENS - 1 ? 8 : 5.5, states(layer).has(i) ? colour : colours.faint);
+  rows.forEach((needed, layer) => {
+    const states = recurrent && layer > 0 ? [...needed, ...rows[layer - 1]] : needed;
+    for (const i of places(TOKENS)) {
+      const last = layer === layers && i === TOKENS - 1;
+      disc(context, ...at(layer, i), last ? 8 : 5.5, states.includes(i) ? colour : colours.faint);
     }
-  }
+  });
 }
 
 export default { render };

@@ -1,40 +1,60 @@
-// Multi-head attention: the same four matrices, cut into 1, 2, 4 ... heads. One head has one row of weights for all channels.
+// Multi-head attention: the same four matrices, cut into 1, 2, 4 ... heads.
 
-/** Queries, keys and values of all channels, (tokens, channels) each; they do not depend on the number of heads. */
-export const project = ({ X, W_q, W_k, W_v }) => ({ Q: times(X, W_q), K: times(X, W_k), V: times(X, W_v) });
-
-/** softmax(inverseTemperature q kᵀ / √size) v in each head, side by side, then W_o (Vaswani et al. 2017, section 3.2.2). */
-export function attend({ Q, K, V }, W_o, heads, inverseTemperature) {
-  const size = Q[0].length / heads;
-  const block = (A, head) => A.map((row) => row.slice(head * size, (head + 1) * size));
-  const weights = Array.from({ length: heads }, (_, head) => times(block(Q, head), block(K, head))
-    .map((row) => softmax(row.map((score) => (inverseTemperature * score) / Math.sqrt(size)))));
-  const columns = transpose(V);
-  const mixed = Q.map((_, i) => columns.map((column, channel) => dot(weights[Math.floor(channel / size)][i], column)));
-  return { weights, mixed, output: times(mixed, W_o) };
+/** Queries, keys and values of all channels, (tokens, channels) each, for any number of heads. */
+export function project({ X, W_q, W_k, W_v }) {
+  return { Q: times(X, W_q), K: times(X, W_k), V: times(X, W_v) };
 }
 
-// ------------------------------------------------------------------ in words
+/** Each head's weights: softmax(inverse temperature × q kᵀ / √size) (Vaswani et al. 2017,
+ * section 3.2.2). */
+export function weigh({ Q, K }, heads, inverseTemperature) {
+  const size = Q[0].length / heads;
+  const factor = inverseTemperature / Math.sqrt(size);
+  const block = (A, head) => A.map((row) => row.slice(head * size, (head + 1) * size));
+  return places(heads).map((head) => {
+    const scores = times(block(Q, head), block(K, head));
+    return scores.map((row) => softmax(row, factor));
+  });
+}
+
+/** One token's values, mixed by the heads side by side, and its output, which W_o makes of them. */
+export function combine(weights, { V }, W_o, token) {
+  const size = V[0].length / weights.length;
+  const mixed = transpose(V).map((values, channel) => {
+    const head = Math.floor(channel / size);
+    return dot(weights[head][token], values);
+  });
+  return { mixed, output: times([mixed], W_o)[0] };
+}
+
+// ---- in words ------------------------------------------------------------------
 
 /** Where a row of weights goes, the `most` largest of them: "dog 0.50 and man 0.50". */
 export function takes(weights, tokens, most = 3) {
   const [least, largest] = [Math.min(...weights), Math.max(...weights)];
-  if (weights.length > 1 && largest - least < 0.005) return `all ${weights.length} alike (${digits(largest)} each)`;
-  const order = weights.map((weight, i) => [weight, i]).filter(([weight]) => weight >= Math.min(0.05, largest)).sort((a, b) => b[0] - a[0]);
-  const words = order.slice(0, most).map(([weight, i]) => `${clip(tokens[i], 20)} ${digits(weight)}`);
-  const rest = 1 - order.slice(0, most).reduce((sum, [weight]) => sum + weight, 0);
+  if (weights.length > 1 && largest - least < 0.005) {
+    return `all ${weights.length} alike (${digits(largest)} each)`;
+  }
+  const order = weights.map((weight, i) => [weight, i])
+    .filter(([weight]) => weight >= Math.min(0.05, largest))
+    .sort((a, b) => b[0] - a[0])
+    .slice(0, most);
+  const words = order.map(([weight, i]) => `${clip(tokens[i], 20)} ${digits(weight)}`);
+  const rest = 1 - order.reduce((sum, [weight]) => sum + weight, 0);
   return list(rest > 0.05 ? [...words, `others ${digits(rest)}`] : words);
 }
 
 /** The result for one token in a sentence. */
-export function sentence({ weights, output }, tokens, asks) {
-  const [heads, channels] = [weights.length, output[asks].length];
+export function sentence(weights, output, tokens, asks) {
+  const heads = weights.length;
   const who = (head) => (heads > 1 ? `head ${head + 1}` : "it");
-  const each = weights.slice(0, 4).map((rows, head) => `${who(head)} takes ${takes(rows[asks], tokens, heads > 4 ? 1 : 3)}`);
+  const each = weights.slice(0, 4).map((rows, head) =>
+    `${who(head)} takes ${takes(rows[asks], tokens, heads > 4 ? 1 : 3)}`);
   const more = heads > 4 ? "; and so on" : "";
   const point = heads === 1 ? ", and this one mixture fills every channel" : "";
-  const numbers = channels <= 8 ? ` Output: ${output[asks].map(digits).join(", ")}.` : "";
-  return `${clip(tokens[asks], 20)}, ${heads} ${heads === 1 ? "head" : "heads"}: ${each.join("; ")}${more}${point}.${numbers}`;
+  const numbers = output.length <= 8 ? ` Output: ${output.map(digits).join(", ")}.` : "";
+  const told = `${each.join("; ")}${more}${point}`;
+  return `${clip(tokens[asks], 20)}, ${plural(heads, "head")}: ${told}.${numbers}`;
 }
 
 /** The parts of a row that aren't negligible, with their features. */
@@ -43,180 +63,243 @@ function named(row, features) {
   return row.map((part, i) => [part, features[i]]).filter(([part]) => Math.abs(part) > least);
 }
 
-/** What one head looks for in a key, where it is one or two features: the score is linear in them. */
+/** What a head looks for in a key, if it is one or two features: the score is linear in them. */
 function wants(query, W_k, features) {
   const found = named(transpose(W_k).map((column) => dot(column, query)), features);
-  if (!found.length) return "asks for nothing";
-  return found.length <= 2 && found.every(([part]) => part > 0) ? `asks for ${list(found.map(([, feature]) => clip(feature, 16)))}` : "";
+  if (!found.length) return " asks for nothing";
+  if (found.length > 2 || found.some(([part]) => part < 0)) return "";
+  return ` asks for ${list(found.map(([, feature]) => clip(feature, 16)))}`;
 }
 
-/** What a channel of the values is: the feature that W_v picks, "unused" where it picks none, else nothing that has a name. */
+/** What a channel of the values holds: the one feature that W_v picks, "unused" where it picks
+ * none, and "" for a mixture. */
 function carries(row, features) {
   const found = named(row, features);
-  if (found.length !== 1) return found.length ? "" : "unused";
-  return found[0][0] === 1 ? found[0][1] : `${digits(found[0][0])} ${found[0][1]}`;
+  if (!found.length) return "unused";
+  if (found.length > 1) return "";
+  const [part, feature] = found[0];
+  return part === 1 ? feature : `${digits(part)} ${feature}`;
 }
 
-const span = (first, last) => (first === last ? `channel ${first}` : `channels ${first} ${last > first + 1 ? "to" : "and"} ${last}`);
+function span(first, last) {
+  if (first === last) return `channel ${first}`;
+  return `channels ${first} ${last > first + 1 ? "to" : "and"} ${last}`;
+}
 
-// ------------------------------------------------------------------ on the screen
+// ---- on the screen -------------------------------------------------------------
 
 const HEADS_STYLE = `
-.d2l-piece .cut { margin-top: 12px; }
-.d2l-piece .heads { display: grid; justify-content: start; gap: 18px 20px; margin: 12px 0 4px; }
-.d2l-piece .heads canvas { cursor: pointer; margin: 4px 0; }
-.d2l-piece .line { display: flex; flex-wrap: wrap; align-items: center; gap: 6px 18px; margin-top: 10px; }
-.d2l-piece .group { display: flex; flex-wrap: wrap; gap: 4px; align-items: center; }
-.d2l-piece .cell { border: 1.5px solid var(--output); border-radius: 4px; padding: 1px 8px; text-align: center; min-width: 3.6em; }
-.d2l-piece .cell b { font-weight: 600; font-variant-numeric: tabular-nums; }
+  .cut { margin-top: 12px; }
+  .heads { display: grid; justify-content: start; gap: 18px 20px; margin: 12px 0 4px; }
+  .heads canvas { cursor: pointer; margin: 4px 0; }
+  .line { display: flex; flex-wrap: wrap; align-items: center; gap: 6px 18px; margin-top: 10px; }
+  .group { display: flex; flex-wrap: wrap; gap: 4px; align-items: center; }
+  .cell {
+    border: 1.5px solid var(--output); border-radius: 4px; padding: 1px 8px;
+    text-align: center; min-width: 3.6em;
+  }
+  .cell b { font-weight: 600; font-variant-numeric: tabular-nums; }
 `;
 
 export function render({ model, el }) {
   const { tokens, features, divisors, ...matrices } = model.get("data");
+  const { W_k, W_o } = matrices;
   const projected = project(matrices);
-  const names = matrices.W_v.map((row) => carries(row, features));
-  const called = names.map((name, channel) => name || `channel ${channel}`);
-  const values = transpose(projected.V);
-  const figure = values.flat().every(Number.isInteger) ? String : digits;  // how values are written
-  const widest = ["0.00", ...values.flat().map(figure)].reduce((a, b) => (b.length > a.length ? b : a));
-  const plain = matrices.W_o.every((row, i) => row.every((part, j) => part === Number(i === j)));  // W_o changes nothing
+  const channels = describe(matrices, projected, features);
+  const numbers = divisors.map((heads) => [heads, String(heads)]);
+  const factor = { max: 2, step: 0.1, words: (number) => `× ${number.toFixed(1)}` };
+  const set = setter(model);
   const controls = {
-    num_heads: choice("heads", divisors.map((heads) => [heads, String(heads)]), (num_heads) => change(model, { num_heads })),
-    asks: choice("asking token", tokens.map((token, i) => [i, token]), (asks) => change(model, { asks })),
-    inverse_temperature: slider("inverse temperature", { max: 2, step: 0.1, words: (factor) => `× ${factor.toFixed(1)}` }, (inverse_temperature) => change(model, { inverse_temperature })),
+    num_heads: choice("heads", numbers, set("num_heads")),
+    asks: choice("asking token", tokens.map((token, i) => [i, token]), set("asks")),
+    inverse_temperature: slider("inverse temperature", factor, set("inverse_temperature")),
   };
-  const { root, body, result } = frame(el, ...Object.values(controls).map((control) => control.element));
+  const { root, body, result } = frame(el, HEADS_STYLE, ...elements(controls));
   const cut = node("p", { class: "cut" });
   const shelf = node("div", { class: "heads" });
-  const output = node("div");
-  root.prepend(node("style", {}, HEADS_STYLE));
-  body.append(cut, shelf, output);
-  const sets = new Map();  // of cards, one for each number of heads: new sizes for a canvas are slow
-  const [compute, plot] = [sparing(attend), sparing(layout)];
-
-  function card(head) {
-    const [wish, taken, canvas] = [node("span"), node("p"), node("canvas", { role: "img" })];
-    const made = { wish, taken, canvas, element: node("div", {}, node("p", {}, node("b", {}, `head ${head + 1}`), wish), canvas, taken), rowAt: () => -1 };
-    canvas.addEventListener("click", (event) => {
-      const asks = made.rowAt(event.offsetY);
-      if (asks in tokens) change(model, { asks });
-    });
-    return made;
-  }
+  const answer = node("div");
+  body.append(cut, shelf, answer);
+  const sets = {};  // the cards for each number of heads, as new sizes for a canvas are slow
+  const [weighed, planned] = [sparing(weigh), sparing(plan)];
+  let layout;
+  shelf.addEventListener("click", ({ target, offsetY }) => {
+    const row = Math.floor((offsetY - layout.top) / layout.down);
+    if (target.matches("canvas") && row in tokens) set("asks")(row);
+  });
 
   return keepDrawn(model, root, (colours, width) => {
     const state = model.get("state");
-    const { num_heads: heads, asks, inverse_temperature: inverseTemperature } = state;
-    for (const [name, control] of Object.entries(controls)) control.show(state[name]);
-    const all = compute(projected, matrices.W_o, heads, inverseTemperature);
-    const size = projected.Q[0].length / heads;
-    const plan = plot(tokens, called, widest, heads, width, colours);
-    if (!sets.has(heads)) sets.set(heads, Array.from({ length: heads }, (_, head) => card(head)));
-    const cards = sets.get(heads);
-    if (shelf.firstChild !== cards[0].element) shelf.replaceChildren(...cards.map((each) => each.element));
-    shelf.style.gridTemplateColumns = `repeat(${plan.columns}, max-content)`;
-    write(cut, `The same four matrices, ${heads === 1 ? "uncut: 1 head" : `cut into ${heads} heads`} of ${size} channel${size > 1 ? "s" : ""}.`);
-
-    for (let head = 0; head < heads; head++) {
-      const own = [head * size, (head + 1) * size];
-      const [weights, mixed] = [all.weights[head], all.mixed[asks].slice(...own)];
-      const channels = span(own[0], own[1] - 1);
-      const wanted = wants(projected.Q[asks].slice(...own), matrices.W_k.slice(...own), features);
-      const each = cards[head];
-      each.element.style.width = heads > 1 ? `${plan.width}px` : "";
-      write(each.wish, wanted && ` ${wanted}`);
-      write(each.taken, `takes ${plan.figures ? `${takes(weights[asks], tokens)} → ${channels}` : takes(weights[asks], tokens, 1)}`);
-      put(each.canvas, "aria-label", `Head ${head + 1}, a map of weights: rows ask, columns are asked. ${clip(tokens[asks], 20)} takes `
-        + `${takes(weights[asks], tokens)}. It fills ${channels}: ${mixed.slice(0, 8).map(digits).join(", ")}.`);
-      each.rowAt = drawHead(each.canvas, colours, plan, { tokens, asks, weights, mixed, figure, values: values.slice(...own), names: called.slice(...own) });
-    }
-    showOutput(output, all, asks, size, clip(tokens[asks], 20), names, plain);
-    write(result, sentence(all, tokens, asks));
+    const { num_heads: heads, asks } = state;
+    const size = W_o.length / heads;
+    const weights = weighed(projected, heads, state.inverse_temperature);
+    const { mixed, output } = combine(weights, projected, W_o, asks);
+    const cards = (sets[heads] ??= places(heads).map(makeCard));
+    layout = planned(tokens, channels, heads, width, colours);
+    showAll(controls, state);
+    const how = heads === 1 ? "uncut: 1 head" : `cut into ${heads} heads`;
+    write(cut, `The same four matrices, ${how} of ${plural(size, "channel")}.`);
+    if (shelf.firstChild !== cards[0].element) shelf.replaceChildren(...elements(cards));
+    shelf.style.gridTemplateColumns = `repeat(${layout.columns}, max-content)`;
+    cards.forEach((card, head) => {
+      const [first, end] = [head * size, (head + 1) * size];
+      const own = (all) => all.slice(first, end);
+      card.element.style.width = heads > 1 ? `${layout.width}px` : "";
+      write(card.wish, wants(own(projected.Q[asks]), own(W_k), features));
+      showHead(card, colours, layout, {
+        tokens, asks, name: `Head ${head + 1}`, weights: weights[head], mixed: own(mixed),
+        values: own(channels.values), names: own(channels.names), words: channels.words,
+        fills: span(first, end - 1),
+      });
+    });
+    showOutput(answer, clip(tokens[asks], 20), heads, mixed, output, channels);
+    write(result, sentence(weights, output, tokens, asks));
   });
 }
 
-/** How many heads stand side by side, and how large a cell is: with figures where they fit, a bare map else. */
-function layout(tokens, names, widest, heads, width, { measure, size }) {
-  const [count, most, gap] = [tokens.length, Math.min(heads, 4), 20];
+/** What stays about the channels: what each carries, its name, its values and how to write them,
+ * and whether W_o leaves them as they are. */
+function describe({ W_v, W_o }, { V }, features) {
+  const carried = W_v.map((row) => carries(row, features));
+  const names = carried.map((name, channel) => name || `channel ${channel}`);
+  const words = V.flat().every(Number.isInteger) ? String : digits;
+  const written = ["0.00", ...transpose(V).flat().map(words)];
+  const widest = written.reduce((a, b) => (b.length > a.length ? b : a));
+  const plain = W_o.every((row, i) => row.every((part, j) => part === Number(i === j)));
+  return { carried, names, values: transpose(V), words, widest, plain };
+}
+
+function makeCard(_, head) {
+  const [wish, taken] = [node("span"), node("p")];
+  const canvas = node("canvas", { role: "img" });
+  const title = node("p", {}, node("b", {}, `head ${head + 1}`), wish);
+  return { wish, taken, canvas, element: node("div", {}, title, canvas, taken) };
+}
+
+/** How many heads stand side by side, and how large a cell is. */
+function plan(tokens, channels, heads, width, colours) {
+  const gap = 20;
   const room = (columns) => Math.floor((Math.min(width, 1120) - 12 + gap) / columns) - gap;
-  const left = Math.ceil(Math.min(110, Math.max(...["× values", ...tokens, ...names].map(measure)))) + 12;
-  const right = Math.ceil(measure("= output")) + 10;
-  const word = Math.min(48, Math.max(...tokens.map(measure)) + 6);
-  for (let columns = most; columns > 0 && count <= 8; columns = Math.floor(columns / 2)) {
-    const across = Math.min(56, Math.floor((room(columns) - left - right) / count));
-    if (across < (columns > 1 ? Math.max(measure(widest) + 8, word) : measure(widest) + 2)) continue;
-    return { columns, figures: true, left, across, down: Math.round(2.3 * size), width: left + right + across * count };
+  for (let columns = Math.min(heads, 4); columns > 0; columns = Math.floor(columns / 2)) {
+    const found = tokens.length <= 8 && withFigures(tokens, channels, columns, room, colours);
+    if (found) return found;
   }
-  const columns = Math.max(1, Math.min(heads > 8 ? 8 : most, Math.floor(width / 110)));
-  const across = Math.max(1, Math.min(24, (Math.min(room(columns), 300) - 18) / count));
-  return { columns, figures: false, left: 15, across, down: across, width: Math.ceil(18 + across * count) };
+  const most = heads > 8 ? 8 : Math.min(heads, 4);
+  const columns = Math.max(1, Math.min(most, Math.floor(width / 110)));
+  const across = Math.min(24, (Math.min(room(columns), 300) - 18) / tokens.length);
+  const cell = Math.max(1, across);
+  const wide = Math.ceil(18 + cell * tokens.length);
+  return { columns, figures: false, left: 15, top: 3, across: cell, down: cell, width: wide };
 }
 
-/** The map of one head, the asking row outlined; under it the values this row weighs, beside them what comes out. Returns: y -> token. */
-function drawHead(canvas, colours, plan, { tokens, asks, weights, values, names, mixed, figure }) {
-  const { left, across, down, width } = plan;
-  const { ink, size } = colours;
-  const [count, wide] = [tokens.length, tokens.length * across];
-  const rows = plan.figures ? Math.min(values.length, 6) : 0;
-  const top = plan.figures ? size + 10 : 3;
-  const below = top + count * down + size + 16;
-  const context = pen(canvas, width, rows ? below + rows * down + 3 : top + count * down + 4, colours);
-  const beside = (text, y, bold) => label(context, text, left - 8, y, { width: left - 8, align: "right", bold, colour: ink });
-  map(context, colours, weights, left, top, across, down);
-  if (!plan.figures) {
-    outline(context, colours.query, left, top, wide, count * down, 2);
-    pointer(context, 2, top + (asks + 0.5) * down, ink);
-    outline(context, ink, left, top + asks * down - 1, wide, down + 2, 1.5);
-    return (y) => Math.floor((y - top) / down);
-  }
-  figures(context, colours, weights, left, top, across, down, colours.weight);
-  outline(context, colours.query, left, top, wide, count * down, 2);
-  beside("weights", top / 2);
-  tokens.forEach((token, i) => {
-    label(context, token, left + (i + 0.5) * across, top / 2, { width: across - 4, align: "center", colour: ink });
-    beside(token, top + (i + 0.5) * down, i === asks);
-  });
-  outline(context, ink, left, top + asks * down, wide, down, 3);
+/** The plan for maps with their figures, or nothing where those don't fit. */
+function withFigures(tokens, { names, widest }, columns, room, { measure, size }) {
+  const longest = (words) => Math.max(...words.map(measure));
+  const left = Math.ceil(Math.min(110, longest(["× values", ...tokens, ...names]))) + 12;
+  const right = Math.ceil(measure("= output")) + 10;
+  const across = Math.min(56, Math.floor((room(columns) - left - right) / tokens.length));
+  const least = columns > 1
+    ? Math.max(measure(widest) + 8, Math.min(48, longest(tokens) + 6))
+    : measure(widest) + 2;
+  if (across < least) return undefined;
+  const width = left + right + across * tokens.length;
+  const down = Math.round(2.3 * size);
+  return { columns, figures: true, left, top: size + 10, across, down, width };
+}
 
-  const x = left + wide + 10;
-  beside("× values", below - size / 2 - 4);
-  label(context, "= output", x, below - size / 2 - 4, { colour: ink });
-  names.slice(0, rows).forEach((name, i) => beside(name, below + (i + 0.5) * down));
-  for (const [role, block, at, cell] of [["value", values, left, across], ["output", mixed.map((value) => [value]), x, width - x - 2]]) {
-    const [shown, tint] = [block.slice(0, rows), colours.tint(role)];
-    context.fillStyle = css(tint);
-    context.fillRect(at, below, shown[0].length * cell, rows * down);
-    figures(context, colours, shown, at, below, cell, down, () => tint, role === "value" ? figure : digits);
-    outline(context, colours[role], at, below, shown[0].length * cell, rows * down, 2);
-  }
-  return (y) => Math.floor((y - top) / down);
+/** A head in its card: where the asking token looks, in a picture and in words. */
+function showHead(card, colours, layout, part) {
+  const { tokens, asks, weights, mixed } = part;
+  const taken = takes(weights[asks], tokens);
+  write(card.taken, layout.figures
+    ? `takes ${taken} → ${part.fills}` : `takes ${takes(weights[asks], tokens, 1)}`);
+  put(card.canvas, "aria-label",
+    `${part.name}, a map of weights: rows ask, columns are asked. ${clip(tokens[asks], 20)} takes `
+    + `${taken}. It fills ${part.fills}: ${mixed.slice(0, 8).map(digits).join(", ")}.`);
+  (layout.figures ? drawFigures : drawBare)(card.canvas, colours, layout, part);
+}
+
+/** The map alone, a pointer at the asking row. */
+function drawBare(canvas, colours, { left, top, across, width }, { weights, asks }) {
+  const side = weights.length * across;
+  const y = top + asks * across;
+  const context = pen(canvas, width, top + side + 4, colours);
+  map(context, colours, weights, left, top, across, across);
+  outline(context, colours.query, left, top, side, side, 2);
+  pointer(context, 2, y + 0.5 * across, colours.ink);
+  outline(context, colours.ink, left, y - 1, side, across + 2, 1.5);
 }
 
 /** A small triangle that points to the right, at (x, y). */
 function pointer(context, x, y, colour) {
   context.beginPath();
-  for (const [right, below] of [[0, -4.5], [8, 0], [0, 4.5]]) context.lineTo(x + right, y + below);
+  for (const [right, down] of [[0, -4.5], [8, 0], [0, 4.5]]) context.lineTo(x + right, y + down);
   context.fillStyle = css(colour);
   context.fill();
 }
 
-/** The asking token's output: its heads' channels side by side, then what W_o makes of them where it changes them; the first 16. */
-function showOutput(host, { mixed, output, weights }, asks, size, token, names, plain) {
-  const cell = (value, channel, name = "") => node("span", { class: "cell" }, `channel ${channel}`, node("br"), name, " ", node("b", {}, digits(value)));
+/** The map with its figures, the asking row outlined; under it the values that this row weighs,
+ * and beside them what comes out. */
+function drawFigures(canvas, colours, layout, part) {
+  const { tokens, asks, weights, values, names, mixed, words } = part;
+  const { left, top, across, down, width } = layout;
+  const { ink, size, query } = colours;
+  const [wide, high] = [tokens.length * across, tokens.length * down];
+  const rows = Math.min(values.length, 6);
+  const below = top + high + size + 16;
+  const context = pen(canvas, width, below + rows * down + 3, colours);
+  const beside = (text, y, bold) =>
+    label(context, text, left - 8, y, { width: left - 8, align: "right", bold });
+  map(context, colours, weights, left, top, across, down);
+  figures(context, colours, weights, left, top, across, down, colours.weight);
+  outline(context, query, left, top, wide, high, 2);
+  beside("weights", top / 2);
+  tokens.forEach((token, i) => {
+    const x = left + (i + 0.5) * across;
+    label(context, token, x, top / 2, { width: across - 4, align: "center" });
+    beside(token, top + (i + 0.5) * down, i === asks);
+  });
+  outline(context, ink, left, top + asks * down, wide, down, 3);
+
+  const [right, heading] = [left + wide + 10, below - size / 2 - 4];
+  beside("× values", heading);
+  label(context, "= output", right, heading);
+  names.slice(0, rows).forEach((name, i) => beside(name, below + (i + 0.5) * down));
+  const table = (role, cells, x, cell, write) => {
+    const [tint, shown] = [colours.tint(role), cells.slice(0, rows)];
+    const full = shown[0].length * cell;
+    block(context, tint, x, below, full, rows * down);
+    figures(context, colours, shown, x, below, cell, down, () => tint, write);
+    outline(context, colours[role], x, below, full, rows * down, 2);
+  };
+  table("value", values, left, across, words);
+  table("output", mixed.map((value) => [value]), right, width - right - 2, digits);
+}
+
+/** The asking token's output: its heads' channels side by side, then what W_o makes of them where
+ * it changes them; the first 16. */
+function showOutput(host, token, heads, mixed, output, { carried, plain }) {
   const group = (...cells) => node("span", { class: "group" }, ...cells);
   const line = (name, ...groups) => node("div", { class: "line" }, node("b", {}, name), ...groups);
-  const few = mixed[asks].length <= 16;
+  const few = mixed.length <= 16;
   const lines = [];
   if (few) {
-    const cells = mixed[asks].map((value, i) => cell(value, i, names[i] && names[i] !== "unused" ? clip(names[i], 16) : ""));
-    const beside = weights.map((_, head) => group(`head ${head + 1}`, ...cells.slice(head * size, (head + 1) * size)));
+    const cells = mixed.map((value, i) => outputCell(value, i, carried[i]));
+    const size = mixed.length / heads;
+    const beside = places(heads).map((head) =>
+      group(`head ${head + 1}`, ...cells.slice(head * size, (head + 1) * size)));
     lines.push(line(plain ? `output of ${token}` : "side by side", ...beside));
   }
   if (!few || !plain) {
-    const cells = output[asks].slice(0, 16).map((value, i) => cell(value, i));
-    lines.push(line(`output of ${token}`, group(...cells, output[asks].length > 16 ? "…" : "")));
+    const cells = output.slice(0, 16).map((value, i) => outputCell(value, i));
+    lines.push(line(`output of ${token}`, group(...cells, output.length > 16 ? "…" : "")));
   }
   host.replaceChildren(...lines);
+}
+
+function outputCell(value, channel, carried) {
+  const name = carried && carried !== "unused" ? clip(carried, 16) : "";
+  return node("span", { class: "cell" },
+    `channel ${channel}`, node("br"), name, " ", node("b", {}, digits(value)));
 }
 
 export default { render };

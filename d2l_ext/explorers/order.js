@@ -1,117 +1,121 @@
 // Self-attention: move the words, hide some of them, and see which outputs stay as they were.
 
 /** Who may attend to whom, by places counted from 0: no later key, none from the length on. */
-export const mayAttend = ({ causal, padding }, validLen) => (query, key) => !(causal && key > query) && !(padding && key >= validLen);
+export const mayAttend = ({ causal, padding }, validLen) => (query, key) =>
+  !(causal && key > query) && !(padding && key >= validLen);
 
-/** One layer over the rows of X: softmax(q kᵀ / √d) v over what may be attended to, then W_o (Vaswani et al. 2017, section 3.2). */
+/** One layer over the rows of X: softmax(q kᵀ / √d) v over what may be attended to, then W_o
+ * (Vaswani et al. 2017, section 3.2). */
 export function attend({ W_q, W_k, W_v, W_o }, X, may) {
   const [Q, K, V] = [W_q, W_k, W_v].map((W) => times(X, W));
-  const scores = times(Q, K).map((row, i) => row.map((score, j) => (may(i, j) ? score / Math.sqrt(W_q.length) : -Infinity)));
-  const weights = scores.map((row) => softmax(row));
+  const scale = Math.sqrt(W_q.length);
+  const weights = times(Q, K).map((row, i) =>
+    softmax(row.map((score, j) => (may(i, j) ? score / scale : -Infinity))));
   return { weights, output: times(times(weights, transpose(V)), W_o) };
 }
 
-/** The words in some order through one layer or two; the last layer's weights, the outputs, and whether each is as in the order 0, 1, 2 ... */
+/** The words in some order through one layer or two: the last layer's weights, the outputs, and
+ * whether each is as in the order 0, 1, 2 ... */
 export function say({ X, validLen, ...matrices }, { order, layers, ...masks }) {
   const may = mayAttend(masks, validLen);
-  const through = (places) => {
-    let all = { output: places.map((token) => X[token]) };
+  const through = (words) => {
+    let all = { output: words.map((token) => X[token]) };
     for (let layer = 0; layer < layers; layer++) all = attend(matrices, all.output, may);
     return all;
   };
-  const [first, now] = [through(X.map((_, i) => i)).output, through(order)];
+  const [first, now] = [through(places(X.length)).output, through(order)];
   const before = order.map((token) => first[token]);
-  const same = now.output.map((row, place) => row.every((value, i) => Math.abs(value - before[place][i]) < 1e-6));
+  const same = now.output.map((row, place) =>
+    row.every((value, i) => Math.abs(value - before[place][i]) < 1e-6));
   return { ...now, before, same, may };
 }
 
-/** Where a token stands after being moved to another place; the others close up. */
-export function moveTo(order, token, place) {
+/** The order after a token has moved to another place; the others close up. */
+function moveTo(order, token, place) {
   const others = order.filter((other) => other !== token);
   return [...others.slice(0, place), token, ...others.slice(place)];
 }
 
-export const parse = (code) => Array.from(code, Number);
-
-const ordinal = (number) => ["first", "second", "third", "fourth", "fifth"][number - 1] ?? `${number}th`;
+const ORDINALS = ["first", "second", "third", "fourth", "fifth"];
 
 /** What is hidden, in words. */
-export function hidden({ causal, padding }, validLen) {
-  const parts = [causal && "later words", padding && `places after the ${ordinal(validLen)}`].filter(Boolean);
+function hidden({ causal, padding }, validLen) {
+  const parts = [];
+  if (causal) parts.push("later words");
+  if (padding) parts.push(`places after the ${ORDINALS[validLen - 1]}`);
   return parts.length ? `${list(parts)} hidden` : "nothing hidden";
 }
 
 /** The result in a sentence. */
-export function tell({ same }, state, { tokens, validLen }) {
-  const order = parse(state.order);
-  const where = `${state.layers} ${state.layers === 1 ? "layer" : "layers"}, ${hidden(state, validLen)}:`;
-  if (order.every((token, place) => token === place)) return `${where} these are the outputs to compare with. Move a word.`;
-  const [kept, moved] = [true, false].map((wanted) => list(order.filter((_, place) => same[place] === wanted).map((token) => clip(tokens[token], 20))));
+export function tell({ same }, state, order, { tokens, validLen }) {
+  const where = `${plural(state.layers, "layer")}, ${hidden(state, validLen)}:`;
+  if (order.every((token, place) => token === place)) {
+    return `${where} these are the outputs to compare with. Move a word.`;
+  }
+  const words = (wanted) => {
+    const found = order.filter((_, place) => same[place] === wanted);
+    return list(found.map((token) => clip(tokens[token], 20)));
+  };
+  const [kept, moved] = [words(true), words(false)];
   if (!moved) return `${where} another order, and every word's output is the same.`;
-  return kept ? `${where} the output of ${moved} has changed, that of ${kept} is the same.` : `${where} every output has changed.`;
+  if (!kept) return `${where} every output has changed.`;
+  return `${where} the output of ${moved} has changed, that of ${kept} is the same.`;
 }
 
-// ------------------------------------------------------------------ on the screen
+// ---- on the screen -------------------------------------------------------------
 
 const ORDER_STYLE = `
-.d2l-piece .chips { display: flex; flex-wrap: wrap; gap: 8px; align-items: center; margin: 12px 0 0; padding: 0; list-style: none; }
-.d2l-piece .chips small { font-size: .87em; margin-left: 8px; }
-.d2l-piece .chip { font: inherit; font-weight: 600; color: inherit; background: inherit; border: 2px solid currentColor; border-radius: 99px; padding: 4px 16px; cursor: grab; touch-action: none; user-select: none; }
-.d2l-piece .chip.held { cursor: grabbing; border-color: var(--query); }
-.d2l-piece fieldset .pill span { max-width: 16em; }
-.d2l-piece table.order { border-collapse: separate; border-spacing: 0; margin: 12px 0 0; font-size: inherit; color: inherit; background: none; }
-.d2l-piece .order :is(th, td, tr) { color: inherit; background: none; border: 0; padding: 4px 8px; text-align: center; font-variant-numeric: tabular-nums; white-space: nowrap; }
-.d2l-piece .order th { font-weight: 400; }
-.d2l-piece .order :is(tbody th, thead .group) { font-weight: 600; text-align: left; }
-.d2l-piece .order tbody th { padding-right: 12px; text-align: right; }
-.d2l-piece .order td.weight { min-width: 3.2em; border: 1px solid var(--faint); }
-.d2l-piece .order td.hidden { background: repeating-linear-gradient(135deg, transparent 0 5px, var(--faint) 5px 6.5px); }
-.d2l-piece .order td.gap { padding: 0 9px; }
-.d2l-piece .order td.output { min-width: 3.2em; border: 1px solid var(--output); }
-.d2l-piece .order th.verdict { white-space: normal; }
-.d2l-piece .order td.verdict { text-align: left; padding-left: 14px; }
-.d2l-piece .order .changed { font-weight: 600; }
+  .chips {
+    display: flex; flex-wrap: wrap; gap: 8px; align-items: center; margin: 12px 0 0; padding: 0;
+  }
+  .chips small { font-size: .87em; margin-left: 8px; }
+  .chip {
+    font: inherit; font-weight: 600; color: inherit; background: inherit;
+    border: 2px solid currentColor; border-radius: 99px; padding: 4px 16px;
+    cursor: grab; touch-action: none; user-select: none;
+  }
+  .chip.held { cursor: grabbing; border-color: var(--query); }
+  fieldset .pill span { max-width: 16em; }
+  table.order { border-collapse: separate; border-spacing: 0; margin: 12px 0 0; }
+  .order :is(th, td, tr) { padding: 4px 8px; text-align: center; }
+  .order th { font-weight: 400; }
+  .order :is(tbody th, thead .group) { font-weight: 600; text-align: left; }
+  .order tbody th { padding-right: 12px; text-align: right; }
+  .order td.weight { min-width: 3.2em; border: 1px solid var(--faint); }
+  .order td.hidden {
+    background: repeating-linear-gradient(135deg, transparent 0 5px, var(--faint) 5px 6.5px);
+  }
+  .order td.gap { padding: 0 9px; }
+  .order td.output { min-width: 3.2em; border: 1px solid var(--output); }
+  .order th.verdict { white-space: normal; }
+  .order td.verdict { text-align: left; padding-left: 14px; }
+  .order .changed { font-weight: 600; }
 `;
 
-const ENDS = ["pointerup", "pointercancel", "blur"];
-/** The words as buttons in their order: dragged, or moved by the arrow keys. The one that moves never leaves the page, so it keeps its focus. */
+/** The words as buttons in their order: dragged, or moved by the arrow keys.
+ * The one that moves never leaves the page, so it keeps its focus. */
 function chipRow(tokens, move) {
-  let order = tokens.map((_, i) => i);
+  let order = places(tokens.length);
   let held = 0;
-  const chips = tokens.map((token, i) => node("button", { type: "button", class: "chip", ...NATIVE }, clip(token, 16)));
-  const element = node("div", { class: "chips", role: "group", "aria-label": "the words in their order" }, ...chips, node("small", {}, "drag a word, or choose it and press ← or →"));
+  const names = tokens.map((token) => clip(token, 16));
+  const chips = names.map((name) =>
+    node("button", { type: "button", class: "chip", ...NATIVE }, name));
+  const hint = node("small", {}, "drag a word, or choose it and press ← or →");
+  const attributes = { class: "chips", role: "group", "aria-label": "the words in their order" };
   const to = (token, place) => {
     held = token;
-    if (place >= 0 && place < tokens.length && order[place] !== token) move(moveTo(order, token, place));
+    if (place in order && order[place] !== token) move(moveTo(order, token, place));
   };
   chips.forEach((chip, token) => {
-    const steps = { ArrowLeft: () => order.indexOf(token) - 1, ArrowRight: () => order.indexOf(token) + 1, Home: () => 0, End: () => tokens.length - 1 };
-    chip.addEventListener("keydown", (event) => {
-      if (!steps[event.key] || event.altKey || event.ctrlKey || event.metaKey) return;
-      event.preventDefault();
-      event.stopPropagation();
-      to(token, steps[event.key]());
+    onArrows(chip, {
+      ArrowLeft: () => to(token, order.indexOf(token) - 1),
+      ArrowRight: () => to(token, order.indexOf(token) + 1),
+      Home: () => to(token, 0),
+      End: () => to(token, order.length - 1),
     });
-    const drag = ({ clientX, clientY }) => {
-      const over = chips.findIndex((other) => {
-        const { left, right, top, height } = other.getBoundingClientRect();
-        return clientX >= left && clientX < right && Math.abs(clientY - top - height / 2) < height;
-      });
-      if (over < 0 || over === token) return;
-      const [own, box] = [chip.getBoundingClientRect(), chips[over].getBoundingClientRect()];
-      const forward = order.indexOf(over) > order.indexOf(token);  // far enough that it then lies under the pointer
-      if (box.top !== own.top || (forward ? clientX >= box.right - own.width : clientX < box.left + own.width)) to(token, order.indexOf(over));
-    };
-    const drop = () => {
-      chip.classList.remove("held");
-      window.removeEventListener("pointermove", drag);
-      for (const end of ENDS) window.removeEventListener(end, drop);
-    };
-    chip.addEventListener("pointerdown", ({ button }) => {
-      if (button) return;
-      chip.classList.add("held");
-      window.addEventListener("pointermove", drag);
-      for (const end of ENDS) window.addEventListener(end, drop);
+    onDrag(chip, (pointer) => {
+      const over = chipUnder(pointer, chip, chips, order);
+      if (over >= 0) to(token, order.indexOf(over));
     });
   });
   const show = (wanted) => {
@@ -119,50 +123,113 @@ function chipRow(tokens, move) {
     const at = order.indexOf(held);
     chips[held].before(...order.slice(0, at).map((token) => chips[token]));
     chips[held].after(...order.slice(at + 1).map((token) => chips[token]));
-    order.forEach((token, place) => chips[token].setAttribute("aria-label", `${clip(tokens[token], 16)}, place ${place + 1} of ${order.length}`));
+    order.forEach((token, place) => {
+      put(chips[token], "aria-label", `${names[token]}, place ${place + 1} of ${order.length}`);
+    });
   };
-  return { element, show };
+  return { element: node("div", attributes, ...chips, hint), show };
+}
+
+/** Call what `keys` has for a key, unless it is pressed with others. */
+function onArrows(chip, keys) {
+  chip.addEventListener("keydown", (event) => {
+    if (!keys[event.key] || event.altKey || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    event.stopPropagation();
+    keys[event.key]();
+  });
+}
+
+/** Call `drag` with the pointer's moves from the press of its main button until it ends. */
+function onDrag(chip, drag) {
+  const ends = ["pointerup", "pointercancel", "blur"];
+  const drop = () => {
+    chip.classList.remove("held");
+    window.removeEventListener("pointermove", drag);
+    for (const end of ends) window.removeEventListener(end, drop);
+  };
+  chip.addEventListener("pointerdown", ({ button }) => {
+    if (button) return;
+    chip.classList.add("held");
+    window.addEventListener("pointermove", drag);
+    for (const end of ends) window.addEventListener(end, drop);
+  });
+}
+
+/** The token whose place a dragged chip takes, -1 for none: one under the pointer, and far enough
+ * that the dragged one then lies there. */
+function chipUnder({ clientX, clientY }, chip, chips, order) {
+  const own = chip.getBoundingClientRect();
+  const over = chips.findIndex((other) => {
+    const { left, right, top, height } = other.getBoundingClientRect();
+    return clientX >= left && clientX < right && Math.abs(clientY - top - height / 2) < height;
+  });
+  if (over < 0 || chips[over] === chip) return -1;
+  const box = chips[over].getBoundingClientRect();
+  const forward = order.indexOf(over) > order.indexOf(chips.indexOf(chip));
+  const far = forward ? clientX >= box.right - own.width : clientX < box.left + own.width;
+  return far || box.top !== own.top ? over : -1;
 }
 
 export function render({ model, el }) {
   const { tokens, features, ...data } = model.get("data");
   const { validLen } = data;
-  const first = `compared with ${tokens.map((token) => clip(token, 10)).join(" ")}`;
   const controls = {
     causal: tick("causal", (causal) => change(model, { causal })),
     padding: tick(`padding, length ${validLen}`, (padding) => change(model, { padding })),
     layers: choice("layers", [[1, "1"], [2, "2"]], (layers) => change(model, { layers })),
   };
-  const { root, body, result } = frame(el, node("fieldset", {}, node("legend", {}, "masks"), controls.causal.element, controls.padding.element), controls.layers.element);
-  root.prepend(node("style", {}, ORDER_STYLE));
+  const { causal, padding, layers } = controls;
+  const { root, body, result } = frame(el, ORDER_STYLE,
+    fieldset("masks", causal.element, padding.element), layers.element);
   const row = chipRow(tokens, (order) => change(model, { order: order.join("") }));
-  const table = node("table", { class: "order" });
+  const table = node("table", { class: "table order" });
   body.append(row.element, wide("weights and outputs", table));
 
   return keepDrawn(model, root, (colours) => {
     const state = model.get("state");
-    const order = parse(state.order);
-    for (const [name, control] of Object.entries(controls)) control.show(state[name]);
-    row.show(order);
+    const order = Array.from(state.order, Number);
     const all = say(data, { ...state, order });
-    const heading = (name) => node("th", { scope: "col" }, clip(name, 12));
-    const group = (name, count) => node("th", { class: "group", scope: "colgroup", colspan: count }, name);
-    const head = node("thead", {},
-      node("tr", {}, node("td"), group(state.layers === 1 ? "weights" : "weights in layer 2", tokens.length), node("td", { class: "gap" }), group("output", features.length), node("td")),
-      node("tr", {}, node("td"), ...order.map((token) => heading(tokens[token])), node("td", { class: "gap" }), ...features.map(heading), node("th", { scope: "col", class: "verdict" }, first)));
-    const lines = order.map((token, place) => {
-      const weights = all.weights[place].map((weight, key) => {
-        if (!all.may(place, key)) return node("td", { class: "weight hidden", title: "hidden" }, "–");
-        const paint = colours.weight(weight);
-        return node("td", { class: "weight drawn", style: `background: ${css(paint)}; color: ${css(colours.on(paint))}` }, digits(weight));
-      });
-      const outputs = all.output[place].map((value) => node("td", { class: "output", style: `background: ${css(colours.tint("output"))}` }, digits(value)));
-      const verdict = node("td", { class: all.same[place] ? "verdict" : "verdict changed" }, all.same[place] ? "= the same" : `≠ there ${all.before[place].map(digits).join("  ")}`);
-      return node("tr", {}, node("th", { scope: "row" }, clip(tokens[token], 16)), ...weights, node("td", { class: "gap" }), ...outputs, verdict);
-    });
+    showAll(controls, state);
+    row.show(order);
+    const head = tableHead(tokens, order, features, state.layers);
+    const lines = order.map((token, place) =>
+      tableRow(clip(tokens[token], 16), place, all, colours));
     table.replaceChildren(head, node("tbody", {}, ...lines));
-    write(result, tell(all, state, { tokens, validLen }));
+    write(result, tell(all, state, order, { tokens, validLen }));
   });
+}
+
+const gap = () => node("td", { class: "gap" });
+
+function tableHead(tokens, order, features, layers) {
+  const heading = (name) => node("th", { scope: "col" }, clip(name, 12));
+  const group = (name, count) =>
+    node("th", { class: "group", scope: "colgroup", colspan: count }, name);
+  const weights = layers === 1 ? "weights" : "weights in layer 2";
+  const first = `compared with ${tokens.map((token) => clip(token, 10)).join(" ")}`;
+  return node("thead", {},
+    node("tr", {}, node("td"), group(weights, tokens.length), gap(),
+      group("output", features.length), node("td")),
+    node("tr", {}, node("td"), ...order.map((token) => heading(tokens[token])), gap(),
+      ...features.map(heading), node("th", { scope: "col", class: "verdict" }, first)));
+}
+
+/** What one word attends to, its output, and whether it is as in the first order. */
+function tableRow(name, place, { may, weights, output, before, same }, colours) {
+  const painted = (kind, paint, ink, text) =>
+    node("td", { class: kind, style: `background: ${css(paint)}${ink}` }, text);
+  const seen = weights[place].map((weight, key) => {
+    if (!may(place, key)) return node("td", { class: "weight hidden", title: "hidden" }, "–");
+    const paint = colours.weight(weight);
+    return painted("weight drawn", paint, `; color: ${css(on(paint))}`, digits(weight));
+  });
+  const tint = colours.tint("output");
+  const outputs = output[place].map((value) => painted("output", tint, "", digits(value)));
+  const verdict = same[place]
+    ? node("td", { class: "verdict" }, "= the same")
+    : node("td", { class: "verdict changed" }, `≠ there ${before[place].map(digits).join("  ")}`);
+  return node("tr", {}, node("th", { scope: "row" }, name), ...seen, gap(), ...outputs, verdict);
 }
 
 export default { render };

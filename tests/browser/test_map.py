@@ -28,7 +28,7 @@ def test_each_cell_has_its_weight(page):
 
 
 @pytest.mark.parametrize("right, wrong", [
-    ("for (const row of weights) for (const weight of row)", "for (const j in weights[0]) for (const weight of weights.map((row) => row[j]))"),  # transposed
+    ("for (const row of weights)", "for (const row of transpose(weights))"),  # transposed
     ("width * across, height * down", "height * across, width * down"),  # stretched the other way
     ("Math.trunc(weight * 255 + 0.5)", "255 - Math.trunc(weight * 255 + 0.5)"),  # dark is little
 ])

@@ -76,7 +76,7 @@ def test_javascript_agrees_with_the_package(tmp_path, width):
 @pytest.mark.parametrize("right, wrong", [
     ("(-2 * hand) / width", "(-hand) / width"),  # speeds by column, not by pair
     ("[Math.sin(angle), Math.cos(angle)]", "[Math.cos(angle), Math.sin(angle)]"),  # sine and cosine changed over
-    ("[[Math.cos(angle), Math.sin(angle)], [-Math.sin(angle)", "[[Math.cos(angle), -Math.sin(angle)], [Math.sin(angle)"),  # turns back
+    ("[[cosine, sine], [-sine", "[[cosine, -sine], [sine"),  # turns back
     ("sum / (width / 2)", "sum / width"),
     ("(2 * Math.PI) / speed", "Math.PI / speed"),  # half a round
 ])

@@ -188,7 +188,10 @@ def furthest(folder, text, num_heads, sharpness):
         data = heads_explorer(attention, X, list("abcde"), list("abcdefghijkl")).data
         attention.W_q.weight *= sharpness
         output, weights = attention(X[None], X[None], X[None], need_weights=True)
-    ours = compute(folder, text, f"piece.attend(piece.project(given), given.W_o, {num_heads}, {sharpness})", data)
+    ours = compute(folder, text, f"""(() => {{
+        const all = piece.project(given), weights = piece.weigh(all, {num_heads}, {sharpness});
+        const output = given.X.map((_, i) => piece.combine(weights, all, given.W_o, i).output);
+        return {{ weights, output }}; }})()""", data)
     return apart(ours, {"weights": weights[0], "output": output[0]})
 
 
@@ -201,7 +204,7 @@ def test_javascript_agrees_with_the_package(tmp_path, num_heads, sharpness):
     ("times(block(Q, head), block(K, head))", "transpose(times(block(Q, head), block(K, head)))"),  # a transposed map
     ("/ Math.sqrt(size)", "/ Math.sqrt(Q[0].length)"),  # scaled by the model's width
     ("row.slice(head * size, (head + 1) * size)", "row.filter((_, i) => i % heads === head)"),  # every other channel, not a block
-    ("times(mixed, W_o)", "times(mixed, transpose(W_o))"),  # rows are outputs
+    ("times([mixed], W_o)", "times([mixed], transpose(W_o))"),  # rows are outputs
     ("times(block(Q, head), block(K, head))", "times(block(Q, head), block(Q, head))"),  # W_q for the keys
 ])
 def test_wrong_javascript_is_caught(tmp_path, right, wrong):
@@ -215,7 +218,10 @@ def test_wrong_javascript_is_caught(tmp_path, right, wrong):
     (2, "bites, 2 heads: head 1 takes dog 1.00; head 2 takes man 1.00. Output: 1.00, 0.00, 3.00, 0.00."),
 ])
 def test_the_lesson_in_a_sentence(tmp_path, num_heads, words):
-    expression = f"piece.sentence(piece.attend(piece.project(given), given.W_o, {num_heads}, 1), given.tokens, 1)"
+    expression = f"""(() => {{
+        const all = piece.project(given), weights = piece.weigh(all, {num_heads}, 1);
+        const {{ output }} = piece.combine(weights, all, given.W_o, 1);
+        return piece.sentence(weights, output, given.tokens, 1); }})()"""
     assert compute(tmp_path, source("heads"), expression, lesson().data) == words
 
 
