@@ -1,18 +1,10 @@
 """The exercises that begin with an empty cell, one each in 02, 03, 04, 05 and 07.
 
-The reader writes a class from nothing but its promise. It is tried in stages beside a class that
-keeps the promise: both are built, given the same weights and the same inputs, and report named
-results. What is said concerns the first stage that differs.
+The reader writes a class from nothing but its promise. Here are, for each exercise, a class that
+keeps the promise, what is looked at, and the misconceptions: the class with parts of its text
+replaced.
 """
 from __future__ import annotations
-
-import inspect
-import re
-import sys
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import cache, cached_property
-from types import FunctionType
 
 import torch
 from torch import Tensor, nn
@@ -20,294 +12,52 @@ from torch import Tensor, nn
 from ..attention import MultiHeadAttention, merge_heads, split_heads
 from ..positional import PositionalEncoding, sinusoids
 from ..transformer import DecoderBlock
-from . import Build, Result, first_difference, same
+from .classes import (
+    FromScratch, Trial, Trouble, build, draw, factors_in_words, precision, refusal, refuses, slips,
+    trying)
 
-Results = dict[str, object]  # in words what was looked at -> a tensor, or text
+IN_TRAINING = "In training mode with dropout=0.2"
 
+# ---- 02: multi-head attention --------------------------------------------------------------------
 
-class Trouble(Exception):
-    """What keeps a class from being tried at all, in the reader's words."""
-
-
-@dataclass
-class FromScratch(Build):
-    """A class from an empty cell, compared with ``reference``, a class that keeps the promise.
-
-    signatures: ``__init__`` and ``forward`` as the promise has them. stages: functions of a class
-    that return results. Misconceptions are classes; one is named if it fails in the same stage as
-    the answer, with the same results. Of several, it is the one that shares most of what comes
-    after. sizes: what the class was tried with.
-    """
-
-    signatures: tuple[str, str] = ("", "")
-    stages: list[Callable[[type], Results]] = field(default_factory=list)
-    sizes: str = ""
-
-    def judge(self, answer) -> Result:
-        if not isinstance(answer, type):
-            return Result("wrong", f"Give the class itself, got {type(answer).__name__}: "
-                                   f"check({self.name!r}, TheClass), without brackets behind it.")
-        if not issubclass(answer, nn.Module):
-            begin = f"class {answer.__name__}(nn.Module)"
-            return Result("wrong", f"A layer is an nn.Module: begin with {begin}.")
-        written = methods(answer)
-        if not written:
-            words = f'Not attempted yet: the class is empty. hint("{self.name}") helps.'
-            return Result("not attempted", words)
-        for method, signature in zip(("__init__", "forward"), self.signatures):
-            if method not in written:
-                words = f"There is no {method} yet. The promise asks for {signature}."
-                return Result("wrong", words)
-        try:
-            return self.compare(answer)
-        except Trouble as trouble:
-            return Result("wrong", str(trouble))
-
-    def compare(self, answer: type) -> Result:
-        for number, stage in enumerate(self.stages):
-            given, wanted = stage(answer), stage(self.reference)
-            if not equal(given, wanted):
-                known = [slip for slip, (fails, results) in zip(self.misconceptions, self.failures)
-                         if fails == number and equal(given, results)]
-                if len(known) > 1:
-                    known.sort(key=lambda slip: self.shared(answer, slip[0]), reverse=True)
-                return Result("wrong", known[0][1] if known else self.difference(given, wanted))
-        return Result("right", self.praise)
-
-    @cached_property
-    def failures(self) -> list[tuple[int, Results]]:
-        """For each misconception the first stage that it fails, and its results there."""
-        return [self.first_failure(wrong) for wrong, _ in self.misconceptions]
-
-    def first_failure(self, wrong: type) -> tuple[int, Results]:
-        for number, stage in enumerate(self.stages):
-            results = stage(wrong)
-            if not equal(results, stage(self.reference)):
-                return number, results
-        return len(self.stages), {}
-
-    def shared(self, answer: type, wrong: type) -> int:
-        """In how many stages two classes have the same results."""
-        return sum(agree(stage, answer, wrong) for stage in self.stages)
-
-    def difference(self, given: Results, wanted: Results) -> str:
-        what = next(name for name in wanted if not same(given[name], wanted[name]))
-        if isinstance(wanted[what], str):
-            return f"{what}: expected {wanted[what]!r}, yours: {given[what]!r}."
-        if given[what] is None and what.startswith("The gradient"):
-            return f"{what} is missing: nothing flows back to it from the output."
-        difference = first_difference(given[what], wanted[what], self.digits)
-        return f"{what} differs. {difference}\n  Tried with {self.sizes}."
-
-    def given(self, error: BaseException) -> str:
-        return ""
-
-
-def bare(self):
-    ...
-
-
-def documented(self):
-    """Nothing but a promise."""
-
-
-EMPTY = {function.__code__.co_code for function in (bare, documented)}
-
-
-def methods(answer: type) -> set[str]:
-    """The names of the methods in which something is written, in the class or its own bases."""
-    own = [parent for parent in answer.__mro__ if parent not in nn.Module.__mro__]
-    return {name for parent in own for name, method in vars(parent).items()
-            if isinstance(method, FunctionType) and method.__code__.co_code not in EMPTY}
-
-
-def equal(given: Results, wanted: Results) -> bool:
-    return all(same(given[name], wanted[name]) for name in wanted)
-
-
-def agree(stage: Callable[[type], Results], answer: type, wrong: type) -> bool:
-    try:
-        return equal(stage(answer), stage(wrong))
-    except Exception:  # an answer may raise anything
-        return False
-
-
-@cache
-def text_of(parent: type) -> str:
-    """The text of a class in this module, behind those of its bases in this module."""
-    module = inspect.getsource(sys.modules[__name__])
-    names = [base.__name__ for base in reversed(parent.__mro__) if base.__module__ == __name__]
-    return "".join(re.search(rf"^class {name}\b.*?(?=^\S)", module, re.M | re.S).group()
-                   for name in names)
-
-
-def changed(parent: type, *changes: str) -> type:
-    """A class of this module with parts of its text replaced: old, new, old, new, ..."""
-    text = text_of(parent)
-    for old, new in zip(changes[::2], changes[1::2]):
-        if old not in text:
-            raise ValueError(f"{parent.__name__} has no {old!r}")
-        text = text.replace(old, new)
-    names = dict(globals())
-    exec(text, names)
-    return names[parent.__name__]
-
-
-def slips(parent: type, cases: list[tuple[str, ...]]) -> list[tuple[type, str]]:
-    """Misconceptions: for each case a changed class, and its last entry, the words."""
-    return [(changed(parent, *changes), words) for *changes, words in cases]
-
-
-# ---- what the stages are made of -----------------------------------------------------------------
-
-def trying(what: str, call: Callable, *arguments, **options):
-    """Call; an error becomes a Trouble that says where."""
-    try:
-        return call(*arguments, **options)
-    except NotImplementedError:
-        raise
-    except (Exception, SystemExit) as error:
-        raise Trouble(f"{what} raises {type(error).__name__}: {error}") from error
-
-
-AXES = ("\n  Where scores are (batch, heads, queries, keys), lengths need four axes: "
+AXES = ("Where scores are (batch, heads, queries, keys), lengths need four axes: "
         "valid_lens[:, None, None, None].")
-INDEX = ("\n  An index must have the scores' own shape. masked_fill stretches axes of length 1: "
+INDEX = ("An index must have the scores' own shape. masked_fill stretches axes of length 1: "
          "scores.masked_fill(~keep, lowest).")
 
 
-def masked(what: str, layer: nn.Module, *inputs: Tensor):
+def masked(what, layer, *inputs):
     """Call with lengths; where sizes don't fit, say why if it is known."""
     try:
         return trying(what, layer, *inputs)
     except Trouble as trouble:
         if "shape of the mask" in str(trouble):
-            raise Trouble(f"{trouble}{INDEX}") from trouble
+            raise Trouble(f"{trouble}\n  {INDEX}") from trouble
         if "must match" not in str(trouble):
             raise
         try:  # a batch of one fits any axis
             layer(*(X[:1] for X in inputs))
         except Exception:
             raise trouble from None
-        raise Trouble(f"{trouble}{AXES}") from trouble
+        raise Trouble(f"{trouble}\n  {AXES}") from trouble
 
-
-def call_text(answer: type, sizes: tuple, options: dict) -> str:
-    arguments = [*map(repr, sizes), *(f"{name}={value}" for name, value in options.items())]
-    return f"{answer.__name__}({', '.join(arguments)})"
-
-
-def build(answer: type, reference: type, *sizes, **options) -> nn.Module:
-    """A layer with the weights that all are tried with.
-
-    They move there as a ``state_dict``, so names and shapes must fit.
-    """
-    what = call_text(answer, sizes, options)
-    layer = trying(what, answer, *sizes, **options)
-    state, own = reference(*sizes, **options).state_dict(), layer.state_dict()
-    if missing := [name for name in state if name not in own]:
-        raise Trouble(f"The state_dict of {what} has no {', '.join(missing)}: it holds "
-                      f"{', '.join(own) or 'nothing'}. The promise says what the parts are called.")
-    if surplus := [name for name in own if name not in state]:
-        trained = [name for name in surplus if name in dict(layer.named_parameters())]
-        kept_out = "persistent=False keeps a buffer out of it"
-        raise Trouble(f"The state_dict of {what} holds {', '.join(surplus)}, which the promise "
-                      f"doesn't "
-                      f"ask for: {'a parameter is trained and saved' if trained else kept_out}.")
-    draw = torch.Generator().manual_seed(4)
-    for name, weight in state.items():
-        if own[name].shape != weight.shape:
-            raise Trouble(f"{name} of {what} should have shape {tuple(weight.shape)}, "
-                          f"yours has {tuple(own[name].shape)}.")
-        state[name] = torch.randn(weight.shape, generator=draw) / 2
-    trying(f"load_state_dict of {what}", layer.load_state_dict, state)
-    return layer
-
-
-def draw(*shapes: tuple, seed: int = 5) -> list[Tensor]:
-    """Random inputs that take gradients."""
-    generator = torch.Generator().manual_seed(seed)
-    return [torch.randn(shape, generator=generator).requires_grad_() for shape in shapes]
-
-
-def gradients(layer: nn.Module, output: Tensor, inputs: dict[str, Tensor]) -> Results:
-    """The gradients of inputs and parameters, for a loss that weighs all numbers differently."""
-    direction = torch.randn(output.shape, generator=torch.Generator().manual_seed(6))
-    if output.requires_grad:
-        trying("Going backwards from the output", (output * direction).sum().backward)
-    leaves = inputs | dict(layer.named_parameters())
-    return {f"The gradient of {name}": leaf.grad for name, leaf in leaves.items()}
-
-
-def numbers(factors: Tensor) -> str:
-    """The different numbers in a tensor, in words."""
-    found = factors.detach().mul(1000).round().div(1000).unique().tolist()
-    few = len(found) < 5
-    return " or ".join(f"{number + 0.0:g}" for number in found) if few else "many different numbers"
-
-
-def precision(given, wanted: Tensor) -> str:
-    """How far off a result is: the same words for all ways to compute it in single precision."""
-    if same(given, wanted):
-        return "right"
-    off = (given - wanted).abs().max()
-    return "off by less than 0.1" if off < 0.1 else "off by more than 0.1"
-
-
-def evaluation(layer: nn.Module, *inputs: Tensor) -> Results:
-    """Two calls in evaluation mode; where they differ, at random, a number would say nothing."""
-    first, second = (trying("In evaluation mode, forward", layer.eval(), *inputs) for _ in range(2))
-    steady = same(second, first)
-    return {"With dropout=0.2 in evaluation mode, two calls": "agree" if steady else "differ",
-            "The output with dropout=0.2 in evaluation mode": first if steady else None}
-
-
-def refusal(answer: type, *sizes) -> str:
-    """The error that building raises."""
-    try:
-        answer(*sizes)
-    except Exception as error:
-        name = type(error).__name__
-        return "a ValueError" if isinstance(error, ValueError) else f"the error {name}"
-    return "no error"
-
-
-def shown(words: str, run: Callable, *arguments, **options) -> Callable[[type], Results]:
-    """A stage that looks at one output; run gives the layer, its output, and its inputs."""
-    return lambda answer: {words: run(answer, *arguments, **options)[1]}
-
-
-def learned(run: Callable, *arguments, **options) -> Callable[[type], Results]:
-    """A stage that looks at the gradients."""
-    return lambda answer: gradients(*run(answer, *arguments, **options))
-
-
-# ---- 02: multi-head attention --------------------------------------------------------------------
 
 LENGTHS = torch.tensor([0, 3, 5])
-QUERIES, KEYS = (3, 4, 10), (3, 7, 10)  # batch 3, 4 queries, 7 keys, 2 heads of width 5
-FORWARD = "forward(queries, keys, values)"
-
-
-def heads_run(answer, valid_lens=None, dropout=0.0, bias=False):
-    """The layer, its output, and its inputs."""
-    layer = build(answer, MultiHeadAttention, 10, 2, dropout=dropout, bias=bias)
-    inputs = dict(zip(("queries", "keys", "values"), draw(QUERIES, KEYS, KEYS)))
-    if valid_lens is None:
-        return layer, trying(FORWARD, layer, *inputs.values()), inputs
-    what = "forward(queries, keys, values, valid_lens)"
-    return layer, masked(what, layer, *inputs.values(), valid_lens.clone()), inputs
+HEADS = Trial(MultiHeadAttention, (10, 2), options={"dropout": 0.0, "bias": False},
+              inputs={"queries": (3, 4, 10), "keys": (3, 7, 10), "values": (3, 7, 10)},
+              last="valid_lens", call=masked)
+HEADS_REFUSED = refuses("Built with 10 hiddens and 4 heads, which don't divide them", 10, 4)
 
 
 def heads_output(answer):
-    return {"The output": heads_run(answer)[1],
-            "The output with bias=True": heads_run(answer, bias=True)[1]}
+    return {"The output": HEADS.output(answer),
+            "The output with bias=True": HEADS.output(answer, bias=True)}
 
 
 def heads_lengths(answer):
-    plain, biased = (heads_run(answer, LENGTHS, bias=bias)[1] for bias in (False, True))
-    return {"The output with lengths 0, 3, 5": plain,
-            "The output with lengths 0, 3, 5 and bias=True": biased}
+    return {"The output with lengths 0, 3, 5": HEADS.output(answer, LENGTHS),
+            "The output with lengths 0, 3, 5 and bias=True":
+            HEADS.output(answer, LENGTHS, bias=True)}
 
 
 def heads_loud(answer):
@@ -316,18 +66,13 @@ def heads_loud(answer):
     In float64, since single precision would not agree on such scores.
     """
     layer = build(answer, MultiHeadAttention, 10, 2).double()
-    queries, keys, values = (X.detach().double() for X in draw(QUERIES, KEYS, KEYS))
+    queries, keys, values = (X.double() for X in draw(*HEADS.inputs.values()))
     what = "forward(queries, keys, values, valid_lens) in float64"
     near = keys[:, :1] + 0.01 * keys
     apart, low = (trying(what, layer, 200 * queries, X, values, LENGTHS.clone())
                   for X in (keys, near))
     return {"The output with lengths 0, 3, 5 and scores far apart": apart,
             "The output with lengths 0, 3, 5 and scores far below 0": low}
-
-
-def heads_evaluation(answer):
-    layer, _, inputs = heads_run(answer, LENGTHS, dropout=0.2)
-    return evaluation(layer, *inputs.values(), LENGTHS.clone())
 
 
 def heads_dropout(answer):
@@ -337,22 +82,19 @@ def heads_dropout(answer):
     torch.default_generator.manual_seed(7)
     with torch.no_grad():
         layer.W_o.weight.copy_(torch.eye(10))
-        factors = trying(FORWARD, layer, queries, keys, values) / (values @ layer.W_v.weight.T)
+        output = trying("forward(queries, keys, values)", layer, queries, keys, values)
+        factors = output / (values @ layer.W_v.weight.T)
     kept = factors.unflatten(-1, (2, 5)) > 0.5
     whole = (kept == kept[..., :1]).all()
     apart = (kept[:, :, 0] != kept[:, :, 1]).any() and (kept != kept[:, :1]).any()
-    start = "In training mode with dropout=0.2 and a single key, "
-    return {start + "a head's answer is multiplied by": numbers(factors),
+    start = f"{IN_TRAINING} and a single key, "
+    return {start + "a head's answer is multiplied by": factors_in_words(factors),
             start + "a head's answer is kept or dropped as a whole": "yes" if whole else "no",
             start + "heads and queries are dropped independently": "yes" if apart else "no"}
 
 
-def heads_refusal(answer):
-    return {"Built with 10 hiddens and 4 heads, which don't divide them": refusal(answer, 10, 4)}
-
-
 class Heads(nn.Module):
-    """Multi-head attention. Misconceptions replace parts of this text."""
+    """Multi-head attention, in parts that misconceptions replace."""
 
     def __init__(self, num_hiddens, num_heads, dropout=0.0, bias=False):
         super().__init__()
@@ -398,12 +140,13 @@ MASKING = [  # 02 and 03 alike
       for mask in ("keep", "keep & ~keep.all()")),  # the second: where something is hidden
     ("< valid_lens", "<= valid_lens",
      "One key too many: a length of 3 means positions 0, 1 and 2."),
-    (WEIGHTS, "scores.masked_fill(~keep, -1e9).softmax(-1)", "Where nothing may be seen (length "
-     "0), your weights are spread over the padding. They should all be 0."),
+    (WEIGHTS, "scores.masked_fill(~keep, -1e9).softmax(-1)",
+     "Where nothing may be seen (length 0), your weights are spread over the padding. "
+     "They should all be 0."),
     (WEIGHTS, "scores.masked_fill(~keep, -torch.inf).softmax(-1)",
      "Where nothing may be seen (length 0), your output is NaN: a softmax over minus infinities. "
-     "NaN times 0 stays NaN. Fill in the lowest number instead, torch.finfo(scores.dtype).min, and "
-     "multiply the weights with keep."),
+     "NaN times 0 stays NaN. Fill in the lowest number instead, torch.finfo(scores.dtype).min, "
+     "and multiply the weights with keep."),
     (WEIGHTS, RENORMALISED,
      "Where nothing may be seen (length 0), your output is NaN: no weight is left, and you divide "
      "0 by the sum 0. Hide the scores before the softmax, then nothing needs to be divided again."),
@@ -414,18 +157,19 @@ MASKING = [  # 02 and 03 alike
                   f"({RENORMALISED}).masked_fill(~keep.any(-1, keepdim=True), 0.0)",
                   f"{CUT}(cut.sum(-1, keepdim=True) + 1e-9)")),
     *((WEIGHTS, f"scores.masked_fill(~keep, 0.0).softmax(-1){cleared}",
-       "You hide a key by setting its score to 0, but a score of 0 still weighs e^0 = 1. Set it to "
-       "the lowest number there is, torch.finfo(scores.dtype).min.")
+       "You hide a key by setting its score to 0, but a score of 0 still weighs e^0 = 1. "
+       "Set it to the lowest number there is, torch.finfo(scores.dtype).min.")
       for cleared in ("", " * keep")),
     *(("-1e9", low,
-       "Where all scores are low, a hidden key still wins: what you fill in is not below them. Use "
-       "the lowest number there is, torch.finfo(scores.dtype).min.")
+       "Where all scores are low, a hidden key still wins: what you fill in is not below them. "
+       "Use the lowest number there is, torch.finfo(scores.dtype).min.")
       for low in ("-100.0", "-1000.0")),
     ("scores.masked_fill(~keep, -1e9)", "(scores - 100.0 * ~keep)",
-     "A hidden key still wins where its score was high: what you take off is not enough. Don't "
-     "subtract: masked_fill(~keep, torch.finfo(scores.dtype).min)."),
-    (WEIGHTS, "scores.softmax(-1) * keep", "You hide keys after the softmax, so the weights that "
-     "are left no longer sum to 1. Hide the scores before it."),
+     "A hidden key still wins where its score was high: what you take off is not enough. "
+     "Don't subtract: masked_fill(~keep, torch.finfo(scores.dtype).min)."),
+    (WEIGHTS, "scores.softmax(-1) * keep",
+     "You hide keys after the softmax, so the weights that are left no longer sum to 1. "
+     "Hide the scores before it."),
 ]
 SCALE, SPLIT = "q.shape[-1] ** 0.5", "split_heads(X, self.num_heads)"
 MERGE, UNMOVED = "merge_heads(weights @ v)", "(weights @ v).reshape(queries.shape)"
@@ -433,49 +177,54 @@ STRETCHES = "X.reshape(X.shape[0], self.num_heads, X.shape[1], -1)"
 WEIGHING = [
     (SCALE, "1.0",
      "The scores are not scaled: divide them by the square root of the head's width."),
-    (SCALE, "(q.shape[-1] * self.num_heads) ** 0.5", "You scale by the width of the model. A dot "
-     "product within a head has head-width terms: divide by the square root of that."),
+    (SCALE, "(q.shape[-1] * self.num_heads) ** 0.5",
+     "You scale by the width of the model. A dot product within a head has as many terms as the "
+     "head has columns: divide by the square root of the head's width, q.shape[-1]."),
     (SCALE, "self.num_heads ** 0.5",
      "You divide by the square root of the number of heads. A dot product has as many terms as a "
      "head has columns: divide by the square root of the head's width, q.shape[-1]."),
     (SCALE, "q.shape[-1]", "You divide by the head's width, not by its square root."),
-    (SPLIT, STRETCHES, "The heads hold stretches of the sentence. Cut each token into heads first, "
-     "then swap the axes."),
-    (SPLIT, STRETCHES, MERGE, UNMOVED, "The heads hold stretches of the sentence: splitting needs "
-     "a transpose after the reshape, and merging one before it."),
+    (SPLIT, STRETCHES,
+     "The heads hold stretches of the sentence. "
+     "Cut each token into heads first, then swap the axes."),
+    (SPLIT, STRETCHES, MERGE, UNMOVED,
+     "The heads hold stretches of the sentence: "
+     "splitting needs a transpose after the reshape, and merging one before it."),
     (SPLIT, "X.unflatten(-1, (-1, self.num_heads)).permute(0, 3, 1, 2)",
      "The columns are dealt out to the heads in turn. A head is a block of neighbouring columns."),
-    (MERGE, UNMOVED, "Splitting is right, merging is not: bring the steps before the heads "
-     "(transpose), then flatten."),
+    (MERGE, UNMOVED,
+     "Splitting is right, merging is not: bring the steps before the heads (transpose), "
+     "then flatten."),
     (f"self.W_o({MERGE})", MERGE,
      "W_o is built and never used: it mixes the heads' answers at the end."),
     ("self.W_k(keys)", "self.W_q(keys)",
      "The keys go through W_q. They have a matrix of their own, W_k."),
     ("self.W_v(values)", "self.W_k(values)",
      "The values go through W_k. They have a matrix of their own, W_v."),
+    ("softmax(-1)", "softmax(-2)",
+     "Your softmax goes over the queries. It goes over the keys, the last axis, "
+     "so that each query's weights sum to 1."),
 ]
-OVER_QUERIES = ("softmax(-1)", "softmax(-2)",
-                "Your softmax goes over the queries. It goes over the keys, the last axis, so that "
-                "each query's weights sum to 1.")
 UNCHECKED = ("raise ValueError", "pass",
-             "Heads that don't divide the width are accepted: raise a ValueError in __init__.")
+"Heads that don't divide the width are accepted: raise a ValueError in __init__.")
 DETACHED = ("q @ k.mT", "(q @ k.mT).detach()",
             "No gradient flows through the scores (detach, .data, no_grad or a new torch.tensor): "
             "W_q and W_k would never learn.")
 MODE = (", self.training)", ")",
-        "In evaluation mode numbers are still dropped. nn.Dropout knows the mode; F.dropout must "
-        "be told: training=self.training.")
+        "In evaluation mode numbers are still dropped. nn.Dropout knows the mode; "
+        "F.dropout must be told: training=self.training.")
 DROP = "nn.functional.dropout(weights, self.p, self.training)"
 DROPPING = [
     MODE,
-    (DROP, "weights", "Dropout has no effect on the weights. It belongs behind the softmax, before "
-     "the weights meet the values."),
+    (DROP, "weights",
+     "Dropout has no effect on the weights. It belongs behind the softmax, "
+     "before the weights meet the values."),
     (DROP, "weights", MERGE, f"nn.functional.dropout({MERGE}, self.p, self.training)",
-     "You drop numbers of the answers. Here dropout acts on the weights: a head's answer to one "
-     "key is kept or dropped as a whole."),
+     "You drop numbers of the answers. Here dropout acts on the weights: "
+     "a head's answer to one key is kept or dropped as a whole."),
     (DROP, "weights * (torch.rand(weights.shape) > self.p) if self.training else weights",
-     "What is kept must be divided by 1 - dropout, so that the mean stays as it is. nn.Dropout "
-     "does both."),
+     "What is kept must be divided by 1 - dropout, so that the mean stays as it is. "
+     "nn.Dropout does both."),
 ]
 
 # ---- 03: self-attention --------------------------------------------------------------------------
@@ -509,24 +258,18 @@ class SelfHeads(Heads):
         return self.attend(X, X, X, keep)
 
 
-def self_run(answer, causal=False, valid_lens=None, mode="train", num_heads=2):
-    heads = () if num_heads == 1 else (num_heads,)
-    layer = getattr(build(answer, SelfAttention, 10, *heads, causal=causal), mode)()
-    X, = draw((3, 7, 10))
-    if valid_lens is None:
-        return layer, trying("forward(X)", layer, X), {"X": X}
-    return layer, masked("forward(X, valid_lens)", layer, X, valid_lens.clone()), {"X": X}
+SELF = Trial(SelfAttention, (10, 2), {"X": (3, 7, 10)}, {"causal": False}, "valid_lens", masked)
 
 
 def self_output(answer):
-    return {"The output with one head, nothing hidden": self_run(answer, num_heads=1)[1],
-            "The output with 2 heads, nothing hidden": self_run(answer)[1]}
+    return {"The output with one head, nothing hidden": SELF.output(answer, sizes=(10,)),
+            "The output with 2 heads, nothing hidden": SELF.output(answer)}
 
 
 def self_loud(answer):
     """As in 02: scores of hundreds and thousands, far apart and all far below 0."""
     layer = build(answer, SelfAttention, 10, 2, causal=True).double()
-    X = 60 * draw((3, 7, 10))[0].detach().double()
+    X = 60 * draw((3, 7, 10))[0].double()
     near = X[:, :1] + 0.01 * X
     apart, low = (trying("forward(X, valid_lens) in float64", layer, Z, LENGTHS.clone())
                   for Z in (X, near))
@@ -544,8 +287,9 @@ CAUSAL = [
      "The causal mask looks the wrong way: a step sees the future, not the past."),
     ("tril()", "tril(1)",
      "A step sees one step too many: the next one. Key positions go up to the query's own."),
-    ("past & real", ONE_MASK.format("real"), "With lengths given, the causal mask is lost. A key "
-     "must pass both masks: combine them with &."),
+    ("past & real", ONE_MASK.format("real"),
+     "With lengths given, the causal mask is lost. A key must pass both masks: "
+     "combine them with &."),
     ("past & real", ONE_MASK.format("past"),
      "With causal=True, the lengths are lost. A key must pass both masks: combine them with &."),
     ("past & real", ONE_MASK.format("past | real"), EITHER),
@@ -555,8 +299,8 @@ ROWS = [  # whole rows are hidden: they come out as zeros, even, or NaN
     ("past & real", new, WEIGHTS, f"scores.masked_fill(~keep, {fill}", words)
     for new, words in [
         ("past & real.mT",
-         "Your lengths hide queries. A length hides keys, the last axis of the scores: whoever "
-         "asks, positions from valid_lens on must get no weight."),
+         "Your lengths hide queries. A length hides keys, the last axis of the scores: "
+         "whoever asks, positions from valid_lens on must get no weight."),
         ("past & real & real.mT",
          "The rows of padded queries are lost. A length hides keys, not queries: a padded query "
          "keeps its row, as in PyTorch's nn.MultiheadAttention. Nobody has to read it."),
@@ -564,70 +308,54 @@ ROWS = [  # whole rows are hidden: they come out as zeros, even, or NaN
 
 # ---- 04: positional encoding ---------------------------------------------------------------------
 
-
-def encode(answer, width, X, **options):
-    return trying("forward(X)", build(answer, PositionalEncoding, width, **options), X)
+POSITIONS = Trial(PositionalEncoding, (6,), {"X": (3, 5, 6)})
+X_AFTERWARDS = "The X that forward was given, afterwards"
 
 
 def position_output(answer):
-    even, odd = (X.detach() for X in draw((3, 5, 6), (2, 4, 7)))
-    return {"The output for width 6": encode(answer, 6, even),
-            "The output for the odd width 7": encode(answer, 7, odd)}
+    return {"The output for width 6": POSITIONS.output(answer),
+            "The output for the odd width 7":
+            POSITIONS.output(answer, sizes=(7,), X=draw((3, 5, 6), (2, 4, 7))[1])}
 
 
 def position_input(answer):
-    X = draw((3, 5, 6))[0].detach()
-    encode(answer, 6, X)
-    return {"The X that forward was given, afterwards": X}
+    return {X_AFTERWARDS: POSITIONS.run(answer)[2]["X"]}
 
 
-def position_gradients(answer):
-    X, = draw((3, 5, 6))
-    layer = build(answer, PositionalEncoding, 6)
-    return gradients(layer, trying("forward(X)", layer, X), {"X": X})
+def parameters(layer):
+    return ", ".join(dict(layer.named_parameters())) or "none"
 
 
 def position_table(answer):
     layer = build(answer, PositionalEncoding, 6, max_len=9)
-    found = {"The parameters": ", ".join(dict(layer.named_parameters())) or "none",
+    found = {"The parameters": parameters(layer),
              "The buffers": ", ".join(dict(layer.named_buffers())) or "none"}
     table = getattr(layer, "P", None)
     if isinstance(table, Tensor):
         found |= {"The shape and the kind of number of P": f"{tuple(table.shape)} {table.dtype}",
-                  "P after .to(torch.float64)": kind(layer.to(torch.float64).P),
+                  "P after .to(torch.float64)": str(layer.to(torch.float64).P.dtype),
                   "P after .to('meta'), a device without numbers": str(layer.to("meta").P.device)}
     return found
 
 
-def kind(X):
-    return str(X.dtype)
-
-
 def position_far(answer):
-    output = encode(answer, 6, torch.zeros(1, 20_000, 6), max_len=20_001)
+    output = POSITIONS.output(answer, X=torch.zeros(1, 20_000, 6), max_len=20_001)
     wanted = sinusoids(20_000, 6).float()[None]
     return {"The output at positions up to 20,000": precision(output, wanted)}
 
 
 def position_dtype(answer):
-    X = draw((3, 5, 6))[0].detach()
-    half, double = (encode(answer, 6, X.to(dtype)) for dtype in (torch.float16, torch.float64))
-    return {"For X in torch.float16, the kind of number of the output": kind(half),
-            "For X in torch.float64, the kind of number of the output": kind(double)}
-
-
-def position_evaluation(answer):
-    X, = draw((3, 5, 6))
-    return evaluation(build(answer, PositionalEncoding, 6, dropout=0.2), X.detach())
+    return {f"For X in {dtype}, the kind of number of the output":
+            str(POSITIONS.output(answer, X=draw((3, 5, 6))[0].to(dtype)).dtype)
+            for dtype in (torch.float16, torch.float64)}
 
 
 def position_dropout(answer):
     layer = build(answer, PositionalEncoding, 6, dropout=0.2)
-    X = draw((3, 200, 6))[0].detach() + 6  # no number near 0
+    X = draw((3, 200, 6))[0] + 6  # no number near 0
     torch.default_generator.manual_seed(8)
     factors = trying("forward(X)", layer, X.clone()) / (X + sinusoids(200, 6).float())
-    start = "In training mode with dropout=0.2, "
-    return {start + "numbers of X + P are multiplied by": numbers(factors)}
+    return {f"{IN_TRAINING}, numbers of X + P are multiplied by": factors_in_words(factors)}
 
 
 def position_refusal(answer):
@@ -639,7 +367,7 @@ def position_refusal(answer):
 
 
 class Positions(nn.Module):
-    """The sinusoidal encoding. Misconceptions replace parts of this text."""
+    """The sinusoidal encoding, in parts that misconceptions replace."""
 
     def __init__(self, num_hiddens, dropout=0.0, max_len=1000):
         super().__init__()
@@ -657,38 +385,46 @@ class Positions(nn.Module):
 
 
 DROP_SUM = "nn.functional.dropout(X + rows, self.p, self.training)"
-POSITIONS = [
+ENCODING = [
     ("angles.sin(), angles.cos()", "angles.cos(), angles.sin()",
      "Sines and cosines have changed places: the even columns are sines."),
-    ("stack(", "cat(", "-1).flatten(1)", "1)", "All sines stand before all cosines. They "
-     "alternate: column 0 is a sine, column 1 the cosine of the same angle."),
+    ("stack(", "cat(", "-1).flatten(1)", "1)",
+     "All sines stand before all cosines. They alternate: "
+     "column 0 is a sine, column 1 the cosine of the same angle."),
     ("[:, None] /", "[:, None].add(1) /",
      "Positions are counted from 1. The first row belongs to position 0: 0, 1, 0, 1, ..."),
-    ("/ num_hiddens", "/ num_hiddens * 2", "The exponent is twice as large as it should be: "
+    ("/ num_hiddens", "/ num_hiddens * 2",
+     "The exponent is twice as large as it should be: "
      "torch.arange(0, d, 2) already holds the 2j of the formula."),
     ("10_000", "1_000", "The base is 10000, not 1000."),
-    ("self.P[:, :X.shape[1]]", "self.P[0, :X.shape[0], None]", "Each sentence gets the row of its "
-     "own number. Rows belong to steps, the second axis of a batch-first X."),
+    ("self.P[:, :X.shape[1]]", "self.P[0, :X.shape[0], None]",
+     "Each sentence gets the row of its own number. "
+     "Rows belong to steps, the second axis of a batch-first X."),
     ("X + rows", "rows.expand_as(X)", "You return the table alone: it is to be added to X."),
-    ("X + rows", "X * X.shape[2] ** 0.5 + rows", "X is multiplied by the square root of the width "
-     "first. A whole Transformer does that elsewhere; here X and P are added as they are."),
+    ("X + rows", "X * X.shape[2] ** 0.5 + rows",
+     "X is multiplied by the square root of the width first. "
+     "A whole Transformer does that elsewhere; here X and P are added as they are."),
     ("X + rows", "X.detach() + rows",
      "X is detached: no gradient reaches what stands before this layer."),
-    ("X + rows", "X.add_(rows)", "forward changes the X it is given: X += P writes into it. Write "
-     "X + P, which is a new tensor."),
+    ("X + rows", "X.add_(rows)",
+     "forward changes the X it is given: X += P writes into it. "
+     "Write X + P, which is a new tensor."),
     ('self.register_buffer("P", table.float(), persistent=False)', "self.P = table.float()",
-     "P is a plain attribute, which .to() leaves behind. Make it a buffer: register_buffer(\"P\", "
-     "table, persistent=False)."),
-    ("float64", "float32", "Far positions are off: you compute the angles in single precision. "
+     "P is a plain attribute, which .to() leaves behind. Make it a buffer: "
+     'register_buffer("P", table, persistent=False).'),
+    ("float64", "float32",
+     "Far positions are off: you compute the angles in single precision. "
      "Compute in torch.float64 and round the finished table."),
-    (".to(X.dtype)", "", "The output is not of X's kind: P in float32 turns a 16-bit X into 32 "
-     "bits. Add P[...].to(X.dtype)."),
+    (".to(X.dtype)", "",
+     "The output is not of X's kind: P in float32 turns a 16-bit X into 32 bits. "
+     "Add P[...].to(X.dtype)."),
     MODE,
     (DROP_SUM, "X + rows", "In training mode nothing is dropped: dropout acts on the sum X + P."),
     (DROP_SUM, "nn.functional.dropout(X, self.p, self.training) + rows",
      "Dropout acts on X alone. It acts on the sum X + P."),
-    ("raise ValueError", "pass", "Too long an input fails with a message about shapes. Raise a "
-     "ValueError that says what to do: build it with a larger max_len."),
+    ("raise ValueError", "pass",
+     "Too long an input fails with a message about shapes. "
+     "Raise a ValueError that says what to do: build it with a larger max_len."),
 ]
 
 # ---- 05: rotary ----------------------------------------------------------------------------------
@@ -697,7 +433,7 @@ POSITIONS = [
 class Rotary(nn.Module):
     """The package's rotary embedding, from any position on and with any base.
 
-    Misconceptions replace parts of this text.
+    It is in parts that misconceptions replace.
     """
 
     def __init__(self, head_size, base=10000.0):
@@ -718,57 +454,55 @@ class Rotary(nn.Module):
         return Y.to(X.dtype)
 
 
-def rotary_X():
-    return draw((2, 3, 5, 8))[0].detach()
+ROTARY = Trial(Rotary, (8,), {"X": (2, 3, 5, 8)}, last="offset")
 
 
-def rotary(answer, *offset, X=None, mode="train", slope=False, **options):
-    X = (rotary_X() if X is None else X).requires_grad_(slope)
-    layer = getattr(build(answer, Rotary, X.shape[-1], **options), mode)()
-    return layer, trying(f"forward(X{', offset' if offset else ''})", layer, X, *offset), {"X": X}
+def narrow():
+    return draw((3, 2, 4, 6))[0]
 
 
 def rotary_output(answer):
-    narrow = draw((3, 2, 4, 6))[0].detach()
-    return {"The output": rotary(answer)[1],
-            "The output for head size 6": rotary(answer, X=narrow)[1]}
-
-
-def rotary_offset(answer):
-    return {"The output with offset=3": rotary(answer, 3)[1],
-            "The output with offset=11": rotary(answer, 11)[1]}
+    return {"The output": ROTARY.output(answer),
+            "The output for head size 6": ROTARY.output(answer, sizes=(6,), X=narrow())}
 
 
 def rotary_input(answer):
-    return {"The X that forward was given, afterwards": rotary(answer, 3)[2]["X"]}
+    return {X_AFTERWARDS: ROTARY.run(answer, 3)[2]["X"]}
+
+
+def rotary_offset(answer):
+    return {"The output with offset=3": ROTARY.output(answer, 3),
+            "The output with offset=11": ROTARY.output(answer, 11)}
 
 
 def rotary_far(answer):
-    far, wanted = (rotary(which, 100_000)[1] for which in (answer, Rotary))
+    far, wanted = (ROTARY.output(which, 100_000) for which in (answer, Rotary))
     return {"The output with offset=100,000": precision(far, wanted)}
 
 
 def rotary_modes(answer):
-    layer, evaluated, _ = rotary(answer, 3, mode="eval")
-    return {"The parameters": ", ".join(dict(layer.named_parameters())) or "none",
-            "The output in evaluation mode": evaluated}
+    layer, output, _ = ROTARY.run(answer, 3, mode="eval")
+    return {"The parameters": parameters(layer), "The output in evaluation mode": output}
+
+
+def holds(half, wanted):
+    """Whether a 16-bit result has two right digits, in words."""
+    right = isinstance(half, Tensor) and torch.allclose(half.float(), wanted, atol=0.02)
+    return "yes" if right else "no"
 
 
 def rotary_half(answer):
-    half, wanted = rotary(answer, 3000, X=rotary_X().half())[1], rotary(Rotary, 3000)[1]
-    close = torch.allclose(half.float(), wanted, atol=0.02)
-    return {"For X in torch.float16, the kind of number of the output": kind(half),
-            "For X in torch.float16 and offset=3000, two digits hold": "yes" if close else "no"}
+    X, = draw((2, 3, 5, 8))
+    half, wanted = ROTARY.output(answer, 3000, X=X.half()), ROTARY.output(Rotary, 3000)
+    return {"For X in torch.float16, the kind of number of the output": str(half.dtype),
+            "For X in torch.float16 and offset=3000, two digits hold": holds(half, wanted)}
 
 
 def rotary_cast(answer):
-    X = draw((3, 2, 4, 6))[0].detach()
     layer = build(answer, Rotary, 6).half()
-    half = trying("After .half(), forward(X, offset)", layer, X.half(), 100_000)
-    wanted = rotary(Rotary, 100_000, X=X)[1]
-    close = isinstance(half, torch.Tensor) and torch.allclose(half.float(), wanted, atol=0.02)
+    half = trying("After .half(), forward(X, offset)", layer, narrow().half(), 100_000)
     return {"After .half(), for X in torch.float16 and offset=100,000, two digits hold":
-            "yes" if close else "no"}
+            holds(half, Rotary(6)(narrow(), 100_000))}
 
 
 def rotary_device(answer):
@@ -778,49 +512,52 @@ def rotary_device(answer):
     return {"The device of the output for X on 'meta'": str(getattr(output, "device", "none"))}
 
 
-def rotary_refusal(answer):
-    return {"Built with head_size=7, which is odd": refusal(answer, 7)}
-
-
-COUNT, LAST = "torch.arange(X.shape[2], dtype=torch.float64)", "second = a * s + b * c"
+LAST = "second = a * s + b * c"
 JOIN = "torch.stack([first, second], -1).flatten(-2)", "torch.cat([first, second], -1)"
-ROTARY = [
+TURNING = [
     ("a * c - b * s", "a * c + b * s", LAST, "second = b * c - a * s",
      "You turn the wrong way: the first of a pair is x cos - y sin, the second x sin + y cos."),
     ("X[..., 0::2], X[..., 1::2]", "X.chunk(2, -1)", *JOIN,
      "You pair the first half with the second. Here neighbours are pairs: (0, 1), (2, 3), ..."),
-    (*JOIN, "The turning is right, the order is not: put the two numbers of a pair side by side "
-     "again (stack, then flatten)."),
-    (LAST, "second = first * s + b * c", "The second number of a pair is computed from the first "
-     "after it was turned. Use the old one in both lines."),
+    (*JOIN,
+     "The turning is right, the order is not: put the two numbers of a pair side by side again "
+     "(stack, then flatten)."),
+    (LAST, "second = first * s + b * c",
+     "The second number of a pair is computed from the first after it was turned. "
+     "Use the old one in both lines."),
     ("a * c - b * s", "a + s", LAST, "second = b + c",
      "You add sines and cosines. Rotary multiplies: it turns each pair."),
     (" - b * s", "", LAST, "second = b * s",
      "Each number is multiplied alone. A turn mixes the two of a pair."),
-    ("+ offset", "+ offset + 1", "Positions are counted from 1. Row 0 stands at position offset, "
+    ("+ offset", "+ offset + 1",
+     "Positions are counted from 1. Row 0 stands at position offset, "
      "and turns by nothing when offset is 0."),
     ("a * c - b * s", "a", LAST, "second = b", "Nothing is turned: the output is X itself."),
-    (" / d", " * 2 / d", "The exponent is twice as large as it should be: torch.arange(0, d, 2) "
-     "already holds the 2r of the formula."),
-    ("self.base ** (", "self.base ** -(", "The speeds are upside down: pair r turns by position / "
-     "base^(2r/d), the later pairs more slowly."),
+    (" / d", " * 2 / d",
+     "The exponent is twice as large as it should be: "
+     "torch.arange(0, d, 2) already holds the 2r of the formula."),
+    ("self.base ** (", "self.base ** -(",
+     "The speeds are upside down: pair r turns by position / base^(2r/d), "
+     "the later pairs more slowly."),
     ("+ offset", "+ 0", "offset has no effect: row i stands at position offset + i."),
     ("+ offset", "- offset", "offset is subtracted: row i stands at position offset + i."),
     ("self.base = base", "columns = torch.arange(0, head_size, 2, dtype=torch.float64)\n"
      "        self.register_buffer('speeds', base ** (columns / head_size), persistent=False)",
      "self.base ** (torch.arange(0, d, 2, dtype=torch.float64) / d)", "self.speeds",
-     "A buffer is cast with the module: after .half() the speeds have three digits left. Compute "
-     "them in forward, in torch.float64."),
+     "A buffer is cast with the module: after .half() the speeds have three digits left. "
+     "Compute them in forward, in torch.float64."),
     ("self.base **", "10_000.0 **",
      "base has no effect: 10000 is its default, not its only value."),
     ("Y.to(X.dtype)", "X.copy_(Y)",
      "forward changes the X it is given. Put the turned numbers into a new tensor."),
     ("a, b = X", "X = X.detach(); a, b = X",
      "X is detached: no gradient reaches the queries and keys."),
-    ("float64", "float32", "Far positions are off: you compute the angles in single precision. "
+    ("float64", "float32",
+     "Far positions are off: you compute the angles in single precision. "
      "Compute them in torch.float64."),
-    (COUNT, "torch.arange(X.shape[2], dtype=X.dtype)", "For a 16-bit X you count positions in 16 "
-     "bits, which has no odd numbers beyond 2048. Count in torch.float64, whatever X is."),
+    ("torch.arange(X.shape[2], dtype=torch.float64)", "torch.arange(X.shape[2], dtype=X.dtype)",
+     "For a 16-bit X you count positions in 16 bits, which has no odd numbers beyond 2048. "
+     "Count in torch.float64, whatever X is."),
     (".to(X.dtype)", "",
      "The output is not of X's kind: a 16-bit X comes back in 32 bits. End with .to(X.dtype)."),
     ("raise ValueError", "pass", "An odd head_size is accepted: raise a ValueError in __init__."),
@@ -828,28 +565,14 @@ ROTARY = [
 
 # ---- 07: a decoder block -------------------------------------------------------------------------
 
-STEPS, SOURCE = (3, 4, 10), (3, 7, 10)  # batch 3, 4 steps, 7 source steps, 2 heads of width 5
-
-
-def block_run(answer, valid_lens=None, dropout=0.0):
-    layer = build(answer, DecoderBlock, 10, 2, dropout=dropout)
-    X, memory = draw(STEPS, SOURCE)
-    lengths = () if valid_lens is None else (valid_lens.clone(),)
-    what = "forward(X, memory, valid_lens)" if lengths else "forward(X, memory)"
-    return layer, trying(what, layer, X, memory, *lengths), {"X": X, "memory": memory}
-
-
-def block_evaluation(answer):
-    layer, _, inputs = block_run(answer, LENGTHS, dropout=0.2)
-    return evaluation(layer, *inputs.values(), LENGTHS.clone())
-
-
+BLOCK = Trial(DecoderBlock, (10, 2), {"X": (3, 4, 10), "memory": (3, 7, 10)}, {"dropout": 0.0},
+              last="valid_lens")
 PARTS = {"attention": "attention.W_o.weight", "cross": "cross.W_o.weight",
          "network": "network.2.weight"}
 
 
 def alone(layer, part):
-    """Silences all parts but one, and the weights of the norms: it adds the same at every step."""
+    """Silence all parts but one, and the weights of the norms: it adds the same at every step."""
     state = layer.state_dict()
     silent = [name for other, name in PARTS.items() if other != part]
     silent += ["network.2.bias"] * (part != "network") + [f"norms.{i}.weight" for i in range(3)]
@@ -859,7 +582,7 @@ def alone(layer, part):
 
 def block_dropout(answer):
     """One part at a time speaks; what it adds to X is known, so it shows what was dropped."""
-    found, start = {}, "In training mode with dropout=0.2, "
+    found = {}
     X, memory = draw((3, 40, 10), (3, 1, 10))
     memory = memory.expand(3, 7, 10)
     for part in PARTS:
@@ -870,13 +593,14 @@ def block_dropout(answer):
             output = trying("forward(X, memory)", layer, X, memory)
             factors = (output - X) / (plain(X, memory) - X)
         dropped = "yes" if (output == 0).any() else "no"
-        found |= {start + f"numbers of X itself are dropped around {part}": dropped,
-                  start + f"what {part} adds to X is multiplied by": numbers(factors)}
+        found |= {f"{IN_TRAINING}, numbers of X itself are dropped around {part}": dropped,
+                  f"{IN_TRAINING}, what {part} adds to X is multiplied by":
+                  factors_in_words(factors)}
     return found
 
 
 class Block(DecoderBlock):
-    """The package's decoder block. Misconceptions replace parts of this text."""
+    """The package's decoder block, in parts that misconceptions replace."""
 
     def forward(self, X, memory, valid_lens=None):
         X = self.add(X, 0, lambda Y: self.attention(Y, Y, Y, causal=True))
@@ -892,12 +616,13 @@ FIRST = "self.add(X, 0, lambda Y: self.attention(Y, Y, Y, causal=True))"
 SECOND = f"self.add(X, 1, lambda Y: {READ})"
 PART, ADDED = "part(self.norms[i](X))", "X + self.dropout(part(self.norms[i](X)))"
 SOME = "None if valid_lens is None else valid_lens"
-BLOCKS = [
+DECODING = [
     (", causal=True", "", "A step sees the steps after it: self-attention in a decoder is causal."),
     ("causal=True", "mask=lambda query, key: key < query",
      "A step doesn't see itself. It sees the steps up to its own, itself included."),
-    (ADDED, "self.norms[i](X + self.dropout(part(X)))", "You normalise after adding (post-norm). "
-     "The promise normalises what goes into each part: X + part(norm(X))."),
+    (ADDED, "self.norms[i](X + self.dropout(part(X)))",
+     "You normalise after adding (post-norm). The promise normalises what goes into each part: "
+     "X + part(norm(X))."),
     (ADDED, f"self.dropout({PART})",
      "The residual connections are missing: add each part's result to X."),
     (ADDED, f"self.norms[i](X) + self.dropout({PART})",
@@ -905,17 +630,19 @@ BLOCKS = [
     ("self.norms[i](X)", "X", "The norms are built and never used: each part gets norm(X)."),
     ("norms[i]", "norms[0]",
      "One norm serves all three parts. Each part has its own, norms[0], norms[1], norms[2]."),
-    (READ, "self.cross(Y, Y, Y)", "Cross-attention never looks at memory: its queries come from "
-     "the decoder, its keys and values from memory."),
+    (READ, "self.cross(Y, Y, Y)",
+     "Cross-attention never looks at memory: its queries come from the decoder, "
+     "its keys and values from memory."),
     (READ, "self.cross(Y, *[self.norms[1](memory)] * 2, valid_lens)",
-     "memory is normalised once more. It comes from the encoder as it should be; the norm is for "
-     "X."),
+     "memory is normalised once more. It comes from the encoder as it should be; "
+     "the norm is for X."),
     ("self.cross", "self.attention",
      "Both attentions use the same matrices. Cross-attention has its own: self.cross."),
-    (FIRST, "HERE", SECOND, FIRST, "HERE", SECOND, "Cross-attention comes before self-attention. "
-     "The order is: self-attention, cross-attention, network."),
-    (f"X = {FIRST}", f"Z = X; X = {FIRST}", *("self.add(X, 1", "X - Z + self.add(Z, 1"),
-     *("self.add(X, 2", "X - Z + self.add(Z, 2"),
+    (FIRST, "HERE", SECOND, FIRST, "HERE", SECOND,
+     "Cross-attention comes before self-attention. The order is: "
+     "self-attention, cross-attention, network."),
+    (f"X = {FIRST}", f"Z = X; X = {FIRST}", "self.add(X, 1", "X - Z + self.add(Z, 1",
+     "self.add(X, 2", "X - Z + self.add(Z, 2",
      "All three parts read the same X. Each part reads what the one before it has left."),
     (NETWORK, "self.network[2](self.network[0](Y))",
      "There is no ReLU between the two linear maps of the network."),
@@ -936,6 +663,7 @@ BLOCKS = [
      "You drop numbers of X itself. Dropout acts on what a part adds, before it is added."),
 ]
 
+# ---- the exercises -------------------------------------------------------------------------------
 
 EXERCISES = [
     FromScratch(
@@ -947,16 +675,16 @@ EXERCISES = [
                "and the weights fit both.",
         hints=["__init__ checks the sizes and keeps num_heads, four nn.Linear and an nn.Dropout. "
                "forward: project, split, score, hide, weigh, drop, merge, mix.",
-               "Split with unflatten(-1, (num_heads, -1)).transpose(1, 2), merge with "
-               "transpose(1, 2).flatten(2). After splitting, the last axis is a head's width.",
-               "With places = torch.arange(keys.shape[1]), keep is places < "
-               "valid_lens[:, None, None, None], and the weights are scores.masked_fill(~keep, "
-               "torch.finfo(scores.dtype).min).softmax(-1) * keep. Where all is hidden, the "
-               "softmax is even, and the factor keep makes it 0."],
-        stages=[heads_output, heads_lengths, heads_loud, learned(heads_run, LENGTHS, bias=True),
-                heads_evaluation, heads_dropout, heads_refusal],
-        misconceptions=slips(Heads, [*WEIGHING, OVER_QUERIES, *MASKING, DETACHED, *DROPPING,
-                                     UNCHECKED])),
+               "Split with unflatten(-1, (num_heads, -1)).transpose(1, 2), merge with transpose(1, "
+               "2).flatten(2). After splitting, the last axis is a head's width.",
+               "With places = torch.arange(keys.shape[1]), keep is places < valid_lens[:, None, "
+               "None, None], and the weights are scores.masked_fill(~keep, "
+               "torch.finfo(scores.dtype).min).softmax(-1) * keep. "
+               "Where all is hidden, the softmax is even, and the factor keep makes it 0."],
+        stages=[heads_output, heads_lengths, heads_loud, HEADS.learns(LENGTHS, bias=True),
+                HEADS.evaluates(LENGTHS), heads_dropout, HEADS_REFUSED],
+        misconceptions=slips(Heads, [*WEIGHING, *MASKING, DETACHED, *DROPPING, UNCHECKED]),
+    ),
     FromScratch(
         "self-attention-class", reference=SelfAttention,
         sizes="batch 3, 7 steps, 2 heads of width 5",
@@ -964,73 +692,76 @@ EXERCISES = [
                     "forward(self, X, valid_lens=None)"),
         praise="Right: with both masks, one, or none, the numbers and gradients are those of the "
                "package's class.",
-        hints=["Queries, keys and values are three projections of the same X. First do it without "
-               "any mask.",
-               "position = torch.arange(steps) makes both masks: position <= position[:, None] "
-               "for the past, position < valid_lens[:, None, None, None] for the real tokens.",
+        hints=["Queries, keys and values are three projections of the same X. "
+               "First do it without any mask.",
+               "position = torch.arange(steps) makes both masks: position <= position[:, None] for "
+               "the past, position < valid_lens[:, None, None, None] for the real tokens.",
                "Begin with keep = torch.ones(steps, steps, dtype=torch.bool) and combine it with "
                "the masks that apply: keep & mask. The weights are those of 02: "
                "scores.masked_fill(~keep, torch.finfo(scores.dtype).min).softmax(-1) * keep."],
         stages=[self_output,
-                shown("The output with causal=True", self_run, True),
-                shown("The output with lengths 0, 3, 5", self_run, False, LENGTHS),
-                shown("The output with causal=True and lengths 0, 3, 5", self_run, True, LENGTHS),
+                SELF.shows("The output with causal=True", causal=True),
+                SELF.shows("The output with lengths 0, 3, 5", LENGTHS),
+                SELF.shows("The output with causal=True and lengths 0, 3, 5", LENGTHS, causal=True),
                 self_loud,
-                learned(self_run, True, LENGTHS),
-                shown("The output in evaluation mode", self_run, True, LENGTHS, "eval"),
-                heads_refusal],
-        misconceptions=slips(SelfHeads, [*WEIGHING, OVER_QUERIES, *CAUSAL, *MASKING, *ROWS,
-                                         DETACHED, UNCHECKED])),
+                SELF.learns(LENGTHS, causal=True),
+                SELF.shows("The output in evaluation mode", LENGTHS, causal=True, mode="eval"),
+                HEADS_REFUSED],
+        misconceptions=slips(SelfHeads, [*WEIGHING, *CAUSAL, *MASKING, *ROWS, DETACHED, UNCHECKED]),
+    ),
     FromScratch(
         "positional-class", reference=PositionalEncoding,
         sizes="batch 3, 5 steps, width 6, and batch 2, 4 steps, width 7",
         signatures=("__init__(self, num_hiddens, dropout=0.0, max_len=1000)", "forward(self, X)"),
-        praise="Right: the table is a buffer, exact to its last position, and goes where the "
-               "module goes.",
-        hints=["__init__ makes the table once. forward checks the length, adds the first rows of "
-               "the table, and drops.",
+        praise="Right: the table is a buffer, exact to its last position, "
+               "and goes where the module goes.",
+        hints=["__init__ makes the table once. forward checks the length, "
+               "adds the first rows of the table, and drops.",
                "Angles are positions[:, None] / 10_000 ** (columns / num_hiddens). Positions 0, 1, "
                "2, ... and columns 0, 2, 4, ... both come from torch.arange(..., "
                "dtype=torch.float64). Sines go to P[:, 0::2], cosines to P[:, 1::2].",
                "For an odd width there is one cosine less: angles[:, :num_hiddens // 2].cos(). "
                'Keep the table with register_buffer("P", P.float()[None], persistent=False).'],
-        stages=[position_output, position_input, position_gradients, position_table, position_far,
-                position_dtype, position_evaluation, position_dropout, position_refusal],
-        misconceptions=slips(Positions, POSITIONS)),
+        stages=[position_output, position_input, POSITIONS.learns(), position_table, position_far,
+                position_dtype, POSITIONS.evaluates(), position_dropout, position_refusal],
+        misconceptions=slips(Positions, ENCODING),
+    ),
     FromScratch(
         "rotary-class", reference=Rotary,
         sizes="batch 2, 3 heads, 5 steps, head size 8, and batch 3, 2 heads, 4 steps, head size 6",
         signatures=("__init__(self, head_size, base=10000.0)", "forward(self, X, offset=0)"),
         praise="Right: from any position on, with any base, and the score of two tokens depends on "
                "their offset alone.",
-        hints=["One angle for each step and pair. x is the first number of every pair, "
-               "X[..., 0::2], y the second.",
+        hints=["One angle for each step and pair. x is the first number of every pair, X[..., "
+               "0::2], y the second.",
                "Angles are positions[:, None] / base ** (columns / head_size), (steps, head_size / "
                "2). Positions offset, offset + 1, ... and columns 0, 2, 4, ... both come from "
                "torch.arange(..., dtype=torch.float64). Cosines and sines go where X is: .to(X).",
-               "A pair becomes x cos - y sin, x sin + y cos. torch.stack([...], -1).flatten(-2) "
-               "puts the two numbers side by side again."],
+               "A pair becomes x cos - y sin, x sin + y cos. "
+               "torch.stack([...], -1).flatten(-2) puts the two numbers side by side again."],
         stages=[rotary_output, rotary_input, rotary_offset,
-                shown("The output with base=100.0", rotary, 3, base=100.0),
-                learned(rotary, 3, slope=True), rotary_far, rotary_modes, rotary_half,
-                rotary_cast, rotary_device, rotary_refusal],
-        misconceptions=slips(Rotary, ROTARY)),
+                ROTARY.shows("The output with base=100.0", 3, base=100.0),
+                ROTARY.learns(3), rotary_far, rotary_modes, rotary_half, rotary_cast,
+                rotary_device, refuses("Built with head_size=7, which is odd", 7)],
+        misconceptions=slips(Rotary, TURNING),
+    ),
     FromScratch(
         "decoder-block-class", reference=DecoderBlock,
         sizes="batch 3, 4 steps, 7 source steps, 2 heads of width 5",
         signatures=("__init__(self, num_hiddens, num_heads, dropout=0.0)",
                     "forward(self, X, memory, valid_lens=None)"),
-        praise="Right: a state_dict moves between yours and the package's block, and all numbers "
-               "and gradients are the same.",
+        praise="Right: a state_dict moves between yours and the package's block, "
+               "and all numbers and gradients are the same.",
         hints=["Three times the same sentence, in this order: X = X + dropout(part(norm(X))).",
                "Self-attention: Y = self.norms[0](X), then self.attention(Y, Y, Y, causal=True). "
-               "In cross-attention the queries are the normalised X; keys and values are memory, "
-               "as it comes, with valid_lens.",
-               "The parts: MultiHeadAttention(num_hiddens, num_heads) twice; nn.Sequential of "
-               "Linear, ReLU, Linear with 4 * num_hiddens inside; nn.ModuleList of three "
-               "nn.LayerNorm; one nn.Dropout."],
-        stages=[shown("The output", block_run),
-                shown("The output with source lengths 0, 3, 5", block_run, LENGTHS),
-                learned(block_run, LENGTHS), block_evaluation, block_dropout, heads_refusal],
-        misconceptions=slips(Block, BLOCKS)),
+               "In cross-attention the queries are the normalised X; "
+               "keys and values are memory, as it comes, with valid_lens.",
+               "The parts: MultiHeadAttention(num_hiddens, num_heads) twice; "
+               "nn.Sequential of Linear, ReLU, Linear with 4 * num_hiddens inside; "
+               "nn.ModuleList of three nn.LayerNorm; one nn.Dropout."],
+        stages=[BLOCK.shows("The output"),
+                BLOCK.shows("The output with source lengths 0, 3, 5", LENGTHS),
+                BLOCK.learns(LENGTHS), BLOCK.evaluates(LENGTHS), block_dropout, HEADS_REFUSED],
+        misconceptions=slips(Block, DECODING),
+    ),
 ]

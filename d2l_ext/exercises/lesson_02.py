@@ -2,16 +2,41 @@
 import torch
 
 from ..attention import split_heads
-from . import Build, Choice, Lines
+from .kinds import Build, Choice, Lines
+
+# ---- split-heads ---------------------------------------------------------------------------------
 
 
 def split_inputs():
     generator = torch.Generator().manual_seed(2)
-    return [(torch.randn(2, 5, 12, generator=generator), 3), (torch.randn(1, 3, 4, generator=generator), 2)]
+    large, small = (torch.randn(*shape, generator=generator) for shape in ((2, 5, 12), (1, 3, 4)))
+    return [(large, 3), (small, 2)]
 
 
-def dealt(X, num_heads):
-    return X.unflatten(-1, (-1, num_heads)).permute(0, 3, 1, 2)
+SPLIT_HEADS = [
+    (lambda X, h: X.reshape(X.shape[0], h, X.shape[1], -1),
+     "The shape is right, but a reshape without a transpose cuts the sentence into stretches: "
+     "the first head holds neighbouring numbers of the first tokens. "
+     "Cut each token first, then swap the axes."),
+    (lambda X, h: X.reshape(X.shape[0], X.shape[1], h, -1),
+     "Each token is cut into heads; now the heads have to come before the steps: "
+     "swap axes 1 and 2."),
+    (lambda X, h: X.unflatten(-1, (-1, h)).permute(0, 3, 1, 2),
+     "You deal the columns out in turn (the first head gets columns 0, h, 2h ...). "
+     "A head is a block of neighbouring columns: heads before head size in the reshape."),
+    (lambda X, h: X.mT.reshape(X.shape[0], h, X.shape[1], -1),
+     "You transpose, then cut. Cut each token first: reshape into heads, then swap the axes."),
+    (lambda X, h: split_heads(X, h).mT,
+     "Steps and head size have changed places. Swap axes 1 and 2, not the last two."),
+    (lambda X, h: split_heads(X, h).transpose(0, 1),
+     "Your heads stand before the batch: the result is (batch, heads, steps, head size)."),
+    (lambda X, h: split_heads(X, 2), "You cut into two heads, whatever num_heads says."),
+    (lambda X, h: split_heads(X, h).flatten(0, 1),
+     "This is D2L's shape, heads folded into the batch. Keep them as an axis of their own: "
+     "(batch, heads, steps, head size)."),
+]
+
+# ---- mixed-up ------------------------------------------------------------------------------------
 
 
 def tokens_in_head(head, steps, hiddens, num_heads):
@@ -19,88 +44,167 @@ def tokens_in_head(head, steps, hiddens, num_heads):
     return token_of.reshape(num_heads, -1)[head].unique().tolist()
 
 
+MIXED_UP = [
+    (lambda head, n, d, h: list(range(n)),
+     "That would be the right split: every token in every head. "
+     "Without the transpose a head gets only a stretch."),
+    (lambda head, n, d, h: [head],
+     "Heads and tokens are not the same count: a head holds steps * hiddens / num_heads numbers. "
+     "How many tokens is that?"),
+    (lambda head, n, d, h: list(range(n * head // h, n * (head + 1) // h)),
+     "Where a head begins or ends in the middle of a token, that token is in it too: "
+     "it gets at least one number."),
+    (lambda head, n, d, h: list(range(n))[head::h],
+     "The tokens are not dealt out in turn: reshape keeps the order, "
+     "so each head gets neighbours."),
+    (lambda head, n, d, h: tokens_in_head(head, d, n, h),
+     "Those are columns. Each row of X is a token, of hiddens numbers."),
+    (lambda head, n, d, h: [token + 1 for token in tokens_in_head(head, n, d, h)],
+     "Tokens count from 0."),
+]
+
+# ---- count-parameters ----------------------------------------------------------------------------
+
+
 def count(num_hiddens, num_heads, head_size, query_size, key_size, value_size, bias):
     inner = num_heads * head_size
-    return (query_size + key_size + value_size + num_hiddens) * inner + (3 * inner + num_hiddens) * bias
+    weights = (query_size + key_size + value_size + num_hiddens) * inner
+    return weights + (3 * inner + num_hiddens) * bias
 
 
-def w_o_square(wide):
-    """A count that takes W_o for square, as wide as the heads together or as num_hiddens."""
-    def wrong(num_hiddens, num_heads, head_size, *rest):
-        inner = num_heads * head_size
-        square = (inner if wide else num_hiddens) ** 2
-        return count(num_hiddens, num_heads, head_size, *rest) - inner * num_hiddens + square
-    return wrong
+COUNT_PARAMETERS = [
+    (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, bias) * h,
+     "You multiply by num_heads twice: num_heads * head_size is already the width of all heads "
+     "together."),
+    (lambda d, h, p, q, k, v, bias: (q + k + v + d) * p + (3 * p + d) * bias,
+     "That is one head. All heads together have the width num_heads * head_size."),
+    (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, False) + 4 * h * p * bias,
+     "W_o's bias is as wide as its output, num_hiddens."),
+    (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, False) + 4 * d * bias,
+     "The biases of W_q, W_k and W_v are as wide as the heads together, num_heads * head_size."),
+    (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, bias) - h * p * d - d * bias,
+     "The output projection W_o is missing."),
+    (lambda d, h, p, q, k, v, bias: (q + k + v + d) * d + 4 * d * bias,
+     "You take num_hiddens for the heads' common width. The head size may be chosen freely: "
+     "that width is num_heads * head_size."),
+    (lambda d, h, p, *rest: count(d, h, p, *rest) + h * p * (h * p - d),
+     lambda d, h, p, *rest: count(d, h, p, *rest) + d * (d - h * p),
+     "W_o isn't square: it leads from num_heads * head_size to num_hiddens."),
+    (lambda d, h, p, q, k, v, bias: 4 * d * d,
+     "4 * num_hiddens ** 2 holds only when all widths are equal. "
+     "Here the inputs have widths of their own."),
+    (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, True),
+     "Biases are counted even where bias=False."),
+    (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, False),
+     "The biases are missing: one number per output of each matrix."),
+    (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, False) + (q + k + v + h * p) * bias,
+     "A bias is as wide as its matrix's output, not its input."),
+]
 
+# ---- pencil --------------------------------------------------------------------------------------
+
+PENCIL = {
+    1: ([2, 1, 1, 2], {
+        (0, 0, 1, 0):
+            "That is the third row of W_q. Row times token, for each row, picks the third column.",
+    }),
+    2: ([2, 1, 1], {
+        (4, 3, 2):
+            "You used all four numbers: head 1 has only the rows 1 and 2 of W_q x and of W_k x.",
+        (2, 2, 1): "That is head 2: head 1 has the rows 1 and 2.",
+        (1.41, 0.71, 0.71): "Line 2 is before scaling: don't divide by the square root of 2 yet.",
+    }),
+    3: ([2, 2, 1], {
+        (4, 3, 2): "You used all four numbers: head 2 has only the rows 3 and 4.",
+        (2, 1, 1): "That is head 1 again: head 2 has the rows 3 and 4.",
+        (1.41, 1.41, 0.71): "Line 3 is before scaling: don't divide by the square root of 2 yet.",
+    }),
+    4: ([0.503, 0.248, 0.248], {
+        (4.11, 2.03, 2.03): "Now divide each by their sum, so that the three add up to 1.",
+        (0.576, 0.212, 0.212):
+            "You left out the scaling: a score of 2 counts e^(2/1.41) = 4.11, not e^2 = 7.39.",
+    }),
+    5: ([0.401, 0.401, 0.198], {
+        (4.11, 4.11, 2.03): "Now divide each by their sum, so that the three add up to 1.",
+        (0.422, 0.422, 0.155):
+            "You left out the scaling: a score of 2 counts e^(2/1.41) = 4.11, not e^2 = 7.39.",
+    }),
+    6: ([1.248, 0.503, 0.995, 0.198], {
+        (1.248, 0.503, 1.248, 0.248): "Head 2 uses its own weights, line 5, not those of head 1.",
+        (1.0, 0.0, 3.0, 0.0):
+            "That is the notebook's other example, where the questions were loud. "
+            "Here the weights are softer.",
+    }),
+}
+
+# ---- the exercises -------------------------------------------------------------------------------
 
 EXERCISES = [
-    Choice("four-heads", right="a", praise="Right. Each question needs one number, and the two stay in different heads.",
-           hints=["Write down head 1's matrices: which of their rows has anything in it?", "Columns 0 and 2 hold the two questions. In which heads are they when each head has one column?"],
-           reasons={"b": "One head mixes the questions because both columns share its row of weights. With four heads, do columns 0 and 2 share one?",
-                    "c": "Columns 1 and 3 of the values are empty: nothing there can become 1 or 3.",
-                    "d": "Width 1 is allowed: four heads of width 1 make 4. A head compares tokens through that one number."}),
-    Build("split-heads", praise="Right: every head gets its block of columns, of every token.",
-          hints=["Which shape has all four axes, in the order in which the numbers already lie?", "X.reshape(batch, steps, num_heads, hiddens // num_heads) cuts each token into heads.",
-                 "Now two axes must change places: transpose(1, 2)."],
-          reference=split_heads, inputs=split_inputs, misconceptions=[
-              (lambda X, h: X.reshape(X.shape[0], h, X.shape[1], -1), "The shape is right, but a reshape without a transpose cuts the sentence into stretches: the first head holds neighbouring numbers of the first tokens. Cut each token first, then swap the axes."),
-              (lambda X, h: X.reshape(X.shape[0], X.shape[1], h, -1), "Each token is cut into heads; now the heads have to come before the steps: swap axes 1 and 2."),
-              (lambda X, h: X.unflatten(-1, (-1, h)).permute(0, 3, 1, 2), "You deal the columns out in turn (the first head gets columns 0, h, 2h ...). A head is a block of neighbouring columns: heads before head size in the reshape."),
-              (lambda X, h: X.mT.reshape(X.shape[0], h, X.shape[1], -1), "You transpose, then cut. Cut each token first: reshape into heads, then swap the axes."),
-              (lambda X, h: split_heads(X, h).mT, "Steps and head size have changed places. Swap axes 1 and 2, not the last two."),
-              (lambda X, h: split_heads(X, h).flip(1), "The heads come out in reverse order: the first head is the first block of columns."),
-              (lambda X, h: split_heads(X, h).transpose(0, 1),
-               "Your heads stand before the batch: the result is (batch, heads, steps, head "
-               "size)."),
-              (lambda X, h: split_heads(X, 2), "You cut into two heads, whatever num_heads says."),
-              (lambda X, h: split_heads(X, h).flatten(0, 1), "This is D2L's shape, heads folded into the batch. Keep them as an axis of their own: (batch, heads, steps, head size)."),
-          ]),
-    Build("mixed-up", praise="Right: each head gets a stretch of the sentence.",
-          hints=["Follow the numbers: fill a (steps, hiddens) tensor with each token's own number, then reshape it the wrong way.", "torch.arange(steps)[:, None].expand(steps, hiddens) is that tensor; .unique().tolist() reads it off."],
-          reference=tokens_in_head, inputs=lambda: [(1, 5, 12, 3), (0, 5, 12, 3), (1, 3, 4, 2), (0, 7, 8, 4)], misconceptions=[
-              (lambda head, n, d, h: list(range(n)), "That would be the right split: every token in every head. Without the transpose a head gets only a stretch."),
-              (lambda head, n, d, h: [head], "Heads and tokens are not the same count: a head holds steps * hiddens / num_heads numbers. How many tokens is that?"),
-              (lambda head, n, d, h: list(range(n * head // h, n * (head + 1) // h)), "Where a head begins or ends in the middle of a token, that token is in it too: it gets at least one number."),
-              (lambda head, n, d, h: list(range(n))[head::h], "The tokens are not dealt out in turn: reshape keeps the order, so each head gets neighbours."),
-              (lambda head, n, d, h: tokens_in_head(head, d, n, h),
-               "Those are columns. Each row of X is a token, of hiddens numbers."),
-              (lambda head, n, d, h: [token + 1 for token in tokens_in_head(head, n, d, h)],
-               "Tokens count from 0."),
-              (lambda head, n, d, h: tokens_in_head(h - 1 - head, n, d, h), "Head 0 gets the beginning of the sentence, not its end."),
-          ]),
-    Choice("why-split", right=frozenset("bde"), options="abcde", praise="Right: rows of weights are gained, width per head is lost, parameters and work stay.",
-           hints=["Three statements are true. The notebook counted parameters and operations for several h.", "The deeper section on low rank is about d; the ladder's rung three is about e."],
-           reasons={"a": "Statement a is false: 'Why split?' counted the same for 1, 2, 4 and 8 heads.",
-                    "c": "Statement c is false: each head does 1/h of the work, so the sum does not depend on h. 'What it costs' counted it."}),
-    Build("count-parameters", praise="Right, and a test would compare it with sum(W.numel() for W in layer.parameters()).",
-          hints=["All heads together have the width num_heads * head_size.", "W_q, W_k and W_v lead from their inputs' widths to that width, W_o from it to num_hiddens.", "A bias has as many numbers as its matrix has outputs."],
-          reference=count, inputs=lambda: [(8, 2, 3, 5, 7, 9, False), (8, 2, 3, 5, 7, 9, True),
-                                           (64, 4, 16, 64, 64, 64, False),
-                                           (10, 4, 2, 9, 3, 6, True)],
-          misconceptions=[
-              (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, bias) * h, "You count every head twice over: num_heads * head_size is already the width of all heads together."),
-              (lambda d, h, p, q, k, v, bias: (q + k + v + d) * p + (3 * p + d) * bias, "That is one head. All heads together have the width num_heads * head_size."),
-              (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, False) + 4 * h * p * bias, "W_o's bias is as wide as its output, num_hiddens."),
-              (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, False) + 4 * d * bias, "The biases of W_q, W_k and W_v are as wide as the heads together, num_heads * head_size."),
-              (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, bias) - h * p * d - d * bias, "The output projection W_o is missing."),
-              (lambda d, h, p, q, k, v, bias: (q + k + v + d) * d + 4 * d * bias,
-               "You take num_hiddens for the heads' common width. The head size may be chosen "
-               "freely: that width is num_heads * head_size."),
-              *((w_o_square(wide),
-                 "W_o isn't square: it leads from num_heads * head_size to num_hiddens.")
-                for wide in (False, True)),
-              (lambda d, h, p, q, k, v, bias: 4 * d * d, "4 * num_hiddens ** 2 holds only when all widths are equal. Here the inputs have widths of their own."),
-              (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, True), "Biases are counted even where bias=False."),
-              (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, False), "The biases are missing: one number per output of each matrix."),
-              (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, False) + (q + k + v + h * p) * bias, "A bias is as wide as its matrix's output, not its input."),
-          ]),
-    Lines("pencil", praise="Right, all six lines. You have computed multi-head attention by hand.",
-          hints=["The token bites has one number that isn't zero, the third: W_q x is the third column of W_q.", "A key is W_k x: for dog it is the sum of columns 1 and 4 of W_k, with its height as the factor of the fourth.",
-                 "Line 4: the scores 2, 1, 1 count 4.11, 2.03, 2.03; divide by their sum."],
-          lines={1: ([2, 1, 1, 2], {(0, 0, 1, 0): "That is the third row of W_q. Row times token, for each row, picks the third column."}),
-                 2: ([2, 1, 1], {(4, 3, 2): "You used all four numbers: head 1 has only the rows 1 and 2 of W_q x and of W_k x.", (2, 2, 1): "That is head 2: head 1 has the rows 1 and 2.", (1.41, 0.71, 0.71): "Line 2 is before scaling: don't divide by the square root of 2 yet."}),
-                 3: ([2, 2, 1], {(4, 3, 2): "You used all four numbers: head 2 has only the rows 3 and 4.", (2, 1, 1): "That is head 1 again: head 2 has the rows 3 and 4.", (1.41, 1.41, 0.71): "Line 3 is before scaling: don't divide by the square root of 2 yet."}),
-                 4: ([0.503, 0.248, 0.248], {(4.11, 2.03, 2.03): "Now divide each by their sum, so that the three add up to 1.", (0.576, 0.212, 0.212): "You left out the scaling: a score of 2 counts e^(2/1.41) = 4.11, not e^2 = 7.39."}),
-                 5: ([0.401, 0.401, 0.198], {(4.11, 4.11, 2.03): "Now divide each by their sum, so that the three add up to 1.", (0.422, 0.422, 0.155): "You left out the scaling: a score of 2 counts e^(2/1.41) = 4.11, not e^2 = 7.39."}),
-                 6: ([1.248, 0.503, 0.995, 0.198], {(1.248, 0.503, 1.248, 0.248): "Head 2 uses its own weights, line 5, not those of head 1.", (1.0, 0.0, 3.0, 0.0): "That is the notebook's other example, where the questions were loud. Here the weights are softer."})}),
+    Choice(
+        "four-heads", right="a",
+        praise="Right. Each question needs one number, and the two stay in different heads.",
+        hints=["Write down head 1's matrices: which of their rows has anything in it?",
+               "Columns 0 and 2 hold the two questions. "
+               "In which heads are they when each head has one column?"],
+        reasons={
+            "b": "One head mixes the questions because both columns share its row of weights. "
+                 "With four heads, do columns 0 and 2 share one?",
+            "c": "Columns 1 and 3 of the values are empty: nothing there can become 1 or 3.",
+            "d": "Width 1 is allowed: four heads of width 1 make 4. "
+                 "A head compares tokens through that one number.",
+        },
+    ),
+    Build(
+        "split-heads", reference=split_heads, inputs=split_inputs, misconceptions=SPLIT_HEADS,
+        praise="Right: every head gets its block of columns, of every token.",
+        hints=["Which shape has all four axes, in the order in which the numbers already lie?",
+               "X.reshape(batch, steps, num_heads, hiddens // num_heads) cuts each token into "
+               "heads.",
+               "Now two axes must change places: transpose(1, 2)."],
+    ),
+    Build(
+        "mixed-up", reference=tokens_in_head,
+        inputs=lambda: [(1, 5, 12, 3), (0, 5, 12, 3), (1, 3, 4, 2), (0, 7, 8, 4)],
+        misconceptions=MIXED_UP,
+        praise="Right: each head gets a stretch of the sentence.",
+        hints=["Follow the numbers: fill a (steps, hiddens) tensor with each token's own number, "
+               "then reshape it the wrong way.",
+               "torch.arange(steps)[:, None].expand(steps, hiddens) is that tensor; "
+               ".unique().tolist() reads it off."],
+    ),
+    Choice(
+        "why-split", right="bde",
+        praise="Right: rows of weights are gained, width per head is lost, "
+               "parameters and work stay.",
+        hints=["Three statements are true. The notebook counted parameters and operations for "
+               "several h.",
+               "The deeper section on low rank is about d; the ladder's rung three is about e."],
+        reasons={
+            "a": "Statement a is false: 'Why split?' counted the same for 1, 2, 4 and 8 heads.",
+            "c": "Statement c is false: each head does 1/h of the work, "
+                 "so the sum does not depend on h. 'What it costs' counted it.",
+        },
+    ),
+    Build(
+        "count-parameters", reference=count,
+        inputs=lambda: [(8, 2, 3, 5, 7, 9, False), (8, 2, 3, 5, 7, 9, True),
+                        (64, 4, 16, 64, 64, 64, False), (10, 4, 2, 9, 3, 6, True)],
+        misconceptions=COUNT_PARAMETERS,
+        praise="Right, and a test would compare it with sum(W.numel() for W in "
+               "layer.parameters()).",
+        hints=["All heads together have the width num_heads * head_size.",
+               "W_q, W_k and W_v lead from their inputs' widths to that width, "
+               "W_o from it to num_hiddens.",
+               "A bias has as many numbers as its matrix has outputs."],
+    ),
+    Lines(
+        "pencil",
+        praise="Right, all six lines. You have computed multi-head attention by hand.",
+        hints=["The token bites has one number that isn't zero, the third: "
+               "W_q x is the third column of W_q.",
+               "A key is W_k x: for dog it is the sum of columns 1 and 4 of W_k, "
+               "with its height as the factor of the fourth.",
+               "Line 4: the scores 2, 1, 1 count 4.11, 2.03, 2.03; divide by their sum."],
+        lines=PENCIL,
+    ),
 ]

@@ -1,4 +1,10 @@
-"""Exercises judge fairly: shown solutions are right, untouched stubs are not attempts, wrong answers hear why, and nothing breaks `check`."""
+"""Exercises judge fairly.
+
+Shown solutions are right, untouched stubs are not attempts, wrong answers hear why, and nothing
+breaks ``check``. A lesson's wrong answers stand in wrong_answers_NN.py:
+WRONG = {exercise: [(answer, a pattern of what it should hear), ...]}, and unusual right answers in
+RIGHT = {exercise: [answer, ...]}.
+"""
 import ast
 import copy
 import importlib
@@ -15,44 +21,43 @@ from torch.nn import functional as F
 
 import d2l_ext
 from d2l_ext import exercises
-from d2l_ext.exercises import Build, Choice, Result, all_exercises, check, hint
-from d2l_ext.exercises.from_scratch import FromScratch, Heads, Rotary
+from d2l_ext.exercises import all_exercises, check, compare, hint
+from d2l_ext.exercises.classes import FromScratch
+from d2l_ext.exercises.from_scratch import Heads, Rotary
+from d2l_ext.exercises.kinds import Build, Choice, Result
 
 CELLS = {name: trio for notebook in all_notebooks() for name, trio in trios(notebook).items()}
-# A lesson's wrong answers stand in wrong_answers_NN.py: WRONG = {exercise: [(answer, a pattern of what it should hear), ...]}
-# and some have RIGHT = {exercise: [unusual answers that are right, ...]}
-MODULES = [importlib.import_module(path.stem) for path in sorted((ROOT / "tests/exercises").glob("wrong_answers_*.py"))]
-TABLES = [module.WRONG for module in MODULES]
-RIGHT = [(name, answer) for module in MODULES for name, answers in getattr(module, "RIGHT", {}).items()
-         for answer in answers]
-WRONG = {name: answers for table in TABLES for name, answers in table.items()}
-CLASSES = [name for name, exercise in all_exercises().items() if isinstance(exercise, FromScratch)]
-MALFORMED = [("z", "letters"), ("ab", "letters"), (1, "letters"), (["a", "b", "z"], "letters")]  # for every Choice
-KNOWN = [name for name in all_exercises() if name in CELLS]
+MODULES = [importlib.import_module(path.stem)
+           for path in sorted((ROOT / "tests/exercises").glob("wrong_answers_*.py"))]
+WRONG = {name: answers for module in MODULES for name, answers in module.WRONG.items()}
+RIGHT = [pytest.param(name, answer, id=f"{name}-{i}") for module in MODULES
+         for name, answers in getattr(module, "RIGHT", {}).items()
+         for i, answer in enumerate(answers)]
+EXERCISES = all_exercises()
+CHOICES = [name for name, exercise in EXERCISES.items() if isinstance(exercise, Choice)]
+FUNCTIONS = [name for name, exercise in EXERCISES.items() if isinstance(exercise, Build)]
+CLASSES = [name for name, exercise in EXERCISES.items() if isinstance(exercise, FromScratch)]
+MALFORMED = [("z", "letters"), ("ab", "letters"), (1, "letters"), (["a", "b", "z"], "letters")]
+NAMES = {"torch": torch, "math": math, "nn": nn, "F": F, "np": np, "d2l_ext": d2l_ext,
+         "check": check, "hint": hint}
 
 
 def answers(name):
-    return WRONG.get(name, []) + (MALFORMED if isinstance(all_exercises()[name], Choice) else [])
+    return WRONG.get(name, []) + MALFORMED * (name in CHOICES)
 
 
 def run(code):
-    """The names that some code leaves, and the value of its last line."""
-    names = {"torch": torch, "math": math, "nn": nn, "F": F, "np": np, "d2l_ext": d2l_ext, "check": check, "hint": hint}
+    """The value of the last line of some code, an expression."""
+    names = dict(NAMES)
     *body, last = ast.parse(code).body
     exec(compile(ast.Module(body, []), "cell", "exec"), names)
-    return eval(compile(ast.Expression(last.value), "cell", "eval"), names) if isinstance(last, ast.Expr) else exec(ast.unparse(last), names)
-
-
-def solved(name):
-    """The code of the shown solution, with the answer cell's last line behind it."""
-    _, answer, solution = CELLS[name]
-    return "\n".join([*fences(solution), ast.unparse(answer.statements[-1])])
+    return eval(ast.unparse(last), names)
 
 
 @pytest.mark.parametrize("name", CELLS)
 def test_shown_solution_is_right(name):
-    result = run(solved(name))
-    assert result.state == "right", result
+    _, answer, solution = CELLS[name]
+    result = run("\n".join([*fences(solution), ast.unparse(answer.statements[-1])]))
     assert repr(result).startswith("✓ Right"), result
 
 
@@ -63,41 +68,42 @@ def test_untouched_stub_is_no_attempt(name):
     assert f'hint("{name}")' in result.message or "returns nothing" in result.message
 
 
-@pytest.mark.parametrize("name, answer, words", [pytest.param(name, *case, id=f"{name}-{i}") for name in all_exercises() for i, case in enumerate(answers(name))])
+@pytest.mark.parametrize("name, answer, words", [
+    pytest.param(name, *case, id=f"{name}-{i}") for name in EXERCISES
+    for i, case in enumerate(answers(name))])
 def test_wrong_answer_hears_why(name, answer, words):
     result = check(name, answer)
     assert result.state == "wrong", result
     assert re.search(words, result.message), result
 
 
-@pytest.mark.parametrize("name, answer", [pytest.param(*case, id=f"{case[0]}-{i}") for i, case in enumerate(RIGHT)])
+@pytest.mark.parametrize("name, answer", RIGHT)
 def test_unusual_right_answer_is_right(name, answer):
     result = check(name, answer)
     assert result.state == "right", result
 
 
-@pytest.mark.parametrize("name", all_exercises())
+@pytest.mark.parametrize("name", EXERCISES)
 def test_there_are_wrong_answers(name):
-    assert len(answers(name)) >= 5, f"tests/exercises/wrong_answers_NN.py needs five plausible wrong answers to {name}"
-    exercise = all_exercises()[name]
-    if isinstance(exercise, Choice) and isinstance(exercise.right, str):
-        tried = [answer for answer, _ in WRONG.get(name, [])]
-        assert all(letter in tried for letter in exercise.options if letter != exercise.right)
+    needed = 8 if name in CLASSES else 5
+    assert len(answers(name)) >= needed, f"wrong_answers_NN.py needs {needed} plausible ones"
+    if name in CHOICES and len(EXERCISES[name].right) == 1:
+        assert set(EXERCISES[name].reasons) <= {str(answer) for answer, _ in WRONG[name]}
 
 
 def test_wrong_answers_belong_to_exercises():
-    assert set(WRONG) <= set(all_exercises())
+    assert set(WRONG) <= set(EXERCISES)
 
 
-@pytest.mark.parametrize("name", [name for name, exercise in all_exercises().items() if isinstance(exercise, Build)])
+@pytest.mark.parametrize("name", FUNCTIONS + CLASSES)
 def test_misconceptions_are_told_apart(name):
-    for wrong, words in all_exercises()[name].misconceptions:
-        assert check(name, wrong).message == words
+    for *wrongs, words in EXERCISES[name].misconceptions:
+        assert [check(name, wrong).message for wrong in wrongs] == [words] * len(wrongs)
 
 
-@pytest.mark.parametrize("name", [name for name, exercise in all_exercises().items() if getattr(exercise, "inputs", None)])
+@pytest.mark.parametrize("name", FUNCTIONS)
 def test_agreement_on_one_input_alone_names_nothing(name):
-    exercise = all_exercises()[name]
+    exercise = EXERCISES[name]
     first, *others = exercise.inputs()
 
     def plain(arguments):
@@ -105,47 +111,39 @@ def test_agreement_on_one_input_alone_names_nothing(name):
 
     def right_elsewhere(wrong):
         def answer(*arguments):
-            tried_first = exercises.same(plain(arguments), plain(first))
+            tried_first = compare.same(plain(arguments), plain(first))
             return (wrong if tried_first else exercise.reference)(*arguments)
         return answer
 
-    for wrong, words in exercise.misconceptions:
-        differs = [not exercises.agrees(exercises.attempt(wrong, tried), exercise.reference(*exercises.copies(tried)))
-                   for tried in (first, *others)]
-        if differs[0] and any(differs[1:]):
-            result = check(name, right_elsewhere(wrong))
-            assert result.state == "wrong" and result.message != words
+    def differs(wrong, arguments):
+        wanted = exercise.reference(*compare.copies(arguments))
+        return not compare.agrees(compare.attempt(wrong, arguments), wanted)
+
+    for *wrongs, words in exercise.misconceptions:
+        for wrong in wrongs:
+            if differs(wrong, first) and any(differs(wrong, other) for other in others):
+                result = check(name, right_elsewhere(wrong))
+                assert result.state == "wrong" and result.message != words
 
 
 # ---- from an empty cell: classes -----------------------------------------------------------------
 
-@pytest.mark.parametrize("name", CLASSES)
-def test_there_are_eight_wrong_classes(name):
-    assert len(WRONG[name]) >= 8 and len(all_exercises()[name].misconceptions) >= 8
-
-
-@pytest.mark.parametrize("name", CLASSES)
-def test_right_classes_may_be_unusual(name):
-    for answer in importlib.import_module("wrong_answers_from_scratch").RIGHT[name]:
-        result = check(name, answer)
-        assert result.state == "right" and result.message.startswith("Right"), result
-
-
 STUBS = [
     "class Stub(nn.Module):\n    'A promise.'",
-    "class Stub(nn.Module):\n    pass",
     "class Stub(nn.Module):\n    ...",
-    "class Stub(nn.Module):\n    def __init__(self, a, b=1): ...\n    def forward(self, X): 'Later.'",
-    "class Stub(nn.Module):\n    def __init__(self, *sizes, **options):\n        raise NotImplementedError",
+    "class Stub(nn.Module):\n"
+    "    def __init__(self, a, b=1): ...\n"
+    "    def forward(self, X): 'Later.'",
+    "class Stub(nn.Module):\n"
+    "    def __init__(self, *sizes, **options): raise NotImplementedError\n"
+    "    def forward(self, X): raise NotImplementedError",
 ]
 
 
 @pytest.mark.parametrize("stub", STUBS)
 @pytest.mark.parametrize("name", CLASSES)
 def test_untouched_class_is_no_attempt(name, stub):
-    scope = {"nn": nn}
-    exec(stub + ("\n    def forward(self, X): raise NotImplementedError" if "raise" in stub else ""), scope)
-    result = check(name, scope["Stub"])
+    result = run(f"{stub}\ncheck('{name}', Stub)")
     assert result.state == "not attempted" and f'hint("{name}")' in result.message, result
 
 
@@ -172,7 +170,7 @@ def test_a_misconception_is_named_only_in_its_own_stage():
             return super().project(queries.detach(), keys, values)
 
     message = check("multi-head-class", Late).message
-    assert message == "The gradient of queries is missing: nothing flows back to it from the output."
+    assert message.startswith("The gradient of queries is missing: nothing flows back to it")
 
 
 @pytest.mark.parametrize("position", [0, 5])
@@ -182,7 +180,7 @@ def test_the_reference_for_rotary_turns_as_the_package_does(position):
     assert torch.allclose(Rotary(8)(X[:, :, position:], position), wanted, atol=1e-6)
 
 
-# ---- whatever one hands in ----------------------------------------------------------------------------------------------------------
+# ---- whatever one hands in -----------------------------------------------------------------------
 
 class Nasty:
     """Raises wherever it is touched."""
@@ -217,38 +215,47 @@ def scribble(*arguments):
     return arguments[0]
 
 
-THINGS = ["?", "abc", 3, -1.5, float("nan"), True, b"a", 1j, torch, int, Nasty(), [Nasty()], {1: 2}, {1: [Nasty()] * 4}, {1: [float("nan")] * 4}, {1: [1, [2], "3", None]},
-          [[]], [None], {"a", 1}, range(3), torch.zeros(2), torch.ones(()), np.ones(3), Result("right", "Right")]
-FUNCTIONS = [raises(error) for error in (ValueError("no"), KeyError(), StopIteration(), AssertionError(), SystemExit(1))]
-FUNCTIONS += [returns(thing) for thing in [*THINGS, torch.full((2, 3, 5, 4), float("nan")), torch.zeros(2, 3, 5, 4, dtype=torch.cfloat), torch.zeros(0), NotImplemented]]
-FUNCTIONS += [lambda: None, endless, scribble, lambda *a: torch.rand(3), lambda *a: torch.manual_seed(1), lambda *a: iter(a), type("Model", (nn.Module,), {})()]
+THINGS = [
+    "?", "abc", b"a", 3, -1.5, float("nan"), True, 1j, torch, int, Nasty(), [Nasty()], range(3),
+    {1: 2}, {1: [Nasty()] * 4}, {1: [float("nan")] * 4}, {1: [1, [2], "3", None]}, {"a", 1},
+    [[]], [None], torch.zeros(2), torch.ones(()), np.ones(3), Result("right", "Right"),
+]
+RESULTS = [*THINGS, torch.full((2, 3, 5, 4), float("nan")), torch.zeros(0), NotImplemented,
+           torch.zeros(2, 3, 5, 4, dtype=torch.cfloat)]
+ERRORS = ValueError("no"), KeyError(), StopIteration(), AssertionError(), SystemExit(1)
+CALLS = [
+    *map(raises, ERRORS), *map(returns, RESULTS), endless, scribble, lambda: None,
+    lambda *a: torch.rand(3), lambda *a: torch.manual_seed(1), lambda *a: iter(a),
+    type("Model", (nn.Module,), {})(),
+]
 
 
 @pytest.mark.filterwarnings("ignore:Casting complex")
-@pytest.mark.parametrize("name", all_exercises())
+@pytest.mark.parametrize("name", EXERCISES)
 def test_check_never_raises_nor_praises(name):
-    for answer in [*THINGS, *FUNCTIONS]:
+    for answer in [*THINGS, *CALLS]:
         result = check(name, answer)
         assert isinstance(result, Result) and result.state in ("wrong", "not attempted"), result
         assert result.message.strip()
 
 
-@pytest.mark.parametrize("name", all_exercises())
+@pytest.mark.parametrize("name", EXERCISES)
 def test_check_leaves_everything_as_it_was(name):
     before = torch.get_rng_state()
-    for answer in [*(answer for answer, _ in answers(name)), *FUNCTIONS]:
-        same = copy.deepcopy(answer) if isinstance(answer, (list, dict, set, torch.Tensor)) else answer
+    for answer in [*(answer for answer, _ in answers(name)), *CALLS]:
+        data = isinstance(answer, (list, dict, set, torch.Tensor))
+        same = copy.deepcopy(answer) if data else answer
         check(name, answer)
-        assert torch.equal(answer, same) if isinstance(answer, torch.Tensor) else answer == same
+        equal = torch.equal if isinstance(answer, torch.Tensor) else lambda a, b: a == b
+        assert equal(answer, same)
     hint(name)
     assert torch.equal(torch.get_rng_state(), before)
 
 
-@pytest.mark.parametrize("name", [name for name in KNOWN
-                                  if isinstance(all_exercises()[name], Build) and name not in CLASSES])
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if name in CELLS])
 def test_answers_that_write_into_their_inputs_spoil_nothing(name):
-    scope = {"torch": torch, "math": math, "nn": nn, "F": F, "np": np, "d2l_ext": d2l_ext}
     _, answer, solution = CELLS[name]
+    scope = dict(NAMES)
     exec(fences(solution)[0], scope)
     right = scope[answer.statements[-1].value.args[1].id]
 
@@ -260,12 +267,13 @@ def test_answers_that_write_into_their_inputs_spoil_nothing(name):
     assert check(name, untidy).state == check(name, untidy).state == "right"
 
 
-@pytest.mark.parametrize("name", all_exercises())
+@pytest.mark.parametrize("name", EXERCISES)
 def test_hints_come_in_steps(name):
     exercises.seen.clear()
-    count = len(all_exercises()[name].hints)
+    count = len(EXERCISES[name].hints)
     texts = [hint(name).text for _ in range(count)]
-    assert len(set(texts)) == count >= 2 and texts == [hint(name, step).text for step in range(1, count + 1)]
+    assert len(set(texts)) == count >= 2
+    assert texts == [hint(name, step).text for step in range(1, count + 1)]
     assert all("for the next" in text for text in texts[:-1]) and "last hint" in texts[-1]
     assert hint(name).text == texts[-1]
     assert hint(name, 1).text == texts[0]
@@ -274,7 +282,7 @@ def test_hints_come_in_steps(name):
     assert hint(name).text == texts[1]
 
 
-def test_unknown_names_are_answered_with_the_known_ones():
-    for ask in (check, hint):
-        with pytest.raises(KeyError, match="split-heads"):
-            ask("split-head")
+@pytest.mark.parametrize("ask", [check, hint])
+def test_unknown_names_are_answered_with_the_known_ones(ask):
+    with pytest.raises(KeyError, match="split-heads"):
+        ask("split-head")

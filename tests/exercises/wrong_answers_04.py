@@ -1,10 +1,11 @@
-"""What learners answer wrongly in 04, and what they should then read. Written from the exercises' texts, not from their checks."""
+"""What learners answer wrongly in 04, and what they should then read."""
 import math
 
 import numpy as np
 import torch
+from rewriting import table
 
-# ---- sinusoid-table: a right answer, and one thing changed ------------------------------------------------------------------------------
+# ---- sinusoid-table: a right answer, and one thing changed ---------------------------------------
 
 TABLE = """
 def answer(steps, num_hiddens):
@@ -15,23 +16,24 @@ def answer(steps, num_hiddens):
     P[:, 1::2] = torch.cos(angles)
     return P
 """
-TABLE_CHANGES = [
-    ("P[:, 0::2] = torch.sin(angles)\n    P[:, 1::2]", "P[:, 1::2] = torch.sin(angles)\n    P[:, 0::2]", "swapped"),
-    ("P[:, 0::2] = torch.sin(angles)\n    P[:, 1::2]", "P[:, :num_hiddens // 2] = torch.sin(angles)\n    P[:, num_hiddens // 2:]", "take turns"),
+EXPONENT = "torch.arange(0, num_hiddens, 2) / num_hiddens"
+TABLES = table(TABLE, [
+    ("0::2", "even", "1::2", "0::2", "even", "1::2", "swapped"),
+    ("0::2", ":num_hiddens // 2", "1::2", "num_hiddens // 2:", "take turns"),
     ("position / ", "position * ", "divide"),
     ("torch.arange(steps)", "torch.arange(1, steps + 1)", "count from 0"),
     ("torch.arange(steps)", "torch.arange(0, 2 * steps, 2)", "steps of two"),
-    ("torch.arange(0, num_hiddens, 2) / num_hiddens", "torch.arange(num_hiddens // 2) / num_hiddens", "j/d"),
-    ("torch.arange(0, num_hiddens, 2) / num_hiddens", "2 * torch.arange(0, num_hiddens, 2) / num_hiddens", "4j/d"),
-    ("torch.arange(0, num_hiddens, 2) / num_hiddens", "torch.arange(0, num_hiddens, 2) / (num_hiddens - 2)", r"2j/\(d - 2\)"),
-    ("torch.arange(0, num_hiddens, 2) / num_hiddens", "torch.linspace(0, 1, num_hiddens // 2)", r"2j/\(d - 2\)"),
-    ("(0, num_hiddens, 2) / num_hiddens)", "(0, num_hiddens, 2)) / num_hiddens", "Brackets"),
-    ("position / torch.pow(10000, torch.arange(0, num_hiddens, 2) / num_hiddens)",
-     "position / (torch.pow(10000, torch.arange(0, num_hiddens, 2)) / num_hiddens)", "Brackets"),
-    ("torch.sin(angles)\n    P[:, 1::2] = torch.cos(angles)", "torch.sin(angles * 180 / math.pi)\n    P[:, 1::2] = torch.cos(angles * 180 / math.pi)", "Radians"),
+    (EXPONENT, "torch.arange(num_hiddens // 2) / num_hiddens", "Your exponent is j/d"),
+    (EXPONENT, f"2 * {EXPONENT}", "4j/d"),
+    (EXPONENT, "torch.linspace(0, 1, num_hiddens // 2)", r"2j/\(d - 2\)"),
+    (f"{EXPONENT})", f"{EXPONENT.replace(' /', ') /')}", "Brackets"),
+    (f"torch.pow(10000, {EXPONENT})", "(10000 ** torch.arange(0, num_hiddens, 2) / num_hiddens)",
+     "Brackets"),
+    ("(angles)", "(angles * 180 / math.pi)", "Radians"),
     ("angles = position", "angles = math.pi / 180 * position", "Radians"),
-    ("position / torch.pow(10000, torch.arange(0, num_hiddens, 2) / num_hiddens)", "position.expand(-1, num_hiddens // 2)", "same speed"),
-    ("torch.arange(0, num_hiddens, 2) / num_hiddens", "torch.ones(num_hiddens // 2)", "same speed"),
+    (f"position / torch.pow(10000, {EXPONENT})", "position.expand(-1, num_hiddens // 2)",
+     "same speed"),
+    (EXPONENT, "torch.ones(num_hiddens // 2)", "same speed"),
     ("torch.cos(angles)", "torch.sin(angles)", "hold sines"),
     ("torch.sin(angles)", "torch.cos(angles)", "hold cosines"),
     ("10000", "1000", "another number of zeros"),
@@ -41,8 +43,7 @@ TABLE_CHANGES = [
     ("return P", "return P[None]", "One axis too many"),
     ("return P", "return P.tolist()", "Return one tensor"),
     ("P[:, 1::2]", "P[:, 1:2]", "raises RuntimeError"),
-    ("return P", "print(P.shape)", None),
-]
+])
 
 
 def by_position(steps, num_hiddens):
@@ -62,18 +63,7 @@ def by_column(steps, num_hiddens):
     return angles
 
 
-def changed(right, changes):
-    answers = []
-    for old, new, words in changes:
-        assert right.count(old) >= 1, old
-        names = {"torch": torch, "math": math}
-        exec(right.replace(old, new, 1), names)
-        if words is not None:  # None: no attempt, as nothing is returned
-            answers.append((names["answer"], words))
-    return answers
-
-
-# ---- shift ------------------------------------------------------------------------------------------------------------------------------
+# ---- shift ---------------------------------------------------------------------------------------
 
 SHIFT = """
 def answer(P, offset):
@@ -85,19 +75,19 @@ def answer(P, offset):
     P[:, 1::2] = c * torch.cos(beta) - s * torch.sin(beta)
     return P
 """
-SHIFT_CHANGES = [
-    ("offset / 10000", "-offset / 10000", "wrong way"),
-    ("+ c * torch.sin(beta)\n    P[:, 1::2] = c * torch.cos(beta) - s", "- c * torch.sin(beta)\n    P[:, 1::2] = c * torch.cos(beta) + s", "wrong way"),
+SHIFTS = table(SHIFT, [
+    ("+ c *", "- c *", "- s *", "+ s *", "wrong way"),
     ("- s * torch.sin", "+ s * torch.sin", "A sign"),
     ("P[:, 0::2].clone()", "P[:, 0::2]", "overwritten"),
-    ("offset / 10000 ** (torch.arange(0, d, 2) / d)", "torch.full((d // 2,), float(offset))", "the same angle"),
+    ("offset / 10000 ** (torch.arange(0, d, 2) / d)", "torch.full((d // 2,), float(offset))",
+     "the same angle"),
     ("torch.arange(0, d, 2) / d", "torch.arange(d // 2) / d", "j/d"),
     ("/ 10000 **", "* 10000 **", "slower: divide"),
-    ("offset / 10000", "abs(offset) / 10000", "A negative offset"),  # once: you turn the wrong way
+    ("offset / 10000", "abs(offset) / 10000", "A negative offset"),
     ("return P", "return P[offset:]", "shape should be"),
-]
+])
 
-# ---- read-clock -------------------------------------------------------------------------------------------------------------------------
+# ---- read-clock ----------------------------------------------------------------------------------
 
 CLOCK = """
 def answer(row):
@@ -105,51 +95,19 @@ def answer(row):
     angle = math.atan2(row[-2], row[-1])
     return int(round(angle * 10000 ** ((d - 2) / d)))
 """
-CLOCK_CHANGES = [
+CLOCKS = table(CLOCK, [
     ("row[-2], row[-1]", "row[-1], row[-2]", "sine first"),
     ("math.atan2(row[-2], row[-1])", "math.asin(row[-2])", "same before and after"),
     ("math.atan2(row[-2], row[-1])", "math.atan(row[-2] / row[-1])", "opposite hands"),
-    ("int(round(angle * 10000 ** ((d - 2) / d)))", "angle * 10000 ** ((d - 2) / d)", "Nearly"),
-    ("int(round(angle * 10000 ** ((d - 2) / d)))", "int(angle * 10000 ** ((d - 2) / d))", "Nearly"),
+    ("int(round(angle * 10000 ** ((d - 2) / d)))", "angle * 10000 ** ((d - 2) / d)", "number.$"),
+    ("int(round(angle * 10000 ** ((d - 2) / d)))", "int(angle * 10000 ** ((d - 2) / d))", "cuts"),
     ("((d - 2) / d)", "(d / d)", "10000 times slower"),
     ("((d - 2) / d)", "((d - 1) / d)", "even column"),
     ("((d - 2) / d)", "((d // 2 - 1) / d)", "twice yours"),
     ("angle * 10000 ** ((d - 2) / d)", "angle", "That is the angle"),
     ("row[-2], row[-1]", "row[0], row[1]", "first two columns"),
     ("row[-2], row[-1]", "row[d], row[d - 1]", "raises IndexError"),
-]
-
-WRONG = {
-    "position-zero": [("a", "cos 0 is 1"), ("b", "Sines come first"), ("d", "take turns"), (["a", "c"], "cos 0 is 1"), ([0, 1, 0, 1, 0, 1], "letters")],
-    "sinusoid-table": [*changed(TABLE, TABLE_CHANGES), (by_position, "every position has both"), (by_column, "angle of its own")],
-    "batch-axis": [
-        (lambda batch, steps: [list(range(steps))] * batch, "takes X.shape"),
-        (lambda batch, steps: [[i for _ in range(batch)] for i in range(steps)], "outer list"),
-        (lambda batch, steps: [list(range(b * steps, (b + 1) * steps)) for b in range(batch)], "run on through"),
-        (lambda batch, steps: [[0] * steps] * batch, "first sentence"),
-        (lambda batch, steps: [[b] * steps for b in range(1, batch + 1)], "count from 0"),
-        (lambda batch, steps: [b for b in range(batch)], "a list per sentence"),
-        (lambda batch, steps: [[b for b in range(batch)] for _ in range(steps)], "one number, the same"),
-        (lambda batch, steps: torch.arange(batch)[:, None].expand(batch, steps), "nested lists"),
-        (lambda batch, steps: [0, 0, 0, 1, 1, 1], "Expected"),
-        ([[0, 0, 0], [1, 1, 1]], "Give the function itself"),
-    ],
-    "shift": [
-        *changed(SHIFT, SHIFT_CHANGES),
-        (lambda P, offset: P.roll(-offset, 0), "Rolling"),
-        (lambda P, offset: P + offset, "add the offset"),
-        (lambda P, offset: torch.zeros(len(P), P.shape[1]), "all zeros"),
-        (lambda P, offset: P[offset:], "shape should be"),
-    ],
-    "read-clock": [
-        *changed(CLOCK, CLOCK_CHANGES),
-        (lambda row: round(float(torch.atan2(row[0], row[1]))), "fastest hand"),
-        (lambda row: 200, "Expected 7"),
-        (lambda row: torch.tensor([200]), "^Expected 7, got 200\\.$"),
-        (lambda row: torch.tensor([7, 7]), "^Expected 200"),
-    ],
-    "true-of-sinusoids": [({"a", "b", "c", "e"}, "Statement b"), ({"a", "c", "d", "e"}, "Statement d"), ({"a", "e"}, "1 more"), ("a", "2 more"), ({"f"}, "letters")],
-}
+])
 
 
 def clock(position):
@@ -159,6 +117,37 @@ def clock(position):
     return answer
 
 
-# Unusual right answers
+WRONG = {
+    "position-zero": [("a", "cos 0 is 1"), ("b", "Sines come first"), ("d", "take turns"),
+                      ([0, 1, 0, 1, 0, 1], "letters")],
+    "sinusoid-table": [*TABLES, (by_position, "every position has both"),
+                       (by_column, "angle of its own")],
+    "batch-axis": [
+        (lambda batch, steps: [list(range(steps))] * batch, "takes X.shape"),
+        (lambda batch, steps: [[i for _ in range(batch)] for i in range(steps)], "outer list"),
+        (lambda batch, steps: [list(range(b * steps, (b + 1) * steps)) for b in range(batch)],
+         "run on through"),
+        (lambda batch, steps: [[0] * steps] * batch, "first sentence"),
+        (lambda batch, steps: [[b] * steps for b in range(1, batch + 1)], "count from 0"),
+        (lambda batch, steps: [b for b in range(batch)], "a list per sentence"),
+        (lambda batch, steps: [[b for b in range(batch)] for _ in range(steps)], "one number"),
+        (lambda batch, steps: torch.arange(batch)[:, None].expand(batch, steps), "nested lists"),
+        (lambda batch, steps: [0, 0, 0, 1, 1, 1], "Expected"),
+    ],
+    "shift": [
+        *SHIFTS,
+        (lambda P, offset: P.roll(-offset, 0), "Rolling"),
+        (lambda P, offset: P + offset, "add the offset"),
+        (lambda P, offset: torch.zeros(len(P), P.shape[1]), "all zeros"),
+    ],
+    "read-clock": [
+        *CLOCKS,
+        (lambda row: round(float(torch.atan2(row[0], row[1]))), "fastest hand"),
+        (lambda row: torch.tensor([200]), "^Expected 7, got 200\\.$"),
+        (lambda row: torch.tensor([7, 7]), "^Expected 200"),
+    ],
+    "true-of-sinusoids": [({"a", "b", "c", "e"}, "Statement b"), ({"c", "d"}, "Statement d"),
+                          ({"a", "e"}, "1 more"), ("a", "2 more"), ({"f"}, "letters")],
+}
 RIGHT = {"read-clock": [clock(torch.round), clock(lambda x: x.round().long()),
                         clock(lambda x: x.round().numpy()), clock(lambda x: np.round(x.item()))]}
