@@ -34,7 +34,7 @@ def num(value):
     return f"{round(value, 1) + 0:g}"
 
 
-# ---------------------------------------------------------------- letters
+# ---- letters ----
 
 FACES = {"r": "DejaVuSans", "i": "DejaVuSans-Oblique", "b": "DejaVuSans-Bold",
          "bi": "DejaVuSans-BoldOblique"}
@@ -84,7 +84,7 @@ def runs(string, size, face="r"):
     return laid, x
 
 
-# ------------------------------------------------------------------ sheet
+# ---- sheet ----
 
 class Sheet:
     """A white sheet; y points down, text is centred on the y it is given."""
@@ -113,6 +113,15 @@ class Sheet:
             fill = "" if colour == TEXT else f' fill="{colour}"'
             self.parts.append(f'<g{fill} transform="{place}scale({scale}-{scale})">'
                               f"{self.letters(face, letters)}</g>")
+
+    def say(self, x, y, string, anchor="start"):
+        self.text(x, y, string, BODY, anchor, colour=STRONG)
+
+    def bold(self, x, y, string, anchor="start"):
+        self.text(x, y, string, BODY, anchor, bold=True, colour=STRONG)
+
+    def head(self, x, y, string, anchor="middle"):
+        self.text(x, y, string, HEAD, anchor, bold=True, colour=STRONG)
 
     def letters(self, face, letters):
         uses, at = [], 0
@@ -153,7 +162,8 @@ class Sheet:
                 self.add("rect", x=x + j * size, y=y + i * height, width=size, height=height,
                          fill=tint(colour, fills[i][j] if fills else 0.16),
                          stroke="#ffffff", stroke_width=STROKE)
-                self.text(x + (j + 0.5) * size, y + (i + 0.5) * height, str(label), text, colour=STRONG)
+                self.text(x + (j + 0.5) * size, y + (i + 0.5) * height, str(label), text,
+                          colour=STRONG)
         self.frame(x, y, len(cells[0]) * size, len(cells) * height, colour)
 
     def weights(self, x, y, values, width, height, labels=None, size=BODY):
@@ -166,6 +176,11 @@ class Sheet:
                     self.text(x + (j + 0.5) * width, y + (i + 0.5) * height, labels[i][j], size,
                               colour="#ffffff" if value > 0.55 else STRONG)
         self.frame(x, y, len(values[0]) * width, len(values) * height, TEXT)
+
+    def operator(self, x, y, sign, radius):
+        """A sign in a ring."""
+        self.add("circle", cx=x, cy=y, r=radius, fill="#ffffff", stroke=LINE, stroke_width=STROKE)
+        self.text(x, y, sign, HEAD, colour=STRONG)
 
     def frame(self, x, y, width, height, colour, stroke=STROKE):
         self.add("rect", x=x, y=y, width=width, height=height, rx=3, fill="none",
@@ -198,14 +213,16 @@ class Sheet:
         """A line with a head at its last point."""
         size = 7 + 1.5 * width
         (x0, y0), (x, y) = points[-2:]
-        if curve:
-            x0, y0 = (x - (1 if x > x0 else -1), y) if curve == "h" else (x, y - (1 if y > y0 else -1))
+        if curve == "h":
+            x0, y0 = x - (1 if x > x0 else -1), y
+        elif curve == "v":
+            x0, y0 = x, y - (1 if y > y0 else -1)
         length = hypot(x - x0, y - y0)
         u, v = (x - x0) / length, (y - y0) / length
-        base = x - size * u, y - size * v
-        self.line([*points[:-1], (x - (size - 1) * u, y - (size - 1) * v)], colour, width, curve, halo)
+        stop = x - (size - 1) * u, y - (size - 1) * v
+        self.line([*points[:-1], stop], colour, width, curve, halo)
         half = size * 0.42
-        a, b = base
+        a, b = x - size * u, y - size * v
         corners = (x, y), (a - half * v, b + half * u), (a + half * v, b - half * u)
         path = "L".join(f"{num(a)} {num(b)}" for a, b in corners)
         self.add("path", d=f"M{path}Z", fill=colour)
@@ -214,7 +231,8 @@ class Sheet:
         self.add("circle", cx=x, cy=y, r=radius, fill=colour)
 
     def svg(self):
-        glyphs = "".join(f'<path id="{name}" d="{self.glyphs[name]}"/>' for name in sorted(self.glyphs))
+        glyphs = "".join(f'<path id="{name}" d="{path}"/>'
+                         for name, path in sorted(self.glyphs.items()))
         return "\n".join([
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {self.height}" '
             f'width="{self.width}" height="{self.height}" fill="{TEXT}" '

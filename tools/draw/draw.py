@@ -18,10 +18,10 @@ ROLES = {"q": QUERY, "k": KEY, "v": VALUE}
 
 def split_and_merge():
     s = Sheet(800, 412, "Split into heads and merge back", (
-        "A grid of three tokens by four columns, cells numbered 0 to 11, is cut between its second "
-        "and third column into two heads of three by two. Attention turns each head into a new grid "
-        "with the same cells, written 0′ to 11′, and merging puts them side by side again. "
-        "Number 6 is outlined on its whole way."))
+        "A grid of three tokens by four columns, cells numbered 0 to 11, is cut between its "
+        "second and third column into two heads of three by two. Attention turns each head into a "
+        "new grid with the same cells, written 0′ to 11′, and merging puts them side by side "
+        "again. Number 6 is outlined on its whole way."))
     cell, top, gap = 35, 92, 46
     light, dark = 0.13, 0.36
     tall = 3 * cell
@@ -34,7 +34,8 @@ def split_and_merge():
         return [[f"{4 * i + j}{prime}" for j in columns] for i in range(3)]
 
     def whole(x, colour, prime=""):
-        s.grid(x, whole_top, numbers(range(4), prime), cell, colour, [[light, light, dark, dark]] * 3)
+        fills = [[light, light, dark, dark]] * 3
+        s.grid(x, whole_top, numbers(range(4), prime), cell, colour, fills)
         cut = x + 2 * cell
         s.line([(cut, whole_top - 9), (cut, whole_top + tall + 9)], STRONG, 2, dash="5 4")
 
@@ -67,7 +68,7 @@ def split_and_merge():
         s.text(x_out + cell, y - 14, label, SMALL, colour=STRONG)
     for x, label, how in ((243, "split", "reshape, transpose"), (434, "attend", "each head alone"),
                           (588, "merge", "transpose, reshape")):
-        s.text(x, 30, label, HEAD, bold=True, colour=STRONG)
+        s.head(x, 30, label)
         s.text(x, 53, how, SMALL)
     bottom = heads_top[1] + tall
     s.lines(x_whole + 2 * cell, whole_top + tall + 28, "tokens × hiddens", "(3, 4)")
@@ -80,8 +81,8 @@ def split_and_merge():
 def multi_head_block():
     s = Sheet(800, 504, "Multi-head attention", (
         "Queries, keys and values each run to every head. Head i projects them with its own three "
-        "matrices and attends, giving h_1 to h_h at the same time. The head outputs are stacked into "
-        "one long vector, and one last matrix W_o turns it into the output."))
+        "matrices and attends, giving h_1 to h_h at the same time. The head outputs are stacked "
+        "into one long vector, and one last matrix W_o turns it into the output."))
     centres, middle = (128, 252, 428), 278
     x_in, x_project, x_attend, x_stack, x_mix, x_out = 18, 228, 346, 508, 632, 708
     wide, tall, step = 82, 33, 38
@@ -101,26 +102,28 @@ def multi_head_block():
         for number, centre in zip(("1", "2", "*h*"), centres):
             y_here, colour = centre + offsets[role], ROLES[role]
             s.arrow([(bus + 1, y_here), (x_project, y_here)], colour, halo=True)
-            s.box(x_project, y_here - tall / 2, wide, tall, colour, f"*W*_{{{number}}}^{{({role})}}", 17)
+            label = f"*W*_{{{number}}}^{{({role})}}"
+            s.box(x_project, y_here - tall / 2, wide, tall, colour, label, 17)
             s.arrow([(x_project + wide, y_here), (x_attend, y_here)], colour)
             s.dot(bus, y_here, colour)
         s.dot(bus, y, colour)
 
     for number, centre, block in zip(("1", "2", "*h*"), centres, (-78, -26, 78)):
         s.box(x_attend, centre - 54, 110, 108, LINE, amount=0)
-        s.text(x_attend + 55, centre - 12, f"head {number}", BODY, bold=True, colour=STRONG)
-        s.text(x_attend + 55, centre + 13, "attention", BODY, colour=STRONG)
+        s.bold(x_attend + 55, centre - 12, f"head {number}", "middle")
+        s.say(x_attend + 55, centre + 13, "attention", "middle")
         s.arrow([(x_attend + 110, centre), (x_stack, middle + block)], OUTPUT, curve="h")
     for x in (x_project + wide / 2, x_attend + 55):
         s.text(x, (centres[1] + centres[2]) / 2, "⋮", 24, colour=STRONG)
-    s.grid(x_stack, middle - 104, [["*h*_1"], ["*h*_2"], ["⋮"], ["*h*_{*h*}"]], 52, OUTPUT, text=HEAD)
+    stack = [["*h*_1"], ["*h*_2"], ["⋮"], ["*h*_{*h*}"]]
+    s.grid(x_stack, middle - 104, stack, 52, OUTPUT, text=HEAD)
     s.arrow([(x_stack + 52, middle), (x_mix, middle)], OUTPUT)
     s.box(x_mix, middle - 26, 52, 52, LINE, "*W*_o", HEAD, amount=0.1)
     s.arrow([(x_mix + 52, middle), (x_out, middle)], OUTPUT)
     s.box(x_out, middle - 24, 76, 48, OUTPUT, "output")
     for x, label in ((x_project + wide / 2, "project"), (x_attend + 55, "attend"),
                      (x_stack + 26, "concatenate"), (x_mix + 26, "project")):
-        s.text(x, 30, label, HEAD, bold=True, colour=STRONG)
+        s.head(x, 30, label)
     s.text((x_project + x_attend + 110) / 2, 53, "all heads at the same time", SMALL)
     return s
 
@@ -133,8 +136,8 @@ def attention_pooling():
     output = sum(w * v for w, v in zip(weights, heights))
     s = Sheet(800, 366, "Attention pooling is a soft look-up", (
         "The query “How tall is the animal?” is compared with the keys of dog, bites and man. "
-        "Softmax turns the scores 2.5, 0 and 0 into the weights 0.86, 0.07 and 0.07. "
-        "The values, heights 1, 0 and 3, are added with these weights: the output is 1.07."))
+        "Softmax turns the scores 2.5, 0 and 0 into the weights 0.86, 0.07 and 0.07. The values, "
+        "heights 1, 0 and 3, are added with these weights: the output is 1.07."))
     rows, middle, cell = (128, 204, 280), 204, 28
     x_query, x_key, x_score, x_weight, x_value, x_out = 20, 206, 386, 452, 574, 698
 
@@ -145,7 +148,7 @@ def attention_pooling():
         s.text(x_key + 2 * cell, y - 27, word, SMALL)
         s.grid(x_key, y - cell / 2, [key], cell, KEY)
         s.arrow([(x_key + 4 * cell, y), (x_score - 20, y)], LINE)
-        s.text(x_score, y, f"{score:.1f}", BODY, colour=STRONG)
+        s.say(x_score, y, f"{score:.1f}", "middle")
         s.arrow([(x_score + 20, y), (x_weight, y)], LINE)
         s.weights(x_weight, y - 18, [[weight]], 60, 36, [[f"{weight:.2f}"]])
         s.text((x_weight + 60 + x_value) / 2, y, "×", HEAD)
@@ -153,21 +156,24 @@ def attention_pooling():
         s.grid(x_value, y - 18, [[height]], 36, VALUE)
     s.box(x_out, middle - 22, 74, 44, OUTPUT, f"{output:.2f}", HEAD)
     for x, label, how in ((x_query + 56, "query", ""), (x_key + 56, "keys", "compare"),
-                          (x_score, "scores", "*q* · *k* / √4"), (x_weight + 30, "weights", "softmax"),
-                          (x_value + 18, "values", "heights"), (x_out + 37, "output", "weighted sum")):
-        s.text(x, 30, label, HEAD, bold=True, colour=STRONG)
+                          (x_score, "scores", "*q* · *k* / √4"),
+                          (x_weight + 30, "weights", "softmax"),
+                          (x_value + 18, "values", "heights"),
+                          (x_out + 37, "output", "weighted sum")):
+        s.head(x, 30, label)
         s.text(x, 53, how, SMALL)
     terms = " + ".join(f"{w:.2f} · {v}" for w, v in zip(weights, heights))
-    s.text(780, 338, f"{terms} = {output:.2f}", BODY, "end", colour=STRONG)
+    s.say(780, 338, f"{terms} = {output:.2f}", "end")
     return s
 
 
 def self_attention():
     s = Sheet(800, 468, "Self-attention", (
-        "Each of the tokens dog, bites and man has its own query, key and value. The query of bites "
-        "meets all three keys, its own among them, and gets three weights. The three values, added "
-        "with these weights, are the output for bites; there is one output per token. As in the lesson's "
-        "example the weights are 0.67 for dog, 0.09 for bites itself and 0.24 for man."))
+        "Each of the tokens dog, bites and man has its own query, key and value. The query of "
+        "bites meets all three keys, its own among them, and gets three weights. The three "
+        "values, added with these weights, are the output for bites; there is one output per "
+        "token. As in the lesson's example the weights are 0.67 for dog, 0.09 for bites itself "
+        "and 0.24 for man."))
     columns = dict(zip("123", (150, 408, 666)))
     wide, tall, top = 70, 48, 84
     under, y_weight, y_out = top + tall, 240, 364
@@ -198,8 +204,7 @@ def self_attention():
         s.text(x, y_weight - 8, f"α_{{2{number}}}", HEAD, colour=STRONG)
         s.text(x, y_weight + 11, f"{weight}", SMALL, colour=STRONG)
         s.arrow([(x + 34, y_weight), (x_value - 14, y_weight)])
-        s.add("circle", cx=x_value, cy=y_weight, r=14, fill="#ffffff", stroke=LINE, stroke_width=STROKE)
-        s.text(x_value, y_weight, "×", HEAD, colour=STRONG)
+        s.operator(x_value, y_weight, "×", 14)
         own = number == "2"
         s.box(x - 38, y_out - 24, 76, 48, OUTPUT if own else FAINT, amount=0.3 if own else 0.1)
         s.text(x, y_out - 8, f"*y*_{number}", HEAD, colour=STRONG)
@@ -213,9 +218,9 @@ def self_attention():
 
 def masks():
     s = Sheet(800, 318, "Four masks", (
-        "Four grids; rows are the queries dog, bites, man and pad, columns the keys, filled cells may "
-        "attend. Nothing hidden: all are filled. Causal: those up to the diagonal. Padding: all but the "
-        "last column. Both: up to the diagonal, and never the last column."))
+        "Four grids; rows are the queries dog, bites, man and pad, columns the keys, filled cells "
+        "may attend. Nothing hidden: all are filled. Causal: those up to the diagonal. Padding: "
+        "all but the last column. Both: up to the diagonal, and never the last column."))
     words, cell, top, left, pitch = (*TOKENS, "pad"), 40, 122, 92, 176
     panels = (("nothing hidden", ("each query sees", "every key"), lambda i, j: True),
               ("causal", ("no query sees", "a later key"), lambda i, j: j <= i),
@@ -223,7 +228,7 @@ def masks():
               ("both", ("neither a later key", "nor the padding"), lambda i, j: j <= i and j < 3))
     for number, (name, means, attends) in enumerate(panels):
         x = left + number * pitch
-        s.text(x + 2 * cell, 30, name, HEAD, bold=True, colour=STRONG)
+        s.head(x + 2 * cell, 30, name)
         s.lines(x + 2 * cell, 54, *means)
         s.weights(x, top, [[attends(i, j) for j in range(4)] for i in range(4)], cell, cell)
         for j, word in enumerate(words):
@@ -240,20 +245,22 @@ def masks():
 def encoder():
     s = Sheet(800, 344, "A whole encoder", (
         "The tokens dog, bites, man pass through embedding plus position, then through blocks, "
-        "repeated, of norm, self-attention, norm and feed-forward network, then a last norm. An arc "
-        "over self-attention and one over the network add the input again. Small graphs below: in "
-        "self-attention every token reaches every token, everywhere else each goes alone."))
+        "repeated, of norm, self-attention, norm and feed-forward network, then a last norm. An "
+        "arc over self-attention and one over the network add the input again. Small graphs "
+        "below: in self-attention every token reaches every token, everywhere else each goes "
+        "alone."))
     y, r, mini = 138, 12, (240, 262, 284)
-    steps = [(96, 78, ("embed +", "position")), (210, 52, ("norm",)), (296, 96, ("self-", "attention")),
-             (444, 52, ("norm",)), (518, 78, ("feed-", "forward")), (656, 52, ("norm",))]
+    steps = [(96, 78, ("embed +", "position")), (210, 52, ("norm",)),
+             (296, 96, ("self-", "attention")), (444, 52, ("norm",)),
+             (518, 78, ("feed-", "forward")), (656, 52, ("norm",))]
     sums, x_out = (416, 618), 732
 
     s.panel(186, 22, 456, 164)
-    s.text(414, 44, "encoder block, as often as you like", BODY, bold=True, colour=STRONG)
+    s.bold(414, 44, "encoder block, as often as you like", "middle")
     for i, word in enumerate(TOKENS):
         s.token(46, y + (i - 1) * 38, word, 68)
         s.box(x_out, y + (i - 1) * 38 - 16, 50, 32, OUTPUT)
-        s.text(x_out + 25, y + (i - 1) * 38, f"*y*_{i + 1}", BODY, colour=STRONG)
+        s.say(x_out + 25, y + (i - 1) * 38, f"*y*_{i + 1}", "middle")
     stops = [80, *(x for x, _, _ in steps), x_out]
     ends = [80, *(x + wide for x, wide, _ in steps)]
     for start, stop in zip(ends, stops[1:]):
@@ -267,14 +274,14 @@ def encoder():
     for start, x in zip((198, 436), sums):
         s.arrow([(start, y), (start, 92), (x, 92), (x, y - r)])
         s.dot(start, y)
-        s.add("circle", cx=x, cy=y, r=r, fill="#ffffff", stroke=LINE, stroke_width=STROKE)
-        s.text(x, y, "+", HEAD, colour=STRONG)
+        s.operator(x, y, "+", r)
         s.text((start + x) / 2, 79, "residual", SMALL)
     for i, (x, wide, lines) in enumerate(steps):
         meet = i == 2
         s.box(x, y - 28, wide, 56, STRONG if meet else LINE, amount=0 if meet else 0.1)
         for j, line in enumerate(lines):
-            s.text(x + wide / 2, y + (j - (len(lines) - 1) / 2) * 20, line, 15, bold=meet, colour=STRONG)
+            height = y + (j - (len(lines) - 1) / 2) * 20
+            s.text(x + wide / 2, height, line, 15, bold=meet, colour=STRONG)
         left, right = x + wide / 2 - 24, x + wide / 2 + 24
         for a, above in enumerate(mini):
             for b, below in enumerate(mini):
@@ -285,7 +292,7 @@ def encoder():
             s.dot(right, above, STRONG)
     for x, label in ((135, "lesson 04"), (344, "this lesson")):
         s.text(x, 208, label, SMALL, bold=True, colour=STRONG)
-    s.text(344, 316, "all tokens meet", BODY, bold=True, colour=STRONG)
+    s.bold(344, 316, "all tokens meet", "middle")
     s.text(135, 316, "each alone", BODY)
     s.text(570, 316, "each alone", BODY)
     s.text(46, 262, "tokens", SMALL)
@@ -294,10 +301,10 @@ def encoder():
 
 def offsets():
     s = Sheet(800, 444, "Where an offset enters a score", (
-        "Above, dog bites man at positions 0, 1, 2, and with yesterday in front at 1, 2, 3: from bites "
-        "to dog the offset is minus one both times. Below, three ways into the score of a query and a "
-        "key: Shaw adds a vector to the key, T5 and ALiBi add a number to the score, rotary turns "
-        "query and key by their positions."))
+        "Above, dog bites man at positions 0, 1, 2, and with yesterday in front at 1, 2, 3: from "
+        "bites to dog the offset is minus one both times. Below, three ways into the score of a "
+        "query and a key: Shaw adds a vector to the key, T5 and ALiBi add a number to the score, "
+        "rotary turns query and key by their positions."))
     columns = {"yesterday": (150, 110), "dog": (310, 64), "bites": (430, 64), "man": (550, 64)}
     for y, words in ((62, TOKENS), (146, tuple(columns))):
         for position, word in enumerate(words):
@@ -311,7 +318,7 @@ def offsets():
     top, low = 262, 386
     for centre, name, how in ((126, "Shaw", "in the key"), (386, "T5, ALiBi", "in the score"),
                               (670, "rotary", "in query and key")):
-        s.text(centre, 218, name, HEAD, bold=True, colour=STRONG)
+        s.head(centre, 218, name)
         s.text(centre, 240, how, SMALL)
         q, k = centre - 52, centre + 52
         start = top + 84 if name == "rotary" else top + 34  # below the clocks
@@ -335,21 +342,21 @@ def offsets():
 def clock_hands():
     s = Sheet(800, 466, "Positions as clock hands", (
         "Four rows of four clocks, one row per position 0 to 3. All hands start upright. At each "
-        "position the hand of columns 0, 1 has turned by 57 degrees more, the next ones by 32, 18 and "
-        "10. A large clock shows that a tip at angle θ lies sin θ across, cos θ up."))
+        "position the hand of columns 0, 1 has turned by 57 degrees more, the next ones by 32, 18 "
+        "and 10. A large clock shows that a tip at angle θ lies sin θ across, cos θ up."))
     width, pairs, radius = 32, 4, 36
     x0, y0, across, down = 130, 124, 100, 92
     for j in range(pairs):
         speed = 10000 ** (-2 * j / width)
         x = x0 + j * across
-        s.text(x, 30, f"{2 * j}, {2 * j + 1}", HEAD, bold=True, colour=STRONG)
+        s.head(x, 30, f"{2 * j}, {2 * j + 1}")
         s.text(x, 54, f"{degrees(speed):.0f}° a step", SMALL)
         for i in range(4):
             clock(s, x, y0 + i * down, radius, i * speed, [n * speed for n in range(i)])
     s.text(20, 30, "columns", SMALL, "start")
     s.text(20, 88, "position", SMALL, "start")
     for i in range(4):
-        s.text(44, y0 + i * down, str(i), HEAD, bold=True, colour=STRONG)
+        s.head(44, y0 + i * down, str(i))
     for y in (30, *(y0 + i * down for i in range(4))):
         s.text(x0 + 3 * across + 62, y, "…", HEAD)
 
@@ -359,9 +366,9 @@ def clock_hands():
     s.line([(x, tip[1]), tip], SKY, 4)
     s.line([(tip[0], y), tip], AMBER, 4)
     s.dot(*tip, STRONG, 4.5)
-    s.text(x + r * sin(angle) / 2, tip[1] - 13, "sin θ", BODY, colour=STRONG)
-    s.text(x + r + 8, (y + tip[1]) / 2, "cos θ", BODY, "start", colour=STRONG)
-    s.text(x + 12, y - 30, "θ", BODY, colour=STRONG)
+    s.say(x + r * sin(angle) / 2, tip[1] - 13, "sin θ", "middle")
+    s.say(x + r + 8, (y + tip[1]) / 2, "cos θ")
+    s.say(x + 12, y - 30, "θ", "middle")
     s.lines(x, 112, "each hand is two numbers:", "how far across, how far up")
     s.lines(x, 366, "θ = position × speed", "a step turns every hand",
             "by its own fixed angle;", "32 columns are 16 hands")
@@ -373,20 +380,22 @@ def clock(s, x, y, radius, angle, ghosts=(), sector=False):
     s.add("circle", cx=x, cy=y, r=radius, fill="#fafafa", stroke=LINE, stroke_width=1.5)
     s.line([(x, y - radius), (x, y - radius + 6)], LINE, 1.5)
     for ghost in ghosts:
-        s.line([(x, y), (x + 0.86 * radius * sin(ghost), y - 0.86 * radius * cos(ghost))], FAINT, STROKE)
+        tip = x + 0.86 * radius * sin(ghost), y - 0.86 * radius * cos(ghost)
+        s.line([(x, y), tip], FAINT, STROKE)
     if sector:
         s.line([(x, y), (x, y - radius)], LINE, 1.5, dash="4 4")
         s.line([(x, y), (x + radius, y)], LINE, 1.5, dash="4 4")
-    s.line([(x, y), (x + radius * sin(angle), y - radius * cos(angle))], STRONG, 4)
+    tip = x + radius * sin(angle), y - radius * cos(angle)
+    s.line([(x, y), tip], STRONG, 4)
     s.dot(x, y, STRONG, 4.5)
-    s.dot(x + radius * sin(angle), y - radius * cos(angle), STRONG, 4.5)
+    s.dot(*tip, STRONG, 4.5)
 
 
 def who_sees_whom():
     s = Sheet(800, 388, "Who sees whom", (
-        "Five tokens below two layers, three times. In a convolution of width 3 the paths from x_1 and "
-        "x_5 meet in the middle of layer 2. In a recurrent network x_1 walks through four neighbours to "
-        "the last state of layer 1. In self-attention it arrives there in one step."))
+        "Five tokens below two layers, three times. In a convolution of width 3 the paths from "
+        "x_1 and x_5 meet in the middle of layer 2. In a recurrent network x_1 walks through four "
+        "neighbours to the last state of layer 1. In self-attention it arrives there in one step."))
     rows, gap, r, centres = (286, 200, 114), 44, 14, (178, 426, 674)
     edges = {  # ((layer, position) -> (layer, position)), layer 0 being the tokens
         "cnn": [((n, i + k), (n + 1, i)) for n in (0, 1) for i in range(n + 1, 4 - n)
@@ -409,7 +418,7 @@ def who_sees_whom():
             a, b = map(place, edge)
             s.arrow([toward(a, b, r), toward(b, a, r + 1)], colour, width)
 
-        s.text(centre, 30, title, HEAD, bold=True, colour=STRONG)
+        s.head(centre, 30, title)
         s.text(centre, 54, how, SMALL)
         for edge in edges[name]:
             if edge not in paths[name]:
@@ -420,13 +429,16 @@ def who_sees_whom():
         for node in sorted(used):
             x, y = place(node)
             on_path = any(node in edge for edge in paths[name])
-            fill = tint(OUTPUT, 0.75) if node == meeting[name] else "#ffffff" if on_path else "#f2f2f2"
-            s.add("circle", cx=x, cy=y, r=r, fill=fill, stroke=STRONG if on_path else LINE,
-                  stroke_width=STROKE if on_path else 1.5)
+            fill, stroke, thick = "#f2f2f2", LINE, 1.5
+            if on_path:
+                fill, stroke, thick = "#ffffff", STRONG, STROKE
+            if node == meeting[name]:
+                fill = tint(OUTPUT, 0.75)
+            s.add("circle", cx=x, cy=y, r=r, fill=fill, stroke=stroke, stroke_width=thick)
             if node[0] == 0:
                 s.text(x, y, f"*x*_{node[1] + 1}", 15, colour=STRONG)
-        s.text(centre, 330, "*x*_1 meets *x*_5", BODY, colour=STRONG)
-        s.text(centre, 356, verdict, BODY, bold=True, colour=STRONG)
+        s.say(centre, 330, "*x*_1 meets *x*_5", "middle")
+        s.bold(centre, 356, verdict, "middle")
     for y, label in zip(rows, ("tokens", "layer 1", "layer 2")):
         s.text(14, y, label, SMALL, "start")
     return s
@@ -434,9 +446,10 @@ def who_sees_whom():
 
 def encoder_decoder():
     s = Sheet(800, 450, "Encoder and decoder", (
-        "The encoder reads dog, bites, man through self-attention, every token seeing every token. The "
-        "decoder reads start, man, bites through causal self-attention, then cross-attention: queries "
-        "from the decoder, keys and values from the encoder. It answers man, bites, dog."))
+        "The encoder reads dog, bites, man through self-attention, every token seeing every "
+        "token. The decoder reads start, man, bites through causal self-attention, then "
+        "cross-attention: queries from the decoder, keys and values from the encoder. It answers "
+        "man, bites, dog."))
     top, bottom, tall, wide = 112, 326, 124, 130
     x_in, x_embed, x_self, x_cross, x_forward, x_out = 52, 108, 250, 448, 598, 740
     centre = x_cross + wide / 2
@@ -482,7 +495,8 @@ def encoder_decoder():
     step(x_forward, bottom, "feed-", "forward")
     s.arrow([(x_forward + 84, bottom), (x_out - 34, bottom)])
     s.lines(694, 74, "in each grid", "rows: queries", "columns: keys", "filled: may attend")
-    s.text(400, 426, "left out: residual connections, layer norm, the last step from vectors to words", SMALL)
+    s.text(400, 426, "left out: residual connections, layer norm, "
+                     "the last step from vectors to words", SMALL)
     return s
 
 
