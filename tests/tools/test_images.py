@@ -1,4 +1,4 @@
-"""The pictures in images/: drawn by their scripts, byte for byte, each with words, each shown somewhere."""
+"""The pictures in images/: drawn by their scripts, byte for byte, each with words, each shown."""
 import os
 import pathlib
 import subprocess
@@ -9,27 +9,24 @@ import pytest
 
 ROOT = pathlib.Path(__file__).parents[2]
 PICTURES = sorted((ROOT / "images").glob("*.svg"))
+DRAW = """import pathlib, sys
+sys.path.insert(0, sys.argv[1])
+import draw
+draw.main([], pathlib.Path("."))"""
+each = pytest.mark.parametrize("path", PICTURES, ids=lambda path: path.stem)
 
 
-@pytest.fixture(scope="module")
-def drawn(tmp_path_factory):
-    """Every picture drawn anew, in another process, folder and hash seed."""
-    folder = tmp_path_factory.mktemp("images")
-    program = "import pathlib, sys; sys.path.insert(0, sys.argv[1]); import draw; draw.main([], pathlib.Path(sys.argv[2]))"
-    subprocess.run([sys.executable, "-c", program, str(ROOT / "tools/draw"), str(folder)], check=True, capture_output=True, cwd=folder, env=os.environ | {"PYTHONHASHSEED": "7"})
-    return folder
+def test_pictures_are_drawn_the_same_again(tmp_path):
+    """In another process, folder and hash seed."""
+    subprocess.run([sys.executable, "-c", DRAW, str(ROOT / "tools/draw")], check=True, cwd=tmp_path,
+                   capture_output=True, env=os.environ | {"PYTHONHASHSEED": "7"})
+    drawn = {path.name: path.read_bytes() for path in tmp_path.glob("*.svg")}
+    assert sorted(drawn) == [path.name for path in PICTURES]
+    changed = [path.name for path in PICTURES if path.read_bytes() != drawn[path.name]]
+    assert not changed, f"changed by hand, or drawn by an older script: {changed}"
 
 
-def test_every_picture_has_its_script(drawn):
-    assert [path.name for path in sorted(drawn.glob("*.svg"))] == [path.name for path in PICTURES]
-
-
-@pytest.mark.parametrize("path", PICTURES, ids=lambda path: path.stem)
-def test_a_picture_is_drawn_the_same_again(path, drawn):
-    assert (drawn / path.name).read_bytes() == path.read_bytes(), f"run `make images`, or undo what was changed in {path.name} by hand"
-
-
-@pytest.mark.parametrize("path", PICTURES, ids=lambda path: path.stem)
+@each
 def test_a_picture_says_what_it_shows_and_loads_nothing(path):
     root = ElementTree.parse(path).getroot()
     description = root.find("{http://www.w3.org/2000/svg}desc").text
@@ -37,10 +34,9 @@ def test_a_picture_says_what_it_shows_and_loads_nothing(path):
     assert "http" not in path.read_text(encoding="utf-8").replace("http://www.w3.org", "")
 
 
-@pytest.mark.parametrize("path", PICTURES, ids=lambda path: path.stem)
+@each
 def test_a_picture_is_shown_somewhere(path):
-    lesson = next((ROOT / "notebooks").glob(f"{path.stem[:2]}_*.ipynb"), None)
-    if lesson is None:
-        pytest.skip(f"lesson {path.stem[:2]} isn't there yet")
+    lesson, = (ROOT / "notebooks").glob(f"{path.stem[:2]}_*.ipynb")
     sources = [lesson, *(ROOT / "d2l_ext" / "explorers").glob("*.py")]
-    assert any(f'"{path.stem}"' in source.read_text(encoding="utf-8").replace("\\", "") for source in sources)
+    texts = (source.read_text(encoding="utf-8").replace("\\", "") for source in sources)
+    assert any(f'"{path.stem}"' in text for text in texts)
