@@ -127,7 +127,6 @@ heatmaps(X, tokens, features, name="02-sentence")
 
 %% code ones core predict
 alike = torch.ones(2, 4)
-mask = torch.ones(3, 3, dtype=torch.bool)
 
 %% code aside deeper
 def total(rows):
@@ -152,6 +151,7 @@ mine = 2
 
 %% code proof core
 extra = X.sum()
+mask = torch.ones(3, 3).tril().bool() | torch.ones(3, 3, dtype=torch.bool)
 assert extra == 7
 
 %% md explorer-words core
