@@ -75,7 +75,7 @@ def listing(base: pathlib.Path) -> set[tuple]:
     return found
 
 
-def prove(source: pathlib.Path, arguments: list[str], python: str = sys.executable) -> int:
+def prove(source: pathlib.Path, arguments: list[str]) -> int:
     """Run pytest on a copy of ``source``, print what should not be, return 0 if nothing was."""
     wall = namespace()
     print("No network: Python processes refuse it" + " in a namespace without one." * bool(wall))
@@ -85,7 +85,8 @@ def prove(source: pathlib.Path, arguments: list[str], python: str = sys.executab
         environment = surroundings(base)
 
         def run(*command, **options):
-            return subprocess.run([*wall, python, *command], env=environment, **options).returncode
+            command = [*wall, sys.executable, *command]
+            return subprocess.run(command, env=environment, **options).returncode
 
         if run("-c", PROBE, capture_output=True) == 0:
             sys.exit("The network can be reached all the same, so nothing was proved.")

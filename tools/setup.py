@@ -37,8 +37,6 @@ CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 D2L = "d2l==1.0.3"
 EXTRAS = ("lab", "d2l", "test")  # those of requirements.txt
 AGAIN = "then run the same command again; it goes on from here."
-BROKEN_OFF = re.compile("Max retries|[Tt]imed out|Timeout|ConnectionError|Connection broken"
-                        "|IncompleteRead|ProtocolError|ProxyError|SSLError")
 
 
 def stop(message):
@@ -128,17 +126,12 @@ def pip(*arguments, python=PYTHON):
 
 
 def install(*arguments, python=PYTHON):
-    """Run `pip install` and stop with a sentence, or pip's own last lines, if it fails."""
+    """Run `pip install` and stop with pip's own last lines if it fails."""
     failed = pip(*arguments, python=python)
-    if failed is None:
-        return
-    last = "\n  ".join(failed[-12:])
-    # an index that can't be reached looks like a conflict to pip: ask it for something simple
-    simple = ("--dry-run", "--ignore-installed", "--no-deps", "pip")
-    if BROKEN_OFF.search(last) or pip(*simple, python=python):
-        stop("the package index can't be reached. Check the network, PIP_INDEX_URL and "
+    if failed is not None:
+        stop("pip could not finish. Its last lines:\n  " + "\n  ".join(failed[-12:]) + "\n"
+             "If it can't reach the package index, check the network, PIP_INDEX_URL and "
              "TORCH_INDEX, " + AGAIN)
-    stop("pip could not finish. Its last lines:\n  " + last)
 
 
 def answers(url):

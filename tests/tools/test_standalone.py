@@ -1,7 +1,4 @@
-"""Notebooks that carry the package: all of it, it wins over any other, nothing else differs.
-
-All nine are run by `make standalone ARGS=--check`; here one tiny one is.
-"""
+"""Notebooks that carry the package: all of it, it wins over any other, nothing else differs."""
 import json
 import os
 import subprocess
@@ -11,8 +8,6 @@ from pathlib import Path
 import nbformat
 import pytest
 
-import nbtext
-import offline
 import standalone
 
 ROOT = Path(__file__).parents[2]
@@ -43,11 +38,6 @@ def load(path):
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-@pytest.fixture(scope="module")
-def bare(tmp_path_factory):
-    return standalone.bare_python(tmp_path_factory.mktemp("python"))
-
-
 @pytest.mark.slow
 def test_only_the_set_up_cell_differs_and_the_bytes_are_the_same_every_time(tmp_path):
     (tmp_path / "09_left_over.ipynb").touch()
@@ -69,37 +59,16 @@ def test_what_is_too_large_is_named(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_the_carried_copy_is_whole_wins_and_goes_with_the_kernel(bare, tmp_path):
-    """Over a folder beside the notebook, and over another copy that was already imported."""
+def test_the_carried_copy_is_whole_wins_and_goes_with_the_kernel(tmp_path):
+    """Over an installed package, and over a folder beside the notebook that is already imported."""
     for folder in ("here", "d2l_ext"):
         (tmp_path / folder).mkdir()
     (tmp_path / "d2l_ext/__init__.py").write_text("from . import masks", encoding="utf-8")
     (tmp_path / "d2l_ext/masks.py").touch()
     (tmp_path / "program.py").write_text("import d2l_ext.masks" + USES, encoding="utf-8")
     (tmp_path / "cell.py").write_text(standalone.setup_cell(), encoding="utf-8")
-    done = subprocess.run([bare, "-E", "program.py"], cwd=tmp_path, capture_output=True, text=True,
-                          env=os.environ | {"TMPDIR": str(tmp_path / "here")})
+    environment = os.environ | {"TMPDIR": str(tmp_path / "here")}
+    done = subprocess.run([sys.executable, "-E", "program.py"], cwd=tmp_path, env=environment,
+                          capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert list((tmp_path / "here").iterdir()) == []
-
-
-@pytest.mark.slow
-def test_check_runs_and_compares_strictly(tmp_path, capfd, monkeypatch):
-    monkeypatch.setattr(offline, "WARM_UP", "")
-    setup = standalone.setup_cell()
-    text = f"%% code setup core\n{setup}\n\n%% code two core\nimport d2l_ext\nprint('two')\n"
-    notebook = nbtext.pack(text, {})
-    for count, cell in enumerate(notebook["cells"], 1):
-        cell["execution_count"] = count
-    three = {"output_type": "stream", "name": "stdout", "text": ["three\n"]}
-    notebook["cells"][1]["outputs"] = [three]
-    nbtext.write(notebook, tmp_path / "otherwise.ipynb")
-    assert standalone.check(["-q", "--tb=line"], tmp_path) == 1
-    said = capfd.readouterr().out
-    assert "1 failed, 1 passed" in said and "otherwise.ipynb::Cell 1" in said, said
-
-
-def test_check_proves_nothing_where_the_package_is_there(tmp_path, monkeypatch):
-    monkeypatch.setattr(standalone, "bare_python", lambda folder: sys.executable)
-    with pytest.raises(SystemExit, match="d2l_ext can be imported here"):
-        standalone.check([], tmp_path)

@@ -1,35 +1,23 @@
 """Write notebooks that carry the package d2l_ext with them: `make standalone`.
 
 Each is one file in dist/standalone that runs without this repository and without a network, where
-torch, numpy, matplotlib and, for 07, safetensors are. Only its set-up cell differs. `--check` then
-runs them all, compared with their stored outputs, without a network and where no d2l_ext can be
-imported; what follows it is passed to pytest (`--check -n 2`).
+torch, numpy, matplotlib and, for 07, safetensors are. Only its set-up cell differs.
 """
 import base64
 import io
 import json
 import lzma
-import os
 import pathlib
 import shutil
-import subprocess
 import sys
-import sysconfig
-import tempfile
 import tomllib
-import venv
 import zipfile
 
 from nbtext import write
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
-import offline  # noqa: E402
-
 FOLDER = ROOT / "dist/standalone"
 LIMIT = 1_000_000  # bytes
-NBVAL = ["-c", os.devnull, "--nbval", "--nbval-current-env", "--nbval-cell-timeout=120",
-         f"--nbval-sanitize-with={ROOT / 'tests/nbval_sanitize.cfg'}", "--dist=loadscope"]
 
 
 def members() -> dict[str, pathlib.Path]:
@@ -83,34 +71,6 @@ def write_all(folder: pathlib.Path = FOLDER) -> list[str]:
     return large
 
 
-def bare_python(folder: pathlib.Path) -> pathlib.Path:
-    """A Python in ``folder`` with all that is installed here but d2l_ext.
-
-    It doesn't follow the .pth files of what is installed here, which lead to this folder.
-    """
-    venv.create(folder, symlinks=sys.platform != "win32")
-    python = folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
-    own = sysconfig.get_path("purelib", vars={"base": folder, "platbase": folder})
-    theirs = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
-    pathlib.Path(own, "installed.pth").write_text("\n".join(theirs), encoding="utf-8")
-    return python
-
-
-def check(arguments: list[str], notebooks: pathlib.Path = FOLDER) -> int:
-    """Run what was written where d2l_ext is absent; 0 if everything is as stored."""
-    with tempfile.TemporaryDirectory() as folder:
-        python = str(bare_python(pathlib.Path(folder)))
-        tried = [python, "-E", "-c", "import d2l_ext"]
-        if subprocess.run(tried, cwd=notebooks, capture_output=True).returncode == 0:
-            sys.exit("d2l_ext can be imported here, so nothing would be proved: "
-                     "install it as `make setup` does.")
-        return offline.prove(notebooks, [*NBVAL, *arguments], python)
-
-
 if __name__ == "__main__":
-    if sys.argv[1:] and sys.argv[1] != "--check":
-        sys.exit(__doc__)
     if large := write_all():
         sys.exit(f"Too large, {LIMIT // 1000} kB is the limit: {', '.join(large)}")
-    if sys.argv[1:]:
-        sys.exit(check(sys.argv[2:]))
