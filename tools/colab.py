@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,6 +17,9 @@ from pathlib import Path
 import environments as env
 import offline
 import setup
+
+sys.path.append(str(env.ROOT / "tools/notebooks"))
+from nbtext import chosen  # noqa: E402
 
 TESTS = env.ROOT / "tests"
 PACKAGE = "d2l-ext"
@@ -91,12 +95,11 @@ def attempt(notebook, folder, base, repository):
 
 
 def run(names):
-    import nbtext
     # a newer notebook, which the widgets ask for, would bring JupyterLab
     more = ["nbval", "requests", "safetensors", "notebook<7"]
     packages = env.lines("tests/colab/constraints.txt") + more
     base = env.build("colab", packages, env.find_python("3.13"), ours=False)
-    wanted = reversed(nbtext.chosen(names, env.ROOT / "notebooks"))  # the long ones first
+    wanted = reversed(chosen(names, env.ROOT / "notebooks"))  # the long ones first
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
         repository = mirror(Path(folder, "repository"))
         results = list(pool.map(

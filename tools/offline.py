@@ -78,7 +78,8 @@ def listing(base: pathlib.Path) -> set[tuple]:
 def prove(source: pathlib.Path, arguments: list[str]) -> int:
     """Run pytest on a copy of ``source``, print what should not be, return 0 if nothing was."""
     wall = namespace()
-    print("No network: Python processes refuse it" + " in a namespace without one." * bool(wall))
+    where = ", in a namespace that has none" if wall else ""
+    print(f"No network: every Python process refuses it{where}.", flush=True)
     with tempfile.TemporaryDirectory(prefix="offline-", ignore_cleanup_errors=True) as folder:
         base = pathlib.Path(folder).resolve()
         shutil.copytree(source, base / "copy", ignore=NOT_COPIED)
