@@ -8,6 +8,7 @@ Without names everything is measured (hours). A module meets the fast tests of i
 more than `SAMPLE` mutants a fixed random sample is tried. What lives needs its reason in
 tests/mutants/equivalent.toml or stands in tests/mutants/results.md.
 """
+import ast
 import json
 import os
 import pathlib
@@ -98,7 +99,7 @@ def tests_of(module):
     name = path.parent.name if path.stem == "__init__" else path.stem
     rooms = [room] if room.is_dir() else [ROOT / "tests/core", ROOT / "tests/laboratory"]
     files = sorted(file for room in rooms for file in room.glob("test_*.py"))
-    naming = [file for file in files if name in file.read_text(encoding="utf-8")]
+    naming = [file for file in files if name in file.read_text(encoding="utf-8").lower()]
     return [*(str(file.relative_to(ROOT)) for file in naming), module]
 
 
@@ -185,10 +186,24 @@ def javascript_mutants(piece):
     parts = {False: [], True: []}
     for mutant in json.loads(done.stdout):
         parts[mutant["line"] in drawing].append(mutant)
-    own = COPY / f"tests/explorers/test_explorer_{pathlib.Path(piece).stem}.py"
-    tests = str(own if own.exists() else own.parent)
-    measure_javascript(f"{piece}, mathematics", parts[False], [tests, "-x"])
-    measure_javascript(f"{piece}, drawing", parts[True], [tests, "-x", "-m", "browser"])
+    own = f"tests/explorers/test_explorer_{pathlib.Path(piece).stem}.py"
+    files = [own] if (COPY / own).exists() else sorted(
+        str(path.relative_to(COPY)) for path in COPY.glob("tests/explorers/test_*.py"))
+    in_node = [test for file in files for test in tests_that_use("compute", file)]
+    measure_javascript(f"{piece}, mathematics", parts[False], in_node)
+    measure_javascript(f"{piece}, drawing", parts[True], [*files, "-m", "browser"])
+
+
+def tests_that_use(name, file):
+    """The tests in a file that call a function, by themselves or through others of the file."""
+    functions = [node for node in ast.walk(ast.parse((COPY / file).read_text(encoding="utf-8")))
+                 if isinstance(node, ast.FunctionDef)]
+    known, before = {name}, 0
+    while len(known) > before:
+        before = len(known)
+        known |= {function.name for function in functions for node in ast.walk(function)
+                  if {getattr(node, "id", ""), getattr(node, "arg", "")} & known}
+    return [f"{file}::{one}" for one in sorted(known) if one.startswith("test_")]
 
 
 def drawing_lines(text):
@@ -202,19 +217,25 @@ def drawing_lines(text):
     return found
 
 
-def measure_javascript(what, mutants, arguments):
+def measure_javascript(what, mutants, tests):
     shared = COPY / "d2l_ext/explorers/shared.js"
     text = shared.read_text(encoding="utf-8")
-    switch = "const stryMutAct_9fa48 = (id) => id === '{}', stryCov_9fa48 = () => true;\n"
+
+    def activate(number):
+        switch = f"(id) => id === '{number}', stryCov_9fa48 = () => true;\n"
+        shared.write_text(f"const stryMutAct_9fa48 = {switch}{text}", encoding="utf-8")
+
+    activate("none")
+    # Tests that put wrong code into the source don't find its place among the mutants.
+    failed = re.findall(r"(?m)^FAILED (\S+?)(?:\[| )", run([*PYTEST, *PLAIN, "-rf", *tests]).stdout)
+    arguments = ["-x", *tests, *(f"--deselect={test}" for test in sorted(set(failed)))]
+    print(what, "without", *sorted(set(failed)), flush=True)
     same, alive = 0, []
-    shared.write_text(switch.format("none") + text, encoding="utf-8")
-    if (found := outcome_in_fork(arguments)) != 0:
-        sys.exit(f"{what}: pytest ends with {found} before any mutant is active.")
-    tried = sample(mutant["id"] for mutant in mutants)
+    tried = sample([mutant["id"] for mutant in mutants])
     for mutant in mutants:
         if mutant["id"] not in tried:
             continue
-        shared.write_text(switch.format(mutant["id"]) + text, encoding="utf-8")
+        activate(mutant["id"])
         if outcome_in_fork(arguments) == 0:
             diff = f"- {mutant['original']}\n+ {mutant['replacement']}"
             same += reason(diff) is not None
