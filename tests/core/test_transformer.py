@@ -75,7 +75,7 @@ def sees_all(attention, queries, keys, values, *lengths, **options):
 
 @pytest.mark.parametrize("part, wrong", [
     (r"encoder\.\d", post_norm), (r"encoder\.\d\.attention", sees_all),
-    (r"decoder\.\d\.attention", sees_all), (r"decoder\.\d\.cross", sees_all)], ids=str)
+    (r"decoder\.\d\.attention", sees_all), (r"decoder\.\d\.cross", sees_all)])
 def test_a_wrong_one_is_noticed(part, wrong):
     made = model()
     for name, module in made.named_modules():
