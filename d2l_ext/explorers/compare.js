@@ -214,8 +214,8 @@ function drawPlot(canvas, { n, d, k }, values, width, colours) {
   }
   put(canvas, "aria-label", `Operations against n on logarithmic axes, d = ${d}, k = ${k}. `
     + `The attention products, a steeper line, cross the recurrence at n = ${d} and the `
-    + `convolution at n = ${(k * d) / 2}; the whole attention layer stays above both, and crosses the GRU `
-    + `at n = ${d} and the LSTM at n = ${2 * d}.`);
+    + `convolution at n = ${(k * d) / 2}; the whole attention layer stays above both, and crosses `
+    + `the GRU at n = ${d} and the LSTM at n = ${2 * d}.`);
 }
 
 const TOKENS = 9;

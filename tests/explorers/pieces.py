@@ -1,25 +1,30 @@
-"""Each explorer as its lesson shows it, what its controls do when they are moved by keyboard, and tokens that nobody expects."""
+"""Each explorer as its lesson shows it, what keys do to its controls, and tokens nobody expects."""
 import torch
 from screen import Step
 
 import d2l_ext
 from d2l_ext import explorers
-from d2l_ext.laboratory.dates import load
 from d2l_ext.laboratory import TRIALS, results
+from d2l_ext.laboratory.dates import load
 
 TOKENS, FEATURES = ["dog", "bites", "man"], ["animal", "person", "action", "height"]
 X = torch.tensor([[1.0, 0, 0, 1], [0, 0, 1, 0], [0, 1, 0, 3]])
 PADDED = torch.cat([X, torch.ones(1, 4)])
-KEYS = torch.tensor([[10., 0., 0.], [0., 10., 0.], [0., 0., 10.], [0., 0., 10.]])
-VALUES = torch.tensor([[1., 0., 0.], [10., 0., 0.], [100., 5., 0.], [1000., 6., 0.]])
+KEYS = torch.tensor([[10., 0, 0], [0, 10, 0], [0, 0, 10], [0, 0, 10]])
+VALUES = torch.tensor([[1., 0, 0], [10, 0, 0], [100, 5, 0], [1000, 6, 0]])
+ROWS = results("05")["rows"]
 CHANCE = {task: 1 / trial.vocab_size for task, trial in TRIALS.items()}
-HOSTILE = ["<script>alert(1)</script>", "</script><img src=x onerror=alert(2)>", "🐕‍🦺", "כלב נושך", "x" * 500, "", "$a$ `b`\n\x1b[31m\ud800", "<!--"]
+HOSTILE = [
+    "<script>alert(1)</script>", "</script><img src=x onerror=alert(2)>", "🐕‍🦺", "כלב נושך",
+    "x" * 500, "", "$a$ `b`\n\x1b[31m\ud800", "<!--",
+]
 
 
 def layer(matrices, **settings):
     """Attention with these weights and no bias."""
     attention = d2l_ext.MultiHeadAttention(4, **{"num_heads": 1} | settings)
-    attention.load_state_dict({f"{name}.weight": matrix for name, matrix in matrices.items()}, strict=False)
+    weights = {f"{name}.weight": matrix for name, matrix in matrices.items()}
+    attention.load_state_dict(weights, strict=False)
     return attention
 
 
@@ -31,24 +36,29 @@ def entries(**places):
     return matrix
 
 
+HEADS = {"W_q": entries(r0c2=20, r2c2=20), "W_k": entries(r0c0=1, r2c1=1),
+         "W_v": entries(r0c3=1, r2c3=1), "W_o": torch.eye(4)}
+ORDER = {"W_q": entries(r0c2=4, r1c2=2, r2c3=2), "W_k": torch.diag(torch.tensor([1., 1, 1, 0])),
+         "W_v": torch.eye(4), "W_o": torch.eye(4)}
+
+
 def heads():
     """One head would mix the two heights, two heads keep them apart."""
-    matrices = {"W_q": entries(r0c2=20, r2c2=20), "W_k": entries(r0c0=1, r2c1=1), "W_v": entries(r0c3=1, r2c3=1), "W_o": torch.eye(4)}
-    return explorers.heads_explorer(layer(matrices, num_heads=2), X, TOKENS, FEATURES)
+    return explorers.heads_explorer(layer(HEADS, num_heads=2), X, TOKENS, FEATURES)
 
 
-def pooling(query=(0, 10, 9), scale=8):
-    return explorers.pooling_explorer(KEYS, VALUES, query, scale)
-
-
-ORDER = {"W_q": entries(r0c2=4, r1c2=2, r2c3=2), "W_k": torch.diag(torch.tensor([1., 1., 1., 0.])), "W_v": torch.eye(4), "W_o": torch.eye(4)}
+def pooling(**change):
+    start = {"keys": KEYS, "values": VALUES, "query": [0, 10, 9], "scale": 8}
+    return explorers.pooling_explorer(**start | change)
 
 
 def order(**change):
-    return explorers.order_explorer(**{"attention": layer(ORDER), "X": PADDED, "tokens": [*TOKENS, "pad"], "features": FEATURES, "valid_len": 3} | change)
+    start = {"attention": layer(ORDER), "X": PADDED, "tokens": [*TOKENS, "pad"],
+             "features": FEATURES, "valid_len": 3}
+    return explorers.order_explorer(**start | change)
 
 
-def lengths(rows=results("05")["rows"], trained=16, chance=CHANCE):
+def lengths(rows=ROWS, trained=16, chance=CHANCE):
     return explorers.lengths_explorer(rows, trained, chance)
 
 
@@ -56,17 +66,30 @@ def dates(text="24/12/1999"):
     return explorers.dates_explorer(load(), text)
 
 
-PIECES = {"pooling": pooling, "heads": heads, "order": order, "clock": explorers.clock_explorer, "lengths": lengths, "compare": explorers.compare_explorer, "dates": dates}
+PIECES = {
+    "pooling": pooling, "heads": heads, "order": order, "clock": explorers.clock_explorer,
+    "lengths": lengths, "compare": explorers.compare_explorer, "dates": dates,
+}
 LESSONS = dict(zip(("01", "02", "03", "04", "05", "06", "07"), PIECES))
 
-RIGHT, LEFT, UP, DOWN, HOME, END, SPACE, ALL = "ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown", "Home", "End", " ", "Control+a"
-HEADS = [f"{layer} {head}" for layer in ("encoder", "decoder", "cross") for head in range(4)]
+RIGHT, LEFT, UP, DOWN, HOME, END = (
+    "ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown", "Home", "End")
+SPACE, ALL = " ", "Control+a"
+
+
+def switches(layer):
+    """Each head of a layer is switched off, and on again."""
+    for head in (f"{layer} {number}" for number in range(4)):
+        yield Step(head, [SPACE], {"off": [head]}, f"Without {head}")
+        yield Step(head, [SPACE], {"off": []}, "With all heads on")
+
+
 STEPS = {
     "pooling": [
         Step("query, number 3", [HOME], {"q3": -10}, "key 2 gets 1.00. Output: 10.00"),
         Step("query, number 3, typed", [ALL, "9"], {"q3": 9}, "Output: 206.71"),
         Step("query, number 2", [LEFT, LEFT], {"q2": 9}, "key 2 gets 0.33"),
-        Step("query, number 2, typed", [ALL, "0"], {"q2": 0}, "key 3 gets 0.50 and key 4 gets 0.50"),
+        Step("query, number 2, typed", [ALL, "0"], {"q2": 0}, "key 3 gets 0.50 and key 4 gets"),
         Step("query, number 1", [END], {"q1": 10}, "key 1 gets 0.64"),
         Step("query, number 1, typed", [ALL, *"9.5"], {"q1": 9.5}, "key 1 gets 0.48"),
         Step("scale", [HOME], {"scale": 1}, "key 1 gets 0.99"),
@@ -81,23 +104,23 @@ STEPS = {
     ],
     "heads": [
         Step("heads", [RIGHT], {"num_heads": 4}, "bites, 4 heads: head 1 takes dog 1.00"),
-        Step("heads", [LEFT, LEFT], {"num_heads": 1}, "bites, 1 head: it takes dog 0.50 and man 0.50"),
+        Step("heads", [LEFT, LEFT], {"num_heads": 1}, "1 head: it takes dog 0.50 and man 0.50"),
         Step("asking token", [UP], {"asks": 0}, "dog, 1 head: it takes"),
         Step("asking token", [DOWN], {"asks": 1}, "bites, 1 head"),
         Step("inverse temperature", [HOME], {"inverse_temperature": 0}, "all 3 alike (0.33 each)"),
-        Step("inverse temperature", [RIGHT] * 5, {"inverse_temperature": 0.5}, "dog 0.50 and man 0.50"),
+        Step("inverse temperature", [RIGHT] * 5, {"inverse_temperature": 0.5}, "dog 0.50 and man"),
     ],
     "order": [
         Step("dog", [HOME], {"order": "0213"}, None),
-        Step("bites", [LEFT], {"order": "0123"}, "these are the outputs to compare with. Move a word."),
+        Step("bites", [LEFT], {"order": "0123"}, "these are the outputs to compare with. Move a"),
         Step("pad", [LEFT], {"order": "0132"}, "every word's output is the same"),
         Step("man", [HOME], {"order": "2013"}, None),
         Step("causal", [SPACE], {"causal": True}, "later words hidden:"),
-        Step("padding, length 3", [SPACE], {"padding": True}, "later words and places after the third hidden"),
+        Step("padding, length 3", [SPACE], {"padding": True}, "words and places after the third"),
         Step("layers", [RIGHT], {"layers": 2}, "2 layers, later words and places"),
     ],
     "clock": [
-        Step("position i", [RIGHT, RIGHT], {"position": 8}, "From position 8 to 10 the hand of columns 6 and 7 turns by 20.4°"),
+        Step("position i", [RIGHT, RIGHT], {"position": 8}, "From position 8 to 10 the hand"),
         Step("offset δ", [END], {"offset": 16}, "From position 8 to 24"),
         Step("offset δ", [HOME], {"offset": 0}, "nothing turns"),
         Step("offset δ", [RIGHT], {"offset": 1}, "turns by 10.2°"),
@@ -116,11 +139,12 @@ STEPS = {
         Step("heads", [RIGHT], {"num_heads": 16}, None),
         Step("layers, in the picture below", [END], {"layers": 8}, None),
     ],
-    "dates": [Step("your date", [ALL, *"5/3/2021"], {"text": "5/3/2021"}, "5/3/2021 → 2021-03-05.")]
-    + [Step(head, [SPACE], {"off": off}, says) for head in HEADS[8:] for off, says in (([head], f"Without {head}"), ([], "With all heads on"))]
-    + [Step("maps of", [LEFT], {"layer": "decoder"}, None)]
-    + [Step(head, [SPACE], {"off": off}, says) for head in HEADS[4:8] for off, says in (([head], f"Without {head}"), ([], "With all heads on"))]
-    + [Step("maps of", [LEFT], {"layer": "encoder"}, None)]
-    + [Step(head, [SPACE], {"off": off}, says) for head in HEADS[:4] for off, says in (([head], f"Without {head}"), ([], "With all heads on"))],
+    "dates": [
+        Step("your date", [ALL, *"5/3/2021"], {"text": "5/3/2021"}, "5/3/2021 → 2021-03-05."),
+        *switches("cross"),
+        Step("maps of", [LEFT], {"layer": "decoder"}, None), *switches("decoder"),
+        Step("maps of", [LEFT], {"layer": "encoder"}, None), *switches("encoder"),
+    ],
 }
-STILL = STEPS | {"dates": [step for step in STEPS["dates"] if step.control == "maps of"]}  # what can be done without a kernel
+# What can be done without a kernel.
+STILL = STEPS | {"dates": [step for step in STEPS["dates"] if step.control == "maps of"]}

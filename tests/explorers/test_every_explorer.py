@@ -1,0 +1,218 @@
+"""What holds for each explorer: settings, bundle, still picture, source, hostile text."""
+import html.parser
+import json
+import math
+import subprocess
+import sys
+
+import pytest
+import torch
+from pieces import FEATURES, HOSTILE, PIECES, ROWS, TOKENS, X, dates, heads, lengths, order, pooling
+
+from d2l_ext import MultiHeadAttention
+from d2l_ext.explorers import clock_explorer, compare_explorer, heads_explorer, source
+from d2l_ext.explorers.base import HERE, VIEW
+from d2l_ext.plotting import Picture
+
+ROOT = HERE.parents[1]
+FORBIDDEN = ("</script", "<!--", "innerHTML", "outerHTML", "insertAdjacent", "eval(", "Function(",
+             "http:", "https:", "import ")
+EVERY = pytest.mark.parametrize("piece", PIECES)
+
+
+def without_anywidget(monkeypatch, make):
+    monkeypatch.setitem(sys.modules, "anywidget", None)
+    return make()
+
+
+# ---- settings ------------------------------------------------------------------------------------
+
+STARTS = {
+    "pooling": {"q1": 0, "q2": 10, "q3": 9, "scale": 8,
+                "key1": True, "key2": True, "key3": True, "key4": True},
+    "heads": {"num_heads": 2, "asks": 1, "inverse_temperature": 1.0},
+    "order": {"order": "2103", "causal": False, "padding": False, "layers": 1},
+    "clock": {"position": 6, "offset": 2, "hand": 3, "width": 32},
+    "lengths": {"task": "copy", "length": 32, "scored": "all"},
+    "compare": {"n": 64, "d": 512, "k": 3, "num_heads": 8, "layers": 1},
+    "dates": {"text": "24/12/1999", "off": [], "layer": "cross"},
+}
+SET = [  # what is given, and what the state then holds
+    ("pooling", {"q1": -2.5, "scale": math.sqrt(3), "key2": False}, {}),
+    ("heads", {"num_heads": 4.0, "asks": "man", "inverse_temperature": 0}, {"asks": 2}),
+    ("order", {"order": "pad dog bites man", "causal": True, "layers": 2}, {"order": "3012"}),
+    ("clock", {"position": 63, "offset": 0, "hand": 31, "width": 64}, {}),
+    ("lengths", {"task": "repeat", "scored": "only beyond training"}, {"scored": "beyond"}),
+    ("compare", {"n": 4096, "layers": 4}, {}),
+    ("dates", {"off": ("cross 2", "encoder 0", "cross 2")}, {"off": ["encoder 0", "cross 2"]}),
+    ("dates", {"off": "decoder 1"}, {"off": ["decoder 1"]}),
+]
+WRONG = {
+    "pooling": [{"q4": 1}, {"q1": 11}, {"q1": math.nan}, {"q1": "1"}, {"scale": 0.5},
+                {"key1": "no"}, {"key5": True}],
+    "heads": [{"heads": 1}, {"num_heads": 3}, {"asks": "cat"}, {"asks": [1]}, {"asks": -1},
+              {"inverse_temperature": 2.1}],
+    "order": [{"order": "dog dog man pad"}, {"order": [2, 1, 0, 3]}, {"causal": "yes"},
+              {"layers": 3}, {"mask": True}],
+    "clock": [{"position": 64}, {"position": 1.5}, {"offset": -1}, {"hand": 32}, {"width": 6}],
+    "lengths": [{"task": "sort"}, {"length": 40}, {"scored": "some"}, {"encoding": "Shaw"}],
+    "compare": [{"n": 63}, {"d": 8192}, {"k": 4}, {"num_heads": 3}, {"layers": 0},
+                {"n": math.nan}],
+    "dates": [{"off": ["cross 4"]}, {"off": ["head 1"]}, {"off": 3}, {"text": 5},
+              {"layer": "both"}, {"inverse_temperature": 1}],
+}
+
+
+@pytest.mark.parametrize("widget", [True, False])
+@pytest.mark.parametrize("piece, given, stored", SET)
+def test_settings_come_back(monkeypatch, widget, piece, given, stored):
+    make = PIECES[piece]
+    explorer = make() if widget else without_anywidget(monkeypatch, make)
+    assert explorer.state == STARTS[piece]
+    explorer.set(**given)
+    assert explorer.state == STARTS[piece] | given | stored
+    assert json.loads(json.dumps(explorer.state)) == explorer.state
+    explorer.state = STARTS[piece]
+    assert explorer.state == STARTS[piece]
+
+
+@EVERY
+def test_impossible_settings_change_nothing(piece):
+    explorer = PIECES[piece]()
+    for settings in WRONG[piece]:
+        name, = settings
+        with pytest.raises(ValueError, match=name):
+            explorer.set(**STARTS[piece] | settings)
+    assert explorer.state == STARTS[piece]
+
+
+@pytest.mark.parametrize("settings, message", [
+    ({"heads": 1}, "no setting 'heads': choose from num_heads, inverse_temperature, asks"),
+    ({"num_heads": 3}, "num_heads=3 is not possible: choose from 1, 2, 4"),
+    ({"asks": "cat"}, "choose from 'dog', 'bites', 'man', 0, 1, 2"),
+    ({"inverse_temperature": 2.1}, r"inverse_temperature=2.1 must be a number in 0\.\.2"),
+])
+def test_what_is_possible_is_said(settings, message):
+    with pytest.raises(ValueError, match=message):
+        heads().set(**settings)
+
+
+def test_python_sees_what_the_browser_sets_and_copies_stay_copies():
+    explorer = heads()
+    chosen = {"num_heads": 4, "asks": 0, "inverse_temperature": 0.5}
+    explorer.widget.set_state({"state": chosen})
+    assert explorer.state == chosen
+    explorer.state["num_heads"] = 99
+    assert explorer.state == chosen
+
+
+# ---- what is shown -------------------------------------------------------------------------------
+
+def test_one_bundle_for_widget_page_and_text(monkeypatch):
+    explorer = heads()
+    data, _ = explorer._repr_mimebundle_()
+    assert set(data) == {VIEW, "text/html", "text/plain"} and data[VIEW]["model_id"]
+    assert data["text/plain"] == repr(explorer)
+    assert not hasattr(explorer, "_ipython_display_")  # it would show the piece a second way
+    plain = without_anywidget(monkeypatch, heads)
+    assert set(plain._repr_mimebundle_()[0]) == {"text/html", "text/plain"}
+    assert plain.html() == explorer.html()
+
+
+@EVERY
+def test_what_is_stored_never_varies(piece):
+    first, second = PIECES[piece](), PIECES[piece]()
+    stored = first.html(), repr(first)
+    for number, given, _ in SET:
+        if number == piece:
+            second.set(**given)
+    assert (second.html(), repr(second)) == stored  # the default state
+    assert first.widget.model_id not in first.html() and " id=" not in first.html()
+    assert '"live": true' not in first.html()
+
+
+@pytest.mark.parametrize("piece, other", [
+    ("pooling", lambda: pooling(query=[0, 10, 8])), ("order", lambda: order(valid_len=2)),
+    ("heads", lambda: any_heads(TOKENS)), ("clock", lambda: clock_explorer(8)),
+    ("lengths", lambda: lengths(ROWS[:9])), ("compare", lambda: compare_explorer(n=128)),
+    ("dates", lambda: dates("5 march 2021")),
+])
+def test_the_still_picture_shows_the_default_state_only(piece, other):
+    explorer = PIECES[piece]()
+    assert explorer.numbers in Picture(explorer.still).alt
+    assert '<img class="d2l-still" alt="' in explorer.html()
+    assert '<p class="d2l-still">' in other().html() and "<img" not in other().html()
+
+
+# ---- the source ----------------------------------------------------------------------------------
+
+@EVERY
+def test_the_source_can_stand_in_a_page(piece):
+    assert [never for never in FORBIDDEN if never in source(piece)] == []
+
+
+def too_long(text):
+    return [line for line in text.splitlines() if len(line) > 100]
+
+
+def test_javascript_has_lines_of_at_most_100():
+    listed = subprocess.run(["git", "ls-files", "*.js"], cwd=ROOT, capture_output=True, text=True)
+    files = [ROOT / name for name in listed.stdout.split()] or [*HERE.glob("*.js")]
+    assert len(files) >= 8
+    assert [line for path in files for line in too_long(path.read_text(encoding="utf-8"))] == []
+    assert too_long(f"{'x' * 101}\n{'x' * 100}\n") == ["x" * 101]
+
+
+# ---- what can't be shown -------------------------------------------------------------------------
+
+def any_heads(tokens, hiddens=6, heads=3):
+    attention = MultiHeadAttention(hiddens, heads)
+    X = torch.randn(len(tokens), hiddens)
+    return heads_explorer(attention, X, tokens, tokens[:1] * hiddens)
+
+
+@pytest.mark.parametrize("number, message", [
+    (torch.nan, "X must be finite"), (torch.inf, "X must be finite"),
+    (-1e160, r"X must hold numbers of size up to 1e\+30, but holds one of 1e\+160"),
+])
+def test_numbers_that_are_not_finite_or_whose_products_overflow(number, message):
+    attention = MultiHeadAttention(4, 2).double()
+    full = torch.ones(3, 4).double()
+    with pytest.raises(ValueError, match=message):
+        heads_explorer(attention, number * full, TOKENS, FEATURES)
+    explorer = heads_explorer(attention, 1e29 * full, TOKENS, FEATURES)
+    assert "nan" not in explorer.numbers and "inf" not in explorer.numbers
+
+
+@pytest.mark.parametrize("name", ["W_q", "W_k", "W_v", "W_o"])
+def test_weights_that_are_not_finite(name):
+    attention = MultiHeadAttention(4, 2)
+    getattr(attention, name).weight.data[0, 0] = torch.nan
+    with pytest.raises(ValueError, match=f"{name} must be finite"):
+        heads_explorer(attention, X, TOKENS, FEATURES)
+
+
+class Page(html.parser.HTMLParser):
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.scripts = [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+
+    def handle_data(self, data):
+        if self.tags[-1][0] == "script":
+            self.scripts.append(data)
+
+
+def test_hostile_tokens_stay_text():
+    explorer = any_heads(HOSTILE)
+    page = Page(explorer.html())
+    assert [tag for tag, _ in page.tags] == ["div", "p", "script", "script"]
+    assert not [name for _, given in page.tags for name in given if name.startswith("on")]
+    tokens = json.loads(page.scripts[0])["data"]["tokens"]
+    assert tokens[:6] == HOSTILE[:6]
+    assert tokens[6] == "$a$ `b`  [31m "  # what can't be stored or printed became blanks
+    repr(explorer).encode()
+    assert "\x1b" not in repr(explorer) and repr(explorer).count("\n") == 1
