@@ -231,9 +231,10 @@ class Trial:
         if X is not None:
             inputs[next(iter(inputs))] = X
         inputs = {name: values.requires_grad_(slope) for name, values in inputs.items()}
-        what = f"forward({', '.join([*inputs, self.last][:len(inputs) + len(last)])})"
+        names = [*inputs, self.last] if last else inputs
         call = self.call if last else trying
-        return layer, call(what, layer, *inputs.values(), *copies(last)), inputs
+        output = call(f"forward({', '.join(names)})", layer, *inputs.values(), *copies(last))
+        return layer, output, inputs
 
     def output(self, answer: type, *last, **options):
         return self.run(answer, *last, **options)[1]

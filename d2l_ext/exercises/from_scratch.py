@@ -22,8 +22,8 @@ IN_TRAINING = "In training mode with dropout=0.2"
 
 AXES = ("Where scores are (batch, heads, queries, keys), lengths need four axes: "
         "valid_lens[:, None, None, None].")
-INDEX = ("An index must have the scores' own shape. masked_fill stretches axes of length 1: "
-         "scores.masked_fill(~keep, lowest).")
+INDEX = ("An index must have the scores' own shape. "
+         "masked_fill stretches axes of length 1: scores.masked_fill(~keep, lowest).")
 
 
 def masked(what, layer, *inputs):
@@ -135,24 +135,24 @@ MASKING = [  # 02 and 03 alike
     ("< valid_lens", ">= valid_lens",
      "The mask of the lengths is upside down: you hide the real tokens and look at the padding."),
     *((WEIGHTS, f"scores.masked_fill({mask}, -1e9).softmax(-1) * keep",
-       "masked_fill(keep, ...) overwrites the scores that may be seen. Hide the others: "
-       "masked_fill(~keep, ...). Then multiply the weights with keep.")
+       "masked_fill(keep, ...) overwrites the scores that may be seen. "
+       "Hide the others: masked_fill(~keep, ...). Then multiply the weights with keep.")
       for mask in ("keep", "keep & ~keep.all()")),  # the second: where something is hidden
     ("< valid_lens", "<= valid_lens",
      "One key too many: a length of 3 means positions 0, 1 and 2."),
     (WEIGHTS, "scores.masked_fill(~keep, -1e9).softmax(-1)",
-     "Where nothing may be seen (length 0), your weights are spread over the padding. "
-     "They should all be 0."),
+     "Where nothing may be seen (length 0), "
+     "your weights are spread over the padding. They should all be 0."),
     (WEIGHTS, "scores.masked_fill(~keep, -torch.inf).softmax(-1)",
      "Where nothing may be seen (length 0), your output is NaN: a softmax over minus infinities. "
-     "NaN times 0 stays NaN. Fill in the lowest number instead, torch.finfo(scores.dtype).min, "
-     "and multiply the weights with keep."),
+     "NaN times 0 stays NaN. Fill in the lowest number instead, "
+     "torch.finfo(scores.dtype).min, and multiply the weights with keep."),
     (WEIGHTS, RENORMALISED,
      "Where nothing may be seen (length 0), your output is NaN: no weight is left, and you divide "
      "0 by the sum 0. Hide the scores before the softmax, then nothing needs to be divided again."),
     *((WEIGHTS, cut,
-       "You hide keys after the softmax and divide by what is left. Where a hidden score is far "
-       "above the others, nothing is left. Hide the scores before the softmax.")
+       "You hide keys after the softmax and divide by what is left. Where a "
+       "hidden score is far above the others, nothing is left. Hide the scores before the softmax.")
       for cut in (f"({RENORMALISED}).nan_to_num()", f"{RENORMALISED}.clamp(min=1e-9)",
                   f"({RENORMALISED}).masked_fill(~keep.any(-1, keepdim=True), 0.0)",
                   f"{CUT}(cut.sum(-1, keepdim=True) + 1e-9)")),
@@ -178,11 +178,11 @@ WEIGHING = [
     (SCALE, "1.0",
      "The scores are not scaled: divide them by the square root of the head's width."),
     (SCALE, "(q.shape[-1] * self.num_heads) ** 0.5",
-     "You scale by the width of the model. A dot product within a head has as many terms as the "
-     "head has columns: divide by the square root of the head's width, q.shape[-1]."),
+     "You scale by the width of the model. A dot product within a head has as many "
+     "terms as the head has columns: divide by the square root of the head's width, q.shape[-1]."),
     (SCALE, "self.num_heads ** 0.5",
-     "You divide by the square root of the number of heads. A dot product has as many terms as a "
-     "head has columns: divide by the square root of the head's width, q.shape[-1]."),
+     "You divide by the square root of the number of heads. A dot product has as many "
+     "terms as a head has columns: divide by the square root of the head's width, q.shape[-1]."),
     (SCALE, "q.shape[-1]", "You divide by the head's width, not by its square root."),
     (SPLIT, STRETCHES,
      "The heads hold stretches of the sentence. "
@@ -193,8 +193,8 @@ WEIGHING = [
     (SPLIT, "X.unflatten(-1, (-1, self.num_heads)).permute(0, 3, 1, 2)",
      "The columns are dealt out to the heads in turn. A head is a block of neighbouring columns."),
     (MERGE, UNMOVED,
-     "Splitting is right, merging is not: bring the steps before the heads (transpose), "
-     "then flatten."),
+     "Splitting is right, merging is not: "
+     "bring the steps before the heads (transpose), then flatten."),
     (f"self.W_o({MERGE})", MERGE,
      "W_o is built and never used: it mixes the heads' answers at the end."),
     ("self.W_k(keys)", "self.W_q(keys)",
@@ -202,29 +202,29 @@ WEIGHING = [
     ("self.W_v(values)", "self.W_k(values)",
      "The values go through W_k. They have a matrix of their own, W_v."),
     ("softmax(-1)", "softmax(-2)",
-     "Your softmax goes over the queries. It goes over the keys, the last axis, "
-     "so that each query's weights sum to 1."),
+     "Your softmax goes over the queries. "
+     "It goes over the keys, the last axis, so that each query's weights sum to 1."),
 ]
 UNCHECKED = ("raise ValueError", "pass",
-"Heads that don't divide the width are accepted: raise a ValueError in __init__.")
+             "Heads that don't divide the width are accepted: raise a ValueError in __init__.")
 DETACHED = ("q @ k.mT", "(q @ k.mT).detach()",
             "No gradient flows through the scores (detach, .data, no_grad or a new torch.tensor): "
             "W_q and W_k would never learn.")
 MODE = (", self.training)", ")",
-        "In evaluation mode numbers are still dropped. nn.Dropout knows the mode; "
-        "F.dropout must be told: training=self.training.")
+        "In evaluation mode numbers are still dropped. "
+        "nn.Dropout knows the mode; F.dropout must be told: training=self.training.")
 DROP = "nn.functional.dropout(weights, self.p, self.training)"
 DROPPING = [
     MODE,
     (DROP, "weights",
-     "Dropout has no effect on the weights. It belongs behind the softmax, "
-     "before the weights meet the values."),
+     "Dropout has no effect on the weights. "
+     "It belongs after the softmax, before the weights meet the values."),
     (DROP, "weights", MERGE, f"nn.functional.dropout({MERGE}, self.p, self.training)",
-     "You drop numbers of the answers. Here dropout acts on the weights: "
-     "a head's answer to one key is kept or dropped as a whole."),
+     "You drop numbers of the answers. "
+     "Here dropout acts on the weights: a head's answer to one key is kept or dropped as a whole."),
     (DROP, "weights * (torch.rand(weights.shape) > self.p) if self.training else weights",
-     "What is kept must be divided by 1 - dropout, so that the mean stays as it is. "
-     "nn.Dropout does both."),
+     "What is kept must be divided by 1 - dropout, "
+     "so that the mean stays as it is. nn.Dropout does both."),
 ]
 
 # ---- 03: self-attention --------------------------------------------------------------------------
@@ -288,8 +288,8 @@ CAUSAL = [
     ("tril()", "tril(1)",
      "A step sees one step too many: the next one. Key positions go up to the query's own."),
     ("past & real", ONE_MASK.format("real"),
-     "With lengths given, the causal mask is lost. A key must pass both masks: "
-     "combine them with &."),
+     "With lengths given, the causal mask is lost. "
+     "A key must pass both masks: combine them with &."),
     ("past & real", ONE_MASK.format("past"),
      "With causal=True, the lengths are lost. A key must pass both masks: combine them with &."),
     ("past & real", ONE_MASK.format("past | real"), EITHER),
@@ -302,8 +302,8 @@ ROWS = [  # whole rows are hidden: they come out as zeros, even, or NaN
          "Your lengths hide queries. A length hides keys, the last axis of the scores: "
          "whoever asks, positions from valid_lens on must get no weight."),
         ("past & real & real.mT",
-         "The rows of padded queries are lost. A length hides keys, not queries: a padded query "
-         "keeps its row, as in PyTorch's nn.MultiheadAttention. Nobody has to read it."),
+         "The rows of padded queries are lost. A length hides keys, not queries: a padded "
+         "query keeps its row, as in PyTorch's nn.MultiheadAttention. Nobody has to read it."),
     ] for fill in ("-1e9).softmax(-1) * keep", "-1e9).softmax(-1)", "-torch.inf).softmax(-1)")]
 
 # ---- 04: positional encoding ---------------------------------------------------------------------
@@ -389,8 +389,8 @@ ENCODING = [
     ("angles.sin(), angles.cos()", "angles.cos(), angles.sin()",
      "Sines and cosines have changed places: the even columns are sines."),
     ("stack(", "cat(", "-1).flatten(1)", "1)",
-     "All sines stand before all cosines. They alternate: "
-     "column 0 is a sine, column 1 the cosine of the same angle."),
+     "All sines stand before all cosines. "
+     "They alternate: column 0 is a sine, column 1 the cosine of the same angle."),
     ("[:, None] /", "[:, None].add(1) /",
      "Positions are counted from 1. The first row belongs to position 0: 0, 1, 0, 1, ..."),
     ("/ num_hiddens", "/ num_hiddens * 2",
@@ -410,14 +410,14 @@ ENCODING = [
      "forward changes the X it is given: X += P writes into it. "
      "Write X + P, which is a new tensor."),
     ('self.register_buffer("P", table.float(), persistent=False)', "self.P = table.float()",
-     "P is a plain attribute, which .to() leaves behind. Make it a buffer: "
-     'register_buffer("P", table, persistent=False).'),
+     "P is a plain attribute, which .to() leaves behind. "
+     'Make it a buffer: register_buffer("P", table, persistent=False).'),
     ("float64", "float32",
      "Far positions are off: you compute the angles in single precision. "
      "Compute in torch.float64 and round the finished table."),
     (".to(X.dtype)", "",
-     "The output is not of X's kind: P in float32 turns a 16-bit X into 32 bits. "
-     "Add P[...].to(X.dtype)."),
+     "The output is not of X's kind: "
+     "P in float32 turns a 16-bit X into 32 bits. Add P[...].to(X.dtype)."),
     MODE,
     (DROP_SUM, "X + rows", "In training mode nothing is dropped: dropout acts on the sum X + P."),
     (DROP_SUM, "nn.functional.dropout(X, self.p, self.training) + rows",
@@ -520,8 +520,8 @@ TURNING = [
     ("X[..., 0::2], X[..., 1::2]", "X.chunk(2, -1)", *JOIN,
      "You pair the first half with the second. Here neighbours are pairs: (0, 1), (2, 3), ..."),
     (*JOIN,
-     "The turning is right, the order is not: put the two numbers of a pair side by side again "
-     "(stack, then flatten)."),
+     "The turning is right, the order is not: "
+     "put the two numbers of a pair side by side again (stack, then flatten)."),
     (LAST, "second = first * s + b * c",
      "The second number of a pair is computed from the first after it was turned. "
      "Use the old one in both lines."),
@@ -530,15 +530,15 @@ TURNING = [
     (" - b * s", "", LAST, "second = b * s",
      "Each number is multiplied alone. A turn mixes the two of a pair."),
     ("+ offset", "+ offset + 1",
-     "Positions are counted from 1. Row 0 stands at position offset, "
-     "and turns by nothing when offset is 0."),
+     "Positions are counted from 1. "
+     "Row 0 stands at position offset: with offset=0 it doesn't turn."),
     ("a * c - b * s", "a", LAST, "second = b", "Nothing is turned: the output is X itself."),
     (" / d", " * 2 / d",
      "The exponent is twice as large as it should be: "
      "torch.arange(0, d, 2) already holds the 2r of the formula."),
     ("self.base ** (", "self.base ** -(",
-     "The speeds are upside down: pair r turns by position / base^(2r/d), "
-     "the later pairs more slowly."),
+     "The speeds are upside down: "
+     "pair r turns by position / base^(2r/d), the later pairs more slowly."),
     ("+ offset", "+ 0", "offset has no effect: row i stands at position offset + i."),
     ("+ offset", "- offset", "offset is subtracted: row i stands at position offset + i."),
     ("self.base = base", "columns = torch.arange(0, head_size, 2, dtype=torch.float64)\n"
@@ -621,8 +621,8 @@ DECODING = [
     ("causal=True", "mask=lambda query, key: key < query",
      "A step doesn't see itself. It sees the steps up to its own, itself included."),
     (ADDED, "self.norms[i](X + self.dropout(part(X)))",
-     "You normalise after adding (post-norm). The promise normalises what goes into each part: "
-     "X + part(norm(X))."),
+     "You normalise after adding (post-norm). "
+     "The promise normalises what goes into each part: X + part(norm(X))."),
     (ADDED, f"self.dropout({PART})",
      "The residual connections are missing: add each part's result to X."),
     (ADDED, f"self.norms[i](X) + self.dropout({PART})",
@@ -631,16 +631,16 @@ DECODING = [
     ("norms[i]", "norms[0]",
      "One norm serves all three parts. Each part has its own, norms[0], norms[1], norms[2]."),
     (READ, "self.cross(Y, Y, Y)",
-     "Cross-attention never looks at memory: its queries come from the decoder, "
-     "its keys and values from memory."),
+     "Cross-attention never looks at memory: "
+     "its queries come from the decoder, its keys and values from memory."),
     (READ, "self.cross(Y, *[self.norms[1](memory)] * 2, valid_lens)",
-     "memory is normalised once more. It comes from the encoder as it should be; "
-     "the norm is for X."),
+     "memory is normalised once more. "
+     "It comes from the encoder as it should be; the norm is for X."),
     ("self.cross", "self.attention",
      "Both attentions use the same matrices. Cross-attention has its own: self.cross."),
     (FIRST, "HERE", SECOND, FIRST, "HERE", SECOND,
-     "Cross-attention comes before self-attention. The order is: "
-     "self-attention, cross-attention, network."),
+     "Cross-attention comes before self-attention. "
+     "The order is: self-attention, cross-attention, network."),
     (f"X = {FIRST}", f"Z = X; X = {FIRST}", "self.add(X, 1", "X - Z + self.add(Z, 1",
      "self.add(X, 2", "X - Z + self.add(Z, 2",
      "All three parts read the same X. Each part reads what the one before it has left."),
@@ -671,15 +671,15 @@ EXERCISES = [
         sizes="batch 3, 4 queries, 7 keys, 2 heads of width 5",
         signatures=("__init__(self, num_hiddens, num_heads, dropout=0.0, bias=False)",
                     "forward(self, queries, keys, values, valid_lens=None)"),
-        praise="Right: values, gradients, lengths and dropout are those of the package's class, "
-               "and the weights fit both.",
+        praise="Right: values, gradients, "
+               "lengths and dropout are those of the package's class, and the weights fit both.",
         hints=["__init__ checks the sizes and keeps num_heads, four nn.Linear and an nn.Dropout. "
                "forward: project, split, score, hide, weigh, drop, merge, mix.",
-               "Split with unflatten(-1, (num_heads, -1)).transpose(1, 2), merge with transpose(1, "
-               "2).flatten(2). After splitting, the last axis is a head's width.",
-               "With places = torch.arange(keys.shape[1]), keep is places < valid_lens[:, None, "
-               "None, None], and the weights are scores.masked_fill(~keep, "
-               "torch.finfo(scores.dtype).min).softmax(-1) * keep. "
+               "Split with unflatten(-1, (num_heads, -1)).transpose(1, 2), merge "
+               "with transpose(1, 2).flatten(2). After splitting, the last axis is a head's width.",
+               "With places = torch.arange(keys.shape[1]), "
+               "keep is places < valid_lens[:, None, None, None], and the weights "
+               "are scores.masked_fill(~keep, torch.finfo(scores.dtype).min).softmax(-1) * keep. "
                "Where all is hidden, the softmax is even, and the factor keep makes it 0."],
         stages=[heads_output, heads_lengths, heads_loud, HEADS.learns(LENGTHS, bias=True),
                 HEADS.evaluates(LENGTHS), heads_dropout, HEADS_REFUSED],
@@ -690,14 +690,14 @@ EXERCISES = [
         sizes="batch 3, 7 steps, 2 heads of width 5",
         signatures=("__init__(self, num_hiddens, num_heads=1, causal=False)",
                     "forward(self, X, valid_lens=None)"),
-        praise="Right: with both masks, one, or none, the numbers and gradients are those of the "
-               "package's class.",
+        praise="Right: with both masks, one, "
+               "or none, the numbers and gradients are those of the package's class.",
         hints=["Queries, keys and values are three projections of the same X. "
                "First do it without any mask.",
-               "position = torch.arange(steps) makes both masks: position <= position[:, None] for "
-               "the past, position < valid_lens[:, None, None, None] for the real tokens.",
-               "Begin with keep = torch.ones(steps, steps, dtype=torch.bool) and combine it with "
-               "the masks that apply: keep & mask. The weights are those of 02: "
+               "position = torch.arange(steps) makes both masks: position <= position[:, None] "
+               "for the past, position < valid_lens[:, None, None, None] for the real tokens.",
+               "Begin with keep = torch.ones(steps, steps, dtype=torch.bool) and "
+               "combine it with the masks that apply: keep & mask. The weights are those of 02: "
                "scores.masked_fill(~keep, torch.finfo(scores.dtype).min).softmax(-1) * keep."],
         stages=[self_output,
                 SELF.shows("The output with causal=True", causal=True),
@@ -713,12 +713,12 @@ EXERCISES = [
         "positional-class", reference=PositionalEncoding,
         sizes="batch 3, 5 steps, width 6, and batch 2, 4 steps, width 7",
         signatures=("__init__(self, num_hiddens, dropout=0.0, max_len=1000)", "forward(self, X)"),
-        praise="Right: the table is a buffer, exact to its last position, "
-               "and goes where the module goes.",
-        hints=["__init__ makes the table once. forward checks the length, "
-               "adds the first rows of the table, and drops.",
-               "Angles are positions[:, None] / 10_000 ** (columns / num_hiddens). Positions 0, 1, "
-               "2, ... and columns 0, 2, 4, ... both come from torch.arange(..., "
+        praise="Right: the table is a buffer, "
+               "exact to its last position, and goes where the module goes.",
+        hints=["__init__ makes the table once. "
+               "forward checks the length, adds the first rows of the table, and drops.",
+               "Angles are positions[:, None] / 10_000 ** (columns / num_hiddens). "
+               "Positions 0, 1, 2, ... and columns 0, 2, 4, ... both come from torch.arange(..., "
                "dtype=torch.float64). Sines go to P[:, 0::2], cosines to P[:, 1::2].",
                "For an odd width there is one cosine less: angles[:, :num_hiddens // 2].cos(). "
                'Keep the table with register_buffer("P", P.float()[None], persistent=False).'],
@@ -730,12 +730,12 @@ EXERCISES = [
         "rotary-class", reference=Rotary,
         sizes="batch 2, 3 heads, 5 steps, head size 8, and batch 3, 2 heads, 4 steps, head size 6",
         signatures=("__init__(self, head_size, base=10000.0)", "forward(self, X, offset=0)"),
-        praise="Right: from any position on, with any base, and the score of two tokens depends on "
-               "their offset alone.",
-        hints=["One angle for each step and pair. x is the first number of every pair, X[..., "
-               "0::2], y the second.",
-               "Angles are positions[:, None] / base ** (columns / head_size), (steps, head_size / "
-               "2). Positions offset, offset + 1, ... and columns 0, 2, 4, ... both come from "
+        praise="Right: from any position on, "
+               "with any base, and the score of two tokens depends on their offset alone.",
+        hints=["One angle for each step and pair. "
+               "x is the first number of every pair, X[..., 0::2], y the second.",
+               "Angles are positions[:, None] / base ** (columns / head_size), (steps, head_size "
+               "/ 2). Positions offset, offset + 1, ... and columns 0, 2, 4, ... both come from "
                "torch.arange(..., dtype=torch.float64). Cosines and sines go where X is: .to(X).",
                "A pair becomes x cos - y sin, x sin + y cos. "
                "torch.stack([...], -1).flatten(-2) puts the two numbers side by side again."],

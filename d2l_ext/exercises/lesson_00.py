@@ -24,8 +24,8 @@ EXERCISES = [
         reasons={
             "b": "That is the transpose, which moves numbers. "
                  "Reshape keeps their order and changes only where a row ends.",
-            "c": "The first row of A.T is 1, 4. Reshape and transpose give the same shape here, "
-                 "and different numbers.",
+            "c": "The first row of A.T is 1, 4. "
+                 "Reshape and transpose give the same shape here, and different numbers.",
             "d": "A row of a (3, 2) tensor has two numbers.",
         },
     ),

@@ -8,7 +8,7 @@ from ..masks import padding
 from .compare import RAISES, agrees, attempt, copies
 from .kinds import Build, Choice, Exercise, Result
 
-# ---- pooling -------------------------------------------------------------------------------------
+# ---- pooling ----
 
 
 def pooling_inputs():
@@ -63,16 +63,16 @@ def scaled_by(width):
 
 POOLING = [
     (variant(mask="added"), variant(mask="added", empty="nan"),
-     "Your weights are NaN: (~keep) * -inf is 0 · -inf = NaN where nothing is hidden. "
-     "Use masked_fill."),
+     "Your weights are NaN: (~keep) "
+     "* -inf is 0 · -inf = NaN where nothing is hidden. Use masked_fill."),
     (variant(axis=0),
      "Your columns sum to 1: the softmax is over the queries, the wrong axis. "
      "Keys are the last axis: softmax(-1)."),
     (variant(scale=lambda d: 1),
      "The scores are not scaled. Divide them by the square root of the width of the queries."),
     (scaled_by(lambda queries, keys, values: 4),
-     "You divide by 2 = math.sqrt(4), the root of the lesson's width. Here the width is another: "
-     "queries.shape[-1]."),
+     "You divide by 2 = math.sqrt(4), the root of the lesson's width. "
+     "Here the width is another: queries.shape[-1]."),
     (scaled_by(lambda queries, keys, values: len(keys)),
      scaled_by(lambda queries, keys, values: len(queries)),
      "You divide by the root of a number of tokens. "
@@ -85,7 +85,7 @@ POOLING = [
     (variant(mask=None), "The mask has no effect: where keep is False, the weight must be 0."),
     (variant(mask="swapped"), variant(mask="swapped", empty="uniform"),
      variant(mask="swapped", empty="nan"),
-     "The mask is upside down: True means may attend, and you hide exactly those."),
+     "The mask is upside down: True marks what may be attended to, and you hide exactly that."),
     (variant(mask="swapped", empty="cleared"),
      "The mask is upside down where you hide: masked_fill(keep, ...) overwrites what may be seen. "
      "Hide ~keep, then multiply with keep."),
@@ -97,14 +97,13 @@ POOLING = [
      "Hide it with a very low number instead."),
     (variant(fill=-100), variant(fill=-100, empty="uniform"),
      "Your number is not low enough to hide with: where the visible scores are lower still, "
-     "such as -2800, the hidden keys win. "
-     "Use minus infinity, or the lowest number of the type."),
+     "such as -2800, the hidden keys win. Use minus infinity, or the lowest number of the type."),
     (variant(empty="uniform"),
-     "All right but for the query that may attend to nothing: it gets the mean of hidden values. "
-     "It should get zeros."),
+     "All right except for the query that may attend to nothing: "
+     "it gets the mean of hidden values. It should get zeros."),
     (variant(empty="nan"),
-     "All right but for the query that may attend to nothing: its row is 0 divided by 0, "
-     "which is NaN, and NaN · 0 stays NaN. "
+     "All right except for the query that may attend to nothing: "
+     "its row is 0 divided by 0, which is NaN, and NaN · 0 stays NaN. "
      "Hide with the lowest number, then multiply the weights with keep."),
     (lambda queries, keys, values, keep: pooling(queries, keys, keys, keep),
      "The weights are right. The output mixes the values, and yours mixes the keys."),
@@ -114,7 +113,7 @@ POOLING = [
      "The two results have changed places: first the output, then the weights."),
 ]
 
-# ---- lengths -------------------------------------------------------------------------------------
+# ---- lengths ----
 
 
 @dataclass
@@ -166,15 +165,15 @@ def unexpanded(lens, queries, keys):
 
 LENGTHS = [
     (lambda lens, n, m: ~length_mask(lens, n, m),
-     "Upside down: True means may attend, so the first valid_lens keys are True."),
+     "Upside down: True marks keys that may be attended to, so the first valid_lens are True."),
     (lambda lens, n, m: length_mask(lens + 1, n, m),
      "One key too many: a length of 2 means positions 0 and 1, so compare with <."),
     (lambda lens, n, m: length_mask((lens - 1).clamp(min=0), n, m),
      "One key too few: a length of 2 means positions 0 and 1, and torch.arange counts from 0."),
     (per_sentence(dealt_out), per_sentence(per_query), per_query,
-     "A sentence's queries get the lengths of other sentences. Each length belongs to all queries "
-     "of its own sentence: make it a column with [:, None], or repeat_interleave it. "
-     "repeat would deal the lengths out in turn."),
+     "A sentence's queries get the lengths of other sentences. "
+     "Each length belongs to all queries of its own sentence: make it a column with [:, None], "
+     "or repeat_interleave it. repeat would deal the lengths out in turn."),
     (lambda lens, n, m: length_mask(lens, n, m).flip(-1),
      "You keep the last keys. Padding stands at the end: "
      "the first valid_lens keys are the real ones."),
@@ -182,10 +181,10 @@ LENGTHS = [
      "The axis of the queries is missing: (batch, keys) should be (batch, queries, keys). "
      "Every query of a sentence gets the same row."),
     (unexpanded, per_sentence(unexpanded),
-     "Right but for the shape: expand the axis of the queries from 1 to their number."),
+     "Right except for the shape: expand the axis of the queries from 1 to their number."),
 ]
 
-# ---- defeat --------------------------------------------------------------------------------------
+# ---- defeat ----
 
 
 @dataclass
@@ -215,7 +214,7 @@ class DefeatedMask(Exercise):
         return Result("wrong", words)
 
 
-# ---- kernel --------------------------------------------------------------------------------------
+# ---- kernel ----
 
 
 def gaussian(distance, sigma):
@@ -296,20 +295,19 @@ KERNEL = [
      "That is the nearest point's y alone. Every point counts, near ones more."),
 ]
 
-# ---- the exercises -------------------------------------------------------------------------------
 
 EXERCISES = [
     Choice(
         "between-two", right="b",
         praise="Right. Two keys fit equally well, so each gives half.",
         hints=["Compute the four dot products of (10, 10, 0) with the keys.",
-               "They are 100, 100, 0, 0. After dividing by 8, how do the weights of 12.5 and 0 "
-               "compare?"],
+               "They are 100, 100, 0, 0. "
+               "After dividing by 8, how do the weights of 12.5 and 0 compare?"],
         reasons={
-            "a": "That is the sum of both values. Weights sum to 1, so the output is a mean: "
-                 "never more than the largest value.",
-            "c": "That is the mean of all four values. Two of the keys score 0 here, against 12.5: "
-                 "they get almost no weight.",
+            "a": "That is the sum of both values. "
+                 "Weights sum to 1, so the output is a mean: never more than the largest value.",
+            "c": "That is the mean of all four values. "
+                 "Two of the keys score 0 here, against 12.5: they get almost no weight.",
             "d": "A Python dictionary would return the first that fits. "
                  "The softmax treats equal scores equally.",
         },
@@ -327,8 +325,8 @@ EXERCISES = [
         "lengths", reference=length_mask, inputs=lengths_inputs, misconceptions=LENGTHS,
         praise="Right, for lengths per sentence and per query.",
         hints=["Key j may be attended to when j < length, and torch.arange(keys) holds all j.",
-               "Bring valid_lens to shape (batch, queries, 1): valid_lens[:, None, None] for one "
-               "length per sentence, valid_lens[:, :, None] for one per query.",
+               "Bring valid_lens to shape (batch, queries, 1): valid_lens[:, None, None] "
+               "for one length per sentence, valid_lens[:, :, None] for one per query.",
                "The result must have all three axes: "
                "expand(-1, queries, -1) repeats one row per sentence for every query."],
     ),
@@ -338,26 +336,26 @@ EXERCISES = [
                "The lowest number of the type cannot be undercut.",
         hints=["The hidden score becomes -1e6 whatever you write there. "
                "What counts is how the other two compare with it.",
-               "A softmax looks at differences only: the visible scores need to be lower than "
-               "-1e6, by 10 or more."],
+               "A softmax looks at differences only: "
+               "the visible scores need to be lower than -1e6, by 10 or more."],
     ),
     Choice(
         "why-scale", right="ade",
         praise="Right: variance d, typical size √d, and a scale that keeps gradients alive.",
         hints=["Three statements are true. The section 'Why divide by √d?' measured all three.",
-               "Does dividing by a positive number change which of several numbers is the "
-               "largest?"],
+               "Does dividing by a positive "
+               "number change which of several numbers is the largest?"],
         reasons={
             "b": "Statement b is false: the softmax divides by its sum, with any scale.",
-            "c": "Statement c is false: dividing all scores by the same positive number keeps "
-                 "their order.",
+            "c": "Statement c is false: "
+                 "dividing all scores by the same positive number keeps their order.",
         },
     ),
     AllPairs(
         "kernel", reference=regression, inputs=regression_inputs, misconceptions=KERNEL,
         praise="Right: kernel regression is attention whose score is a distance.",
         hints=["x[:, None] - known_x has shape (queries, keys).",
-               "Square it, divide by 2 sigma², put a minus in front, softmax over the last axis, "
-               "multiply with known_y."],
+               "Square it, divide by 2 sigma², "
+               "put a minus in front, softmax over the last axis, multiply with known_y."],
     ),
 ]

@@ -4,7 +4,7 @@ import torch
 from ..attention import split_heads
 from .kinds import Build, Choice, Lines
 
-# ---- split-heads ---------------------------------------------------------------------------------
+# ---- split-heads ----
 
 
 def split_inputs():
@@ -19,8 +19,8 @@ SPLIT_HEADS = [
      "the first head holds neighbouring numbers of the first tokens. "
      "Cut each token first, then swap the axes."),
     (lambda X, h: X.reshape(X.shape[0], X.shape[1], h, -1),
-     "Each token is cut into heads; now the heads have to come before the steps: "
-     "swap axes 1 and 2."),
+     "Each token is cut into heads; "
+     "now the heads have to come before the steps: swap axes 1 and 2."),
     (lambda X, h: X.unflatten(-1, (-1, h)).permute(0, 3, 1, 2),
      "You deal the columns out in turn (the first head gets columns 0, h, 2h ...). "
      "A head is a block of neighbouring columns: heads before head size in the reshape."),
@@ -32,11 +32,11 @@ SPLIT_HEADS = [
      "Your heads stand before the batch: the result is (batch, heads, steps, head size)."),
     (lambda X, h: split_heads(X, 2), "You cut into two heads, whatever num_heads says."),
     (lambda X, h: split_heads(X, h).flatten(0, 1),
-     "This is D2L's shape, heads folded into the batch. Keep them as an axis of their own: "
-     "(batch, heads, steps, head size)."),
+     "This is D2L's shape, heads folded into the batch. "
+     "Keep them as an axis of their own: (batch, heads, steps, head size)."),
 ]
 
-# ---- mixed-up ------------------------------------------------------------------------------------
+# ---- mixed-up ----
 
 
 def tokens_in_head(head, steps, hiddens, num_heads):
@@ -49,21 +49,21 @@ MIXED_UP = [
      "That would be the right split: every token in every head. "
      "Without the transpose a head gets only a stretch."),
     (lambda head, n, d, h: [head],
-     "Heads and tokens are not the same count: a head holds steps * hiddens / num_heads numbers. "
-     "How many tokens is that?"),
+     "Heads and tokens are not the same count: "
+     "a head holds steps * hiddens / num_heads numbers. How many tokens is that?"),
     (lambda head, n, d, h: list(range(n * head // h, n * (head + 1) // h)),
      "Where a head begins or ends in the middle of a token, that token is in it too: "
      "it gets at least one number."),
     (lambda head, n, d, h: list(range(n))[head::h],
-     "The tokens are not dealt out in turn: reshape keeps the order, "
-     "so each head gets neighbours."),
+     "The tokens are not dealt out in turn: "
+     "reshape keeps the order, so each head gets neighbours."),
     (lambda head, n, d, h: tokens_in_head(head, d, n, h),
      "Those are columns. Each row of X is a token, of hiddens numbers."),
     (lambda head, n, d, h: [token + 1 for token in tokens_in_head(head, n, d, h)],
      "Tokens count from 0."),
 ]
 
-# ---- count-parameters ----------------------------------------------------------------------------
+# ---- count-parameters ----
 
 
 def count(num_hiddens, num_heads, head_size, query_size, key_size, value_size, bias):
@@ -74,8 +74,8 @@ def count(num_hiddens, num_heads, head_size, query_size, key_size, value_size, b
 
 COUNT_PARAMETERS = [
     (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, bias) * h,
-     "You multiply by num_heads twice: num_heads * head_size is already the width of all heads "
-     "together."),
+     "You multiply by num_heads twice: "
+     "num_heads * head_size is already the width of all heads together."),
     (lambda d, h, p, q, k, v, bias: (q + k + v + d) * p + (3 * p + d) * bias,
      "That is one head. All heads together have the width num_heads * head_size."),
     (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, False) + 4 * h * p * bias,
@@ -85,8 +85,8 @@ COUNT_PARAMETERS = [
     (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, bias) - h * p * d - d * bias,
      "The output projection W_o is missing."),
     (lambda d, h, p, q, k, v, bias: (q + k + v + d) * d + 4 * d * bias,
-     "You take num_hiddens for the heads' common width. The head size may be chosen freely: "
-     "that width is num_heads * head_size."),
+     "You take num_hiddens for the heads' common width. "
+     "The head size may be chosen freely: that width is num_heads * head_size."),
     (lambda d, h, p, *rest: count(d, h, p, *rest) + h * p * (h * p - d),
      lambda d, h, p, *rest: count(d, h, p, *rest) + d * (d - h * p),
      "W_o isn't square: it leads from num_heads * head_size to num_hiddens."),
@@ -101,7 +101,7 @@ COUNT_PARAMETERS = [
      "A bias is as wide as its matrix's output, not its input."),
 ]
 
-# ---- pencil --------------------------------------------------------------------------------------
+# ---- pencil ----
 
 PENCIL = {
     1: ([2, 1, 1, 2], {
@@ -137,7 +137,6 @@ PENCIL = {
     }),
 }
 
-# ---- the exercises -------------------------------------------------------------------------------
 
 EXERCISES = [
     Choice(
@@ -158,8 +157,8 @@ EXERCISES = [
         "split-heads", reference=split_heads, inputs=split_inputs, misconceptions=SPLIT_HEADS,
         praise="Right: every head gets its block of columns, of every token.",
         hints=["Which shape has all four axes, in the order in which the numbers already lie?",
-               "X.reshape(batch, steps, num_heads, hiddens // num_heads) cuts each token into "
-               "heads.",
+               "X.reshape(batch, steps, num_heads, hiddens // num_heads) "
+               "cuts each token into heads.",
                "Now two axes must change places: transpose(1, 2)."],
     ),
     Build(
@@ -167,17 +166,17 @@ EXERCISES = [
         inputs=lambda: [(1, 5, 12, 3), (0, 5, 12, 3), (1, 3, 4, 2), (0, 7, 8, 4)],
         misconceptions=MIXED_UP,
         praise="Right: each head gets a stretch of the sentence.",
-        hints=["Follow the numbers: fill a (steps, hiddens) tensor with each token's own number, "
-               "then reshape it the wrong way.",
+        hints=["Follow the numbers: fill a (steps, hiddens) "
+               "tensor with each token's own number, then reshape it the wrong way.",
                "torch.arange(steps)[:, None].expand(steps, hiddens) is that tensor; "
                ".unique().tolist() reads it off."],
     ),
     Choice(
         "why-split", right="bde",
-        praise="Right: rows of weights are gained, width per head is lost, "
-               "parameters and work stay.",
-        hints=["Three statements are true. The notebook counted parameters and operations for "
-               "several h.",
+        praise="Right: rows of weights are gained, "
+               "width per head is lost, parameters and work stay.",
+        hints=["Three statements are true. "
+               "The notebook counted parameters and operations for several h.",
                "The deeper section on low rank is about d; the ladder's rung three is about e."],
         reasons={
             "a": "Statement a is false: 'Why split?' counted the same for 1, 2, 4 and 8 heads.",
@@ -190,8 +189,8 @@ EXERCISES = [
         inputs=lambda: [(8, 2, 3, 5, 7, 9, False), (8, 2, 3, 5, 7, 9, True),
                         (64, 4, 16, 64, 64, 64, False), (10, 4, 2, 9, 3, 6, True)],
         misconceptions=COUNT_PARAMETERS,
-        praise="Right, and a test would compare it with sum(W.numel() for W in "
-               "layer.parameters()).",
+        praise="Right, and a test would compare "
+               "it with sum(W.numel() for W in layer.parameters()).",
         hints=["All heads together have the width num_heads * head_size.",
                "W_q, W_k and W_v lead from their inputs' widths to that width, "
                "W_o from it to num_hiddens.",

@@ -5,7 +5,7 @@ import torch
 
 from .kinds import Build, Choice
 
-# ---- self-attention ------------------------------------------------------------------------------
+# ---- self-attention ----
 
 
 def attention_inputs():
@@ -22,14 +22,13 @@ def attention_inputs():
     return [(*square, 3), (*wide, 4), (*narrow, 5), (*low, 1)]
 
 
-def self_attention(X, W_q, W_k, W_v, valid_len, *, keep=None, axis=-1, scale=math.sqrt,
-                   fill=-math.inf, after=False, strip=False):
-    """Self-attention with a causal and a padding mask, with one thing to get wrong at a time."""
-    return attend(X @ W_q.T, X @ W_k.T, X @ W_v.T, valid_len, keep, axis, scale, fill, after, strip)
+def self_attention(X, W_q, W_k, W_v, valid_len, **choices):
+    return attend(X @ W_q.T, X @ W_k.T, X @ W_v.T, valid_len, **choices)
 
 
-def attend(q, k, v, valid_len, keep=None, axis=-1, scale=math.sqrt, fill=-math.inf, after=False,
+def attend(q, k, v, valid_len, *, keep=None, axis=-1, scale=math.sqrt, fill=-math.inf, after=False,
            strip=False):
+    """Attention with a causal and a padding mask, with one thing to get wrong at a time."""
     query, key = torch.arange(len(q))[:, None], torch.arange(len(q))
     keep = (key <= query) & (key < valid_len) if keep is None else keep(query, key, valid_len)
     scores = q @ k.T / scale(q.shape[1])
@@ -60,8 +59,8 @@ def emptied(**choices):
 
 SELF_ATTENTION = [
     (lambda *arguments: self_attention(*arguments) * math.nan,
-     "Every number is nan. You added (~keep) * -math.inf, and 0 times infinity is nan: "
-     "use masked_fill."),
+     "Every number is nan. You added (~keep) "
+     "* -math.inf, and 0 times infinity is nan: use masked_fill."),
     (lambda X, *rest: self_attention(X, *rest)[:rest[-1]],
      "The real tokens are right, but only they have a row. One row per token, padding included."),
     (variant(keep=lambda query, key, n: key < n),
@@ -94,22 +93,22 @@ SELF_ATTENTION = [
      "You hide keys after the softmax, so the weights that are left no longer sum to 1. "
      "Hide the scores before it."),
     (*emptied(axis=0),
-     "Your softmax goes over the queries. Each query's weights over the keys must sum to 1: "
-     "the last axis."),
+     "Your softmax goes over the queries. "
+     "Each query's weights over the keys must sum to 1: the last axis."),
     (variant(scale=lambda d: 1.0),
      "The scores are not scaled: divide by the square root of the width."),
     (variant(scale=float), "You divide by the width, not by its square root."),
     (variant(scale=lambda d: 1 / math.sqrt(d)),
      "You multiply by the square root of the width: divide."),
     (scaled_by(lambda X, W_q, W_k, W_v: len(X)),
-     "You divide by the square root of the number of tokens. What counts is the width of a query: "
-     "q.shape[1]."),
+     "You divide by the square root of the number of tokens. "
+     "What counts is the width of a query: q.shape[1]."),
     (scaled_by(lambda X, W_q, W_k, W_v: X.shape[1]),
-     "You divide by the square root of the tokens' width. Matrices need not be square: "
-     "what counts is the width of a query, q.shape[1]."),
+     "You divide by the square root of the tokens' width. "
+     "Matrices need not be square: what counts is the width of a query, q.shape[1]."),
     (scaled_by(lambda X, W_q, W_k, W_v: len(W_v)),
-     "You divide by the square root of the values' width. What counts is the width of a query: "
-     "q.shape[1]."),
+     "You divide by the square root of the values' width. "
+     "What counts is the width of a query: q.shape[1]."),
     (scaled_by(lambda X, W_q, W_k, W_v: 4),
      "You divide by 2, whatever the width of a query is: math.sqrt(q.shape[1])."),
     (variant(fill=-100.0),
@@ -131,38 +130,43 @@ SELF_ATTENTION = [
      "Your matrices are turned around: they are (outputs, inputs), so it is X @ W.T."),
 ]
 
-# ---- top-left ------------------------------------------------------------------------------------
+# ---- top-left ----
 
 
 def keys_seen(i, queries, keys):
     return list(range(i + 1)), list(range(keys - queries + i + 1))
 
 
+def should_see(places):
+    """What is shown is right, what the query should see is ``places(i, queries, keys)``."""
+    return lambda i, m, n: (keys_seen(i, m, n)[0], list(places(i, m, n)))
+
+
 TOP_LEFT = [
     (lambda i, m, n: keys_seen(i, m, n)[::-1],
      "The right two lists, in the wrong order: first what it is shown, then what it should see."),
-    (lambda i, m, n: (keys_seen(i, m, n)[0], list(range(n))),
+    (should_see(lambda i, m, n: range(n)),
      "Not every new token may see all keys: only the last one. "
      "With 2 new ones, the first must not see the second."),
-    (lambda i, m, n: (keys_seen(i, m, n)[0],) * 2,
-     "You take the query's number for its place. The new tokens come last: "
-     "query 0 stands at place keys - queries."),
+    (should_see(lambda i, m, n: range(i + 1)),
+     "You take the query's number for its place. "
+     "The new tokens come last: query 0 stands at place keys - queries."),
     (lambda i, m, n: (keys_seen(i, m, n)[1],) * 2,
-     "That would be right decoding. But is_causal counts queries from the start of the text: "
-     "it lines query 0 up with key 0."),
+     "That would be right decoding. "
+     "But is_causal counts queries from the start of the text: it lines query 0 up with key 0."),
     (lambda i, m, n: tuple(seen[:-1] for seen in keys_seen(i, m, n)),
      "A query sees its own key too: the last one is missing in both lists."),
-    (lambda i, m, n: (keys_seen(i, m, n)[0], list(range(n - m + i))),
+    (should_see(lambda i, m, n: range(n - m + i)),
      "In what it should see, its own key is missing, number keys - queries + i."),
     (lambda i, m, n: tuple(map(len, keys_seen(i, m, n))),
      "Those are counts. Return two lists of places, such as [0, 1] and [0, 1, 2, 3]."),
     (lambda i, m, n: tuple([place + 1 for place in seen] for seen in keys_seen(i, m, n)),
      "Places count from 0: the first key is number 0."),
-    (lambda i, m, n: (keys_seen(i, m, n)[0], list(range(n - m, n - m + i + 1))),
+    (should_see(lambda i, m, n: range(n - m, n - m + i + 1)),
      "The earlier tokens belong to what it should see: that is what the cache is for."),
 ]
 
-# ---- cross-cost ----------------------------------------------------------------------------------
+# ---- cross-cost ----
 
 
 def cost(queries, keys, d):
@@ -191,8 +195,8 @@ CROSS_COST = [
     (lambda m, n, d: 4 * (m + n) * d**2 + 4 * m**2 * d,
      lambda m, n, d: 4 * (m + n) * d**2 + 4 * n**2 * d,
      lambda m, n, d: 4 * (m + n) * d**2 + 4 * (m + n) ** 2 * d,
-     "The projections are right. In the products every query meets every key: "
-     "there are queries * keys pairs."),
+     "The projections are right. "
+     "In the products every query meets every key: there are queries * keys pairs."),
     (lambda m, n, d: 4 * m * n * d,
      "Those are the two products. The four projections are missing."),
     (lambda m, n, d: 4 * (m + n) * d**2, "The two products are missing: scores and weighted sums."),
@@ -200,7 +204,6 @@ CROSS_COST = [
      "Every text passes through two of the four matrices, not through all."),
 ]
 
-# ---- the exercises -------------------------------------------------------------------------------
 
 EXERCISES = [
     Choice(
@@ -222,29 +225,29 @@ EXERCISES = [
         praise="Right: causal and padded, and every row sums to 1 before it meets the values.",
         hints=["Queries, keys and values first: X @ W_q.T and so on. "
                "Then scores, divided by the square root of a query's width.",
-               "position = torch.arange(len(X)); a key may be seen where position <= position[:, "
-               "None] and position < valid_len.",
+               "position = torch.arange(len(X)); "
+               "a key may be seen where position <= position[:, None] and position < valid_len.",
                "Set the scores that are not kept to minus infinity, "
                "then softmax over the last axis, then @ values."],
     ),
     Build(
         "top-left", reference=keys_seen,
         inputs=lambda: [(0, 1, 4), (1, 2, 5), (2, 3, 3), (0, 2, 6)], misconceptions=TOP_LEFT,
-        praise="Right. So nothing is wrong in training, where both counts agree, "
-               "and everything in decoding.",
+        praise="Right. So nothing is wrong in training, "
+               "where both counts agree, and everything in decoding.",
         hints=["Shown is what is_causal does: query i sees the keys 0 to i.",
                "The new tokens are the last ones. Which place in the text has the first of them, "
                "if there are 5 tokens and 2 are new?"],
     ),
     Choice(
         "hidden", right="ade",
-        praise="Right: a mask hides a token from others, and never from itself as a query.",
+        praise="Right: a mask hides a token as a key; as a query it stays.",
         hints=["Three statements are true.",
-               "The sections 'Does a causal layer see order?', 'Hiding' and 'What does a masked "
-               "token still change?' show b, c and e."],
+               "The sections 'Does a causal layer see order?', "
+               "'Hiding' and 'What does a masked token still change?' show b, c and e."],
         reasons={
-            "b": "Statement b is false: the last query sees a set of words. The section 'Does a "
-                 "causal layer see order?' found equal outputs after one layer.",
+            "b": "Statement b is false: the last query sees a set of words. The "
+                 "section 'Does a causal layer see order?' found equal outputs after one layer.",
             "c": "Statement c is false: the padding has a query of its own and gets an output. "
                  "Nobody should read it, that is all.",
         },
@@ -256,7 +259,7 @@ EXERCISES = [
         hints=["Which of the four matrices work on the queries' side, which on the keys'? "
                "The output has as many rows as there are queries.",
                "A product of (a, b) and (b, c) takes 2abc operations.",
-               "Two projections of the queries' side, two of the keys' side, "
-               "two products of 2 * queries * keys * d."],
+               "Two projections of the queries' side, "
+               "two of the keys' side, two products of 2 * queries * keys * d."],
     ),
 ]

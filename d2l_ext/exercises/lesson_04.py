@@ -6,7 +6,7 @@ import torch
 from ..positional import sinusoids
 from .kinds import Build, Choice
 
-# ---- sinusoid-table ------------------------------------------------------------------------------
+# ---- sinusoid-table ----
 
 
 def waves(steps, num_hiddens, *, first=0, base=10_000, exponent=lambda c: c - c % 2,
@@ -42,11 +42,11 @@ def speeds(d):
 
 SINUSOID_TABLE = [
     (variant(exponent=lambda c: c),
-     "Each of your columns has an angle of its own. Columns 2j and 2j + 1 share one: "
-     "the exponent is 2j/d in both."),
+     "Each of your columns has an angle of its own. "
+     "Columns 2j and 2j + 1 share one: the exponent is 2j/d in both."),
     (variant(exponent=lambda c: c // 2),
-     "Your exponent is j/d; it should be 2j/d. As it is, the hands slow down by half as much as "
-     "they should."),
+     "Your exponent is j/d; it should be 2j/d. "
+     "As it is, the hands slow down by half as much as they should."),
     (variant(exponent=lambda c: 2 * (c - c % 2)),
      "Your exponent is 4j/d; it should be 2j/d. The column's number is 2j already, not j."),
     (by_angle(lambda i, c, d: i / 10_000 ** (c / (d - 2))),
@@ -54,8 +54,8 @@ SINUSOID_TABLE = [
     (variant(sine=lambda i, c: c % 2 == 1),
      "Sine and cosine are swapped: even columns hold the sines."),
     (halves,
-     "All sines come first and all cosines after them. Other code does that; "
-     "here they take turns, column by column."),
+     "All sines come first and all cosines after them. "
+     "Other code does that; here they take turns, column by column."),
     (variant(sine=lambda i, c: (i % 2 == 0) & (c >= 0)),
      "You give sines to even positions and cosines to odd ones. "
      "The 2i of the paper's formula counts columns: every position has both."),
@@ -72,23 +72,23 @@ SINUSOID_TABLE = [
     (variant(base=1 / 10_000),
      "You multiply by the powers of 10000. The hands should slow down: divide."),
     (variant(exponent=lambda c: c * 0), variant(exponent=lambda c: c * 0 + len(c)),
-     "All your hands have the same speed. The exponent 2j/d makes each one slower than the one "
-     "before."),
+     "All your hands have the same speed. "
+     "The exponent 2j/d makes each one slower than the one before."),
     (by_angle(lambda i, c, d: i / 10_000 ** c / d), by_angle(lambda i, c, d: i / (10_000 ** c / d)),
      "Brackets: the power is 2j/d; yours is divided by d afterwards."),
     (by_angle(lambda i, c, d: (i * speeds(d)).rad2deg()),
      by_angle(lambda i, c, d: (i * speeds(d)).deg2rad()),
      "Radians: torch.sin takes no degrees, and the formula gives none."),
     (lambda steps, d: waves(2 * steps, d)[::2],
-     "Your positions go in steps of two. The 2 in the formula belongs to the column, "
-     "not to the position."),
+     "Your positions go in steps of two. "
+     "The 2 in the formula belongs to the column, not to the position."),
     (lambda steps, d: waves(steps, d).T,
      "Rows and columns have changed places: a row for each position."),
     (lambda steps, d: waves(steps, d)[None],
      "One axis too many: the table is (steps, num_hiddens), the batch comes in when it is added."),
 ]
 
-# ---- batch-axis ----------------------------------------------------------------------------------
+# ---- batch-axis ----
 
 
 def sentence_numbers(batch, steps):
@@ -97,11 +97,11 @@ def sentence_numbers(batch, steps):
 
 BATCH_AXIS = [
     (lambda batch, steps: [list(range(steps)) for _ in range(batch)],
-     "Those would be the right positions. But the code takes X.shape[0] rows, one per sentence, "
-     "and spreads each over the words."),
+     "Those would be the right positions. "
+     "But the code takes X.shape[0] rows, one per sentence, and spreads each over the words."),
     (lambda batch, steps: [[word] * batch for word in range(steps)],
-     "Your outer list is the words. The rows of P line up with the first axis of X, "
-     "the sentences."),
+     "Your outer list is the words. "
+     "The rows of P line up with the first axis of X, the sentences."),
     (lambda batch, steps: torch.arange(batch * steps).reshape(batch, steps).tolist(),
      "The positions don't run on through the batch: "
      "P[:batch] has a row for each sentence, no more."),
@@ -117,7 +117,7 @@ BATCH_AXIS = [
      "Right numbers; write one for each word: a list per sentence."),
 ]
 
-# ---- shift ---------------------------------------------------------------------------------------
+# ---- shift ----
 
 
 def shift(P, offset, *, turn=lambda offset, d: offset * speeds(d), sign=-1, stale=True):
@@ -149,8 +149,8 @@ SHIFT = [
     (lambda P, offset: P + offset,
      "You add the offset to sines and cosines. It is the hands' angles that grow: turn the hands."),
     (turned(turn=lambda offset, d: offset * torch.ones(d // 2).double()),
-     "All your hands turn by the same angle. Each has its own speed: "
-     "divide the offset by 10000^(2j/d)."),
+     "All your hands turn by the same angle. "
+     "Each has its own speed: divide the offset by 10000^(2j/d)."),
     (turned(turn=lambda offset, d: offset * speeds(d) ** 0.5),
      "Your exponent is j/d; the speed of hand j is 1 / 10000^(2j/d)."),
     (turned(sign=1), "A sign: cos(a + b) = cos a cos b - sin a sin b."),
@@ -161,17 +161,17 @@ SHIFT = [
      "You have overwritten the sines before the cosines were computed from them. "
      "Keep the old ones."),
     (lambda P, offset: torch.roll(P, -offset, 0),
-     "Rolling only exchanges the rows you were given. The rows further on aren't among them: "
-     "turn the hands."),
+     "Rolling only exchanges the rows you were given. "
+     "The rows further on aren't among them: turn the hands."),
     (lambda P, offset: P + sinusoids(abs(offset) + 1, P.shape[1])[offset],
      "Encodings don't add up like positions: the hands would leave their circles. "
      "Angles add, so turn them."),
     (lambda P, offset: sinusoids(len(P) + abs(offset), P.shape[1])[abs(offset):],
-     "You build rows as if P began at position 0. Nobody said where it begins: "
-     "start from the rows themselves."),
+     "You build rows as if P began at position 0. "
+     "Nobody said where it begins: start from the rows themselves."),
 ]
 
-# ---- read-clock ----------------------------------------------------------------------------------
+# ---- read-clock ----
 
 
 def read(row, *, angle=math.atan2, slow=lambda d: 10_000 ** ((d - 2) / d), hand=-1):
@@ -199,16 +199,16 @@ def reading(**choices):
 
 READ_CLOCK = [
     (reading(hand=0),
-     "The first two columns are the fastest hand, which goes round every 6.28 positions. "
-     "Read the last two."),
+     "The first two columns are the fastest hand, "
+     "which goes round every 6.28 positions. Read the last two."),
     (reading(hand=0, slow=lambda d: 1),
-     "You read the fastest hand. It goes round every 6.28 positions, so it can't tell 1 from 45. "
-     "Read the slowest."),
+     "You read the fastest hand. "
+     "It goes round every 6.28 positions, so it can't tell 1 from 45. Read the slowest."),
     (reading(angle=lambda sine, cosine: math.atan2(cosine, sine)),
      "Sine and cosine have changed places: atan2 takes the sine first."),
     (reading(angle=lambda sine, cosine: math.asin(sine)),
-     "The sine alone can't tell 100 from 214: it is the same before and after a quarter round. "
-     "Use both numbers: atan2."),
+     "The sine alone can't tell 100 from 214: "
+     "it is the same before and after a quarter round. Use both numbers: atan2."),
     (reading(angle=lambda sine, cosine: math.atan(sine / cosine)),
      "atan of the quotient cannot tell opposite hands apart: use atan2 of both."),
     (unrounded, "Nearly: round to the nearest whole number."),
@@ -224,7 +224,6 @@ READ_CLOCK = [
      "That is the angle. The position is the angle divided by the hand's speed."),
 ]
 
-# ---- the exercises -------------------------------------------------------------------------------
 
 EXERCISES = [
     Choice(
@@ -241,7 +240,7 @@ EXERCISES = [
     Build(
         "sinusoid-table", reference=waves, inputs=lambda: [(3, 4), (5, 6), (9, 4)],
         larger=lambda: [(60, 32)], misconceptions=SINUSOID_TABLE,
-        praise="Right: sines and cosines by turns, each pair with one angle.",
+        praise="Right: sines and cosines alternate, each pair with one angle.",
         hints=["First the angles, of shape (steps, num_hiddens / 2): "
                "a column of positions divided by a row of numbers.",
                "The row is 10_000 ** (torch.arange(0, num_hiddens, 2) / num_hiddens).",
@@ -253,12 +252,12 @@ EXERCISES = [
         misconceptions=BATCH_AXIS,
         praise="Right: each word gets the number of its sentence. In a batch of one, all get 0.",
         hints=["Which axis of X has length X.shape[0]: the sentences or the words?",
-               "P[:batch] has shape (batch, 1, d). It is added to (batch, steps, d): "
-               "along which axis is each row repeated?"],
+               "P[:batch] has shape (batch, 1, d). "
+               "It is added to (batch, steps, d): along which axis is each row repeated?"],
     ),
     Build(
         "shift", reference=shift, inputs=shift_inputs, misconceptions=SHIFT,
-        praise="Right. Nobody had to know where the rows stood.",
+        praise="Right. You didn't need to know where the rows stand.",
         hints=["Each pair of columns is a hand that turns by offset times its speed; "
                "write those angles as a row of d / 2 numbers.",
                "sin(a + b) = sin a cos b + cos a sin b, and sin a and cos a stand in P.",
@@ -271,8 +270,8 @@ EXERCISES = [
         hints=["Which hand has not made a full round by position 250, whatever the width?",
                "torch.atan2(sine, cosine) is the angle of a hand; "
                "the last two columns are the slowest.",
-               "The angle is the position divided by 10_000 ** ((d - 2) / d): "
-               "multiply, then round."],
+               "The angle is the position "
+               "divided by 10_000 ** ((d - 2) / d): multiply, then round."],
     ),
     Choice(
         "true-of-sinusoids", right="ace",
@@ -284,8 +283,8 @@ EXERCISES = [
             "b": "Statement b is false: the curve in `similar` falls at first, "
                  "and rises at offset 5 for d = 32.",
             "d": "Statement d is false: the row for position 200 is there, "
-                 "but in the race accuracy was down to about a half or less three positions after "
-                 "the last trained one.",
+                 "but in the race accuracy "
+                 "was down to about a half or less three positions after the last trained one.",
         },
     ),
 ]

@@ -4,7 +4,7 @@ import torch
 from ..relative import T5RelativeBias, offsets
 from .kinds import Build, Choice
 
-# ---- offset-rows ---------------------------------------------------------------------------------
+# ---- offset-rows ----
 
 
 def rows(queries, keys, max_distance):
@@ -32,18 +32,18 @@ OFFSET_ROWS = [
      misplaced(lambda queries, keys: keys - queries + 1),
      "Your last query is one away from the last key. Query 0 is at keys - queries."),
     (misplaced(lambda queries, keys: queries - keys),
-     "The difference has the wrong sign: there are more keys than queries, "
-     "so query 0 is at keys - queries."),
+     "The difference has the wrong sign: "
+     "there are more keys than queries, so query 0 is at keys - queries."),
     (lambda queries, keys, c: rows(queries, keys, c).T,
      "Rows are queries, columns keys. Yours are the other way round."),
     (changed(lambda o, c: (-o).clamp(-c, c) + c),
-     "Left and right are swapped: an offset is the key's position minus the query's, "
-     "so keys to the left have negative ones."),
+     "Left and right are swapped: "
+     "an offset is the key's position minus the query's, so keys to the left have negative ones."),
     (changed(lambda o, c: o.clamp(-c, c)),
      "Clipped, but not shifted: a negative number as a row counts from the table's end. Add c."),
     (changed(lambda o, c: o + c),
-     "Shifted, but not clipped: far offsets fall off the table, or wrap round to its end. "
-     "Clip to -c..c first."),
+     "Shifted, but not clipped: "
+     "far offsets fall off the table, or wrap round to its end. Clip to -c..c first."),
     (changed(lambda o, c: (o + c).clamp(-c, c)),
      "You shift before you clip, and clip to -c..c. After the shift the table's rows are 0 to 2c."),
     (changed(lambda o, c: o.clamp(-c, c) + c + 1),
@@ -69,7 +69,7 @@ OFFSET_ROWS = [
      "A remainder wraps round: a far offset would use the row of a near one. Clip instead."),
 ]
 
-# ---- unmask --------------------------------------------------------------------------------------
+# ---- unmask ----
 
 
 def beyond_training(whole, trained, length):
@@ -82,25 +82,25 @@ UNMASK = [
     (lambda whole, trained, length: trained / length,
      "That is the share of positions that training has seen."),
     (lambda whole, trained, length: whole * length - trained,
-     "You count right answers beyond training. Divide by how many positions there are: "
-     "length - trained."),
+     "You count right answers beyond training. "
+     "Divide by how many positions there are: length - trained."),
     (lambda whole, trained, length: (whole * length - trained) / length,
      lambda whole, trained, length: whole - trained / length,
-     "Nearly: you divide by all positions. Divide by those beyond training alone, "
-     "length - trained."),
+     "Nearly: you divide by all positions. "
+     "Divide by those beyond training alone, length - trained."),
     (lambda whole, trained, length: whole * length / (length - trained),
      "The right answers among the first `trained` positions are still in it. Take them away."),
     (lambda whole, trained, length: 2 * whole - 1,
      "That holds where exactly half of the positions are beyond training. "
      "Count positions instead."),
     (lambda whole, trained, length: whole * (length - trained) / length,
-     "You scale the average. It has two parts: 1.0 for the first positions, "
-     "and what you look for."),
+     "You scale the average. It has two parts: "
+     "1.0 for the first positions, and what you look for."),
     (lambda whole, trained, length: 1 - beyond_training(whole, trained, length),
      "That is the share of wrong answers beyond training."),
 ]
 
-# ---- untrained -----------------------------------------------------------------------------------
+# ---- untrained ----
 
 
 def untrained(bucket, num_buckets, trained):
@@ -137,15 +137,14 @@ UNTRAINED = [
      "That is how many there are. Return the list of their numbers."),
 ]
 
-# ---- the exercises -------------------------------------------------------------------------------
 
 EXERCISES = [
     Choice(
         "which-orders", right="c",
         praise="Right. Reversing keeps every distance, and distance is all that this form knows.",
         hints=["Write down each word's distances to the other two, in both orders.",
-               "Which word stands in the middle? It has distance 1 to both others, "
-               "the outer ones have 1 and 2."],
+               "Which word stands in the middle? "
+               "It has distance 1 to both others, the outer ones have 1 and 2."],
         reasons={
             "a": "Swap dog and bites: dog is now in the middle, one away from man instead of two. "
                  "A distance has changed, and ALiBi sees that.",
@@ -156,8 +155,8 @@ EXERCISES = [
     Build(
         "offset-rows", reference=rows, inputs=lambda: [(3, 5, 2), (4, 4, 1), (2, 7, 3), (5, 6, 9)],
         misconceptions=OFFSET_ROWS,
-        praise="Right: offsets -c to c have rows 0 to 2c, farther ones share the outermost, "
-               "and the last query is at the last key.",
+        praise="Right: offsets -c to c have rows 0 to 2c, "
+               "farther ones share the outermost, and the last query is at the last key.",
         hints=["The queries are the last steps: at which position is query 0?",
                "At keys - queries. The offset is the key's position minus the query's.",
                "Clip to -c..c with clamp, then add c, so that offset -c uses row 0."],
@@ -185,10 +184,10 @@ EXERCISES = [
     ),
     Build(
         "untrained", reference=untrained, inputs=untrained_inputs, misconceptions=UNTRAINED,
-        praise="Right. T5's standard table, trained at 16, keeps 13 of its 32 buckets as they were "
-               "at the start; one of them, bucket 16, no offset ever reaches.",
+        praise="Right. T5's standard table, trained at 16, keeps 13 of its 32 "
+               "buckets as they were at the start; one of them, bucket 16, no offset ever reaches.",
         hints=["Which offsets occur between 16 positions, 0 to 15?",
-               "From -(trained - 1) to trained - 1. Ask `bucket` for all of them, "
-               "and see which numbers are missing."],
+               "From -(trained - 1) to trained - 1. "
+               "Ask `bucket` for all of them, and see which numbers are missing."],
     ),
 ]

@@ -3,7 +3,7 @@ import math
 
 from .kinds import Build, Choice
 
-# ---- receptive-field -----------------------------------------------------------------------------
+# ---- receptive-field ----
 
 
 def receptive_field(kernel_size, dilations):
@@ -17,8 +17,8 @@ RECEPTIVE_FIELD = [
      "That is how many places lie in the field, both sides and the middle. "
      "The question is how far one side reaches."),
     (lambda k, gaps: k // 2 * len(gaps),
-     "That holds without gaps. A layer reaches its half kernel times its gap: "
-     "multiply each by its gap."),
+     "That holds without gaps. "
+     "A layer reaches its half kernel times its gap: multiply each by its gap."),
     (lambda k, gaps: (k - 1) * len(gaps),
      "That is both sides together, and without gaps: multiply half of k - 1 by each layer's gap."),
     (lambda k, gaps: 2 ** len(gaps) - 1,
@@ -40,7 +40,7 @@ RECEPTIVE_FIELD = [
      "That holds for kernel 3. A wider kernel has k // 2 places on one side."),
 ]
 
-# ---- work ----------------------------------------------------------------------------------------
+# ---- work ----
 
 
 def operations(n, d, inner):
@@ -82,7 +82,7 @@ WORK = [
      "That is the work per token. Count it for all n tokens."),
 ]
 
-# ---- unconnected ---------------------------------------------------------------------------------
+# ---- unconnected ----
 
 
 def pairs(n):
@@ -109,8 +109,8 @@ def unconnected(dilations, n, *, inside=True, middle=True, fresh=True, wrap=Fals
 
 UNCONNECTED = [
     (lambda gaps, n: unconnected(gaps, n, inside=False),
-     "Your messages leave the sequence and come back. Outside stand zeros: "
-     "a step to -1 or to n ends there."),
+     "Your messages leave the sequence and come back. "
+     "Outside stand zeros: a step to -1 or to n ends there."),
     (lambda gaps, n: unconnected(gaps, n, middle=False),
      "A kernel of width 3 has a middle: place i keeps what it knew before."),
     (lambda gaps, n: unconnected(gaps, n, fresh=False),
@@ -122,8 +122,8 @@ UNCONNECTED = [
      "Right pairs, but written (input, output), and so not sorted. They are (output, input)."),
     (lambda gaps, n: set(unconnected(gaps, n)), "The right pairs, in a set. Return a sorted list."),
     (lambda gaps, n: unconnected(gaps[::-1], n),
-     "Either output and input have changed places, or the layers their order: both mistakes give "
-     "this list. Pairs are (output, input), the first gap is the first layer's."),
+     "Either output and input have changed places, or the layers their order: both "
+     "mistakes give this list. Pairs are (output, input), the first gap is the first layer's."),
     (lambda gaps, n: [(i, j) for i, j in pairs(n) if abs(i - j) > sum(gaps)],
      "Reach is not enough: a distance must also be a sum of the gaps, on a way that stays inside."),
     (lambda gaps, n: [(i, j) for i, j in unconnected(gaps, n) if i < j],
@@ -132,55 +132,64 @@ UNCONNECTED = [
     (lambda gaps, n: [pair for pair in pairs(n) if pair not in unconnected(gaps, n)],
      "Those are the pairs that do meet. List the others."),
     (lambda gaps, n: [],
-     "An empty list says that every pair meets. Take gaps 2 and 3 and n = 5: "
-     "how would input 4 get to output 0?"),
+     "An empty list says that every pair meets. "
+     "Take gaps 2 and 3 and n = 5: how would input 4 get to output 0?"),
     (lambda gaps, n: unconnected(gaps[-1:], n),
      "That is the last layer alone. What a place knew before must go into the next layer."),
 ]
 
-# ---- windowed ------------------------------------------------------------------------------------
+# ---- windowed ----
 
 
 def windowed(n, w):
     return n * (2 * w + 1) - w * (w + 1), math.ceil((n - 1) / w)
 
 
+def miscounted(pairs):
+    """The right path, with another count of pairs."""
+    return lambda n, w: (pairs(n, w), windowed(n, w)[1])
+
+
+def misrouted(path):
+    """The right pairs, with another path."""
+    return lambda n, w: (windowed(n, w)[0], path(n, w))
+
+
 WINDOWED = [
-    (lambda n, w: (n * (2 * w + 1), math.ceil((n - 1) / w)),
-     "The path is right. The pairs: at the two ends part of the window lies outside, "
-     "where there is no token."),
-    (lambda n, w: (windowed(n, w)[0], math.ceil((n - 1) / (2 * w))),
+    (miscounted(lambda n, w: n * (2 * w + 1)),
+     "The path is right. The pairs: "
+     "at the two ends part of the window lies outside, where there is no token."),
+    (misrouted(lambda n, w: math.ceil((n - 1) / (2 * w))),
      "The pairs are right. After so many layers the middle sees all; "
      "from end to end it takes twice as many."),
     (lambda n, w: (n * (2 * w + 1), math.ceil((n - 1) / (2 * w))),
-     "Two things: near the ends the window is cut off, and a layer moves a message by w, "
-     "to either side."),
-    (lambda n, w: (windowed(n, w)[0], (n - 1) // w),
+     "Two things: near the ends the window is cut off, "
+     "and a layer moves a message by w, to either side."),
+    (misrouted(lambda n, w: (n - 1) // w),
      "The pairs are right. The path has to be rounded up: "
      "what is left of a window needs a layer, too."),
-    (lambda n, w: (windowed(n, w)[0], math.ceil(n / w)),
+    (misrouted(lambda n, w: math.ceil(n / w)),
      "The pairs are right. From the first to the last token it is n - 1 places, not n; "
      "and where w divides n - 1, no extra layer."),
-    (lambda n, w: (windowed(n, w)[0], 1),
-     "The pairs are right. But with a window one layer no longer connects all: "
-     "a message moves by w."),
-    (lambda n, w: (n * w, math.ceil((n - 1) / w)),
-     "The path is right. A token's window has w tokens on each side and itself, "
-     "less near the ends."),
-    (lambda n, w: (n + n * w - w * (w + 1) // 2, math.ceil((n - 1) / w)),
+    (misrouted(lambda n, w: 1),
+     "The pairs are right. "
+     "But with a window one layer no longer connects all: a message moves by w."),
+    (miscounted(lambda n, w: n * w),
+     "The path is right. "
+     "A token's window has w tokens on each side and itself, less near the ends."),
+    (miscounted(lambda n, w: n + n * w - w * (w + 1) // 2),
      "The path is right. You counted each pair once: "
      "that i asks j is one pair, that j asks i another."),
-    (lambda n, w: (2 * n * w - w * (w + 1), math.ceil((n - 1) / w)),
+    (miscounted(lambda n, w: 2 * n * w - w * (w + 1)),
      "The path is right. A token attends to itself as well: n pairs are missing."),
-    (lambda n, w: (n * (2 * w + 1) - w * (w + 1) // 2, math.ceil((n - 1) / w)),
+    (miscounted(lambda n, w: n * (2 * w + 1) - w * (w + 1) // 2),
      "The path is right. The window is cut off at both ends of the sentence; you took off one."),
-    (lambda n, w: (n * n, math.ceil((n - 1) / w)),
+    (miscounted(lambda n, w: n * n),
      "The path is right. Only pairs inside the window are scored, that is what it saves."),
     (lambda n, w: windowed(n, w)[::-1],
      "Both numbers are right, in the wrong order: first the pairs, then the layers."),
 ]
 
-# ---- the exercises -------------------------------------------------------------------------------
 
 EXERCISES = [
     Choice(
@@ -200,8 +209,8 @@ EXERCISES = [
         inputs=lambda: [(5, [1, 6, 4]), (3, [1, 2, 4]), (7, [2]), (9, [1, 3, 9, 27])],
         misconceptions=RECEPTIVE_FIELD,
         praise="Right: half of k - 1 times the gap, added up over the layers.",
-        hints=["One layer, kernel 3, gap 1: one place. Kernel 5, gap 1: two places. "
-               "Kernel 3, gap 4?",
+        hints=["One layer, kernel 3, gap 1: one place. "
+               "Kernel 5, gap 1: two places. Kernel 3, gap 4?",
                "Layers add: the message goes on from where the last layer brought it."],
     ),
     Build(
@@ -211,8 +220,8 @@ EXERCISES = [
                "With inner = 4d the network alone takes 16nd².",
         hints=["A matrix product of (n, a) with (a, b) takes 2nab operations. "
                "List all matrices of the block.",
-               "Four projections d to d; scores n to n over d; sums over n of width d; "
-               "two linear layers d to inner and back."],
+               "Four projections d to d; scores n to n over d; "
+               "sums over n of width d; two linear layers d to inner and back."],
     ),
     Build(
         "unconnected", reference=unconnected,
@@ -223,23 +232,22 @@ EXERCISES = [
                "and near the ends that way leads outside.",
         hints=["For each place keep the set of inputs that it knows. "
                "At first a place knows itself.",
-               "A layer with a gap: place i now knows what i - gap, i and i + gap knew, "
-               "those of them that are inside 0 to n - 1.",
+               "A layer with a gap: place i now knows what i - gap, "
+               "i and i + gap knew, those of them that are inside 0 to n - 1.",
                "At the end list the pairs (i, j) where j is not in the set of i."],
     ),
     Choice(
         "why-attention", right="bce",
         praise="Right: a short path and no waiting, at a price per token that grows.",
         hints=["Three statements are supported. For one of the others see 'Short sentences: "
-               "who is cheaper?'. For the other: how many tasks would it take to show something of "
-               "every task?",
+               "who is cheaper?'. For the other: can one task show something about every task?",
                "Divide 8nd² + 4n²d by n: does n stay?"],
         reasons={
             "a": "Statement a is true of the products alone, or of the layer against a GRU. "
-                 "'Short sentences: who is cheaper?' found no length at which the layer takes "
-                 "fewer than the plain recurrence.",
-            "d": "Statement d goes too far: one task shows nothing of every task. It found the "
-                 "marks sooner; parity, in a deeper section, recurrences learn sooner.",
+                 "'Short sentences: who is cheaper?' "
+                 "found no length at which the layer takes fewer than the plain recurrence.",
+            "d": "Statement d goes too far: one task says nothing about every task. It "
+                 "found the marks sooner; parity, in a deeper section, recurrences learn sooner.",
         },
     ),
     Build(

@@ -3,16 +3,16 @@ import torch
 
 from .kinds import Build, Choice
 
-# ---- head-gates ----------------------------------------------------------------------------------
+# ---- head-gates ----
 
 
 def gates_inputs():
     generator = torch.Generator().manual_seed(7)
-    (first, gates), second = [(torch.randn(*merged, generator=generator),
-                               torch.rand(*heads, generator=generator))
-                              for merged, heads in (((2, 5, 12), (2, 3)), ((3, 4, 6), (3, 2)))]
-    gates[0, 1] = 0  # a closed head among open ones
-    return [(first, gates), second]
+    shapes = ((2, 5, 12), (2, 3)), ((3, 4, 6), (3, 2))
+    tried = [(torch.randn(*merged, generator=generator), torch.rand(*gates, generator=generator))
+             for merged, gates in shapes]
+    tried[0][1][0, 1] = 0  # a closed head among open ones
+    return tried
 
 
 def gated(merged, gates):
@@ -57,7 +57,7 @@ HEAD_GATES = [
      "flatten the last two axes, since W_o takes (batch, steps, heads * head size)."),
 ]
 
-# ---- gradient-importance -------------------------------------------------------------------------
+# ---- gradient-importance ----
 
 
 def slopes_inputs():
@@ -80,8 +80,8 @@ def divided_by(norm):
 
 GRADIENT_IMPORTANCE = [
     (lambda s: scaled(s.mean(0).abs()),
-     "This is the colleague's, scaled: the mean comes before the absolute value, "
-     "so opposite texts still cancel."),
+     "This is the colleague's, scaled: "
+     "the mean comes before the absolute value, so opposite texts still cancel."),
     (lambda s: s.mean(0).abs(),
      "Opposite texts still cancel, and the layers' norms are missing: absolute value, mean, norm."),
     (lambda s: s.abs().sum(0),
@@ -98,8 +98,8 @@ GRADIENT_IMPORTANCE = [
     (divided_by(lambda mean: mean.sum(-1, keepdim=True)),
      "Each layer sums to 1 here. Michel divides by the root of summed squares."),
     (divided_by(lambda mean: mean.norm(dim=0, keepdim=True)),
-     "You divide by norms over the layers. Each layer is a row: "
-     "its norm goes over the heads, the last axis."),
+     "You divide by norms over the layers. "
+     "Each layer is a row: its norm goes over the heads, the last axis."),
     (lambda s: scaled(s.square().mean(0)),
      "You square the slopes. The measure takes their absolute value."),
     (lambda s: scaled(s.square().mean(0).sqrt()),
@@ -114,7 +114,7 @@ GRADIENT_IMPORTANCE = [
      "You divide by each layer's largest. Michel divides by the root of summed squares."),
 ]
 
-# ---- pruned-cost ---------------------------------------------------------------------------------
+# ---- pruned-cost ----
 
 
 def operations(n, d, num_heads, kept):
@@ -128,8 +128,8 @@ PRUNED_COST = [
     (lambda n, d, h, k: 8 * n * (k * d // h) ** 2 + 4 * n * n * (k * d // h),
      "The projections don't shrink on both sides: they still lead from width d, and back to it."),
     (lambda n, d, h, k: 8 * n * d * d + 4 * n * n * (k * d // h),
-     "Only the products shrink in your count. Rows of W_q, W_k, "
-     "W_v and columns of W_o are gone too."),
+     "Only the products shrink in your count. "
+     "Rows of W_q, W_k, W_v and columns of W_o are gone too."),
     (lambda n, d, h, k: 8 * n * d * (k * d // h) + 4 * n * n * d,
      "Only the projections shrink in your count. "
      "Scores and weighted sums are computed for kept heads alone."),
@@ -148,14 +148,13 @@ PRUNED_COST = [
      "W_o is missing: there are four projections."),
 ]
 
-# ---- the exercises -------------------------------------------------------------------------------
 
 EXERCISES = [
     Choice(
         "closed-map", right="a",
         praise="Right. The gate comes after the weighted sum: the head looks, and nobody listens.",
-        hints=["Write down the order: scores, softmax, weighted sum, gate, W_o. "
-               "Where in it is the map?",
+        hints=["Write down the order: scores, "
+               "softmax, weighted sum, gate, W_o. Where in it is the map?",
                "In cells: is the gate an argument of anything that computes weights?"],
         reasons={
             "b": "A gate of zero makes the head's output zero, not its weights: "
@@ -184,8 +183,8 @@ EXERCISES = [
     ),
     Choice(
         "four-measures", right="bce",
-        praise="Right: whether a head is missed, whether it suffices, "
-               "and its slope are three different things.",
+        praise="Right: whether a head is missed, "
+               "whether it suffices, and its slope are three different things.",
         hints=["Three statements are true. The twins decide one that is not.",
                "For b look at cross 2 in the first and in the second measure; "
                "for e at the words before the picture of the third."],

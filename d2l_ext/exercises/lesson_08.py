@@ -3,7 +3,7 @@ import torch
 
 from .kinds import Build, Choice
 
-# ---- unfold-weights ------------------------------------------------------------------------------
+# ---- unfold-weights ----
 
 
 def unfold(weights, num_heads):
@@ -18,8 +18,8 @@ def unfold_inputs():
 
 UNFOLD_WEIGHTS = [
     (lambda W, h: W.reshape(h, -1, *W.shape[1:]),
-     "The shape is right and sentences are mixed up: a sentence's heads follow one another, so the "
-     "batch is the outer axis. Take it apart as (batch, heads), then swap."),
+     "The shape is right and sentences are mixed up: a sentence's heads follow one another, "
+     "so the batch is the outer axis. Take it apart as (batch, heads), then swap."),
     (lambda W, h: W.unflatten(0, (-1, h)),
      "Correctly unfolded, but the batch stands in front: result[i] should be head i."),
     (lambda W, h: unfold(W, h).mT, "Queries and keys changed places: rows are queries."),
@@ -32,7 +32,7 @@ UNFOLD_WEIGHTS = [
     (lambda W, h: W, "Still folded: the first axis holds sentences and heads."),
 ]
 
-# ---- misled --------------------------------------------------------------------------------------
+# ---- misled ----
 
 
 def places(mask):
@@ -68,14 +68,14 @@ MISLED = [
     (lambda lens, h: places(wrong_heads(lens, h)[:, 0]),
      "You look at each sentence's first head only. The others may be misled too."),
     (lambda lens, h: [],
-     "Nobody? That would be so if heads were the outer axis. In D2L's folding sentences are: "
-     "reshape to (sentences, num_heads)."),
+     "Nobody? That would be so if heads were the outer axis. "
+     "In D2L's folding sentences are: reshape to (sentences, num_heads)."),
     (lambda lens, h: list(range(len(lens))) if len(set(lens.tolist())) > 1 else [],
      "Not all of them, even where lengths differ: some sentences get the right length by luck."),
     (lambda lens, h: list(range(1, len(lens) - 1)), lambda lens, h: list(range(1, len(lens))),
      lambda lens, h: list(range(len(lens) - 1)),
-     "Neither the first nor the last sentence is always right. With lengths 2, 5, 3 and two heads "
-     "repeat gives 2, 5, 3, 2, 5, 3: the first gets 2 and 5, the last 5 and 3."),
+     "Neither the first nor the last sentence is always right. With lengths 2, "
+     "5, 3 and two heads repeat gives 2, 5, 3, 2, 5, 3: the first gets 2 and 5, the last 5 and 3."),
     (lambda lens, h: list(range(len(lens))),
      "Not all of them: some heads get the right length by luck, and with equal lengths all do."),
     (lambda lens, h: lens[misled(lens, h)].tolist(),
@@ -84,7 +84,7 @@ MISLED = [
     (lambda lens, h: [i + 1 for i in misled(lens, h)], "Sentences count from 0."),
 ]
 
-# ---- pack-weights --------------------------------------------------------------------------------
+# ---- pack-weights ----
 
 
 def pack_inputs():
@@ -116,7 +116,6 @@ PACK_WEIGHTS = [
      "No turning around: both sides hold (outputs, inputs)."),
 ]
 
-# ---- the exercises -------------------------------------------------------------------------------
 
 EXERCISES = [
     Choice(
@@ -137,8 +136,8 @@ EXERCISES = [
         praise="Right: out of the batch, then to the front.",
         hints=["The first axis counts sentence 0 head 0, sentence 0 head 1, and so on. "
                "Which of the two is the outer one?",
-               "weights.unflatten(0, (-1, num_heads)) gives (batch, heads, queries, keys). "
-               "What is left to do?"],
+               "weights.unflatten(0, (-1, num_heads)) "
+               "gives (batch, heads, queries, keys). What is left to do?"],
     ),
     Build(
         "misled", reference=misled, inputs=misled_inputs, misconceptions=MISLED,
@@ -148,15 +147,15 @@ EXERCISES = [
                "repeat_interleave(3) is 2, 2, 2, 5, 5, 5.",
                "Reshape what repeat gives into (sentences, num_heads): "
                "row i is what the heads of sentence i get.",
-               "Compare that with valid_lens[:, None], and ask for each row whether any entry "
-               "differs."],
+               "Compare that with valid_lens[:, None], "
+               "and ask for each row whether any entry differs."],
     ),
     Choice(
         "exchange", right="abd",
         praise="Right. What changes is where d2l errs, and what it doesn't check.",
         hints=["Three statements are true.",
-               "'Weights move both ways', the table of three equal training steps and 'Lengths "
-               "that can't be lengths' decide a, b and d; "
+               "'Weights move both ways', the table of "
+               "three equal training steps and 'Lengths that can't be lengths' decide a, b and d; "
                "the sections on the Transformer and on recording the others."],
         reasons={
             "c": "Statement c is false: record_attention found nothing. "

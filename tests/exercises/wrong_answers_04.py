@@ -38,6 +38,8 @@ TABLES = table(TABLE, [
     ("torch.sin(angles)", "torch.cos(angles)", "hold cosines"),
     ("10000", "1000", "another number of zeros"),
     ("10000", "9000", "numbers are not"),
+    (f"{EXPONENT})", "torch.arange(0, num_hiddens, 2)) ** (1 / num_hiddens)",
+     "of 1920 numbers are not"),  # integers overflow where num_hiddens is large
     ("return P", "return angles", "Those are the angles"),
     ("return P", "return P.T", "changed places"),
     ("return P", "return P[None]", "One axis too many"),
