@@ -21,6 +21,9 @@ import sys
 import time
 import tomllib
 
+import pytest
+from _pytest.main import pytest_runtestloop
+
 ROOT = pathlib.Path(__file__).parent.parent
 HERE = ROOT / "tests" / "mutants"
 COPY = ROOT / "dist" / "mutants"
@@ -230,43 +233,55 @@ def measure_javascript(what, mutants, tests):
     failed = re.findall(r"(?m)^FAILED (\S+?)(?:\[| )", run([*PYTEST, *PLAIN, "-rf", *tests]).stdout)
     arguments = ["-x", *tests, *(f"--deselect={test}" for test in sorted(set(failed)))]
     print(what, "without", *sorted(set(failed)), flush=True)
-    same, alive = 0, []
     tried = sample([mutant["id"] for mutant in mutants])
-    for mutant in mutants:
-        if mutant["id"] not in tried:
-            continue
-        activate(mutant["id"])
-        if outcome_in_fork(arguments) == 0:
-            diff = f"- {mutant['original']}\n+ {mutant['replacement']}"
-            same += reason(diff) is not None
-            alive += [f"line {mutant['line']}\n{diff}"] if reason(diff) is None else []
+    forks = Forks([mutant for mutant in mutants if mutant["id"] in tried], activate)
+    os.chdir(COPY)
+    sys.path[:0] = [str(COPY)] * (str(COPY) not in sys.path)
+    pytest.main([*PYTEST[3:], *PLAIN, *arguments], plugins=[forks])
     shared.write_text(text, encoding="utf-8")
+    diffs = [f"- {mutant['original']}\n+ {mutant['replacement']}" for mutant in forks.alive]
+    alive = [f"line {mutant['line']}\n{diff}" for mutant, diff in zip(forks.alive, diffs)
+             if reason(diff) is None]
+    same = len(diffs) - len(alive)
     store(what, len(mutants), len(tried), len(tried) - same - len(alive), same, alive)
 
 
-def outcome_in_fork(arguments, seconds=120):
-    """pytest's exit code in a fork of this process, which has imported what takes long; None if it
-    takes more than so many seconds."""
-    if str(COPY) not in sys.path:
-        sys.path.insert(0, str(COPY))
-    import d2l_ext.explorers  # noqa: F401
-    import pytest
-    child = os.fork()
-    if not child:
-        os.setsid()  # what it starts ends with it
-        os.chdir(COPY)
-        quiet = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(quiet, 1)
-        os.dup2(quiet, 2)
-        os._exit(pytest.main([*PYTEST[3:], *PLAIN, *arguments]))
+class Forks:
+    """A plugin of pytest: runs the tests, collected once, for each mutant in a fork."""
+
+    def __init__(self, mutants, activate):
+        self.mutants, self.activate, self.alive = mutants, activate, []
+
+    def pytest_runtestloop(self, session):
+        for mutant in self.mutants:
+            self.activate(mutant["id"])
+            child = os.fork()
+            if not child:
+                run_and_exit(session)
+            if ended_well(child):
+                self.alive.append(mutant)
+        return True
+
+
+def run_and_exit(session):
+    os.setsid()  # what the tests start ends with them
+    try:
+        pytest_runtestloop(session)
+    finally:
+        os._exit(session.testsfailed > 0)
+
+
+def ended_well(child, seconds=120):
+    """Whether a process ends with 0; it is killed after so many seconds."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
-            return os.waitstatus_to_exitcode(status)
-        time.sleep(0.05)
+            return status == 0
+        time.sleep(0.02)
     os.killpg(child, signal.SIGKILL)
     os.waitpid(child, 0)
+    return False
 
 
 # ---- the results ----
