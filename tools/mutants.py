@@ -189,12 +189,15 @@ def javascript_mutants(piece):
     parts = {False: [], True: []}
     for mutant in json.loads(done.stdout):
         parts[mutant["line"] in drawing].append(mutant)
-    own = f"tests/explorers/test_explorer_{pathlib.Path(piece).stem}.py"
-    files = [own] if (COPY / own).exists() else sorted(
-        str(path.relative_to(COPY)) for path in COPY.glob("tests/explorers/test_*.py"))
+    stem, folder = pathlib.Path(piece).stem, COPY / "tests/explorers"
+    files = sorted(str(file.relative_to(COPY)) for file in folder.glob("test_*.py")
+                   if stem == "shared" or file.stem == f"test_explorer_{stem}")
     in_node = [test for file in files for test in tests_that_use("compute", file)]
-    measure_javascript(f"{piece}, mathematics", parts[False], in_node)
-    measure_javascript(f"{piece}, drawing", parts[True], [*files, "-m", "browser"])
+    played = "projector" if stem == "shared" else f"{stem} and projector"
+    in_browser = [*files, "tests/browser/test_pages.py", "-m", "browser",
+                  "-k", f"test_explorer or ({played})"]
+    measure_javascript(f"{piece}, mathematics", parts[False], in_node or in_browser)
+    measure_javascript(f"{piece}, drawing", parts[True], in_browser)
 
 
 def tests_that_use(name, file):
