@@ -187,9 +187,6 @@ MISTAKES = {
             project=lambda m, queries, keys, values: (m.W_q(queries), m.W_k(keys), m.W_k(keys))),
         "scaled by the width of the model": Steps(
             score=lambda m, q, k: q @ k.mT / math.sqrt(m.W_o.out_features)),
-        "scaled by the number of heads": Steps(
-            score=lambda m, q, k: q @ k.mT / math.sqrt(m.num_heads)),
-        "scaled twice": Steps(score=lambda m, q, k: q @ k.mT / m.head_size),
         "not scaled": Steps(score=lambda m, q, k: q @ k.mT),
         "scores detached: values right, gradients wrong": Steps(
             score=lambda m, q, k: right.score(m, q, k).detach()),
@@ -199,8 +196,6 @@ MISTAKES = {
             split=lambda X, heads: X.unflatten(-1, (-1, heads)).permute(0, 3, 1, 2)),
         "merged without the transpose": Steps(
             merge=lambda heads: heads.reshape(len(heads), heads.shape[2], -1)),
-        "merged feature by feature": Steps(
-            merge=lambda heads: heads.permute(0, 2, 3, 1).flatten(2)),
         "softmax over the queries": Steps(
             softmax=lambda scores, keep: filled_softmax(scores, keep, axis=-2) * keep),
         "softmax over the heads": Steps(softmax=lambda scores, keep: scores.softmax(1) * keep),
@@ -212,20 +207,15 @@ MISTAKES = {
                 scores, keep[:, 0].repeat(scores.shape[1], 1, 1).unflatten(0, scores.shape[:2]))),
         "one key too many": Steps(
             padding=lambda valid_lens, *sizes: right.padding(valid_lens + 1, *sizes)),
-        "one key too few": Steps(
-            padding=lambda valid_lens, *sizes: right.padding(valid_lens - 1, *sizes)),
         "queries hidden instead of keys": Steps(
             padding=lambda valid_lens, queries, keys: right.padding(valid_lens, keys, queries).mT),
         "no output weights": Steps(
             output=lambda m, heads: heads[..., :1].expand(-1, -1, m.W_o.out_features)),
         "output bias forgotten": Steps(output=lambda m, heads: without_bias(m.W_o, heads)),
-        "bias of the queries forgotten": Steps(
-            project=lambda m, q, k, v: (without_bias(m.W_q, q), m.W_k(k), m.W_v(v))),
         "bias of the values forgotten": Steps(
             project=lambda m, q, k, v: (m.W_q(q), m.W_k(k), without_bias(m.W_v, v))),
     },
     definition_of_self_attention: {
-        "query weights for all": Steps(project=lambda m, *inputs: [m.W_q(X) for X in inputs]),
         "query weights for the keys": Steps(
             project=lambda m, q, k, v: (m.W_q(q), m.W_q(k), m.W_v(v))),
         "key weights for the values": Steps(
@@ -315,13 +305,11 @@ def test_weights_equal_the_definition_and_their_gradients_too():
     assert_same(ours, slow_outcome(slow_attention, m, *inputs, keep=keep))
 
 
-@both_paths
-@pytest.mark.parametrize("mask", [causal(offset=1), padding(LENGTHS) & window(1),
-                                  lambda q, k: k % 2 == q % 2])
-def test_predicates_equal_their_tensors(attend, mask):
+@pytest.mark.parametrize("mask", [padding(LENGTHS) & window(1), lambda q, k: k % 2 == q % 2])
+def test_predicates_equal_their_tensors(mask):
     m, *inputs = cross()
     tensor = mask(torch.arange(3)[:, None], torch.arange(4))
-    torch.testing.assert_close(attend(m, *inputs, mask=mask), attend(m, *inputs, mask=tensor))
+    torch.testing.assert_close(m(*inputs, mask=mask), m(*inputs, mask=tensor))
 
 
 @each(dict(), dict(mask=window(1)), dict(valid_lens=torch.tensor([0, 3]), causal=True))
@@ -426,14 +414,6 @@ def test_an_empty_batch_gives_an_empty_batch(attend, options):
     m, *inputs = cross()
     output, *grads = outcome(attend, m, *[X[:0] for X in inputs], **options)
     assert output.shape == (0, 3, 8) and not any(grad.any() for grad in grads)
-
-
-@both_paths
-def test_an_empty_batch_needs_no_keys_and_no_queries_give_no_outputs(attend):
-    m, queries, keys, values = cross()
-    empty = attend(m, queries[:0], keys[:0, :0], values[:0, :0], valid_lens=LENGTHS[:0])
-    assert empty.shape == (0, 3, 8)
-    assert attend(m, queries[:, :0], keys, values, valid_lens=LENGTHS).shape == (2, 0, 8)
 
 
 def on_another_default_device(call):
@@ -555,39 +535,6 @@ def test_a_transform_may_widen_queries_and_keys():
 
 
 # ---- weights that move ---------------------------------------------------------------------------
-
-class Textbook(nn.Module):
-    """D2L's arrangement: heads folded into the batch, lengths repeated for each head."""
-
-    def __init__(self, num_hiddens, num_heads, bias):
-        super().__init__()
-        self.num_heads = num_heads
-        for name in ("W_q", "W_k", "W_v", "W_o"):
-            setattr(self, name, nn.LazyLinear(num_hiddens, bias=bias))
-
-    def fold(self, X):
-        return X.reshape(*X.shape[:2], self.num_heads, -1).permute(0, 2, 1, 3).flatten(0, 1)
-
-    def forward(self, queries, keys, values, valid_lens):
-        q, k, v = map(self.fold, (self.W_q(queries), self.W_k(keys), self.W_v(values)))
-        lengths = valid_lens.repeat_interleave(self.num_heads)[:, None, None]
-        scores = q @ k.mT / math.sqrt(q.shape[-1])
-        heads = scores.masked_fill(torch.arange(k.shape[1]) >= lengths, -1e6).softmax(-1) @ v
-        heads = heads.unflatten(0, (-1, self.num_heads)).permute(0, 2, 1, 3)
-        return self.W_o(heads.flatten(2))
-
-
-@pytest.mark.parametrize("bias", [False, True])
-def test_a_state_dict_moves_to_and_from_the_textbooks_class(bias):
-    theirs, (_, *inputs) = Textbook(8, 2, bias), cross()
-    expected = theirs(*inputs, LENGTHS)
-    ours = MultiHeadAttention(8, 2, bias=bias, query_size=5, key_size=7, value_size=9)
-    ours.load_state_dict(theirs.state_dict())
-    torch.testing.assert_close(ours(*inputs, LENGTHS), expected)
-    back = Textbook(8, 2, bias)
-    back.load_state_dict(ours.state_dict())
-    torch.testing.assert_close(back(*inputs, LENGTHS), expected)
-
 
 @pytest.mark.parametrize("widths", [dict(), dict(kdim=7, vdim=9), dict(kdim=7), dict(vdim=9)],
                          ids=["same", "other", "keys", "values"])
@@ -893,8 +840,6 @@ def in_place(scores, mask):
 
 WRONG_SOFTMAXES = {
     matches_slow_softmax: {
-        "over the queries": lambda scores, mask: filled_softmax(scores, mask, axis=-2) * mask,
-        "polarity swapped": lambda scores, mask: filled_softmax(scores, ~mask) * ~mask,
         "not renormalised": lambda scores, mask: scores.softmax(-1) * mask,
         "NaN in empty rows": lambda scores, mask: filled_softmax(scores, mask, -math.inf),
         "scores of 0 instead of none": lambda scores, mask: (scores * mask).softmax(-1),
@@ -947,7 +892,8 @@ def test_rows_sum_to_one_even_near_the_lowest_score_there_is(dtype):
 @pytest.mark.parametrize("before", [(), (2,), (2, 5)], ids=["2d", "3d", "4d"])
 def test_dot_product_attention_equals_the_fused_kernel(before):
     q, k, v = (torch.randn(*before, *size) for size in ((3, 6), (4, 6), (4, 7)))
-    mask = torch.tensor([[0, 1, 1, 0], [1, 1, 1, 1], [0, 0, 1, 0]]) > 0
+    mask = torch.rand(*before[:1], *(1,) * len(before[1:]), 3, 4) < 0.7
+    mask = mask | (torch.arange(4) == 2)  # PyTorch answers NaN where nothing is seen
     output, weights = dot_product_attention(q, k, v, mask)
     torch.testing.assert_close(output, F.scaled_dot_product_attention(q, k, v, attn_mask=mask))
     torch.testing.assert_close(output, weights @ v)

@@ -97,11 +97,6 @@ def test_and_or_not_leave_their_parts_as_they_were():
     assert torch.equal(near.tensor(4, 5), a) and torch.equal(past.tensor(4, 5), b)
 
 
-def test_padding_and_window_give_one_map_per_sequence():
-    mask = (padding(LENGTHS) & window(1)).tensor(4, 5)
-    assert torch.equal(mask, lengths_mask(LENGTHS, 4, 5)[:, 0] & window(1).tensor(4, 5))
-
-
 @pytest.mark.parametrize("mask", [causal(), Mask(lambda q, k: k > 0), Mask(lambda q, k: q > 0),
                                   Mask(lambda q, k: torch.tensor(True))])
 def test_the_tensor_has_all_queries_and_keys_and_is_boolean(mask):

@@ -6,11 +6,9 @@ import pytest
 import torch
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from torch import nn
 from wrong import Steps, assert_same, lengths_mask, outcome, slow_attention, slow_outcome
 
-from d2l_ext import Mask, MultiHeadAttention, causal, dot_product_attention, masked_softmax
-from d2l_ext import padding, to_torch_mha, window
+from d2l_ext import MultiHeadAttention, causal, window
 
 size = st.integers(1, 4)
 
@@ -119,21 +117,6 @@ def test_rows_of_weights_sum_to_one_or_are_zero(call):
     assert not weights[~keep].any() and (weights >= 0).all()
 
 
-@given(st.data(), size, size, size, size, size, st.booleans())
-def test_equals_torch_multihead_attention(data, batch, heads, head_size, queries, keys, bias):
-    sizes = dict(kdim=data.draw(size), vdim=data.draw(size), batch_first=True)
-    theirs = nn.MultiheadAttention(heads * head_size, heads, bias=bias, **sizes)
-    m = MultiHeadAttention.from_torch(theirs)
-    inputs = [torch.randn(batch, steps, linear.in_features)
-              for steps, linear in ((queries, m.W_q), (keys, m.W_k), (keys, m.W_v))]
-    # No empty rows: PyTorch answers NaN there.
-    mask = data.draw(masks(batch, heads, queries, keys)) | (torch.arange(keys) == 0)
-    mask = mask if mask.dim() == 2 else mask.expand(batch, *mask.shape[1:])
-    hidden = to_torch_mha(mask, heads)
-    expected = theirs(*inputs, attn_mask=hidden, average_attn_weights=False)
-    assert_same(m(*inputs, mask=mask, need_weights=True), expected)
-
-
 @given(calls(), st.booleans())
 def test_no_input_is_modified(call, strided):
     m, inputs, constraints = call
@@ -181,32 +164,3 @@ def test_composed_masks_answer_pair_by_pair(composition, queries, keys):
     mask, rule = composition
     expected = [[bool(rule(q, k)) for k in range(keys)] for q in range(queries)]
     assert mask.tensor(queries, keys).tolist() == expected
-
-
-@given(st.data(), size, size, size)
-def test_padding_is_the_lengths(data, batch, queries, keys):
-    valid_lens = data.draw(lengths(batch, queries, keys))
-    mask = Mask(lambda q, k: (q >= 0) & (k >= 0)) & padding(valid_lens)
-    assert torch.equal(mask.tensor(queries, keys), lengths_mask(valid_lens, queries, keys)[:, 0])
-
-
-# ---- the smaller pieces --------------------------------------------------------------------------
-
-@given(st.lists(st.tuples(st.floats(-1e4, 1e4, width=32), st.booleans()), min_size=1, max_size=6))
-def test_masked_softmax_is_that_of_pythons_floats(row):
-    scores, keep = (torch.tensor(column)[None] for column in zip(*row))
-    top = max((x for x, kept in row if kept), default=0)
-    powers = [math.exp(x - top) if kept else 0.0 for x, kept in row]
-    expected = [power / (math.fsum(powers) or 1) for power in powers]
-    found = masked_softmax(scores, mask=keep)[0].tolist()
-    assert found == pytest.approx(expected, abs=1e-6, rel=1e-4)
-
-
-@given(calls())
-def test_dot_product_attention_is_one_head_without_weights(call):
-    m, (queries, keys, values), constraints = call
-    q, k = m.W_q(queries), m.W_k(keys)
-    keep = allowed(m, (queries, keys, values), **constraints)[:, 0]
-    output, weights = dot_product_attention(q, k, values, keep)
-    expected = masked_softmax(torch.einsum("bqd,bkd->bqk", q, k) / q.shape[2] ** 0.5, mask=keep)
-    assert_same([weights, output], [expected, torch.einsum("bqk,bkv->bqv", expected, values)])

@@ -177,50 +177,21 @@ class LastStateEverywhere(Recurrence):
         return self.rnn(X)[0][:, -1:].expand_as(X)
 
 
-class ByHand(Recurrence):
-    """PyTorch's layer a step at a time: ``step(sums of W x, U, the state before)``."""
+class ResetBefore(GRU):
+    """As Cho et al. and D2L have it: right, but another layer, and two products a step."""
 
     def forward(self, X):
-        W, U = self.rnn.weight_ih_l0, self.rnn.weight_hh_l0
+        W, U = self.rnn.weight_ih_l0, self.rnn.weight_hh_l0.chunk(3)
         state, rows = X.new_zeros(X.shape[0], X.shape[2]), []
         for x in X.unbind(1):
-            state = self.step(x @ W.mT, U, state)
+            x_r, x_z, x_c = (x @ W.mT).chunk(3, -1)
+            reset, stay = (x_r + state @ U[0].mT).sigmoid(), (x_z + state @ U[1].mT).sigmoid()
+            state = stay * state + (1 - stay) * torch.tanh(x_c + (reset * state) @ U[2].mT)
             rows.append(state)
         return torch.stack(rows, 1)
 
 
-class ResetBefore(ByHand):
-    """As Cho et al. and D2L have it: right, but another layer, and two products a step."""
-    cell = nn.GRU
-
-    def step(self, sums, U, state):
-        (x_r, x_z, x_c), (U_r, U_z, U_c) = sums.chunk(3, -1), U.chunk(3)
-        reset, stay = torch.sigmoid(x_r + state @ U_r.mT), torch.sigmoid(x_z + state @ U_z.mT)
-        return stay * state + (1 - stay) * torch.tanh(x_c + (reset * state) @ U_c.mT)
-
-
-class UpdateTurnedRound(ByHand):
-    cell = nn.GRU
-
-    def step(self, sums, U, state):
-        (x_r, x_z, x_c), (h_r, h_z, h_c) = sums.chunk(3, -1), (state @ U.mT).chunk(3, -1)
-        take = torch.sigmoid(x_z + h_z)
-        return (1 - take) * state + take * torch.tanh(x_c + torch.sigmoid(x_r + h_r) * h_c)
-
-
-class StateForCell(ByHand):
-    """Without a cell of its own: what is shown is what is kept."""
-    cell = nn.LSTM
-
-    def step(self, sums, U, state):
-        take, keep, new, show = (sums + state @ U.mT).chunk(4, -1)
-        state = torch.sigmoid(keep) * state + torch.sigmoid(take) * torch.tanh(new)
-        return torch.sigmoid(show) * torch.tanh(state)
-
-
 class CellShown(LSTM):
-    """The last cell, everywhere, in place of the states."""
-
     def forward(self, X):
         return self.rnn(X)[1][1].transpose(0, 1).expand_as(X)
 
@@ -247,8 +218,8 @@ MISTAKES = {
     },
     is_recurrence: {"batch taken for time": BatchTakenForTime,
                     "the last state everywhere": LastStateEverywhere},
-    is_gru: {"reset before the product": ResetBefore, "update turned round": UpdateTurnedRound},
-    is_lstm: {"the state for the cell": StateForCell, "the cell shown": CellShown},
+    is_gru: {"reset before the product": ResetBefore},
+    is_lstm: {"the last cell everywhere": CellShown},
     is_self_attention: {"causal forgotten": lambda *sizes, causal: SelfAttention(*sizes)},
     costs_what_pytorch_counts: {
         "a multiply-add is one": only("GRU", operations=lambda n, d, k: 6 * n * d**2),
