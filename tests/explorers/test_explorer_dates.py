@@ -98,14 +98,17 @@ def test_without_anywidget_heads_are_switched_off(monkeypatch, model):
 
 # ---- in a browser --------------------------------------------------------------------------------
 
+def imported():
+    return f"import('data:text/javascript,' + encodeURIComponent({json.dumps(source('dates'))}))"
+
+
 def live(page, explorer):
     """The piece with a kernel behind it, here this very process: the page's state comes in, the
     kernel's data goes out."""
     page.errors.clear()
     page.set_content("<!doctype html><html lang='en'><title>piece</title><div id='here'></div>")
     values = json.dumps({"data": explorer.widget.data, "state": explorer.state})
-    address = f"'data:text/javascript,' + encodeURIComponent({json.dumps(source('dates'))})"
-    page.evaluate(f"""import({address}).then((piece) => {{
+    page.evaluate(f"""{imported()}.then((piece) => {{
         window.model = piece.fakeModel({values});
         piece.default.render({{ model: window.model, el: document.getElementById("here") }});
     }})""")
@@ -167,7 +170,7 @@ def test_unreadable_text_in_the_page(page, explorer):
 def test_letters_stay_legible(page, explorer, width, least):
     page.set_viewport_size({"width": width, "height": 900})
     piece = live(page, explorer)
-    arranged = page.evaluate(f"{IMPORT}.then((piece) => piece.arrange(20, {width} - 30))")
+    arranged = page.evaluate(f"{imported()}.then((piece) => piece.arrange(20, {width} - 30))")
     assert arranged["cell"] >= least
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     words = piece.locator(".looks canvas").first.get_attribute("aria-label")
