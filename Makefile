@@ -4,8 +4,10 @@ PYTHON ?= $(shell command -v python3 || command -v python)
 RUN := .venv/$(if $(filter Windows_NT,$(OS)),Scripts,bin)/python
 ONE := OMP_NUM_THREADS=1
 PYTEST = $(ONE) $(RUN) -m pytest -n 2
+QUICK = --doctest-modules --dist=loadscope
 NEEDS = $(RUN) tools/setup.py
-NOTEBOOKS = $(foreach name,$(NB),$(or $(wildcard notebooks/$(name)*.ipynb),$(error No notebook is called $(name))))
+NOTEBOOKS = $(foreach name,$(NB),$(or $(wildcard notebooks/$(name)*.ipynb),\
+	$(error No notebook is called $(name))))
 
 .PHONY: help setup lab test quick test-browser notebooks standalone html readme bench mutants clean
 
@@ -19,7 +21,7 @@ test: setup  ## check package, examples and notebooks; NB="02 05": only these no
 	@$(PYTEST) $(NOTEBOOKS) $(ARGS)
 
 quick: setup  ## the same without notebooks and slow tests: half a minute
-	@$(PYTEST) -q -m "not slow" tests d2l_ext $(ARGS)
+	@$(PYTEST) -q -p no:nbval -o addopts="$(QUICK)" -m "not slow" tests d2l_ext $(ARGS)
 
 test-browser: setup  ## check pages and interactive pieces in a real browser
 	@$(NEEDS) browser html
@@ -51,7 +53,8 @@ mutants: setup  ## make mistakes in the package, and see whether the tests notic
 
 clean:  ## remove the environments and what the tools left behind
 	@rm -rf .venv .venv-* dist mutants .pytest_cache .hypothesis build *.egg-info
-	@find . -name .git -prune -o \( -name __pycache__ -o -name .ipynb_checkpoints \) -prune -exec rm -rf {} +
+	@find . -name .git -prune -o \( -name __pycache__ -o -name .ipynb_checkpoints \) -prune \
+		-exec rm -rf {} +
 
 setup:
 	@test -n "$(PYTHON)" || { echo "No Python found: install Python 3.11 or later."; exit 1; }
