@@ -102,11 +102,6 @@ def imported():
     return f"import('data:text/javascript,' + encodeURIComponent({json.dumps(source('dates'))}))"
 
 
-def imported():
-    address = f"'data:text/javascript,' + encodeURIComponent({json.dumps(source('dates'))})"
-    return f"import({address})"
-
-
 def live(page, explorer):
     """The piece with a kernel behind it, here this very process: the page's state comes in, the
     kernel's data goes out."""
