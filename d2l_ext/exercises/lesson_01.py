@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 
 from ..masks import padding
-from .compare import RAISES, agrees, attempt, copies
+from .compare import agrees, attempt, copies
 from .kinds import Build, Choice, Exercise, Result
 
 # ---- pooling ----
@@ -248,7 +248,7 @@ class AllPairs(Build):
         given = attempt(answer, square)
         for *wrongs, words in TURNED:
             for wrong in wrongs:
-                if given is not RAISES and agrees(given, attempt(wrong, square)):
+                if agrees(given, attempt(wrong, square)):
                     return Result("wrong", words)
         return super().raised(answer, arguments, error)
 

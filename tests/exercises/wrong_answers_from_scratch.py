@@ -45,9 +45,8 @@ DROP = "        weights = self.dropout(weights)\n"
 SHORT = """        if valid_lens is not None:
             weights = weights * (valid_lens > 3).view(-1, 1, 1, 1)
 """
-HIDE = "            scores = scores.masked_fill(hidden, float(\"-inf\"))\n"
-WEIGH = f"""{HIDE}        weights = F.softmax(scores, dim=-1)
-{NAN}"""
+HIDE = '            scores = scores.masked_fill(hidden, float("-inf"))\n'
+WEIGH = HIDE + "        weights = F.softmax(scores, dim=-1)\n" + NAN
 RECIPE = """            keep = torch.arange(m) < valid_lens[:, None, None, None]
             scores = scores.masked_fill(~keep, torch.finfo(scores.dtype).min)
             weights = scores.softmax(-1) * keep
@@ -106,7 +105,7 @@ MULTI_HEADS = table(MULTI_HEAD, [
      "scores far below 0 differs"),
     ("nan_to_num(weights)", "nan_to_num(weights) if valid_lens is None else weights * ~hidden",
      'float("-inf")', "-100.0", "a hidden key still wins"),
-    ("scores = scores.masked_fill(hidden, float(\"-inf\"))",
+    (HIDE.strip(),
      "weights = scores.softmax(-1) * ~hidden", "        weights = F.softmax(scores, dim=-1)\n",
      "        if valid_lens is None:\n            weights = F.softmax(scores, dim=-1)\n",
      "hide keys after the softmax"),
@@ -125,10 +124,8 @@ MULTI_HEADS = table(MULTI_HEAD, [
     (WEIGH, RECIPE.replace("torch.finfo(scores.dtype).min", "-1000.0"), "what you fill in"),
     (HIDE, "", NAN, CUT.replace("True)", "True) + 1e-9"), "divide by what is left"),
     (NAN, NAN + SHORT, "lengths 0, 3, 5 differs"),
-    ("einsum(\"bhnd,bhmd->bhnm\", q, k)", "einsum(\"bhnd,bhmd->bhnm\", q, k).detach()",
-     "No gradient flows through the scores"),
-    ("einsum(\"bhnd,bhmd->bhnm\", q, k)", "einsum(\"bhnd,bhmd->bhnm\", q, k.detach())",
-     "gradient of keys is missing"),
+    ("q, k) /", "q, k).detach() /", "No gradient flows through the scores"),
+    ("q, k) /", "q, k.detach()) /", "gradient of keys is missing"),
     ("self.W_v(values)", "self.W_v(values.detach())", "gradient of values is missing"),
     (DROP, "        weights = F.dropout(weights, self.dropout.p)\n",
      "evaluation mode numbers are still dropped"),
@@ -182,8 +179,8 @@ class Attention(nn.Module):
 LENS = """            for i, length in enumerate(valid_lens):
                 keep[i, :, :, length:] = 0
 """
-AXES = "            keep = keep * (torch.arange(n) < valid_lens[:{}])\n"
-EITHER = """            real = (torch.arange(n) < valid_lens.view(-1, 1, 1, 1))
+AXES = "            keep = keep * (torch.arange(n) < valid_lens[:, None, None])\n"
+EITHER = """            real = torch.arange(n) < valid_lens.view(-1, 1, 1, 1)
             keep = (keep.bool() | real).float()
 """
 OUT = "self.W_o((weights @ v).permute(0, 2, 1, 3).flatten(2))"
@@ -214,7 +211,7 @@ SELVES = table(SELF, [
      "rows of padded queries are lost"),
     ("return " + OUT, f"Y = {OUT}\n        " + RETURN_ROWS, "rows of padded queries are lost"),
     (LENS, EITHER, "either mask"),
-    (LENS, AXES.format(", None, None"), r"(?s)must match.*need four axes: valid_lens\[:, None, N"),
+    (LENS, AXES, r"(?s)must match.*need four axes: valid_lens\[:, None, N"),
     ("* -1e9", "* -100", "hidden key still wins where its score was high"),
     ("torch.softmax(", "(1 if self.training else 0.5) * torch.softmax(",
      "output in evaluation mode differs"),
@@ -278,7 +275,7 @@ POSITIONS = table(POSITION, [
     ("F.dropout(Y, self.p, self.training)", "Y", "nothing is dropped"),
     ("F.dropout(Y, self.p, self.training)", "Y", "Y = X +",
      "Y = F.dropout(X, self.p, self.training) +", "acts on X alone"),
-    ("            raise ValueError(\"too long\")", "            pass", "message about shapes"),
+    ('raise ValueError("too long")', "pass", "message about shapes"),
     (">", ">=", "With max_len=9 and 9 steps"),
 ])
 
