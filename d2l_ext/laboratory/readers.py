@@ -122,11 +122,11 @@ def reader(
 ) -> Reader:
     """A ``Reader`` of one of the ``READERS`` or ``CONTROLS``.
 
-    READERS have 16,400 numbers in their layers, give or take 2 %; self-attention has positions too.
-    CONTROLS change one thing: the matrix that the plain recurrence starts with; where a sixth
-    convolution stands; what each of five self-attentions sees: everything, 7 places either way, or
-    as many random keys (of exactly 32 tokens). causal: all kinds see the past alone, as recurrences
-    always do. The weights depend on the arguments alone. Raises ValueError for another kind.
+    READERS have 16,400 numbers in their layers, give or take 2 %. CONTROLS change one thing: what
+    the plain recurrence starts with; where a sixth convolution stands; what each of five
+    self-attentions sees: everything, a window, or as many random keys (of exactly 32 tokens).
+    causal: every kind sees the past alone, as recurrences always do. The weights depend on the
+    arguments alone. Raises ValueError for another kind.
     """
     check_choice("kind", kind, MAKERS)
     width, make = MAKERS[kind]

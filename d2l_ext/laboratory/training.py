@@ -15,8 +15,8 @@ def fit(
 ) -> list[float]:
     """Train with Adam, gradients clipped to a norm of 1. Returns the loss of each step.
 
-    loss_of_batch: runs the model on the next batch and returns the mean loss. one_cycle: the
-    learning rate rises to ``rate`` and falls to 0. progress: the name of a bar that shows the loss.
+    loss_of_batch: runs the model on a new batch. one_cycle: the learning rate rises to ``rate`` and
+    falls to 0. progress: the name of a bar that shows the loss.
     """
     optimizer = torch.optim.Adam(model.parameters(), rate)
     cycle = torch.optim.lr_scheduler.OneCycleLR

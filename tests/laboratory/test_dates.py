@@ -161,6 +161,17 @@ def test_weights_come_back(tmp_path):
         torch.testing.assert_close(stored, W, atol=1e-3, rtol=1e-3)  # half precision between
 
 
-def test_training_repeats_exactly_and_learns():
-    first, again, other = (train(date_reader(seed=1), 30, seed=seed) for seed in (1, 1, 2))
-    assert first == again != other and first[-1] < 0.75 * first[0]
+def test_training_takes_1200_batches_of_fresh_examples(monkeypatch):
+    model, calls = date_reader(), []
+    monkeypatch.setattr(dates, "fit", lambda *about, **how: calls.append((about, how)) or [])
+    train(model)
+    [((trained, loss_of_batch, *about), how)] = calls
+    assert trained is model and about == [1200, 5e-3]
+    assert how == {"one_cycle": True, "progress": ""}
+    same = generator(0)
+    for _ in range(2):
+        wanted = losses_of(model, pairs(64, same)).mean()
+        torch.testing.assert_close(loss_of_batch(), wanted)
+    for wrong in ({"steps": 0}, {"batch": 0}):
+        with pytest.raises(ValueError, match="must be at least 1"):
+            train(model, **wrong)
