@@ -22,8 +22,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 # What sections 11.5 and 11.6 do with D2L's names, in our words: a class of one's own, the toy
 # example, the two drawings.
 FOLD = '''
-def fold(self, queries, keys, values, valid_lens):
-    lens = valid_lens
+def fold(self, queries, keys, values, lens):
     if lens is not None:
         lens = torch.repeat_interleave(lens, repeats=self.num_heads, dim=0)
     return self.W_q(queries), self.W_k(keys), self.W_v(values), lens
@@ -89,8 +88,7 @@ HEATMAP = '''
 d2l.show_heatmaps(P[0, :, :].unsqueeze(0).unsqueeze(0), xlabel="Column (encoding dimension)",
                   ylabel="Row (position)", figsize=(3.5, 4), cmap="Blues")
 '''
-# Any warning is an error, but for what an old matplotlib asks of a newer pyparsing: nobody sees it,
-# and it isn't ours.
+# Any warning is an error, but for those of an old matplotlib with a newer pyparsing.
 STRICT = '''
 import sys, warnings
 warnings.simplefilter("error")
@@ -289,12 +287,6 @@ def test_0_17_draws_its_weights_in_d2ls_order(make_one, order):
         assert torch.equal(getattr(attention, name).weight, wanted), name
 
 
-def test_tables_of_positions_equal_d2ls(real):
-    theirs, ours = real.PositionalEncoding(32, 0), d2l_1_0.PositionalEncoding(32, 0)
-    assert torch.allclose(theirs.P, ours.P, atol=1e-4)  # theirs is computed in single precision
-    assert not theirs.state_dict() and not ours.state_dict()
-
-
 @pytest.mark.parametrize("bias", [False, True])
 def test_weights_move_between_all_four_as_they_are(real, bias):
     X, lengths = torch.randn(2, 4, 8), torch.tensor([4, 2])
@@ -311,10 +303,7 @@ def test_weights_move_between_all_four_as_they_are(real, bias):
 
 
 def test_the_comparison_catches_wrong_attentions(real):
-    """Lengths repeated in the wrong order, and heads cut without transposing.
-
-    Both pass D2L's check of shapes.
-    """
+    """Lengths in the wrong order, and heads cut without transposing: the shapes are right."""
     class Unordered(d2l_1_0.DotProductAttention):
         def forward(self, queries, keys, values, valid_lens=None):
             wrong = valid_lens.reshape(-1, 2).T.reshape(-1)
@@ -413,9 +402,7 @@ def test_notebook_08_runs_to_its_end_without_d2l():
 
 @pytest.mark.parametrize("colab, there, fetches", [
     (True, False, True), (True, True, False), (False, False, False)])
-def test_d2l_is_fetched_in_colab_alone_where_it_is_missing_and_without_its_pins(
-    monkeypatch, colab, there, fetches,
-):
+def test_d2l_is_fetched_in_colab_where_it_is_missing(monkeypatch, colab, there, fetches):
     commands = []
     monkeypatch.setattr(compat, "find_spec", lambda name: there or None)
     monkeypatch.setattr(compat.subprocess, "run", lambda command, **how: commands.append(command))
