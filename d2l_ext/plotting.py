@@ -51,8 +51,7 @@ def array(values) -> np.ndarray:
 class Drawing(Figure):
     """A figure that is shown where it is returned, with ``alt`` as its alternative text.
 
-    Its repr lists the numbers that it draws. Stored outputs are compared as text, so a wrong label
-    or a transposed map is noticed.
+    Its repr lists the numbers that it draws, so that comparing text finds a wrong label or map.
     """
 
     alt = ""
@@ -259,9 +258,8 @@ def finish(figure: Drawing, name: str, data: str, labels: str) -> Drawing:
     """Give the drawing its words: ``data``, what it draws, and the alternative text ``name``.
 
     ``"02-two-rows"`` is the entry ``two-rows`` of ``alt/02.toml``: a text, or a table of ``text``
-    and ``varies = true`` for numbers that differ from machine to machine. Then the repr has the
-    labels alone. A drawing without a name says its data. Raises ValueError for a name without an
-    entry.
+    and ``varies = true`` where numbers differ between machines and only labels belong in the repr.
+    A drawing without a name says its data. Raises ValueError for a name without an entry.
     """
     figure.alt = figure.data = data
     if name:
