@@ -198,7 +198,6 @@ MISTAKES = {
             merge=lambda heads: heads.reshape(len(heads), heads.shape[2], -1)),
         "softmax over the queries": Steps(
             softmax=lambda scores, keep: filled_softmax(scores, keep, axis=-2) * keep),
-        "softmax over the heads": Steps(softmax=lambda scores, keep: scores.softmax(1) * keep),
         "masked after the softmax": Steps(softmax=lambda scores, keep: scores.softmax(-1) * keep),
         "lengths of the first sequence for all": Steps(
             padding=lambda valid_lens, *sizes: right.padding(valid_lens[:1], *sizes)),
@@ -209,8 +208,6 @@ MISTAKES = {
             padding=lambda valid_lens, *sizes: right.padding(valid_lens + 1, *sizes)),
         "queries hidden instead of keys": Steps(
             padding=lambda valid_lens, queries, keys: right.padding(valid_lens, keys, queries).mT),
-        "no output weights": Steps(
-            output=lambda m, heads: heads[..., :1].expand(-1, -1, m.W_o.out_features)),
         "output bias forgotten": Steps(output=lambda m, heads: without_bias(m.W_o, heads)),
         "bias of the values forgotten": Steps(
             project=lambda m, q, k, v: (m.W_q(q), m.W_k(k), without_bias(m.W_v, v))),
@@ -750,14 +747,6 @@ def test_vmap_equals_a_loop(attend):
     attend_one = lambda X, n: attend(m, X, X, X, valid_lens=n)
     looped = torch.stack([attend_one(*pair) for pair in zip(X, lengths)])
     torch.testing.assert_close(vmap(attend_one)(X, lengths), looped)
-
-
-@both_paths
-def test_vmap_over_no_keys(attend):
-    m, queries, keys, values = cross()
-    attend_one = lambda X, n: attend(m, X, keys[:, :0], values[:, :0], valid_lens=n)
-    outputs = vmap(attend_one)(queries.expand(3, -1, -1, -1), torch.zeros(3, 2, dtype=torch.long))
-    torch.testing.assert_close(outputs, m.W_o.bias.detach().expand(3, 2, 3, 8))
 
 
 def second_derivatives(attend, m, inputs, keep):

@@ -370,11 +370,6 @@ def test_a_good_call_is_no_bad_call(call):
         assert_refused(call, "")
 
 
-def test_an_unclear_message_does_not_pass():
-    with pytest.raises(AssertionError):
-        assert_refused(lambda: Q @ V, "queries have width", RuntimeError)
-
-
 def test_refused_calls_change_nothing():
     before = copy.deepcopy((Q, K, V, S))
     for call, *_ in BAD:

@@ -2,6 +2,7 @@
 import pytest
 import scipy.stats
 import torch
+from test_bad_input import assert_refused
 from torch import nn
 
 from d2l_ext import MultiHeadAttention, RotaryEmbedding, merge_heads, record_attention, split_heads
@@ -89,12 +90,6 @@ def test_heads_have_names():
     assert all_heads(model()) == [(name, head) for name in names for head in range(3)]
 
 
-@pytest.mark.parametrize("several", [list, iter, torch.tensor,
-                                     lambda heads: torch.tensor(heads).numpy()])
-def test_heads_may_be_anything_that_yields_integers(several):
-    assert prune_heads(layer(), several([0, 2])).num_heads == 2
-
-
 @pytest.mark.parametrize("number", [int, torch.tensor, lambda n: torch.tensor(n).numpy()[()]])
 def test_heads_of_a_model_may_come_from_a_generator(number):
     def heads():
@@ -109,55 +104,51 @@ def test_heads_of_a_model_may_come_from_a_generator(number):
     torch.testing.assert_close(small(*GIVEN), wanted)
 
 
-@pytest.mark.parametrize("call, error, words", [
-    (lambda: gates(model(), {"cross": torch.zeros(3)}).__enter__(), KeyError,
-     "there is no attention layer 'cross', only .*'decoder.0.cross'"),
-    (lambda: gates(model(), {CROSS: torch.zeros(4)}).__enter__(), ValueError,
+@pytest.mark.parametrize("row", [
+    (lambda: gates(model(), {"cross": torch.zeros(3)}).__enter__(),
+     "there is no attention layer 'cross', only .*'decoder.0.cross'", KeyError),
+    (lambda: gates(model(), {CROSS: torch.zeros(4)}).__enter__(),
      r"^gates of 'decoder.0.cross' have shape \(4,\), expected \(3,\) or \(batch, 3\)$"),
-    (lambda: gates(model(), {CROSS: torch.zeros(1, 1, 3)}).__enter__(), ValueError,
-     r"\(1, 1, 3\)"),
-    (lambda: closed(model(), [(CROSS, 3)]), ValueError,
+    (lambda: gates(model(), {CROSS: torch.zeros(1, 1, 3)}).__enter__(), r"\(1, 1, 3\)"),
+    (lambda: closed(model(), [(CROSS, 3)]),
      r"^there are no heads \[\('decoder.0.cross', 3\)\]: the model has \[\('encoder"),
-    (lambda: closed(model(), [("cross", 0)]), ValueError, r"\[\('cross', 0\)\]"),
-    (lambda: prune(model(), [(CROSS, -1)]), ValueError, r"\[\('decoder.0.cross', -1\)\]"),
-    (lambda: closed(model(), 0), TypeError,
-     r"^heads must be several, such as \[\('decoder.0.cross', 2\)\], got 0$"),
-    (lambda: prune(model(), [0]), TypeError,
-     r"^a head is a pair such as \('decoder.0.cross', 2\), got 0$"),
-    (lambda: closed(model(), (CROSS, 0)), TypeError, "is a pair .*, got 'decoder.0.cross'"),
-    (lambda: closed(model(), [(CROSS, 0, 1)]), TypeError, "is a pair"),
-    (lambda: closed(model(), [(0, CROSS)]), TypeError, "is a pair"),
-    (lambda: closed(model(), [(CROSS, 0.0)]), TypeError, r"^a head must be an integer, got 0\.0$"),
-    (lambda: prune_heads(layer(), 0), TypeError,
-     r"^heads must be several, such as \[0, 2\], got 0$"),
-    (lambda: prune_heads(layer(), "0"), TypeError, "a head must be an integer, got '0'"),
-    (lambda: prune_heads(layer(), [1.0]), TypeError, r"a head must be an integer, got 1\.0"),
-    (lambda: prune_heads(layer(), torch.tensor([True])), TypeError, "got True"),
-    (lambda: prune_heads(layer(), torch.tensor([[0, 1]])), TypeError, "got tensor"),
-    (lambda: prune_heads(layer(), [0, 1, 2, 3]), ValueError,
+    (lambda: closed(model(), [("cross", 0)]), r"\[\('cross', 0\)\]"),
+    (lambda: prune(model(), [(CROSS, -1)]), r"\[\('decoder.0.cross', -1\)\]"),
+    (lambda: closed(model(), 0),
+     r"^heads must be several, such as \[\('decoder.0.cross', 2\)\], got 0$", TypeError),
+    (lambda: prune(model(), [0]),
+     r"^a head is a pair such as \('decoder.0.cross', 2\), got 0$", TypeError),
+    (lambda: closed(model(), (CROSS, 0)), "is a pair .*, got 'decoder.0.cross'", TypeError),
+    (lambda: closed(model(), [(CROSS, 0, 1)]), "is a pair", TypeError),
+    (lambda: closed(model(), [(0, CROSS)]), "is a pair", TypeError),
+    (lambda: closed(model(), [(CROSS, 0.0)]), r"^a head must be an integer, got 0\.0$", TypeError),
+    (lambda: prune_heads(layer(), 0),
+     r"^heads must be several, such as \[0, 2\], got 0$", TypeError),
+    (lambda: prune_heads(layer(), "0"), "a head must be an integer, got '0'", TypeError),
+    (lambda: prune_heads(layer(), [1.0]), r"a head must be an integer, got 1\.0", TypeError),
+    (lambda: prune_heads(layer(), torch.tensor([True])), "got True", TypeError),
+    (lambda: prune_heads(layer(), torch.tensor([[0, 1]])), "got tensor", TypeError),
+    (lambda: prune_heads(layer(), [0, 1, 2, 3]),
      r"^heads=\[0, 1, 2, 3\] are all there are: a layer needs at least one$"),
-    (lambda: prune_heads(layer(), [4, 1]), ValueError,
-     r"^there are no heads \[4\]: the layer has 0 to 3$"),
-    (lambda: prune_heads(layer(), [-1]), ValueError, r"no heads \[-1\]"),
-    (lambda: prune_heads(layer(position=RotaryEmbedding(4), head_size=4), [0]), ValueError,
-     r"^can't prune attention with a position module, got RotaryEmbedding\(\): it may hold numbers "
-     "of each head$"),
-    (lambda: prune_heads(nn.Linear(4, 4), [0]), TypeError,
-     "^attention must be a MultiHeadAttention, got Linear$"),
-    (lambda: gradient(model(), lambda: torch.tensor(1.0)), ValueError,
+    (lambda: prune_heads(layer(), [4, 1]), r"^there are no heads \[4\]: the layer has 0 to 3$"),
+    (lambda: prune_heads(layer(), [-1]), r"no heads \[-1\]"),
+    (lambda: prune_heads(layer(position=RotaryEmbedding(4), head_size=4), [0]),
+     r"^can't prune attention with a position module, got RotaryEmbedding\(\): it may hold "
+     "numbers of each head$"),
+    (lambda: prune_heads(nn.Linear(4, 4), [0]),
+     "^attention must be a MultiHeadAttention, got Linear$", TypeError),
+    (lambda: gradient(model(), lambda: torch.tensor(1.0)),
      r"^losses\(\) must return one loss per example, \(batch,\), got shape \(\)$"),
-    (lambda: gradient(model(), lambda: torch.ones(2)), ValueError,
-     r"^losses\(\) has no gradient for the heads of 'encoder.0.attention': it must run the layer, "
-     "with gradients, and before quantize_dynamic$"),
-    (lambda: gradient(model(), lambda: model().source.weight[0]), ValueError, "has no gradient"),
-    (lambda: ranks([1, torch.nan, 2]), ValueError,
-     "^1 of 3 values are NaN, and NaN has no rank$"),
-    (lambda: rank_correlation([1, 2], [1, 2, 3]), ValueError,
+    (lambda: gradient(model(), lambda: torch.ones(2)),
+     r"^losses\(\) has no gradient for the heads of 'encoder.0.attention': it must run the "
+     "layer, with gradients, and before quantize_dynamic$"),
+    (lambda: gradient(model(), lambda: model().source.weight[0]), "has no gradient"),
+    (lambda: ranks([1, torch.nan, 2]), "^1 of 3 values are NaN, and NaN has no rank$"),
+    (lambda: rank_correlation([1, 2], [1, 2, 3]),
      "^there are 2 values and 3 values: each needs a partner$"),
 ])
-def test_what_does_not_fit_is_refused(call, error, words):
-    with pytest.raises(error, match=words):
-        call()
+def test_what_does_not_fit_is_refused(row):
+    assert_refused(*row)
 
 
 # ---- measures: on scores that can be worked out by hand ------------------------------------------
