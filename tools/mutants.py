@@ -27,10 +27,6 @@ from _pytest.main import pytest_runtestloop
 ROOT = pathlib.Path(__file__).parent.parent
 HERE = ROOT / "tests" / "mutants"
 COPY = ROOT / "dist" / "mutants"
-STRYKER = ROOT / "dist" / "stryker"  # where npm puts
-INSTRUMENTER = "@stryker-mutator/instrumenter@9.6.1"
-# The sections of a piece that draw; the others are mathematics, words and state.
-DRAWING = "on the screen", "the page", "controls", "drawing"
 NOT_COPIED = shutil.ignore_patterns(".git", ".venv*", "dist", "build", "__pycache__", ".hypothesis",
                                     ".pytest_cache", "*.egg-info", ".ipynb_checkpoints")
 PYTEST = [sys.executable, "-m", "pytest", "-q", "--tb=no", "-p", "no:cacheprovider"]
@@ -40,6 +36,10 @@ SAMPLE = 150
 # in plain source, against what the others let live.
 TRACED = "compile or export or they_cannot_be"
 ALIVE = 0, 33  # mutmut's codes for "all tests pass" and "no test runs it"
+STRYKER = ROOT / "dist" / "stryker"  # where npm puts the part of StrykerJS that makes mutants
+INSTRUMENTER = "@stryker-mutator/instrumenter@9.6.1"
+# The sections of a piece that draw; the others are mathematics, words and state.
+DRAWING = "on the screen", "the page", "controls", "drawing"
 
 
 def copy_tree():
@@ -202,14 +202,20 @@ def javascript_mutants(piece):
 
 def tests_that_use(name, file):
     """The tests in a file that call a function, by themselves or through others of the file."""
-    functions = [node for node in ast.walk(ast.parse((COPY / file).read_text(encoding="utf-8")))
-                 if isinstance(node, ast.FunctionDef)]
+    tree = ast.parse((COPY / file).read_text(encoding="utf-8"))
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     known, before = {name}, 0
     while len(known) > before:
         before = len(known)
-        known |= {function.name for function in functions for node in ast.walk(function)
-                  if {getattr(node, "id", ""), getattr(node, "arg", "")} & known}
+        known |= {function.name for function in functions if mentioned(function) & known}
     return [f"{file}::{one}" for one in sorted(known) if one.startswith("test_")]
+
+
+def mentioned(function):
+    """The names in a function's body, and those of its arguments, which may be fixtures."""
+    nodes = list(ast.walk(function))
+    return ({node.id for node in nodes if isinstance(node, ast.Name)}
+            | {node.arg for node in nodes if isinstance(node, ast.arg)})
 
 
 def drawing_lines(text):

@@ -83,3 +83,12 @@ def test_a_module_meets_the_tests_of_its_room():
 def test_what_draws_is_told_from_what_computes():
     text = "const a = 1;\n// ---- on the screen ----\nb;\n// ---- words ----\nc;\n"
     assert mutants.drawing_lines(text) == {2, 3}
+
+
+def test_tests_that_run_javascript_are_found(tmp_path, monkeypatch):
+    (tmp_path / "test_a.py").write_text(
+        "def both(x):\n    return compute(x)\n\n\ndef test_near():\n    both(1)\n\n\n"
+        "def test_far():\n    near = 1\n\n\ndef test_fixture(both):\n    pass\n")
+    monkeypatch.setattr(mutants, "COPY", tmp_path)
+    found = ["test_a.py::test_fixture", "test_a.py::test_near"]
+    assert mutants.tests_that_use("compute", "test_a.py") == found
