@@ -295,13 +295,6 @@ def test_a_wrong_attention_is_caught(claim, mistake):
 
 # ---- values --------------------------------------------------------------------------------------
 
-def test_weights_equal_the_definition_and_their_gradients_too():
-    m, *inputs = cross()
-    keep = lengths_mask(LENGTHS_PER_QUERY, 3, 4)
-    ours = outcome(MultiHeadAttention.__call__, m, *inputs, mask=keep, need_weights=True)
-    assert_same(ours, slow_outcome(slow_attention, m, *inputs, keep=keep))
-
-
 @pytest.mark.parametrize("mask", [padding(LENGTHS) & window(1), lambda q, k: k % 2 == q % 2])
 def test_predicates_equal_their_tensors(mask):
     m, *inputs = cross()
@@ -516,12 +509,6 @@ def test_any_bias_that_can_be_added_gives_both_paths_the_same(shape, lengths):
 @both_paths
 def test_low_scores_stay_hidden_where_there_is_a_bias(attend):
     masks_low_scores(attend, Changed(bias=lambda q, k: torch.zeros(1, 3, 3)))
-
-
-def test_a_position_module_without_bias_keeps_the_causal_kernel():
-    m, X = selfish(position=Changed(transform=lambda q, k: (2 * q, k.cos())))
-    results = [attend(m, X, X, X, causal=True) for attend in (fused, explicit)]
-    torch.testing.assert_close(*results)
 
 
 def test_a_transform_may_widen_queries_and_keys():

@@ -344,12 +344,6 @@ def test_what_is_no_plain_linear_layer_is_not_pruned(name, change, words):
         prune_heads(changed(name, change), [0])
 
 
-def test_weight_norm_taken_off_can_be_pruned():
-    attention = changed("W_q", nn.utils.parametrizations.weight_norm)
-    nn.utils.parametrize.remove_parametrizations(attention.W_q, "weight")
-    assert prune_heads(attention, [0]).num_heads == 3
-
-
 def test_pruned_layers_load_and_leave_the_original_alone():
     attention, X = layer(dropout=0.25).train(), torch.randn(2, 4, 12)
     before = [weight.clone() for weight in attention.parameters()]

@@ -258,10 +258,6 @@ def by_way_of_half(layer):
     return layer(8, max_len=50).half().float()
 
 
-def by_way_of_two_halves(layer):
-    return layer(8, max_len=50).bfloat16().half().float()
-
-
 def inside_a_model(layer):
     return nn.Sequential(nn.Linear(8, 8), layer(8, max_len=50)).half().float()[1]
 
@@ -272,7 +268,7 @@ def where_new_tensors_land_elsewhere(layer):
         return encoding.half().float()
 
 
-WAYS = [by_way_of_half, by_way_of_two_halves, inside_a_model, where_new_tensors_land_elsewhere]
+WAYS = [by_way_of_half, inside_a_model, where_new_tensors_land_elsewhere]
 
 
 class Forgetful(PositionalEncoding):

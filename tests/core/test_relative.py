@@ -314,22 +314,28 @@ def test_what_is_saved_is_what_is_learned(name):
     assert torch.equal(m(*X), other(*X))
 
 
+class Watched(TorchDispatchMode):
+    """Notes the names of all kernels that run, and the size of the largest tensor they return."""
+
+    def __init__(self):
+        super().__init__()
+        self.names, self.largest = [], 0
+
+    def __torch_dispatch__(self, call, types, args=(), kwargs=None):
+        self.names.append(call.overloadpacket.__name__)
+        result = call(*args, **(kwargs or {}))
+        if isinstance(result, torch.Tensor):
+            storage = result.untyped_storage().size() // result.element_size()
+            self.largest = max(self.largest, storage)
+        return result
+
+
 def test_shaw_makes_no_tensor_of_a_vector_per_pair():
-    class Largest(TorchDispatchMode):
-        size = 0
-
-        def __torch_dispatch__(self, call, types, args=(), kwargs=None):
-            result = call(*args, **(kwargs or {}))
-            if isinstance(result, torch.Tensor):
-                numbers = result.untyped_storage().size() // result.element_size()
-                self.size = max(self.size, numbers)
-            return result
-
     n, size = 64, 32
     position, q = ShawRelativeKeys(size, 8), torch.randn(1, 2, n, size)
-    with Largest() as largest:
+    with Watched() as watched:
         position.bias(q, q).sum().backward()
-    assert largest.size <= 2 * n * n
+    assert watched.largest <= 2 * n * n
 
 
 def test_a_bias_is_made_once_for_the_whole_batch():
@@ -475,26 +481,14 @@ def test_empty_sequences_pass(name):
 KERNEL = "_scaled_dot_product_flash_attention_for_cpu"
 
 
-class Kernels(TorchDispatchMode):
-    """Notes the names of all kernels that run."""
-
-    def __init__(self):
-        super().__init__()
-        self.names = []
-
-    def __torch_dispatch__(self, call, types, args=(), kwargs=None):
-        self.names.append(call.overloadpacket.__name__)
-        return call(*args, **(kwargs or {}))
-
-
 def kernels_of(m, **options):
     """Those of a step: forward, and backward where it learns."""
     X = torch.randn(2, 8, WIDTH, requires_grad=torch.is_grad_enabled())
-    with Kernels() as kernels:
+    with Watched() as watched:
         loss = m(X, X, X, **options).sum()
         if loss.requires_grad:
             loss.backward()
-    return kernels.names
+    return watched.names
 
 
 @pytest.mark.parametrize("options", [dict(), dict(causal=True), dict(mask=window(2), causal=True),

@@ -262,13 +262,6 @@ def test_a_mistake_is_caught(claim, mistake):
 
 # ---- layers and formulas -------------------------------------------------------------------------
 
-def test_layers_keep_the_shape_for_any_length():
-    for layer in (Convolution(6), Convolution(6, 4, causal=True), Recurrence(6), GRU(6), LSTM(6),
-                  SelfAttention(6, 3)):
-        for n in (1, 2, 9):
-            assert layer(torch.randn(3, n, 6)).shape == (3, n, 6)
-
-
 def test_self_attention_has_one_head_that_sees_all_unless_told():
     layer = SelfAttention(4)
     assert layer.attention.num_heads == 1 and reach(layer, 3).all()
