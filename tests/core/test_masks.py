@@ -165,6 +165,6 @@ def test_to_torch_mha_counts_one_head_unless_told():
 
 
 def test_no_property_goes_by_the_clock():
-    """Masks are drawn as examples elsewhere: a busy machine must not fail them."""
+    """A busy machine must not fail drawn examples."""
     assert settings.default.deadline is None
     assert HealthCheck.too_slow in settings.default.suppress_health_check

@@ -73,7 +73,7 @@ def test_a_wrong_table_is_caught(claim, mistake):
 # ---- claims about the layers, and layers that break them -----------------------------------------
 
 def rows(encoding, steps):
-    """What must be added: the formula for the fixed table, and what is there for a learned one."""
+    """What must be added: the formula, or the rows that are learned."""
     P = encoding.P
     return P[0, :steps] if isinstance(P, nn.Parameter) else slow_sinusoids(steps, P.shape[2]).to(P)
 

@@ -1,7 +1,6 @@
 """Each relative position is its paper's formula and goes through both paths of attention.
 
-A position is made by ``make(num_heads, head_size)``. A claim holds for all of them, or is named in
-``MISTAKES`` beside a mistake that it catches.
+A position is made by ``make(num_heads, head_size)``; every claim holds for all of them.
 """
 import copy
 import functools
@@ -20,7 +19,7 @@ from d2l_ext import ALiBi, MultiHeadAttention, RotaryEmbedding, ShawRelativeKeys
 from d2l_ext import causal, sinusoids, window
 from d2l_ext.relative import RelativePosition, offsets
 
-HEADS, SIZE = 3, 4  # and three heads are no power of two
+HEADS, SIZE = 3, 4  # three heads are no power of two
 WIDTH = HEADS * SIZE
 
 MAKE = {
