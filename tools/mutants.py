@@ -180,7 +180,8 @@ def killed_in_plain_source(name, module):
 # ---- JavaScript, by StrykerJS ----
 
 def javascript_mutants(piece):
-    """Mathematics, words and state are tested in node, what draws in a browser."""
+    """Mathematics, words and state are tested in node, and what is left in a browser; drawing in a
+    browser."""
     if not STRYKER.exists():
         subprocess.run(["npm", "install", "--prefix", str(STRYKER), INSTRUMENTER], check=True)
     copy_tree()
@@ -191,13 +192,13 @@ def javascript_mutants(piece):
         parts[mutant["line"] in drawing].append(mutant)
     stem, folder = pathlib.Path(piece).stem, COPY / "tests/explorers"
     files = sorted(str(file.relative_to(COPY)) for file in folder.glob("test_*.py")
-                   if stem == "shared" or file.stem == f"test_explorer_{stem}")
+                   if stem == "shared" or file.stem in (f"test_explorer_{stem}", "test_words"))
     in_node = [test for file in files for test in tests_that_use("compute", file)]
     played = "projector" if stem == "shared" else f"{stem} and projector"
     in_browser = [*files, "tests/browser/test_pages.py", "-m", "browser",
                   "-k", f"test_explorer or ({played})"]
-    measure_javascript(f"{piece}, mathematics", parts[False], in_node or in_browser)
-    measure_javascript(f"{piece}, drawing", parts[True], in_browser)
+    measure_javascript(f"{piece}, mathematics", parts[False], [in_node, in_browser])
+    measure_javascript(f"{piece}, drawing", parts[True], [in_browser])
 
 
 def tests_that_use(name, file):
@@ -229,7 +230,9 @@ def drawing_lines(text):
     return found
 
 
-def measure_javascript(what, mutants, tests):
+def measure_javascript(what, mutants, stages):
+    """Try a sample of mutants. stages: tests as pytest's arguments; a later stage tries what an
+    earlier one lets live."""
     shared = COPY / "d2l_ext/explorers/shared.js"
     text = shared.read_text(encoding="utf-8")
 
@@ -237,22 +240,26 @@ def measure_javascript(what, mutants, tests):
         switch = f"(id) => id === '{number}', stryCov_9fa48 = () => true;\n"
         shared.write_text(f"const stryMutAct_9fa48 = {switch}{text}", encoding="utf-8")
 
-    activate("none")
-    # Tests that put wrong code into the source don't find its place among the mutants.
-    failed = re.findall(r"(?m)^FAILED (\S+?)(?:\[| )", run([*PYTEST, *PLAIN, "-rf", *tests]).stdout)
-    arguments = ["-x", *tests, *(f"--deselect={test}" for test in sorted(set(failed)))]
-    print(what, "without", *sorted(set(failed)), flush=True)
-    tried = sample([mutant["id"] for mutant in mutants])
-    forks = Forks([mutant for mutant in mutants if mutant["id"] in tried], activate)
     os.chdir(COPY)
     sys.path[:0] = [str(COPY)] * (str(COPY) not in sys.path)
-    pytest.main([*PYTEST[3:], *PLAIN, *arguments], plugins=[forks])
+    names = sample([mutant["id"] for mutant in mutants])
+    left = [mutant for mutant in mutants if mutant["id"] in names]
+    for tests in filter(None, stages):
+        activate("none")
+        # Tests that put wrong code into the source don't find its place among the mutants.
+        done = run([*PYTEST, *PLAIN, "-rf", *tests])
+        failed = sorted(set(re.findall(r"(?m)^FAILED (\S+?)(?:\[| )", done.stdout)))
+        print(what, "without", *failed, flush=True)
+        forks = Forks(left, activate)
+        without = [f"--deselect={test}" for test in failed]
+        pytest.main([*PYTEST[3:], *PLAIN, "-x", *tests, *without], plugins=[forks])
+        left = forks.alive
     shared.write_text(text, encoding="utf-8")
-    diffs = [f"- {mutant['original']}\n+ {mutant['replacement']}" for mutant in forks.alive]
-    alive = [f"line {mutant['line']}\n{diff}" for mutant, diff in zip(forks.alive, diffs)
-             if reason(diff) is None]
+    diffs = [(mutant["line"], f"- {mutant['original']}\n+ {mutant['replacement']}")
+             for mutant in left]
+    alive = [f"line {line}\n{diff}" for line, diff in diffs if reason(diff) is None]
     same = len(diffs) - len(alive)
-    store(what, len(mutants), len(tried), len(tried) - same - len(alive), same, alive)
+    store(what, len(mutants), len(names), len(names) - same - len(alive), same, alive)
 
 
 class Forks:
