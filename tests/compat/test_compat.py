@@ -281,6 +281,7 @@ ORDERS = {
 def test_0_17_draws_its_weights_in_d2ls_order(make_one, order):
     torch.manual_seed(0)
     attention = make_one("d2l_0_17")
+    assert set(attention.state_dict()) == {f"{name}.weight" for name in order}
     torch.manual_seed(0)
     for name, widths in order.items():
         wanted = nn.Linear(*widths, bias=False).weight
