@@ -86,7 +86,7 @@ export function render({ model, el }) {
       plot("How similar are rows i and i + δ? P Pᵀ, divided by d/2", products, scale),
       plot("… against their offset", alike),
       plot("Positions in one round, by columns", rounds)));
-  const [alikeOf, plotAlike, plotRounds] = [alikeness, drawAlike, drawRounds].map(sparing);
+  const [alikeOf, plotAlike, plotRounds] = [similarities, drawAlike, drawRounds].map(memoized);
   let handAt;
   clocks.addEventListener("click", ({ offsetX, offsetY }) => {
     const hand = handAt(offsetX, offsetY);
@@ -219,7 +219,7 @@ function apart(first, second, least) {
 }
 
 /** P Pᵀ, scaled from its lowest value to 1. */
-function alikeness(steps, width) {
+function similarities(steps, width) {
   const values = places(steps).map((offset) => similarity(offset, width));
   const lowest = Math.min(...values);
   const scaled = values.map((_, i) =>

@@ -123,10 +123,10 @@ export function render({ model, el }) {
   const stacks = Object.keys(takesFrom).map((kind) => {
     const [canvas, words] = [node("canvas", { role: "img" }), node("p")];
     const element = node("div", {}, node("b", {}, kind), canvas, words);
-    return { element, show: sparing((...size) => showStack(kind, canvas, words, ...size)) };
+    return { element, show: memoized((...size) => showStack(kind, canvas, words, ...size)) };
   });
   const title = "Who sees whom, for nine tokens: what the last output knows, layer by layer";
-  body.append(wide("costs", table), plot, node("p", { class: "title" }, title), layers.element,
+  body.append(scrolling("costs", table), plot, node("p", { class: "title" }, title), layers.element,
     node("div", { class: "stacks" }, ...elements(stacks)));
 
   return keepDrawn(model, root, (colours, width) => {

@@ -71,7 +71,7 @@ export function render({ model, el }) {
     type: "text", maxlength: 200, spellcheck: "false", autocomplete: "off", ...NATIVE,
   });
   text.addEventListener("input", () => ask({ text: text.value }));
-  const switches = heads.map((head) => ({ head, ...tick(head, () => ask({ off: off() })) }));
+  const switches = heads.map((head) => ({ head, ...checkbox(head, () => ask({ off: off() })) }));
   const off = () => switches.filter(({ input }) => !input.checked).map(({ head }) => head);
   const rows = LAYERS.map((name) =>
     fieldset(name, ...elements(switches.filter(({ head }) => head.startsWith(`${name} `)))));
@@ -94,7 +94,7 @@ export function render({ model, el }) {
   body.append(node("div", { class: "switches" }, ...rows), answer, looks);
 
   /** What the kernel said last; there is nothing to do when only the question has changed. */
-  const showAnswer = sparing((data, shown, colours, width) => {
+  const showAnswer = memoized((data, shown, colours, width) => {
     write(result, compare(data));
     answer.replaceChildren(...Array.from(data.answer, (symbol, i) =>
       node("span", symbol === data.full[i] ? {} : { class: "other" }, symbol)));

@@ -120,7 +120,7 @@ export function render({ model, el }) {
   const answer = node("div");
   body.append(cut, shelf, answer);
   const sets = {};  // the cards for each number of heads, as new sizes for a canvas are slow
-  const [weighed, planned] = [sparing(weigh), sparing(plan)];
+  const [weighed, planned] = [memoized(weigh), memoized(plan)];
   let layout;
   shelf.addEventListener("click", ({ target, offsetY }) => {
     const row = Math.floor((offsetY - layout.top) / layout.down);

@@ -175,8 +175,8 @@ export function render({ model, el }) {
   const { tokens, features, ...data } = model.get("data");
   const { validLen } = data;
   const controls = {
-    causal: tick("causal", (causal) => change(model, { causal })),
-    padding: tick(`padding, length ${validLen}`, (padding) => change(model, { padding })),
+    causal: checkbox("causal", (causal) => change(model, { causal })),
+    padding: checkbox(`padding, length ${validLen}`, (padding) => change(model, { padding })),
     layers: choice("layers", [[1, "1"], [2, "2"]], (layers) => change(model, { layers })),
   };
   const { causal, padding, layers } = controls;
@@ -184,7 +184,7 @@ export function render({ model, el }) {
     fieldset("masks", causal.element, padding.element), layers.element);
   const row = chipRow(tokens, (order) => change(model, { order: order.join("") }));
   const table = node("table", { class: "table order" });
-  body.append(row.element, wide("weights and outputs", table));
+  body.append(row.element, scrolling("weights and outputs", table));
 
   return keepDrawn(model, root, (colours) => {
     const state = model.get("state");

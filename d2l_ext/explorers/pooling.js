@@ -160,7 +160,7 @@ function makeTable(rows, divided, output) {
   const table = node("table", { class: "table pooling" },
     node("thead", {}, head),
     node("tbody", {}, ...elements(rows), node("tr", {}, sum, output)));
-  return wide("keys, scores, weights and values", table);
+  return scrolling("keys, scores, weights and values", table);
 }
 
 export default { render };

@@ -135,7 +135,7 @@ export function change(model, settings, wait = 30) {
 export const setter = (model) => (name) => (value) => change(model, { [name]: value });
 
 /** A function that calls `make` only when its arguments differ from those of the last call. */
-export function sparing(make) {
+export function memoized(make) {
   let before, made;
   return (...now) => {
     const same = before && now.every((part, i) => part === before[i]);
@@ -236,7 +236,7 @@ export function slider(name, { max, step = 1, words = String }, pick) {
 }
 
 /** A box to tick. */
-export function tick(name, pick) {
+export function checkbox(name, pick) {
   const input = node("input", { type: "checkbox", ...NATIVE });
   input.addEventListener("change", () => pick(input.checked));
   const element = node("label", { class: "pill" }, input, node("span", {}, name));
@@ -252,7 +252,7 @@ export function showAll(controls, state) {
 }
 
 /** What may be wider than the page scrolls by itself, by keyboard too. */
-export function wide(name, child) {
+export function scrolling(name, child) {
   const attributes = { class: "scroll", tabindex: 0, role: "group", "aria-label": name };
   return node("div", { ...attributes, ...NATIVE }, child);
 }
