@@ -1,13 +1,12 @@
-"""Every notebook in JupyterLab, run top to bottom: no error, its explorer played by keyboard, in step with Python, usable by all; nothing is saved with it."""
+"""Every notebook in JupyterLab, run top to bottom: no error, its explorer in step with Python."""
 import json
 
 import pytest
-from frontends import ROOT, Sheet
+from frontends import EXPLORER, ROOT, Sheet
 from pieces import LESSONS, STEPS
 from screen import axe, play, result, until, watch
 
 SHOTS = ROOT / "dist" / "screenshots"
-EXPLORER = "[value for value in Out.values() if hasattr(value, '_rules')][-1]"
 THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
 
 
@@ -30,24 +29,20 @@ class Lesson:
         page.close()
 
     def test_it_ran_to_its_end_without_error(self, sheet):
-        assert sheet.failed() == []
-        assert sheet.complaints() == []
-        assert sheet.unrun() == []
+        assert sheet.failed() == sheet.complaints() == sheet.unrun() == sheet.noise() == []
 
     def test_predictions_open_when_they_are_run(self, sheet):
         assert not any(sheet.spoiled) and all(sheet.predictions_open())
 
     def test_nothing_scrolls_sideways_on_a_projector(self, sheet):
         """1280 x 720 at 150 % are 853 x 480."""
-        before = sheet.page.viewport_size
-        sheet.page.set_viewport_size({"width": 853, "height": 480})
-        sheet.page.evaluate("() => window.jupyterapp.shell.collapseLeft()")
-        until(lambda: sheet.page.locator(".jp-Notebook").bounding_box()["width"] > 700)
+        page = sheet.page
+        before = page.viewport_size
+        page.set_viewport_size({"width": 853, "height": 480})
+        page.evaluate("() => window.jupyterapp.shell.collapseLeft()")
+        until(lambda: page.locator(".jp-Notebook").bounding_box()["width"] > 700)
         assert sheet.sideways() == []
-        sheet.page.set_viewport_size(before)
-
-    def test_the_console_is_quiet(self, sheet):
-        assert sheet.noise() == []
+        page.set_viewport_size(before)
 
     @pytest.mark.parametrize("theme", THEMES)
     def test_the_outputs_are_for_all(self, sheet, theme):
@@ -80,9 +75,9 @@ class Played(Lesson):
         piece.screenshot(path=SHOTS / f"{self.name}-{theme}.png")
 
     def test_python_moves_it_and_keys_move_it_and_python(self, sheet, piece):
-        words, start = result(piece), sheet.ask(f"{EXPLORER}.state")
+        words, start = result(piece), sheet.state()
         cell = sheet.enter(piece)
-        play(piece, STEPS[LESSONS[self.name[:2]]], lambda: sheet.enter(piece), lambda: sheet.ask(f"{EXPLORER}.state"))
+        play(piece, STEPS[LESSONS[self.name[:2]]], lambda: sheet.enter(piece), sheet.state)
         assert axe(sheet.page, ".d2l-piece") == []
         assert sheet.active_cell() == cell  # no arrow key has reached the notebook
         sheet.ask(f"{EXPLORER}.set(**{start!r})")
@@ -90,6 +85,8 @@ class Played(Lesson):
         assert sheet.complaints() == []
 
 
-for path in sorted((ROOT / "notebooks").glob("*.ipynb")):  # a class for each, so that each runs in a process of its own
+# A class for each, so that each runs in a process of its own.
+for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
     base = Played if path.stem[:2] in LESSONS else Lesson
-    globals()[f"Test{path.stem[:2]}"] = type(f"Test{path.stem[:2]}", (base,), {"name": path.stem, "__module__": __name__})
+    made = type(f"Test{path.stem[:2]}", (base,), {"name": path.stem, "__module__": __name__})
+    globals()[made.__name__] = made

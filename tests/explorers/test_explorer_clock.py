@@ -23,8 +23,7 @@ def test_the_words_hold_the_numbers(width):
     assert explorer.numbers.endswith(f"Similarity of the two rows: {similarity:.2f}.")
 
 
-@pytest.mark.parametrize("width, error", [(6, ValueError), (128, ValueError), ("32", TypeError),
-                                          (32.0, TypeError)])
+@pytest.mark.parametrize("width, error", [(128, ValueError), ("32", TypeError)])
 def test_other_widths_are_refused(width, error):
     with pytest.raises(error, match="num_hiddens"):
         clock_explorer(width)

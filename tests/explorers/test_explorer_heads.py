@@ -17,16 +17,14 @@ def test_words_and_numbers_in_the_repr():
         "bites 0.00, man 1.00. Output: 1.00, 0.00, 3.00, 0.00.")
 
 
-@pytest.mark.parametrize("attention, X, error, message", [
-    (MultiHeadAttention(4, 2, bias=True), X, ValueError, "bias=True"),
-    (MultiHeadAttention(4, 2, position=RotaryEmbedding(2)), X, ValueError, "position=Rotary"),
-    (MultiHeadAttention(4, 2), X[:2], ValueError, r"got \(2, 4\) with 3 tokens and 4 features"),
-    (MultiHeadAttention(4, 2), X[None], ValueError, r"got \(1, 3, 4\)"),
-    (MultiHeadAttention(8, 2), X, ValueError, "W_q takes inputs of width 8, X has width 4"),
-    (MultiHeadAttention(4, 2), X.numpy(), TypeError, "X must be a tensor, got ndarray"),
+@pytest.mark.parametrize("attention, X, message", [
+    (MultiHeadAttention(4, 2, bias=True), X, "bias=True"),
+    (MultiHeadAttention(4, 2, position=RotaryEmbedding(2)), X, "position=Rotary"),
+    (MultiHeadAttention(4, 2), X[None], r"got \(1, 3, 4\)"),
+    (MultiHeadAttention(8, 2), X, "W_q takes inputs of width 8, X has width 4"),
 ])
-def test_attention_or_input_that_does_not_fit(attention, X, error, message):
-    with pytest.raises(error, match=message):
+def test_attention_or_input_that_does_not_fit(attention, X, message):
+    with pytest.raises(ValueError, match=message):
         heads_explorer(attention, X, TOKENS, FEATURES)
 
 
