@@ -26,10 +26,11 @@ PARTS = {
 }
 HEAD = """# What things cost
 
-Written by `make bench`: PyTorch {}, Python {}, {}, one thread. Ratios are steadier than times,
-and hold for this kind of machine. The bare call is four linear layers around PyTorch's
-`scaled_dot_product_attention`; ours is `MultiHeadAttention`, PyTorch's `nn.MultiheadAttention`.
-"weights" asks for the attention weights too, which rules out the fused call.
+Written by `make bench`: PyTorch {}, Python {}, {}, one thread.
+Ratios are steadier than times, and hold for this kind of machine. The bare call is four linear
+layers around PyTorch's `scaled_dot_product_attention`; ours is `MultiHeadAttention`, PyTorch's
+`nn.MultiheadAttention`. "weights" asks for the attention weights too, which rules out the
+fused call.
 """
 
 
