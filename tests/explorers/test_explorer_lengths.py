@@ -103,19 +103,6 @@ def test_wrong_javascript_is_caught(tmp_path, right, wrong):
     assert distance(tmp_path, swap(source("lengths"), right, wrong)) > 1e-3
 
 
-def test_what_it_says(tmp_path):
-    states = [{"task": task, "length": length, "scored": scope} for task, length, scope in (
-        ("copy", 32, "all"), ("copy", 64, "beyond"), ("reverse", 64, "beyond"),
-        ("copy", 16, "beyond"))]
-    said = compute(tmp_path, source("lengths"),
-                   "given.states.map((state) => piece.tell(given.data, state))",
-                   {"data": lengths().data, "states": states})
-    assert "Shaw leads with 1.00" in said[0] and "flatter learned and sinusoidal" in said[0]
-    assert "only positions beyond 16: Shaw leads with 1.00, then rotary" in said[1]
-    assert "flatter" not in said[1]
-    assert "nobody is ahead" in said[2] and "no position is scored" in said[3]
-
-
 # ---- in a browser --------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("width", [360, 1000])
