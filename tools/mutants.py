@@ -191,9 +191,10 @@ def javascript_mutants(piece):
     for mutant in json.loads(done.stdout):
         parts[mutant["line"] in drawing].append(mutant)
     stem, folder = pathlib.Path(piece).stem, COPY / "tests/explorers"
-    files = sorted(str(file.relative_to(COPY)) for file in folder.glob("test_*.py")
-                   if stem == "shared" or file.stem in (f"test_explorer_{stem}", "test_words"))
+    files = [str(file.relative_to(COPY)) for file in sorted(folder.glob("test_*.py"), reverse=True)
+             if stem == "shared" or file.stem in (f"test_explorer_{stem}", "test_words")]
     in_node = [test for file in files for test in tests_that_use("compute", file)]
+    in_node += ["-k", f"test_explorer or {stem}"]  # of test_words what this piece says
     played = "projector" if stem == "shared" else f"{stem} and projector"
     in_browser = [*files, "tests/browser/test_pages.py", "-m", "browser",
                   "-k", f"test_explorer or ({played})"]
