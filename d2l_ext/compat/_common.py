@@ -232,7 +232,6 @@ def plot(
 
 def as_curves(values) -> list:
     """One curve, or a sequence of them, as a list of curves that matplotlib can draw."""
-    values = numpy(values) if isinstance(values, Tensor) else values
     curves = [numpy(value) if isinstance(value, Tensor) else value for value in values]
     one = getattr(curves[0], "ndim", None) == 0 or not hasattr(curves[0], "__len__")
     return [curves] if one else curves

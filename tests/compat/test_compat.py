@@ -405,7 +405,7 @@ def test_notebook_08_runs_to_its_end_without_d2l():
     (True, False, True), (True, True, False), (False, False, False)])
 def test_d2l_is_fetched_in_colab_where_it_is_missing(monkeypatch, colab, there, fetches):
     commands = []
-    monkeypatch.setattr(compat, "find_spec", lambda name: there or None)
+    monkeypatch.setattr(compat, "find_spec", lambda name: there and name == "d2l" or None)
     monkeypatch.setattr(compat.subprocess, "run", lambda command, **how: commands.append(command))
     if colab:
         monkeypatch.setitem(sys.modules, "google.colab", sys)
@@ -488,6 +488,7 @@ def test_bad_sizes_are_refused(version):
     for num_heads, words in ((3, "num_heads=3 does not divide num_hiddens=8"), (0, "num_heads=0")):
         with pytest.raises(ValueError, match=words):
             make(version, num_heads=num_heads)
+    assert make(version, num_heads=1).num_heads == 1
     for make_one in (make, additive):
         with pytest.raises(ValueError, match=r"dropout=1 must lie in \[0, 1\)"):
             make_one(version, dropout=1)
@@ -499,6 +500,8 @@ def test_bad_input_is_refused_where_the_mistake_is(version):
     attention(queries, keys, values, None)
     with pytest.raises(ValueError, match="keys have width 7, expected 6"):
         attention(queries, values, values, None)
+    with pytest.raises(ValueError, match="values have width 6, expected 7"):
+        attention(queries, keys, keys, None)
     with pytest.raises(TypeError, match="queries must be a floating-point tensor"):
         attention(queries.long(), keys, values, None)
     with pytest.raises(ValueError, match="keys have width 6, expected 4"):
@@ -544,9 +547,12 @@ def test_plot_takes_what_d2ls_takes(pyplot, arguments, xs, ys):
 def test_plot_draws_what_d2ls_draws(real, pyplot):
     def run(d2l):
         figure, axes = d2l.plt.subplots()
-        d2l.plot(x, [x, x ** 2, x ** 3], ylabel="y", legend=["a", "b", "c"], axes=axes)
+        d2l.plt.figure()  # another one is the current one now
+        d2l.plot(x, [x, x ** 2, x ** 3], ylabel="y", legend=["a", "b", "c"], axes=axes,
+                 xscale="symlog", ylim=[0, 5])
         figure.canvas.draw()
-        return [(*line.get_xdata(), *line.get_ydata(), line.get_linestyle(), line.get_color(),
+        about = axes.get_ylabel(), axes.get_xscale(), axes.get_ylim(), len(axes.lines)
+        return [about] + [(*line.get_xdata(), *line.get_ydata(), line.get_linestyle(), line.get_color(),
                  line.get_label()) for line in axes.lines]
     assert run(d2l_1_0) == run(real)
 
@@ -565,3 +571,11 @@ def test_one_colour_bar_is_true_of_every_map(real, pyplot):
     assert limits(real)[1] != (0, 1)  # d2l's bar speaks of its last map alone
     with pytest.raises(ValueError, match=r"got \(3, 3\)"):
         d2l_1_0.show_heatmaps(torch.eye(3), "Keys", "Queries")
+
+
+def test_rows_of_maps_are_labelled_at_the_bottom(pyplot):
+    d2l_1_0.show_heatmaps(torch.rand(2, 1, 3, 3), "Keys", "Queries", figsize=(2, 5), cmap="Blues")
+    upper, lower, _ = pyplot.gcf().axes
+    assert [upper.get_xlabel(), lower.get_xlabel(), lower.get_title()] == ["", "Keys", ""]
+    assert list(pyplot.gcf().get_size_inches()) == [2, 5]
+    assert upper.images[0].get_cmap().name == "Blues"

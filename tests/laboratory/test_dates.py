@@ -26,6 +26,7 @@ def test_the_usual_ways_of_writing_are_there():
     assert {"march 5, 2021", "05/03/21", "friday, 5 march 2021", "05.03.2021", "2021-03-05",
             "5 mar 2021"} <= spelled(datetime.date(2021, 3, 5))
     assert {"1 sep 2021", "1 sept 2021"} <= spelled(datetime.date(2021, 9, 1))
+    assert written(datetime.date(2021, 9, 1), TABLE["patterns"].index("d MMM y")) == "1 sep 2021"
     assert ["".join(pieces) for pieces in PIECES] == TABLE["patterns"]
 
 
@@ -52,7 +53,12 @@ def test_training_and_test_share_no_day_and_so_no_text():
     assert {day.toordinal() % 10 for day in days} == set(range(1, 10))
     assert {day.toordinal() % 10 for day in test_days} == {0}
     assert {day.year for day in days} == {day.year for day in test_days} == set(range(1950, 2050))
-    assert len({text for text, _ in trained}) > 15_000 and len(days) > 13_000
+    assert min(test_days).toordinal() < dates.FIRST + 20
+    assert max(test_days).toordinal() > LAST - 20
+    texts = {text for text, _ in trained}
+    assert len(texts) > 15_000 and len(days) > 13_000
+    for part in ("sep ", "sept ", "/", ".", ", "):
+        assert sum(part in text for text in texts) > 100
 
 
 def test_examples_depend_on_the_seed_alone():
@@ -94,8 +100,10 @@ def test_the_shipped_model_reads(model, text):
 
 
 @pytest.mark.parametrize("text, words", [
-    ("", "nothing to read"), (" \n ", "nothing to read"), ("x" * 50, "50 characters"),
-    ("5 mars 2021 à midi", "never met à:"), ("5 марта", "never met а м р т:"),
+    ("", r"^There is nothing to read: type a date, such as 5 march 2021\.$"),
+    (" \n ", "nothing to read"), ("x" * 50, r"^These are 50 characters.* Type a shorter date\.$"),
+    ("5 mars 2021 à midi", "never met à: .* English months and weekdays, and , . / -$"),
+    ("5 марта", "never met а м р т:"),
     ("ABCDEFGHIJKLMNOPQRSTUVWXYZ" + "🐕", "never met k q x z 🐕:"), ("\ud800", "never met"),
     (None, "^none ->"), ("9" * LONGEST, "->")])
 def test_whatever_is_typed_gets_an_answer_or_a_sentence(model, text, words):
