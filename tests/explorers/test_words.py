@@ -50,7 +50,7 @@ SAID = {
         f"wants([1, 2, 3], {IDENTITY}, T)": "",
         f"wants([-1, 2, 0], {IDENTITY}, T)": "",
         f"wants([0, 0, 0], {IDENTITY}, T)": " asks for nothing",
-        f"wants([1, 0.001, 0.002], {IDENTITY}, T)": " asks for a and c",
+        f"wants([2, 0.002, 0.004], {IDENTITY}, T)": " asks for a and c",
         f"wants([0, 1, 0], {IDENTITY}, ['', 'a name of many letters', ''])":
             " asks for a name of many …",
         "carries([0, 1, 0], T)": "b",
