@@ -552,8 +552,8 @@ def test_plot_draws_what_d2ls_draws(real, pyplot):
                  xscale="symlog", ylim=[0, 5])
         figure.canvas.draw()
         about = axes.get_ylabel(), axes.get_xscale(), axes.get_ylim(), len(axes.lines)
-        return [about] + [(*line.get_xdata(), *line.get_ydata(), line.get_linestyle(), line.get_color(),
-                 line.get_label()) for line in axes.lines]
+        return [about, *((*line.get_xdata(), *line.get_ydata(), line.get_linestyle(),
+                          line.get_color(), line.get_label()) for line in axes.lines)]
     assert run(d2l_1_0) == run(real)
 
 

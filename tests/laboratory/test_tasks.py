@@ -136,6 +136,11 @@ def test_readers_hold_equal_numbers():
     assert [*READERS, *CONTROLS] == [*MAKERS] and READERS[-1] == "LSTM"
 
 
+def test_only_self_attentions_need_positions():
+    told = [kind for kind in MAKERS if type(reader(kind, 16, 8).positions) is not nn.Identity]
+    assert told == [READERS[0], *CONTROLS[5:]]
+
+
 def test_controls_change_one_thing():
     """A start, an order or a mask differs, and no size."""
     def sizes(kind):
@@ -189,7 +194,8 @@ def test_a_window_makes_a_path_of_five_moves():
 
 def test_random_pairs_are_as_many_as_a_window_leaves():
     sees, near = random_pairs(32, 7), window(7).tensor(32, 32)
-    assert sees.sum(1).equal(near.sum(1)) and sees.diag().all() and not sees.equal(near)
+    assert sees.equal(random_pairs(32, 7)) and sees.sum(1).equal(near.sum(1))
+    assert sees.diag().all() and not sees.equal(near)
     assert reach(first_layers(CONTROLS[7], 1), 32).equal(sees)
     assert not sees[31, 0] and reach(first_layers(CONTROLS[7], 2), 32)[31, 0]  # two moves
 
