@@ -9,10 +9,11 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.autograd import forward_ad
 from torch.nn import functional as F
 
 from ._validate import check_causal, check_counts, check_dropout, check_float, check_inputs
-from ._validate import check_position, check_size, check_width
+from ._validate import check_position, check_size, check_width, extremes
 from .masks import Attend, combine
 from .relative import RelativePosition
 
@@ -26,8 +27,8 @@ def masked_softmax(
     integers, (batch,) or (batch, queries). mask: a predicate or booleans, True = may attend.
     Returns weights of the shape of ``scores``. Each row sums to 1, or is all zeros where there is
     nothing to attend to; hidden keys weigh exactly 0 and get no gradient, in every dtype;
-    ``scores`` is not modified. Raises TypeError for integer scores, ValueError for lengths or masks
-    that don't fit.
+    ``scores`` is not modified. Raises TypeError for scores that aren't floating point and for what
+    isn't a mask, ValueError for shapes and lengths that don't fit.
 
     >>> masked_softmax(torch.zeros(1, 2, 4), torch.tensor([[2, 0]])).tolist()
     [[[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]]]
@@ -43,42 +44,59 @@ def masked_softmax(
     return softmax_where(keep, copied).reshape(scores.shape)
 
 
-def softmax_where(keep: Tensor | None, scores: Tensor) -> Tensor:
+def softmax_where(keep: Tensor | None, scores: Tensor, bounded: bool = False) -> Tensor:
     """Softmax over the last axis of what ``keep`` allows; 0 elsewhere.
 
-    Overwrites ``scores``: at long lengths, new memory is what costs time.
+    Overwrites ``scores``, since at long lengths new memory takes most of the time. bounded: whether
+    no score is known to be NaN or infinite; then clamping hides as filling does, five times faster.
     """
     if keep is None:
         return scores.softmax(-1)
     allowed, sees = unmask_empty_rows(keep)
-    # Filled, not added to: a score that overflowed is infinite. The softmax has gradient 0 there.
-    with torch.no_grad():
-        scores.masked_fill_(~allowed, -math.inf)
-    weights = scores.softmax(-1)
+    with torch.no_grad():  # the softmax has gradient 0 where it is -inf
+        if bounded:
+            scores.clamp_(max=(allowed.to(scores.dtype) - 0.5) * math.inf)
+        else:
+            scores.masked_fill_(~allowed, -math.inf)
+    if bounded and not derived(scores):
+        weights = torch.softmax(scores, -1, out=scores)
+    else:
+        weights = scores.softmax(-1)
     return weights if sees is None else weights * sees
 
 
-def unmask_empty_rows(keep: Tensor) -> tuple[Tensor, Tensor | None]:
-    """``keep`` with its empty rows opened, and which rows were not empty; None if all are known so.
+def derived(X: Tensor) -> bool:
+    """Whether derivatives go through ``X``, backward or forward."""
+    return X.requires_grad or forward_ad.unpack_dual(X).tangent is not None
 
-    A softmax over nothing is NaN. What an opened row sees is to be dropped afterwards.
+
+def unmask_empty_rows(keep: Tensor) -> tuple[Tensor, Tensor | None]:
+    """``keep`` with its empty rows set to True, and which rows weren't empty (None: all).
+
+    A softmax over nothing is NaN; set the weights of these rows to 0 afterwards.
     """
     sees = keep.any(-1, keepdim=True)
     return (keep, None) if known(sees) else (keep | ~sees, sees)
 
 
 def known(answer: Tensor) -> bool:
-    """Whether booleans are known to be True throughout. False where asking is no use.
+    """Whether all are True, and this can be read at once."""
+    return at_hand(answer) and bool(answer.all())
 
-    Under compile, export, trace and vmap values can't be seen; a GPU would be waited for.
+
+def at_hand(X: Tensor) -> bool:
+    """Whether values can be read at once.
+
+    Under compile, export, trace and vmap they can't, and reading from a GPU waits for it.
     """
     tracing = torch.jit.is_tracing()  # type: ignore[attr-defined]  # public, but not for mypy
-    if tracing or torch.compiler.is_compiling() or answer.device.type != "cpu":
+    if tracing or torch.compiler.is_compiling() or X.device.type != "cpu":
         return False
     try:
-        return bool(answer.all())
-    except RuntimeError:  # under vmap no single value is to be had
+        X.data_ptr()
+    except RuntimeError:  # what stands for numbers without having any
         return False
+    return True
 
 
 def as_4d(X: Tensor) -> Tensor:
@@ -129,7 +147,7 @@ class AdditiveAttention(nn.Module):
     From Bahdanau et al. 2015, appendix A.1.2. queries (batch, queries, query_size),
     keys (batch, keys, key_size), values (batch, keys, v); the two sizes equal ``num_hiddens``
     unless given. Returns the output (batch, queries, v), with ``need_weights=True`` also the
-    weights before dropout (batch, queries, keys). Empty rows and unseen positions as in
+    weights before dropout (batch, queries, keys). Empty rows and unseen positions are treated as in
     ``MultiHeadAttention``.
 
     >>> attention = AdditiveAttention(num_hiddens=8, query_size=3, key_size=2)
@@ -203,10 +221,10 @@ class MultiHeadAttention(nn.Module):
 
     From Vaswani et al. 2017, section 3.2.2. query_size, key_size, value_size: widths of the inputs,
     ``num_hiddens`` unless given. head_size: width of a head, ``num_hiddens / num_heads`` unless
-    given. position: how relative positions enter, a module with ``transform`` and ``bias`` as
-    ``RelativePosition`` has them. Parameters: W_q, W_k, W_v, W_o, each an ``nn.Linear``; a
-    ``state_dict`` moves to and from D2L's class as it is. Raises ValueError where the sizes don't
-    fit: heads that don't divide ``num_hiddens``, sizes below 1, dropout outside [0, 1).
+    given. position: a ``RelativePosition``, or any module with its methods. Parameters: W_q, W_k,
+    W_v, W_o, each an ``nn.Linear``; a ``state_dict`` moves to and from D2L's class as it is. Raises
+    TypeError for sizes that aren't integers, ValueError where sizes don't fit: heads that don't
+    divide ``num_hiddens``, sizes below 1, dropout outside [0, 1).
 
     >>> attention = MultiHeadAttention(num_hiddens=8, num_heads=2)
     >>> queries, keys = torch.rand(1, 3, 8), torch.rand(1, 5, 8)
@@ -244,20 +262,20 @@ class MultiHeadAttention(nn.Module):
         self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None = None, *,
         mask: Attend | None = None, causal: bool = False, need_weights: bool = False,
     ) -> Tensor | tuple[Tensor, Tensor]:
-        """Attend. All constraints are and-ed; True = may attend.
+        """Attend. A key counts where every constraint allows it; True = may attend.
 
         queries (batch, queries, query_size), keys (batch, keys, key_size),
         values (batch, keys, value_size). valid_lens: integers, (batch,) or (batch, queries).
         mask: a predicate, or booleans (queries, keys), (batch, queries, keys) or
         (batch, 1|heads, queries, keys). causal: a query sees the keys up to its own position; needs
         as many queries as keys. Returns the output (batch, queries, num_hiddens); with
-        ``need_weights=True`` also the weights before dropout (batch, heads, queries, keys). Both
-        ways give the same output when dropout is inactive; the first is the fused kernel.
+        ``need_weights=True`` also the weights before dropout (batch, heads, queries, keys). While
+        dropout is inactive the output is the same; without weights a fused kernel computes it.
 
         Guaranteed: a query with nothing to attend to gets zeros before ``W_o``, in weights, values
         and gradients. A position that no query may see reaches neither output nor gradients, NaN
         and infinity included; where only some queries may see it, this holds for finite inputs. No
-        input is modified. Double backward needs ``need_weights=True`` or PyTorch's math backend.
+        input is modified. Second derivatives need ``need_weights=True`` or PyTorch's math backend.
         """
         check_inputs(queries, keys, values)
         check_width("queries", queries, self.W_q.in_features)
@@ -270,8 +288,11 @@ class MultiHeadAttention(nn.Module):
         if not is_causal:
             sizes = queries.shape[0], self.num_heads, queries.shape[1], keys.shape[1]
             keep = combine(*sizes, valid_lens, mask, causal, queries.device)
+        count = keys.shape[1]
         if keep is not None:
             queries, keys, values = hide_unseen(keep, queries, keys, values)
+            if self.position is None:  # which counts from the last key
+                keep, keys, values = cut_padding(valid_lens, keep, keys, values)
         q = split_heads(self.W_q(queries), self.num_heads)
         k = split_heads(self.W_k(keys), self.num_heads)
         v = split_heads(self.W_v(values), self.num_heads)
@@ -282,7 +303,7 @@ class MultiHeadAttention(nn.Module):
         else:
             heads = self._fused(q, k, v, keep, bias, is_causal)
         output = self.W_o(merge_heads(heads))
-        return output if weights is None else (output, weights)
+        return output if weights is None else (output, widened(weights, count))
 
     def _relate(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
         if self.position is None:
@@ -293,8 +314,9 @@ class MultiHeadAttention(nn.Module):
     def _explicit(
         self, q: Tensor, k: Tensor, v: Tensor, keep: Tensor | None, bias: Tensor | None,
     ) -> tuple[Tensor, Tensor]:
+        bounded = keep is not None and bias is None and products_bounded(q, k)
         scores = q / math.sqrt(self.head_size) @ k.mT
-        weights = softmax_where(keep, scores if bias is None else scores + bias)
+        weights = softmax_where(keep, scores if bias is None else scores + bias, bounded)
         return self.dropout(weights) @ v, weights
 
     def _fused(
@@ -327,8 +349,8 @@ class MultiHeadAttention(nn.Module):
     def to_torch(self) -> nn.MultiheadAttention:
         """A batch-first ``nn.MultiheadAttention`` with the same weights and dropout.
 
-        Raises ValueError where PyTorch's class can't say the same: a position module, queries not
-        as wide as the output, a ``head_size`` of one's own.
+        Raises ValueError where PyTorch's class can't say the same: a position module, and
+        ``query_size`` or ``num_heads * head_size`` other than ``num_hiddens``.
         """
         theirs = nn.MultiheadAttention(**sizes_to_torch(self), batch_first=True)
         theirs.to(self.W_o.weight).load_state_dict(state_to_torch(self, theirs))
@@ -415,11 +437,40 @@ def hide_unseen(
 
 def harmless(X: Tensor) -> bool:
     """Whether all numbers are known to be finite, with room for a projection to stay so."""
-    if X.device.type != "cpu" or torch.compiler.is_compiling() or not X.numel():
+    if not at_hand(X) or not X.numel():
         return False
     low, high = X.detach().aminmax()
     room = torch.finfo(X.dtype).max ** 0.25  # 16 in half precision, 4e9 in single
     return known((-room < low) & (high < room))
+
+
+def products_bounded(q: Tensor, k: Tensor) -> bool:
+    """Whether q kᵀ is known to hold neither NaN nor infinity.
+
+    No product of two rows exceeds that of their lengths, nor that of the norms of all (Cauchy and
+    Schwarz).
+    """
+    limit = torch.finfo(q.dtype).max
+    return at_hand(q) and known(q.detach().norm() * k.detach().norm() < limit)
+
+
+def cut_padding(
+    valid_lens: Tensor | None, keep: Tensor, keys: Tensor, values: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """All three without the keys beyond the longest length, where it is known and worth a copy."""
+    if valid_lens is None or not at_hand(valid_lens):
+        return keep, keys, values
+    _, longest = extremes(valid_lens)
+    if longest > keys.shape[1] * 7 // 8:  # measured: below an eighth the copy costs more
+        return keep, keys, values
+    cut = keys[:, :longest].contiguous()  # one copy, where each projection would make its own
+    return keep[..., :longest], cut, cut if values is keys else values[:, :longest]
+
+
+def widened(weights: Tensor, keys: int) -> Tensor:
+    """``weights`` with zeros for the keys that were cut off."""
+    cut = keys - weights.shape[-1]
+    return F.pad(weights, (0, cut)) if cut else weights
 
 
 def addable(bias: Tensor | None, shape: tuple[int, ...]) -> Tensor | None:
@@ -434,7 +485,7 @@ def addable(bias: Tensor | None, shape: tuple[int, ...]) -> Tensor | None:
 
 
 def eagerly() -> AbstractContextManager[object]:
-    """While open, compiled models run uncompiled: compiled code would skip hooks added since."""
+    """While open, compiled models run uncompiled: compiled code would skip hooks added later."""
     loaded = "torch._dynamo" in sys.modules
     return torch.compiler.set_stance("force_eager") if loaded else nullcontext()
 
@@ -443,9 +494,9 @@ def eagerly() -> AbstractContextManager[object]:
 def record_attention(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
     """While open, records the weights of every ``MultiHeadAttention`` in ``model``.
 
-    They are recorded whatever callers ask for. Yields a dictionary: name in the model
+    They are recorded whether or not a caller asks for them. Yields a dictionary: name in the model
     (``"attention"`` if the model is one itself) -> list of detached weights
-    (batch, heads, queries, keys), one per call. The hooks are gone afterwards, also after an
+    (batch, heads, queries, keys), one per call. The hooks are removed at the end, also after an
     exception.
 
     >>> attention = MultiHeadAttention(8, 2)

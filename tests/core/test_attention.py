@@ -8,15 +8,19 @@ import math
 import pytest
 import torch
 from torch import nn
+from torch.autograd import forward_ad
 from torch.func import vmap
 from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
 from wrong import Steps, assert_same, cases, filled_softmax, lengths_mask, name_of, outcome, right
 from wrong import slow_attention, slow_outcome, slow_softmax
 
 from d2l_ext import AdditiveAttention, MultiHeadAttention, causal, dot_product_attention
+from d2l_ext import ALiBi, RotaryEmbedding, ShawRelativeKeys
 from d2l_ext import masked_softmax, merge_heads, padding, record_attention, split_heads, window
 from d2l_ext.attention import hide_unseen
+from d2l_ext.sequence import visible_products
 
 # batch 2, queries 3, keys 4, heads 2, hiddens 8: no two alike where it matters
 SIZES = dict(query_size=5, key_size=7, value_size=9, head_size=3)
@@ -136,9 +140,10 @@ def zeros_in_half_precision(attend):
 
 def masks_low_scores(attend, position=None):
     """Scores of -1e8, far below the constants that masks are often made of."""
-    m, keys = identity(4, position=position), torch.full((1, 3, 4), -1e4)
-    output = attend(m, -keys, keys, torch.eye(4)[None, :3], valid_lens=torch.tensor([2]))
-    assert output.tolist() == [[[0.5, 0.5, 0, 0]] * 3]
+    m, keys = identity(4, position=position), torch.full((2, 3, 4), -1e4)
+    values = torch.eye(4)[:3].expand(2, 3, 4)
+    output = attend(m, -keys, keys, values, valid_lens=torch.tensor([2, 3]))
+    assert output[0].tolist() == [[0.5, 0.5, 0, 0]] * 3
 
 
 def leaves_inputs_alone(attend):
@@ -673,6 +678,133 @@ def test_a_trace_of_clean_numbers_hides_others():
         output = traced(poisoned, lengths)
         torch.testing.assert_close(output[0, :2], attend(X, lengths)[0, :2])
         assert output[1].isfinite().all()
+
+
+# ---- what lies beyond the longest length isn't computed ------------------------------------------
+
+SHORT = [torch.tensor([2, 3]), torch.tensor([1, 0]), torch.tensor([0, 0]),
+         torch.tensor([[1, 3, 0], [2, 1, 3]])]  # of 4 keys
+
+
+def operations(call):
+    with visible_products(), FlopCounterMode(display=False) as counter:
+        call()
+    return counter.get_total_flops()
+
+
+@both_paths
+def test_keys_beyond_the_longest_length_are_not_computed(attend):
+    m, queries, keys, values = cross()
+    for longest in range(5):
+        cut = operations(lambda: attend(m, queries, keys[:, :longest], values[:, :longest]))
+        lengths = torch.tensor([0, longest])
+        assert operations(lambda: attend(m, queries, keys, values, valid_lens=lengths)) == cut
+
+
+@pytest.mark.parametrize("lengths", SHORT, ids=str)
+def test_short_lengths_equal_the_definition_with_weights_for_all_keys(lengths):
+    m, *inputs = cross()
+    keep, longest = lengths_mask(lengths, 3, 4), lengths.max()
+    assert_defined(fused, m, *inputs, valid_lens=lengths, keep=keep)
+    ours = outcome(lambda m, *X: m(*X, lengths, need_weights=True), m, *inputs)
+    assert_same(ours, slow_outcome(lambda m, *X: slow_attention(m, *X, keep), m, *inputs))
+    _, weights, _, d_keys, d_values, *_ = ours
+    assert weights.shape == (2, 2, 3, 4) and not weights[..., longest:].any()
+    assert not d_keys[:, longest:].any() and not d_values[:, longest:].any()
+
+
+@both_paths
+@pytest.mark.parametrize("lengths", SHORT, ids=str)
+@pytest.mark.parametrize("poison", [math.nan, math.inf, 3e38])
+def test_poison_beyond_the_longest_length_reaches_nothing(attend, lengths, poison):
+    m, queries, *inputs = cross()
+    poisoned = [X.clone() for X in inputs]
+    for X in poisoned:
+        X[:, lengths.max():] = poison
+    assert_same(*[outcome(attend, m, queries, *X, valid_lens=lengths) for X in (poisoned, inputs)],
+                1e-6, 1e-5)
+
+
+@both_paths
+@pytest.mark.parametrize("is_causal", [False, True])
+@pytest.mark.parametrize("position", [None, ALiBi(2), RotaryEmbedding(4), ShawRelativeKeys(4, 2)],
+                         ids=lambda position: type(position).__name__)
+def test_short_lengths_are_a_mask_whatever_the_positions(attend, position, is_causal):
+    m, X, lengths = MultiHeadAttention(8, 2, position=position), torch.randn(2, 5, 8), SHORT[0]
+    masks = dict(valid_lens=lengths, mask=window(2)), dict(mask=window(2) & padding(lengths))
+    assert_same(*[outcome(to_itself(attend), m, X, causal=is_causal, **mask) for mask in masks])
+
+
+def test_recorded_weights_have_a_column_for_every_key():
+    m, X = selfish()
+    with record_attention(m) as weights:
+        m(X, X, X, SHORT[1])
+    expected = m(X, X, X, mask=padding(SHORT[1]), need_weights=True)[1]
+    torch.testing.assert_close(weights["attention"][0], expected)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning", "ignore::DeprecationWarning")
+@both_paths
+@pytest.mark.parametrize("how", ["compile", "trace"])
+def test_a_graph_made_with_short_lengths_takes_longer_ones(attend, how):
+    m, X = selfish()
+    m.requires_grad_(False)
+    call, short = lambda X, lengths: attend(m, X, X, X, valid_lens=lengths), torch.tensor([1, 2])
+    if how == "trace":
+        graph = torch.jit.trace(call, (X, short), check_trace=False)
+    else:
+        torch.compiler.reset()
+        graph = torch.compile(call, fullgraph=True, backend="aot_eager")
+    for lengths in (short, LENGTHS):
+        torch.testing.assert_close(graph(X, lengths), call(X, lengths))
+
+
+# ---- a bound instead of filling ------------------------------------------------------------------
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@each(dict(valid_lens=LENGTHS), dict(valid_lens=EMPTY_ROWS), dict(mask=window(1)))
+def test_softmax_in_place_gives_the_same_numbers(options, dtype):
+    """Scores are overwritten where no gradient is asked for."""
+    m, *inputs = cross(dtype)
+    expected = m(*inputs, **options, need_weights=True)
+    with torch.no_grad():
+        assert all(map(torch.equal, m(*inputs, **options, need_weights=True), expected))
+
+
+@pytest.mark.parametrize("learning", [True, False])
+def test_a_key_that_overflows_reaches_no_query_that_may_not_see_it(learning):
+    """The inputs are ordinary, its score is infinity minus infinity."""
+    m, X = identity(2), torch.tensor([[[1.0, 1.0], [0.5, 0.0], [0.0, 0.5]]])
+    nn.init.ones_(m.W_q.weight)
+    m.W_k.weight.data = torch.tensor([[3e38, 3e38], [-3e38, -3e38]])
+    others = torch.tensor([[False, True, False], [False, True, False], [False, False, True]])
+    with torch.set_grad_enabled(learning):
+        output = explicit(m, X, X, X, mask=others)
+    assert output.tolist() == [[[0.5, 0.0], [0.5, 0.0], [0.0, 0.5]]]
+
+
+@both_paths
+def test_a_bias_that_is_nan_where_nothing_may_be_seen_changes_nothing(attend):
+    m, X = selfish()
+    m.position = FakePosition((4, 4))
+    expected = attend(m, X, X, X, causal=True)
+    m.position.table.data[torch.ones(4, 4).triu(1) == 1] = math.nan
+    torch.testing.assert_close(attend(m, X, X, X, causal=True), expected)
+
+
+@pytest.mark.parametrize("learning", [True, False])
+def test_forward_derivatives_pass_through_the_weights(learning):
+    m, X = selfish(torch.float64)
+    direction = torch.randn_like(X)
+    m.requires_grad_(learning)
+    call = lambda X: explicit(m, X, X, X, valid_lens=LENGTHS, mask=window(1))
+    expected = torch.autograd.functional.jvp(call, X, direction)[1]
+    with torch.no_grad():
+        torch.testing.assert_close(torch.func.jvp(call, (X,), (direction,))[1], expected)
+        with forward_ad.dual_level():
+            dual = call(forward_ad.make_dual(X, direction))
+            torch.testing.assert_close(forward_ad.unpack_dual(dual).tangent, expected)
 
 
 # ---- compile, export, vmap, double backward ------------------------------------------------------
