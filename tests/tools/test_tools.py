@@ -20,7 +20,7 @@ TINY = """%% md title core
 
 **Minutes:** 30 core, 60 with everything. **You need:** nothing.
 
-[![Open in Colab](badge.svg)](https://colab.research.google.com/github/a/b/blob/main/notebooks/x.ipynb)
+[![Open in Colab](b.svg)](https://colab.research.google.com/github/a/b/blob/main/notebooks/x)
 
 %% code setup core setup folded
 address = "git+https://github.com/a/b"
