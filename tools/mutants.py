@@ -316,7 +316,7 @@ def store(what, total, tried, killed, same, alive):
     """Replace one row of the table, and the list of what lives."""
     path = HERE / "results.md"
     text = path.read_text(encoding="utf-8") if path.exists() else ""
-    rows = dict(re.findall(r"(?m)^\| (\S+(?: \S+)*) (\|.* \d+\.\d \|)$", text))
+    rows = dict(re.findall(r"(?m)^\| ([^|]+) (\|.* \d+\.\d \|)$", text))
     lists = dict(re.findall(r"(?ms)^## ([^\n]+)\n\n(.*?)\s*(?=^## |\Z)", text))
     share = 100 * killed / max(tried - same, 1)
     rows[what] = f"| {total} | {tried} | {killed} | {same} | {len(alive)} | {share:.1f} |"
