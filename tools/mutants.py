@@ -256,10 +256,8 @@ def measure_javascript(what, mutants, stages):
         pytest.main([*PYTEST[3:], *PLAIN, "-x", *tests, *without], plugins=[forks])
         left = forks.alive
     shared.write_text(text, encoding="utf-8")
-    diffs = [(mutant["line"], f"- {mutant['original']}\n+ {mutant['replacement']}")
-             for mutant in left]
-    alive = [f"line {line}\n{diff}" for line, diff in diffs if reason(diff) is None]
-    same = len(diffs) - len(alive)
+    alive = [mutant["diff"] for mutant in left if reason(mutant["diff"]) is None]
+    same = len(left) - len(alive)
     store(what, len(mutants), len(names), len(names) - same - len(alive), same, alive)
 
 

@@ -13,11 +13,11 @@ SHARED = "contrast, luminance, mix, word"
 NAMES = "['a', 'b', 'c', 'd', 'e']"
 IDENTITY = "[[1, 0, 0], [0, 1, 0], [0, 0, 1]]"
 ONE = "[[[0.5, 0.3, 0.2]]]"  # the weights of one head for one token
-LENGTHS = """{ trained: 4, stretch: 2, accuracy: { copy: {
-    Shaw: { 8: [1, 0.9, 0.8, 0.7] }, T5: { 8: [1, 1, 0.5, 0.5] },
-    none: { 8: [null, null, null, null] } }, hard: {
-    Shaw: { 8: [0.4, 0.2, 0.2, 0.2] } }, easy: {
-    Shaw: { 8: [null, 0.4, 0.4, 0.4] } } } }"""
+LENGTHS = """{ trained: 4, stretch: 2, accuracy: {
+    copy: { T5: { 8: [1, 1, 0.5, 0.5] }, Shaw: { 8: [1, 0.9, 0.8, 0.7] },
+            none: { 8: [null, null, null, null] } },
+    hard: { Shaw: { 8: [0.4, 0.2, 0.2, 0.2] } },
+    easy: { Shaw: { 4: [1, 1], 8: [null, 0.4, 0.4, 0.4] } } } }"""
 DATE = "letters: [...'5/3/21'], full: '2021-03-05'"
 SAID = {
     "heads": {
@@ -130,6 +130,11 @@ SAID = {
             "hard, length 8, all positions: nobody is ahead: the best, Shaw, gets 0.25.",
         "tell(D, { task: 'easy', length: 8, scored: 'all' })":
             "easy, length 8, all positions: Shaw leads with 0.40.",
+        "tell(D, { task: 'easy', length: 4, scored: 'all' })":
+            "easy, length 4, all positions: Shaw leads with 1.00.",
+        "tell(D, { task: 'easy', length: 4, scored: 'beyond' })":
+            "easy, length 4, only positions beyond 4: no position is scored there. Choose a "
+            "longer input.",
         "grade([null, 1, 0], { trained: 4, stretch: 2 }, 'all')": 0.5,
         "grade([1, 1], { trained: 4, stretch: 2 }, 'beyond')": None,
         """describe(D, ranking(D, { task: 'easy', length: 8, scored: 'all' }),

@@ -10,17 +10,17 @@ const { Instrumenter } = await import(home);
 const content = readFileSync(name, "utf8");
 const lines = content.split("\n");
 
-/** The text between two places of the original file. */
-function between(start, end) {
-  if (start.line === end.line) return lines[start.line].slice(start.column, end.column);
-  const middle = lines.slice(start.line + 1, end.line);
-  return [lines[start.line].slice(start.column), ...middle, lines[end.line].slice(0, end.column)]
-    .join("\n");
+/** The lines that a mutant changes, - before and + after. */
+function difference({ start, end }, replacement) {
+  const before = lines.slice(start.line, end.line + 1).join("\n");
+  const rest = lines[end.line].slice(end.column);
+  const after = lines[start.line].slice(0, start.column) + replacement + rest;
+  return `- ${before.trim()}\n+ ${after.trim()}`;
 }
 
 const logger = { debug() {}, info() {}, isDebugEnabled: () => false };
 const options = { plugins: [], excludedMutations: [], ignorers: [], noHeader: true };
 const made = await new Instrumenter(logger).instrument([{ name, mutate: true, content }], options);
 writeFileSync(name, made.files[0].content);
-console.log(JSON.stringify(made.mutants.map(({ id, replacement, location: { start, end } }) => (
-  { id, line: start.line + 1, original: between(start, end), replacement }))));
+console.log(JSON.stringify(made.mutants.map(({ id, replacement, location }) => (
+  { id, line: location.start.line + 1, diff: difference(location, replacement) }))));
