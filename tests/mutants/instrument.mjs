@@ -10,12 +10,11 @@ const { Instrumenter } = await import(home);
 const content = readFileSync(name, "utf8");
 const lines = content.split("\n");
 
-/** The lines that a mutant changes, - before and + after. */
+/** The line that a mutant changes, - before and + after; of several lines the first. */
 function difference({ start, end }, replacement) {
-  const before = lines.slice(start.line, end.line + 1).join("\n");
   const rest = lines[end.line].slice(end.column);
   const after = lines[start.line].slice(0, start.column) + replacement + rest;
-  return `- ${before.trim()}\n+ ${after.trim()}`;
+  return `- ${lines[start.line].trim()}\n+ ${after.split("\n")[0].trim()}`;
 }
 
 const logger = { debug() {}, info() {}, isDebugEnabled: () => false };
