@@ -47,7 +47,7 @@ bench: setup  ## measure speed and memory as ratios (an hour); ARGS=latency: of 
 	@$(if $(findstring latency,$(ARGS)),$(NEEDS) browser html)
 	@$(ONE) $(RUN) -m tools.bench $(ARGS)
 
-mutants: setup  ## make mistakes in the package, and see whether the tests notice (an hour)
+mutants: setup  ## make mistakes in the package, and see whether the tests notice (hours)
 	@$(NEEDS) mutants
 	@$(ONE) $(RUN) tools/mutants.py $(ARGS)
 
