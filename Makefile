@@ -9,7 +9,7 @@ NEEDS = $(RUN) tools/setup.py
 NOTEBOOKS = $(foreach name,$(NB),$(or $(wildcard notebooks/$(name)*.ipynb),\
 	$(error No notebook is called $(name))))
 
-.PHONY: help setup lab test quick test-browser notebooks standalone html readme bench mutants clean
+.PHONY: help setup lab test quick test-browser notebooks standalone html grade readme bench mutants clean
 
 help:
 	@awk -F ':[^#]*## ' '/^[a-z%-]+:.*## /{printf "make %-13s %s\n", $$1, $$2}' Makefile
@@ -39,6 +39,9 @@ standalone: setup  ## write notebooks that carry the package with them into dist
 html: setup  ## write pages to read and play with offline into dist/html
 	@$(NEEDS) html
 	@$(RUN) tools/notebooks/export.py $(ARGS)
+
+grade: setup  ## grade notebooks that were handed in: make grade FOLDER=submissions
+	@$(RUN) tools/classroom/grade.py "$(or $(FOLDER),submissions)" $(ARGS)
 
 readme: setup  ## write minutes, tables, versions and address wherever they stand
 	@$(RUN) tools/notebooks/readme.py $(ARGS)
