@@ -3,7 +3,7 @@
     python tools/environments.py LEG [ARGUMENT ...]      as do `make test-oldest` and so on
 
     oldest, newest   the ends of what pyproject.toml admits, in environments .venv-LEG
-    colab            the notebooks as Colab runs them (tools/colab.py); names choose some of them
+    colab            the notebooks as Colab runs them (colab_leg.py); names choose some of them
     gpu, pinned      .venv itself: on an NVIDIA GPU; as a row for README's table
     offline          .venv itself, without a network (tools/offline.py)
 
@@ -171,8 +171,8 @@ def gpu(arguments):
 
 
 def colab(names):
-    import colab
-    return colab.run(names)
+    import colab_leg
+    return colab_leg.run(names)
 
 
 def off_line(arguments):

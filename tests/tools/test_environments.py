@@ -6,7 +6,7 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 
-import colab
+import colab_leg
 import environments
 import nbtext
 import setup
@@ -140,15 +140,16 @@ def test_colabs_leg_fetches_the_working_tree_and_names_what_is_wrong(tmp_path, m
     (source / "said.txt").write_text("two", encoding="utf-8")
     for module in (environments, setup):
         monkeypatch.setattr(module, "ROOT", source)
-    monkeypatch.setattr(colab, "PACKAGE", "tiny")
+    monkeypatch.setattr(colab_leg, "PACKAGE", "tiny")
     notebook = nbtext.pack(NOTEBOOK, {})
     two = {"output_type": "stream", "name": "stdout", "text": ["two\n"]}
     for count, (cell, outputs) in enumerate(zip(notebook["cells"], [[], [two], [two]]), 1):
         cell.update(execution_count=count, outputs=outputs)
     nbtext.write(notebook, tmp_path / "bad.ipynb")
-    repository = colab.mirror(tmp_path / "mirror")
+    repository = colab_leg.mirror(tmp_path / "mirror")
     base = Path(environments.sys.executable)
-    found, complaints = colab.attempt(tmp_path / "bad.ipynb", tmp_path / "bad", base, repository)
+    bad, folder = tmp_path / "bad.ipynb", tmp_path / "bad"
+    found, complaints = colab_leg.attempt(bad, folder, base, repository)
     assert found == {"tests": 0, "cells": 2, "failed": 1, "skipped": 0}
     assert "three" in complaints[0]
     assert complaints[1:] == [

@@ -3,16 +3,17 @@
     python tools/notebooks/nbtext.py unpack notebooks/02_multi_head_attention.ipynb > 02.txt
     python tools/notebooks/nbtext.py pack 02.txt notebooks/02_multi_head_attention.ipynb
 
-Each cell starts with a line `%% md|code ID TAG TAG ... [folded]`. `folded` folds the source of a
-code cell, the tag `predict` its output. Packing keeps the outputs of code cells whose source did
-not change; `make notebooks` makes all of them again.
+Each cell starts with a line `%% md|code ID TAG TAG ... [folded] [=SLIDE]`. `folded` folds the
+source of a code cell, the tag `predict` its output. `=slide`, `=fragment` or `=skip` says what the
+cell is in a lecture; without it, it follows on the same slide. Packing keeps the outputs of code
+cells whose source did not change; `make notebooks` makes all of them again.
 """
 import json
 import pathlib
 import re
 import sys
 
-HEADER = re.compile(r"^%% (md|code) ([a-z0-9-]+)((?: [a-z-]+)*)$")
+HEADER = re.compile(r"^%% (md|code) ([a-z0-9-]+)((?: =?[a-z-]+)*)$")
 KERNEL = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
@@ -26,6 +27,8 @@ def unpack(notebook: dict) -> str:
         words = [kind, cell["id"], *cell["metadata"].get("tags", [])]
         if cell["metadata"].get("jupyter", {}).get("source_hidden"):
             words.append("folded")
+        if slide := cell["metadata"].get("slideshow"):
+            words.append(f"={slide['slide_type']}")
         parts.append(f"%% {' '.join(words)}\n{''.join(cell['source'])}\n")
     return "\n".join(parts)
 
@@ -46,7 +49,10 @@ def pack(text: str, old: dict) -> dict:
 
 
 def make_cell(kind: str, name: str, words: list[str], source: str, before: dict) -> dict:
-    metadata = {"tags": [word for word in words if word != "folded"]}
+    metadata = {"tags": [word for word in words if word != "folded" and word[0] != "="]}
+    for word in words:
+        if word[0] == "=":
+            metadata["slideshow"] = {"slide_type": word[1:]}
     lines = source.splitlines(keepends=True)
     if kind == "md":
         return {"cell_type": "markdown", "id": name, "metadata": metadata, "source": lines}
