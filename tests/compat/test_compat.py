@@ -159,6 +159,7 @@ def test_the_sections_code_runs(version, pyplot):
     assert pyplot.gcf().axes[0].images[0].get_array().shape == (60, 32)
 
 
+@pytest.mark.slow
 def test_in_a_notebook_each_figure_shows_once_without_a_warning():
     nbclient, v4 = pytest.importorskip("nbclient"), pytest.importorskip("nbformat").v4
     start = f"{STRICT}\nfrom d2l_ext.compat import d2l_1_0 as d2l\nfrom torch import nn"
@@ -191,6 +192,7 @@ def test_the_older_style_with_saved_hyperparameters_runs(version):
 
 
 @both
+@pytest.mark.slow
 def test_import_loads_torch_only(version):
     code = f"""
 from d2l_ext.compat import {version} as d2l
@@ -365,6 +367,7 @@ def test_d2ls_encoder_of_our_parts_gives_its_numbers_and_takes_its_weights(real,
 HIDDEN = "sys.modules['d2l'] = None\n"
 
 
+@pytest.mark.slow
 def test_real_d2l_is_found_once_and_leaves_no_stand_in(real):
     code = """
 from d2l_ext.compat import real_d2l
@@ -377,6 +380,7 @@ print(d2l.__name__, real_d2l() is d2l, torchvision is None or hasattr(torchvisio
 
 @pytest.mark.parametrize("source, used", [
     ("", True), ("raise RuntimeError('operator torchvision::nms does not exist')", False)])
+@pytest.mark.slow
 def test_a_real_torchvision_is_used_and_a_broken_one_is_not(real, tmp_path, source, used):
     (tmp_path / "torchvision").mkdir()
     (tmp_path / "torchvision/__init__.py").write_text(source)
@@ -388,6 +392,7 @@ print(hasattr(real_d2l().torchvision, '__path__'), 'torchvision' in sys.modules)
     assert python(code) == [f"{used} {used}"]
 
 
+@pytest.mark.slow
 def test_notebook_08_runs_to_its_end_without_d2l():
     text = (ROOT / "notebooks/08_coming_from_d2l.ipynb").read_text(encoding="utf-8")
     sources = ["".join(cell["source"]) for cell in json.loads(text)["cells"]

@@ -23,6 +23,7 @@ def test_the_import_loads_nothing_heavy():
     assert loaded_by(f"import d2l_ext; from d2l_ext import *; {use}") == set()
 
 
+@pytest.mark.slow
 def test_a_heavy_import_is_noticed():
     assert "PIL" in loaded_by("import PIL")
 

@@ -165,6 +165,7 @@ def test_marks_and_points_are_drawn_and_listed():
     assert [1, 3] in drawn and [2, 2] in drawn
 
 
+@pytest.mark.slow
 def test_a_large_map_stays_a_picture():
     drawing = weights(torch.eye(200), range(200), range(200))
     assert max(drawing.get_size_inches()) < 17

@@ -82,6 +82,7 @@ def equals_the_definition(call, *paths):
 
 
 @given(calls() | calls(square=True))
+@pytest.mark.slow
 def test_both_paths_equal_the_definition_in_values_and_gradients(call):
     equals_the_definition(call, MultiHeadAttention.__call__, explicit)
 

@@ -30,6 +30,7 @@ def test_the_usual_ways_of_writing_are_there():
     assert ["".join(pieces) for pieces in PIECES] == TABLE["patterns"]
 
 
+@pytest.mark.slow
 def test_every_text_has_one_meaning():
     meaning = {}
     for ordinal in range(dates.FIRST, LAST + 1, 3):  # every weekday, day and month; all years
@@ -131,6 +132,7 @@ def test_a_broken_model_is_not_blamed_on_the_date(broken):
     assert not reading.answer and not reading.weights
 
 
+@pytest.mark.slow
 def test_one_pass_scores_what_writing_writes():
     model = date_reader(seed=3)
     train(model, 150)
@@ -147,6 +149,7 @@ def test_one_pass_scores_what_writing_writes():
 
 # ---- weights ----
 
+@pytest.mark.slow
 def test_the_shipped_weights_are_small_and_good(model):
     assert (DATA / "dates.safetensors").stat().st_size < 400_000
     assert exact(model, pairs(2000, generator(7), test=True)) >= 0.98

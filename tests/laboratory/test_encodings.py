@@ -83,6 +83,7 @@ def test_every_task_encoding_and_seed_has_its_row():
     assert STORED["command"] == "python tools/train/tasks.py" and len(STORED["date"]) == 10
 
 
+@pytest.mark.slow
 def test_a_row_can_be_made_again():
     row = script.encoding_row("copy", "Shaw", 0)["accuracy"]
 
@@ -96,6 +97,7 @@ def test_a_row_can_be_made_again():
     assert far_apart(stored("copy", "rotary")) > 0.2, "another encoding's row would be noticed"
 
 
+@pytest.mark.slow
 def test_the_same_numbers_as_position_by_position():
     right = accuracy(try_encoding("copy", "ALiBi", 0), copy_back, 64)
     parts = [right[i:i + 4].nanmean().item() for i in range(0, 64, 4)]

@@ -345,6 +345,7 @@ def test_the_table_is_complete():
     assert set(rows) == set(wanted) and len(rows) == len(wanted)
 
 
+@pytest.mark.slow
 def test_a_row_can_be_made_again():
     """On this processor perhaps with other last digits, hence the margin."""
     kept = next(row for row in TABLE["rows"]

@@ -71,6 +71,7 @@ causal() + 1
 
 
 @pinned_alone("mypy", "torch", "numpy")
+@pytest.mark.slow
 def test_wrong_types_are_found(mypy, tmp_path):
     (tmp_path / "new.py").write_text(WRONG, encoding="utf-8")
     found = re.findall(r"\[([\w-]+)\]$", mypy(str(tmp_path / "new.py")), re.M)
