@@ -9,7 +9,8 @@ NEEDS = $(RUN) tools/setup.py
 NOTEBOOKS = $(foreach name,$(NB),$(or $(wildcard notebooks/$(name)*.ipynb),\
 	$(error No notebook is called $(name))))
 
-.PHONY: help setup lab test quick test-browser notebooks standalone html grade readme bench mutants clean
+.PHONY: help setup lab test quick test-browser notebooks standalone html slides lecture student handout grade \
+	readme bench mutants clean
 
 help:
 	@awk -F ':[^#]*## ' '/^[a-z%-]+:.*## /{printf "make %-13s %s\n", $$1, $$2}' Makefile
@@ -24,7 +25,7 @@ quick: setup  ## the same without notebooks and slow tests: half a minute
 	@$(PYTEST) -q -p no:nbval -o addopts="$(QUICK)" -m "not slow" tests d2l_ext $(ARGS)
 
 test-browser: setup  ## check pages and interactive pieces in a real browser
-	@$(NEEDS) browser html
+	@$(NEEDS) browser html slides
 	@$(PYTEST) -m browser tests $(ARGS)
 
 test-%: setup  ## make test elsewhere: test-colab, -offline, -oldest, -newest or -gpu
@@ -39,6 +40,20 @@ standalone: setup  ## write notebooks that carry the package with them into dist
 html: setup  ## write pages to read and play with offline into dist/html
 	@$(NEEDS) html
 	@$(RUN) tools/notebooks/export.py $(ARGS)
+
+slides: setup  ## write decks to lecture with offline into dist/slides; NB="02 05": only these
+	@$(NEEDS) html slides
+	@$(RUN) tools/classroom/slides.py $(NB) $(ARGS)
+
+lecture: setup  ## open a copy of a lesson that is cut for a lecture: make lecture NB=02
+	@$(RUN) tools/classroom/lecture.py $(NB) $(ARGS)
+
+student: setup  ## write editions for students and for teachers into dist/student, dist/instructor
+	@$(RUN) tools/classroom/student.py $(ARGS)
+
+handout: setup  ## write PDFs to print or project into dist/handout
+	@$(NEEDS) browser html
+	@$(RUN) tools/classroom/handout.py $(ARGS)
 
 grade: setup  ## grade notebooks that were handed in: make grade FOLDER=submissions
 	@$(RUN) tools/classroom/grade.py "$(or $(FOLDER),submissions)" $(ARGS)

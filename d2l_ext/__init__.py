@@ -1,7 +1,7 @@
 """Attention you can read: the reusable classes of the attention notebooks.
 
-``import d2l_ext`` loads torch and nothing heavier. Drawings (``d2l_ext.plotting``), interactive
-pieces (``explorers``), ``exercises`` and D2L's names (``compat``) load when they are first used.
+``import d2l_ext`` loads torch and nothing heavier. The rooms ``heads``, ``plotting``,
+``laboratory``, ``explorers``, ``exercises`` and ``compat`` load when they are first used.
 """
 from importlib import import_module
 
@@ -23,6 +23,6 @@ __all__ = ["ALiBi", "AdditiveAttention", "Convolution", "GRU", "LSTM", "LearnedP
 
 
 def __getattr__(name: str):
-    if name in {"compat", "exercises", "explorers", "plotting"}:
+    if name in {"compat", "exercises", "explorers", "heads", "laboratory", "plotting"}:
         return import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,7 +3,7 @@
     python tools/setup.py [EXTRA ...]
 
 A finished set-up is recognised at once, an interrupted one goes on where it stopped.
-EXTRA is one of pyproject.toml's lists that not everybody needs: html, browser, mutants.
+EXTRA is one of pyproject.toml's lists that not everybody needs: html, slides, browser, mutants.
 Two environment variables change what is installed:
 
     PINS         the file of exact versions, pins.txt if not given;
@@ -36,6 +36,7 @@ LAB_SETTINGS = VENV / "share/jupyter/lab/settings/overrides.json"
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 D2L = "d2l==1.0.3"
 EXTRAS = ("lab", "d2l", "test")  # those of requirements.txt
+ALONE = {"slides"}  # a package for Sphinx that carries reveal.js; without Sphinx
 AGAIN = "then run the same command again; it goes on from here."
 
 
@@ -183,12 +184,12 @@ def main(extras):
     if pins and not (ROOT / pins).is_file():
         stop("there is no file %s (PINS)." % pins)
     constraints = ["-c", pins] if pins else []
-    more = listed(*extras)
+    listed(*extras)
     mark = fingerprint(pins, index)
     if not PYTHON.exists() or read(STAMP) != mark:
         set_up(index, constraints, mark)
-    if more:
-        install(*(more + constraints))
+    for extra in extras:
+        install(*(listed(extra) + constraints + ["--no-deps"] * (extra in ALONE)))
 
 
 def set_up(index, constraints, mark):

@@ -1,7 +1,7 @@
 """Bad calls are refused where the mistake is, by an error that names the argument and the numbers.
 
 One row a call: what its error must say, in this order, and its class, unless it is ValueError.
-Heads and drawings have tables in their own tests, the other rooms in test_bad_input_elsewhere.py.
+Heads and drawings have tables in their own tests, the laboratory in its test_refusals.py.
 """
 import contextlib
 import copy

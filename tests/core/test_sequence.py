@@ -5,7 +5,6 @@ import re
 
 import pytest
 import torch
-from bench import slopes
 from torch import nn
 from torch.nn import functional as F
 from wrong import cases, name_of, slow_attention
@@ -367,12 +366,3 @@ def test_slope_tells_how_sure_it_is():
     power = sum(u * v for u, v in zip(a, b)) / s_aa
     left = sum((v - power * u) ** 2 for u, v in zip(a, b))
     assert slope(x, y) == pytest.approx((power, math.sqrt(left / 3 / s_aa)))
-
-
-def test_the_bench_notices_a_wrong_power():
-    times = {kind: [n**power for n in slopes.LENGTHS] for kind, power in slopes.EXPECTED.items()}
-    assert slopes.wrong(times) == []
-    slow = times | {"recurrence": [n**1.2 for n in slopes.LENGTHS]}
-    assert slopes.wrong(slow) == ["recurrence"]
-    assert slopes.wrong(times | {"attention products": times["convolution"]}) == [
-        "attention products"]

@@ -1,7 +1,6 @@
 """Write a deck of slides for each lesson, or for some by name, into dist/slides.
 
-    pip install --no-deps sphinx-revealjs  # carries reveal.js
-    python tools/setup.py html
+    python tools/setup.py html slides
     python tools/classroom/slides.py [NAME ...]
 
 A deck is one file with reveal.js inside it and asks the network for nothing. How a lesson is cut
@@ -55,7 +54,7 @@ def reveal() -> pathlib.Path:
     """The folder of reveal.js: a package for Sphinx brings it, of which nothing else is used."""
     found = importlib.util.find_spec("sphinx_revealjs")
     if found is None:
-        sys.exit("reveal.js is missing: pip install --no-deps sphinx-revealjs")
+        sys.exit("reveal.js is missing: python tools/setup.py slides")
     return pathlib.Path(found.origin).parent / "_static/revealjs"
 
 

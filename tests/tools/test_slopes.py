@@ -1,0 +1,11 @@
+"""The bench's check of how time grows with length."""
+import slopes
+
+
+def test_the_bench_notices_a_wrong_power():
+    times = {kind: [n**power for n in slopes.LENGTHS] for kind, power in slopes.EXPECTED.items()}
+    assert slopes.wrong(times) == []
+    slow = times | {"recurrence": [n**1.2 for n in slopes.LENGTHS]}
+    assert slopes.wrong(slow) == ["recurrence"]
+    assert slopes.wrong(times | {"attention products": times["convolution"]}) == [
+        "attention products"]
