@@ -28,15 +28,18 @@ class Hint:
         return self.text
 
 
-def check(name: str, answer=None) -> Result:
+def check(name: str, answer=None, *, seed=None) -> Result:
     """Judge an answer to the exercise ``name``, and leave the answer as it was.
+
+    seed: of a variant of the question, with other numbers or another order of its options
+    (`make student SEEDS="anna ben"` writes the lessons so); without it, the lesson's own.
 
     Whatever the answer raises becomes part of the message. Raises KeyError for an unknown name.
 
     >>> check("split-heads", None)
     ○ Not attempted yet. hint("split-heads") helps.
     """
-    exercise = find(name)
+    exercise = find(name) if seed is None else find(name).variant(seed)
     collections = (str, set, frozenset, list, tuple, dict)
     if answer is None or answer is ... or isinstance(answer, collections) and not answer:
         return exercise.untouched()

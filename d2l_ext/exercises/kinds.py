@@ -1,8 +1,10 @@
 """The kinds of exercises: letters to choose, functions to build, lines to work out on paper."""
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
 
 import torch
 
@@ -38,12 +40,25 @@ class Exercise:
         """The result where nothing was attempted."""
         return Result("not attempted", f'Not attempted yet. hint("{self.name}") helps.')
 
+    def variant(self, seed) -> Exercise:
+        """The exercise with other numbers, or options in another order: one for each seed.
+
+        An exercise without either has one variant: a function is a function.
+        """
+        return self
+
+    def question(self, text: str, seed) -> str:
+        """The words of a lesson's question, with what ``variant(seed)`` has in place."""
+        return text
+
 
 @dataclass
 class Choice(Exercise):
     """Predict and Explain: one letter, or a set of letters where ``right`` has several.
 
-    reasons: for each wrong letter, what it overlooks.
+    reasons: for each wrong letter, what it overlooks. Where ``right`` has several, a reason goes
+    on from "Statement b": "is false: ...". No letter stands in any words, since a variant has
+    other letters.
     """
 
     right: str = ""
@@ -62,11 +77,35 @@ class Choice(Exercise):
             words = f"Answer with letters from {', '.join(self.options)}{form}; got {answer!r}."
             return Result("wrong", words)
         if surplus := sorted(given - set(self.right)):
-            return Result("wrong", self.reasons[surplus[0]])
+            return Result("wrong", self.reason(surplus[0]))
         if missing := len(self.right) - len(given):
             more = f"{missing} more of the statements {'hold' if missing > 1 else 'holds'}"
             return Result("wrong", f"True so far, but {more}.")
         return Result("right", self.praise)
+
+    def reason(self, letter: str) -> str:
+        """What a wrong letter overlooks, as a sentence."""
+        several = f"Statement {letter} " if len(self.right) > 1 else ""
+        return several + self.reasons[letter]
+
+    def order(self, seed) -> str:
+        """The lesson's letters in the order in which the variant shows these options."""
+        return "".join(sorted(self.options, key=lambda letter: number(seed, self.name, letter)))
+
+    def variant(self, seed) -> Choice:
+        shown = dict(zip(self.order(seed), self.options))
+        return replace(self, right="".join(sorted(shown[letter] for letter in self.right)),
+                       reasons={shown[letter]: why for letter, why in self.reasons.items()})
+
+    def question(self, text: str, seed) -> str:
+        option = rf"^- \*\*([{self.options}])\*\* (.*)$"
+        words = dict(re.findall(option, text, re.M))
+        if "".join(words) != self.options:
+            raise ValueError(f"{self.name}: the question lists the options {''.join(words)!r}, "
+                             f"the exercise has {self.options!r}")
+        shown = dict(zip(self.options, self.order(seed)))
+        return re.sub(option, lambda line: f"- **{line[1]}** {words[shown[line[1]]]}", text,
+                      flags=re.M)
 
 
 @dataclass
@@ -158,6 +197,11 @@ class Lines(Exercise):
                 words = [words for wrong, words in known.items() if near(given, wrong)]
                 return Result("wrong", f"Line {number}: {[*words, first_wrong(given, right)][0]}")
         return Result("right", self.praise)
+
+
+def number(*words) -> int:
+    """A large number that depends on the words alone, in every Python."""
+    return int(sha256(repr(words).encode()).hexdigest(), 16)
 
 
 def near(given: Sequence, wanted: Sequence[float], tolerance: float = 0.02) -> bool:

@@ -346,8 +346,8 @@ EXERCISES = [
                "Does dividing by a positive "
                "number change which of several numbers is the largest?"],
         reasons={
-            "b": "Statement b is false: the softmax divides by its sum, with any scale.",
-            "c": "Statement c is false: "
+            "b": "is false: the softmax divides by its sum, with any scale.",
+            "c": "is false: "
                  "dividing all scores by the same positive number keeps their order.",
         },
     ),

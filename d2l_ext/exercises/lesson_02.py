@@ -1,8 +1,11 @@
 """The exercises of lesson 02, multi-head attention."""
+import math
+from dataclasses import replace
+
 import torch
 
 from ..attention import split_heads
-from .kinds import Build, Choice, Lines
+from .kinds import Build, Choice, Lines, number
 
 # ---- split-heads ----
 
@@ -103,39 +106,82 @@ COUNT_PARAMETERS = [
 
 # ---- pencil ----
 
-PENCIL = {
-    1: ([2, 1, 1, 2], {
-        (0, 0, 1, 0):
-            "That is the third row of W_q. Row times token, for each row, picks the third column.",
-    }),
-    2: ([2, 1, 1], {
-        (4, 3, 2):
-            "You used all four numbers: head 1 has only the rows 1 and 2 of W_q x and of W_k x.",
-        (2, 2, 1): "That is head 2: head 1 has the rows 1 and 2.",
-        (1.41, 0.71, 0.71): "Line 2 is before scaling: don't divide by the square root of 2 yet.",
-    }),
-    3: ([2, 2, 1], {
-        (4, 3, 2): "You used all four numbers: head 2 has only the rows 3 and 4.",
-        (2, 1, 1): "That is head 1 again: head 2 has the rows 3 and 4.",
-        (1.41, 1.41, 0.71): "Line 3 is before scaling: don't divide by the square root of 2 yet.",
-    }),
-    4: ([0.503, 0.248, 0.248], {
-        (4.11, 2.03, 2.03): "Now divide each by their sum, so that the three add up to 1.",
-        (0.576, 0.212, 0.212):
+GIVEN = (2, 1, 1, 2), (1, 3)  # the question of bites; the heights of dog and man
+PAGE = (r"dog (1, 0, 0, {4})", r"man (0, 1, 0, {5})",
+        r"0&0&{0}&0\\0&0&{1}&0\\0&0&{2}&0\\0&0&{3}&0")
+
+
+def counts(scores, scale=2**.5):
+    return [math.exp(score / scale) for score in scores]
+
+
+def weights(scores, scale=2**.5):
+    total = sum(counts(scores, scale))
+    return [count / total for count in counts(scores, scale)]
+
+
+def score_line(head, scores, others):
+    both = tuple(map(sum, zip(scores, others)))
+    rows = f"the rows {2 * head - 1} and {2 * head}"
+    return scores, {
+        both: f"You used all four numbers: head {head} has only {rows} of W_q x and of W_k x.",
+        tuple(others): f"That is head {3 - head}: head {head} has {rows}.",
+        tuple(score / 2**.5 for score in scores):
+            f"Line {head + 1} is before scaling: don't divide by the square root of 2 yet.",
+    }
+
+
+def weight_line(scores):
+    return weights(scores), {
+        tuple(counts(scores)): "Now divide each by their sum, so that the three add up to 1.",
+        tuple(weights(scores, 1)):
             "You left out the scaling: a score of 2 counts e^(2/1.41) = 4.11, not e^2 = 7.39.",
-    }),
-    5: ([0.401, 0.401, 0.198], {
-        (4.11, 4.11, 2.03): "Now divide each by their sum, so that the three add up to 1.",
-        (0.422, 0.422, 0.155):
-            "You left out the scaling: a score of 2 counts e^(2/1.41) = 4.11, not e^2 = 7.39.",
-    }),
-    6: ([1.248, 0.503, 0.995, 0.198], {
-        (1.248, 0.503, 1.248, 0.248): "Head 2 uses its own weights, line 5, not those of head 1.",
-        (1.0, 0.0, 3.0, 0.0):
-            "That is the notebook's other example, where the questions were loud. "
-            "Here the weights are softer.",
-    }),
-}
+    }
+
+
+def pencil_lines(question, heights):
+    """The six lines, for dog, bites and man: what is right, and what known mistakes give."""
+    (one, two, three, four), (dog, man) = question, heights
+    first, second = [one, two, two], [four, four, three]
+
+    def output(weights_1, weights_2):
+        mix = [(w[0] * dog + w[2] * man) for w in (weights_1, weights_2)]
+        return mix[0], weights_1[0], mix[1], weights_2[2]
+
+    return {
+        1: (question, {(0, 0, three, 0): "That is the third row of W_q. "
+                       "Row times token, for each row, picks the third column."}),
+        2: score_line(1, first, second),
+        3: score_line(2, second, first),
+        4: weight_line(first),
+        5: weight_line(second),
+        6: (output(weights(first), weights(second)), {
+            output(weights(first), weights(first)):
+                "Head 2 uses its own weights, line 5, not those of head 1.",
+            (dog, 0, man, 0): "That is the notebook's other example, where the questions were "
+                              "loud. Here the weights are softer.",
+        }),
+    }
+
+
+class Pencil(Lines):
+    """The page for pencil and paper, on which other numbers can stand."""
+
+    @staticmethod
+    def given(seed):
+        """The question of bites, and the heights: not equal where that would hide a mistake."""
+        pairs = [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)]
+        first, second, heights = (pairs[number(seed, place) % 6] for place in range(3))
+        return first + second, (heights[0] + 1, heights[1] + 1)
+
+    def variant(self, seed):
+        return replace(self, lines=pencil_lines(*self.given(seed)))
+
+    def question(self, text, seed):
+        for words in PAGE:
+            text = text.replace(words.format(*sum(GIVEN, ())),
+                                words.format(*sum(self.given(seed), ())))
+        return text
 
 
 EXERCISES = [
@@ -177,10 +223,10 @@ EXERCISES = [
                "width per head is lost, parameters and work stay.",
         hints=["Three statements are true. "
                "The notebook counted parameters and operations for several h.",
-               "The deeper section on low rank is about d; the ladder's rung three is about e."],
+               "On rank see the deeper section on low rank, on blocks the ladder's rung three."],
         reasons={
-            "a": "Statement a is false: 'Why split?' counted the same for 1, 2, 4 and 8 heads.",
-            "c": "Statement c is false: each head does 1/h of the work, "
+            "a": "is false: 'Why split?' counted the same for 1, 2, 4 and 8 heads.",
+            "c": "is false: each head does 1/h of the work, "
                  "so the sum does not depend on h. 'What it costs' counted it.",
         },
     ),
@@ -196,14 +242,14 @@ EXERCISES = [
                "W_o from it to num_hiddens.",
                "A bias has as many numbers as its matrix has outputs."],
     ),
-    Lines(
+    Pencil(
         "pencil",
         praise="Right, all six lines. You have computed multi-head attention by hand.",
         hints=["The token bites has one number that isn't zero, the third: "
                "W_q x is the third column of W_q.",
                "A key is W_k x: for dog it is the sum of columns 1 and 4 of W_k, "
                "with its height as the factor of the fourth.",
-               "Line 4: the scores 2, 1, 1 count 4.11, 2.03, 2.03; divide by their sum."],
-        lines=PENCIL,
+               "Line 4: a score of 2 counts 4.11, of 1 2.03, of 0 1; divide each by their sum."],
+        lines=pencil_lines(*GIVEN),
     ),
 ]

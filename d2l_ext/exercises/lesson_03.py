@@ -244,11 +244,11 @@ EXERCISES = [
         praise="Right: a mask hides a token as a key; as a query it stays.",
         hints=["Three statements are true.",
                "The sections 'Does a causal layer see order?', "
-               "'Hiding' and 'What does a masked token still change?' show b, c and e."],
+               "'Hiding' and 'What does a masked token still change?' decide three of the five."],
         reasons={
-            "b": "Statement b is false: the last query sees a set of words. The "
+            "b": "is false: the last query sees a set of words. The "
                  "section 'Does a causal layer see order?' found equal outputs after one layer.",
-            "c": "Statement c is false: the padding has a query of its own and gets an output. "
+            "c": "is false: the padding has a query of its own and gets an output. "
                  "Nobody should read it, that is all.",
         },
     ),

@@ -280,9 +280,9 @@ EXERCISES = [
         hints=["Three statements are true. All three follow from the rotation.",
                "Look again at the curve of similarity and at the race."],
         reasons={
-            "b": "Statement b is false: the curve in `similar` falls at first, "
+            "b": "is false: the curve in `similar` falls at first, "
                  "and rises at offset 5 for d = 32.",
-            "d": "Statement d is false: the row for position 200 is there, "
+            "d": "is false: the row for position 200 is there, "
                  "but in the race accuracy "
                  "was down to about a half or less three positions after the last trained one.",
         },

@@ -174,11 +174,11 @@ EXERCISES = [
         praise="Right: what the offset meets makes the difference, "
                "and a rotation needs a second one to cancel it.",
         hints=["Three statements are true. Compare the two maps of Shaw and T5.",
-               "For d, look at what became of turned values. For e, ask what ALiBi has learned."],
+               "On turned values, look at what became of them. On ALiBi, ask what it has learned."],
         reasons={
-            "b": "Statement b is false: T5 adds the same number whatever the query is, "
+            "b": "is false: T5 adds the same number whatever the query is, "
                  "so all words of a head are drawn to the same side.",
-            "d": "Statement d is false: in a score the query's rotation meets the key's; "
+            "d": "is false: in a score the query's rotation meets the key's; "
                  "a turned value meets none, and its absolute angle stays.",
         },
     ),

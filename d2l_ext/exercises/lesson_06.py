@@ -243,10 +243,10 @@ EXERCISES = [
                "who is cheaper?'. For the other: can one task show something about every task?",
                "Divide 8nd² + 4n²d by n: does n stay?"],
         reasons={
-            "a": "Statement a is true of the products alone, or of the layer against a GRU. "
+            "a": "is true of the products alone, or of the layer against a GRU. "
                  "'Short sentences: who is cheaper?' "
                  "found no length at which the layer takes fewer than the plain recurrence.",
-            "d": "Statement d goes too far: one task says nothing about every task. It "
+            "d": "goes too far: one task says nothing about every task. It "
                  "found the marks sooner; parity, in a deeper section, recurrences learn sooner.",
         },
     ),

@@ -186,12 +186,12 @@ EXERCISES = [
         praise="Right: whether a head is missed, "
                "whether it suffices, and its slope are three different things.",
         hints=["Three statements are true. The twins decide one that is not.",
-               "For b look at cross 2 in the first and in the second measure; "
-               "for e at the words before the picture of the third."],
+               "Missed, yet useless alone: look at cross 2 in the first and the second measure. "
+               "On layer norms, see the words before the picture of the third."],
         reasons={
-            "a": "Statement a is false: both twins were called worthless, "
+            "a": "is false: both twins were called worthless, "
                  "and without both nearly half of the dates were lost.",
-            "d": "Statement d is false: greedy never reopens a head, and tries no pairs. "
+            "d": "is false: greedy never reopens a head, and tries no pairs. "
                  "A good set by another path escapes it.",
         },
     ),

@@ -155,12 +155,13 @@ EXERCISES = [
         praise="Right. What changes is where d2l errs, and what it doesn't check.",
         hints=["Three statements are true.",
                "'Weights move both ways', the table of "
-               "three equal training steps and 'Lengths that can't be lengths' decide a, b and d; "
-               "the sections on the Transformer and on recording the others."],
+               "three equal training steps and 'Lengths that can't be lengths' decide "
+               "three of the statements; the sections on the Transformer and on recording the "
+               "others."],
         reasons={
-            "c": "Statement c is false: record_attention found nothing. "
+            "c": "is false: record_attention found nothing. "
                  "It watches d2l_ext.MultiHeadAttention alone.",
-            "e": "Statement e is false: d2l_1_0 has the names of 11.5 and 11.6. "
+            "e": "is false: d2l_1_0 has the names of 11.5 and 11.6. "
                  "For the Transformer, import d2l and put our classes in.",
         },
     ),

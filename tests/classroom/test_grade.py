@@ -150,6 +150,22 @@ def test_exercises_of_a_teachers_own(tmp_path, monkeypatch, capsys):
     assert "1 of 1: two-lamps: That is one lamp." in capsys.readouterr().out
 
 
+def test_everybody_can_have_numbers_of_their_own(tmp_path):
+    folder, words = tmp_path / "submissions", {}
+    folder.mkdir()
+    four = exercises.find("four-heads")
+    right = {student: four.variant(student).right for student in ("anna", "ben")}
+    assert right["anna"] != right["ben"]
+    for name in right:  # ben hands in what anna did, and says so in no cell
+        (folder / f"{name}.ipynb").write_bytes(submissions.notebook({
+            "answer-four-heads": submissions.choice("four-heads", right["anna"])}))
+    for seeded in (["--seeded"], []):
+        made = grade.settings_for(grade.options([str(folder), "--lesson", "02", *seeded]))
+        rows = grade.grade_all(folder, made, 2, lambda *words, **more: None)
+        words[bool(seeded)] = [row.state for row in rows if row.exercise == "four-heads"]
+    assert words == {True: ["right", "wrong"], False: ["right", "right"]}
+
+
 # ---- nbgrader ------------------------------------------------------------------------------------
 
 def test_each_answer_becomes_two_cells():

@@ -70,7 +70,7 @@ PENCIL = [
     (up_to(2, 4, 3, 2), "Line 2: .*all four"),
     (up_to(2, 2, 2, 1), "Line 2: .*head 1"),
     (up_to(2, 1.41, 0.71, 0.71), "Line 2 is before scaling"),
-    (up_to(3, 2, 1, 1), "head 1 again"),
+    (up_to(3, 2, 1, 1), "That is head 1: head 2 has the rows 3 and 4"),
     (up_to(4, 0.58, 0.21, 0.21), "left out the scaling"),
     (up_to(4, 4.11, 2.03, 2.03), "Line 4: .*divide"),
     (up_to(4, 0.45, 0.27, 0.27), "Line 4: the number in place 1, 0.45, is not right"),

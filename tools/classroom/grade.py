@@ -103,8 +103,9 @@ def rebuilt(given, call: Callable):
 class Talk:
     """One run of a notebook's cells: what is asked of its process, and what it answers."""
 
-    def __init__(self, process, line, limits: tuple[float, float, float], end: float):
+    def __init__(self, process, line, limits: tuple[float, float, float], end: float, seed=None):
         self.process, self.line, self.limits, self.end = process, line, limits, end
+        self.seed = seed  # of everybody's own numbers; without it, what the notebook says
         self.cell, self.judged, self.errors, self.refused = -1, {}, {}, {}
         self.classes = []
         self.wait_anew()
@@ -149,7 +150,7 @@ class Talk:
                 self.cell = int(heard["cell"])
                 self.wait_anew()
             elif "check" in heard:
-                self.judge(str(heard["check"]), heard.get("answer"))
+                self.judge(str(heard["check"]), heard.get("answer"), heard.get("seed"))
             else:
                 self.errors[self.cell] = heard.get("error")
                 self.refused[self.cell] = heard.get("refused", [])
@@ -161,7 +162,7 @@ class Talk:
             self.note(name, str(heard.get("state")), str(heard.get("text")))
         self.order()
 
-    def judge(self, name: str, answer) -> None:
+    def judge(self, name: str, answer, seed) -> None:
         from d2l_ext.exercises import all_exercises, check
         exercise = all_exercises().get(name)
         if exercise is None:
@@ -170,7 +171,8 @@ class Talk:
             self.classes.append((name, int(answer["place"]), self.cell))
         else:
             try:
-                result = check(name, rebuilt(answer, self.call))
+                seed = seed if self.seed is None else self.seed
+                result = check(name, rebuilt(answer, self.call), seed=seed)
                 self.note(name, result.state, result.message)
             except TimeoutGone as over:
                 self.note(name, "error", str(over))
@@ -280,7 +282,8 @@ def lacks(talk: Talk, sources: list[str], cells: set[int]) -> bool:
     return bool(missed) and any(missed & names_in(sources[i])[0] for i in left_out)
 
 
-def converse(cells: dict[int, str], settings: "Settings", end: float) -> tuple[Talk, str]:
+def converse(cells: dict[int, str], settings: "Settings", end: float,
+             seed=None) -> tuple[Talk, str]:
     """Run the cells in a process of their own. With it, why it was ended, if it was."""
     mine, theirs = CONTEXT.Pipe()
     with tempfile.TemporaryDirectory(prefix="grade-", ignore_cleanup_errors=True) as folder:
@@ -289,7 +292,7 @@ def converse(cells: dict[int, str], settings: "Settings", end: float) -> tuple[T
             theirs, cells, folder, settings.closed, settings.open, settings.limits))
         process.start()
         theirs.close()
-        talk = Talk(process, mine, settings.limits, end)
+        talk = Talk(process, mine, settings.limits, end, seed)
         try:
             talk.listen()
             return talk, ""
@@ -311,6 +314,7 @@ class Settings:
     closed: list[str]
     open: list[str]
     tasks: list[Task]
+    seeded: bool = False
 
 
 def grade(student: str, path: pathlib.Path, settings: Settings) -> list[Row]:
@@ -329,7 +333,7 @@ def grade(student: str, path: pathlib.Path, settings: Settings) -> list[Row]:
     ended = {}  # cells that ended their process, and how
     while True:
         cells = {i: sources[i] for i in sorted(chosen - {*ended})}
-        talk, why = converse(cells, settings, end)
+        talk, why = converse(cells, settings, end, student if settings.seeded else None)
         if why:
             ended[talk.cell] = why
         elif lacks(talk, sources, chosen):
@@ -449,7 +453,8 @@ def settings_for(arguments: argparse.Namespace) -> Settings:
     import d2l_ext
     package = pathlib.Path(d2l_ext.__file__).resolve().parent
     return Settings(limits, [str(ROOT), str(arguments.folder.resolve())],
-                    [str(package), str(ROOT / "images"), sys.prefix], tasks)
+                    [str(package), str(ROOT / "images"), sys.prefix], tasks,
+                    arguments.seeded)
 
 
 def options(words: list[str]) -> argparse.Namespace:
@@ -458,6 +463,7 @@ def options(words: list[str]) -> argparse.Namespace:
     add("folder", type=pathlib.Path, help="one folder or one notebook per student")
     add("--lesson", help="what was set: 02, or your own notebook; without it, any lesson")
     add("--exercises", type=pathlib.Path, help="a file that registers exercises of your own")
+    add("--seeded", action="store_true", help="everybody has numbers of their own, by name")
     add("--out", type=pathlib.Path, default=ROOT / "dist/grades", help="where the tables land")
     add("--jobs", type=int, default=os.cpu_count(), help="how many notebooks at a time")
     add("--cell-seconds", type=float, default=60, help="of CPU, for one cell or answer")
