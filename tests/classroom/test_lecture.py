@@ -1,0 +1,195 @@
+"""A copy cut for a lecture: what it hides and asks first, and trainings that aren't repeated."""
+import json
+import subprocess
+import sys
+
+import lecture
+import pytest
+import torch
+from d2l_ext.laboratory import find_marked, reader, train, training
+from nbtext import KERNEL, make_cell, write
+from torch import nn
+
+LESSONS = sorted(lecture.NOTEBOOKS.glob("*.ipynb"))
+each_lesson = pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem[:2])
+
+
+def lesson(*cells):
+    return {"cells": [make_cell(*cell, {}) for cell in cells], "metadata": KERNEL,
+            "nbformat": 4, "nbformat_minor": 5}
+
+
+def cell_of(notebook, name):
+    return next(cell for cell in notebook["cells"] if cell["id"] == name)
+
+
+def collapsed(cell):
+    return cell["metadata"].get("jp-MarkdownHeadingCollapsed", False)
+
+
+def hidden(cell):
+    return cell["metadata"].get("jupyter", {}).get("source_hidden", False)
+
+
+# ---- the copy ----
+
+def test_a_prediction_comes_first_and_running_its_cell_shows_the_result():
+    notebook = lesson(("md", "ask", ["core"], "## Which?\n\n**Predict:** a or b?"),
+                      ("code", "guess", ["core", "predict"], "2 + 2"),
+                      ("code", "proof", ["core"], "assert True"),
+                      ("md", "reading", ["core"], "It is b, as four is even."),
+                      ("md", "more", ["core"], "Go on."))
+    cell_of(notebook, "guess").update(outputs=[{"output_type": "stream"}], execution_count=3)
+    made = lecture.cut(notebook)
+    guess = cell_of(made, "guess")
+    assert guess["outputs"] == [] and guess["execution_count"] is None
+    assert not {"jupyter", "collapsed"} & {*guess["metadata"]}  # else the result stays folded
+    reading = cell_of(made, "reading")
+    assert hidden(reading) and "even" not in reading["source"][0]  # the bar shows the first line
+    assert not hidden(cell_of(made, "more")) and not hidden(cell_of(made, "ask"))
+    assert cell_of(notebook, "guess")["outputs"], "the lesson itself was changed"
+
+
+def test_deeper_sections_collapse_as_long_as_no_core_goes_with_them():
+    made = lecture.cut(lesson(
+        ("md", "further", ["deeper"], "## Further · deeper\n\nWords."),
+        ("code", "far", ["deeper"], "1"), ("md", "farther", ["deeper"], "### Farther"),
+        ("md", "mixed", ["deeper"], "## Mixed"), ("code", "kept", ["core"], "2"),
+        ("md", "home", ["core"], "# Home"), ("code", "aside", ["deeper"], "3")))
+    assert [cell["id"] for cell in made["cells"] if collapsed(cell)] == ["further"]
+    assert cell_of(made, "further")["source"] == ["## Further · deeper"]
+    assert [cell["id"] for cell in made["cells"] if hidden(cell)] == ["mixed", "aside"]
+
+
+@each_lesson
+def test_a_copy_shows_the_core_and_nothing_that_is_deeper_or_answers_a_prediction(path):
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    made = lecture.cut(notebook)
+    cells = made["cells"]
+    names = [cell["id"] for cell in cells]
+    assert len(set(names)) == len(names)
+    covered = {part["id"] for i, cell in enumerate(cells) if collapsed(cell)
+               for part in lecture.section(cells, i)[1:]}
+    seen = [cell for cell in cells if cell["id"] not in covered and not hidden(cell)]
+    for cell in seen:
+        folds_itself = "<details>" in "".join(cell["source"])
+        assert lecture.tagged(cell, "core") or collapsed(cell) or folds_itself, cell["id"]
+        assert not (lecture.tagged(cell, "predict") and cell["outputs"]), cell["id"]
+        if lecture.tagged(cell, "solution"):
+            assert "".join(cell["source"]).startswith("<details><summary>"), cell["id"]
+    core = {cell["id"] for cell in notebook["cells"] if lecture.tagged(cell, "core")}
+    assert core <= set(names) - covered
+
+
+@each_lesson
+def test_a_copy_has_the_lessons_code_but_for_its_switches(path):
+    def code(notebook):
+        return ["".join(cell["source"]) for cell in notebook["cells"]
+                if cell["cell_type"] == "code"]
+
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    left = iter(code(notebook))
+    for source in code(lecture.cut(notebook)):
+        if not source.startswith("# @title In a lecture"):
+            original = next(left)
+            assert source == original.replace("lecture = False\n", "lecture = True\n")
+    assert next(left, None) is None
+
+
+def test_the_switches_are_there():
+    texts = {path.stem[:2]: path.read_text(encoding="utf-8") for path in LESSONS}
+    assert '"lecture = False\\n"' in texts["07"]
+    for name, steps in lecture.OWN_LOOPS.items():
+        found = [cell_of(json.loads(text), name) for text in texts.values()
+                 if f'"id": "{name}"' in text]
+        assert len(found) == 1 and f"{steps}=" in found[0]["source"][0]
+        assert found[0]["source"][0].startswith("def train(")
+
+
+def test_the_lessons_stay_as_they_are_even_when_a_copy_is_saved(tmp_path):
+    before = {path: path.read_bytes() for path in LESSONS}
+    made = lecture.copied(LESSONS[2], tmp_path / "copy")
+    assert {path.name for path in made.parent.iterdir()} == {path.name for path in LESSONS}
+    assert not made.is_symlink() and not made.samefile(LESSONS[2])
+    write(lesson(("md", "title", ["core"], "# All gone")), made)
+    assert {path: path.read_bytes() for path in LESSONS} == before
+    with pytest.raises(FileExistsError):  # an earlier copy, with what was typed into it, stays
+        lecture.copied(LESSONS[2], tmp_path / "copy")
+
+
+@pytest.mark.parametrize("words, message", [
+    ([], "as in make lecture NB=02."), (["12"], "got '12'."), (["0"], "got '0'."),
+    (["heads"], "got 'heads'.")])
+def test_no_lesson_or_an_unknown_one_gets_a_sentence(words, message):
+    command = [sys.executable, lecture.__file__, *words]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1 and done.stdout == ""
+    known = "Name one of the lessons 00, 01, 02, 03, 04, 05, 06, 07, 08; "
+    assert done.stderr == f"{known}{message}\n"
+
+
+# ---- trainings that are not repeated ----
+
+def trained(steps=12, seed=0, rate=3e-3):
+    """The model, its losses, how many steps were really made, and what is drawn afterwards."""
+    made = []
+    torch.manual_seed(seed)
+    model = reader("convolution", vocab_size=16, answers=8)
+    model.norms[0].register_forward_hook(lambda *_: made.append(torch.rand(())))
+    losses = train(model, find_marked(), steps, lengths=(6, 9), batch=8, rate=rate)
+    return model, losses, len(made), torch.rand(3)
+
+
+def test_a_stored_training_ends_as_it_did_and_another_one_is_really_made(tmp_path, monkeypatch):
+    model, losses, count, drawn = trained()
+    assert count == 12
+    monkeypatch.setenv("D2L_EXT_WEIGHTS", str(tmp_path / "weights"))
+    assert trained()[2] == 12  # the rehearsal
+    again, same_losses, count, same_draw = trained()
+    assert count == training.ALIKE and not again.training
+    assert same_losses == losses and torch.equal(same_draw, drawn)
+    for name, W in model.state_dict().items():
+        assert torch.equal(again.state_dict()[name], W)
+    for other in ({"steps": 13}, {"rate": 1e-3}):
+        _, losses, count, _ = trained(**other)
+        assert count == len(losses) == other.get("steps", 12)
+
+
+def test_a_training_shorter_than_eight_steps_keeps_nothing(tmp_path, monkeypatch):
+    monkeypatch.setenv("D2L_EXT_WEIGHTS", str(tmp_path))
+    assert [trained(steps=7)[2] for _ in range(2)] == [7, 7] and not [*tmp_path.iterdir()]
+
+
+def test_a_lessons_own_loop_is_remembered(tmp_path, monkeypatch):
+    done = []
+
+    def loop(make, seed, updates=30):
+        torch.manual_seed(seed)
+        model = make()
+        optimizer = torch.optim.SGD(model.parameters(), 0.01)
+        for _ in range(updates):
+            done.append(seed)
+            model(torch.randn(5, 3)).square().mean().backward()
+            optimizer.step()
+        return model
+
+    def steps_made(make, seed, **options):
+        done.clear()
+        model = training.remembered(loop, "updates")(make, seed, **options)
+        made, drawn = len(done), torch.rand(2)
+        wanted = loop(make, seed, **options)
+        assert torch.equal(model.weight, wanted.weight)
+        assert torch.equal(drawn, torch.rand(2))
+        return made
+
+    def small():
+        return nn.Linear(3, 1)
+
+    def other():
+        return nn.Linear(3, 2)
+
+    assert steps_made(small, 0) == 38  # nothing is kept where no folder is named
+    monkeypatch.setenv("D2L_EXT_WEIGHTS", str(tmp_path))
+    assert [steps_made(small, 0) for _ in range(2)] == [38, 8]
+    assert [steps_made(small, seed=1), steps_made(other, 0)] == [38, 38]
+    assert [steps_made(small, 0, updates=20) for _ in range(2)] == [28, 8]

@@ -1,0 +1,190 @@
+"""Open JupyterLab on a copy of a lesson that is cut for a lecture: `make lecture NB=02`.
+
+    python tools/classroom/lecture.py 02 [OPTION OF JUPYTERLAB ...]
+
+In the copy, deeper sections are collapsed and what a prediction is about has yet to be run; the
+words that give it away are folded. The first time, the lesson is rehearsed: it runs once, and what
+its trainings ended with is kept, so that in the lecture they take a moment. Each copy has a folder
+of its own in dist/lecture; the lessons stay as they are.
+"""
+import copy
+import json
+import os
+import pathlib
+import re
+import shutil
+import sys
+import time
+from hashlib import sha256
+from importlib.metadata import version
+
+import nbformat
+from nbclient import NotebookClient
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools/notebooks"))
+from nbtext import make_cell, write  # noqa: E402
+
+NOTEBOOKS, TARGET = ROOT / "notebooks", ROOT / "dist/lecture"
+AFTER = "<!-- After the prediction: what it shows -->\n"  # all that is seen of a folded cell
+OWN_LOOPS = {"race-train": "updates"}  # a cell that defines `train`, and its argument for the steps
+REMEMBER = """# @title In a lecture: what a rehearsal trained is read, not trained again
+from d2l_ext.laboratory.training import remembered
+train = remembered(train, "{steps}")
+"""
+
+
+# ---- the copy -----------------------------------------------------------------------------------
+
+def level(cell: dict) -> int:
+    """Of a heading: 1 for the largest. 0 for other cells."""
+    heading = re.match("#+ ", "".join(cell["source"]))
+    return len(heading[0]) - 1 if heading and cell["cell_type"] == "markdown" else 0
+
+
+def section(cells: list[dict], start: int) -> list[dict]:
+    """The heading at this place and what collapses with it."""
+    depth = level(cells[start])
+    ends = [i for i in range(start + 1, len(cells)) if 0 < level(cells[i]) <= depth]
+    return cells[start:min(ends, default=len(cells))]
+
+
+def tagged(cell: dict, tag: str) -> bool:
+    return tag in cell["metadata"].get("tags", [])
+
+
+def fold(cell: dict) -> None:
+    """Hide a cell's source behind a bar, and of a code cell its output as well."""
+    cell["metadata"]["jupyter"] = {"source_hidden": True}
+    if cell["cell_type"] == "code":
+        cell["metadata"]["jupyter"]["outputs_hidden"] = True
+
+
+def headings_alone(cells: list[dict]) -> list[dict]:
+    """Deeper headings in cells of their own, so that the words below them collapse too."""
+    made = []
+    for cell in cells:
+        head, _, rest = "".join(cell["source"]).partition("\n")
+        if level(cell) and tagged(cell, "deeper") and rest.strip():
+            words = make_cell("md", f"{cell['id']}-words", ["deeper"], rest.strip(), {})
+            made += [cell | {"source": [head]}, words]
+        else:
+            made.append(cell)
+    return made
+
+
+def fold_deeper(cells: list[dict]) -> None:
+    """Collapse the headings of deeper sections, and fold deeper cells outside of these."""
+    inside = []
+    for i, cell in enumerate(cells):
+        if not tagged(cell, "deeper") or cell["id"] in inside:
+            continue
+        whole = section(cells, i) if level(cell) else []
+        if whole and all(tagged(part, "deeper") for part in whole):
+            cell["metadata"]["jp-MarkdownHeadingCollapsed"] = True
+            inside += [part["id"] for part in whole]
+        elif "<details>" not in "".join(cell["source"]):
+            fold(cell)
+
+
+def ask_first(cells: list[dict]) -> None:
+    """Clear what a prediction is about, so that running the cell shows it, and fold the words
+    about it, up to the next heading."""
+    open_question = False
+    for cell in cells:
+        if tagged(cell, "predict"):
+            cell |= {"outputs": [], "execution_count": None}
+            cell["metadata"].pop("jupyter", None)
+            cell["metadata"].pop("collapsed", None)
+            open_question = True
+        elif open_question and cell["cell_type"] == "markdown":
+            if not level(cell):
+                fold(cell)
+                cell["source"].insert(0, AFTER)
+            open_question = False
+
+
+def cut(notebook: dict) -> dict:
+    """The lesson as a lecture needs it; ``notebook`` stays as it is."""
+    cells = []
+    for cell in copy.deepcopy(notebook)["cells"]:
+        source = "".join(cell["source"])  # 07 has a switch of its own
+        source = re.sub("^lecture = False$", "lecture = True", source, flags=re.M)
+        cell["source"] = source.splitlines(keepends=True)
+        cells.append(cell)
+        if steps := OWN_LOOPS.get(cell["id"]):
+            text = REMEMBER.format(steps=steps).strip()
+            cells.append(make_cell("code", f"lecture-{cell['id']}", ["core", "folded"], text, {}))
+    ask_first(cells)
+    cells = headings_alone(cells)
+    fold_deeper(cells)
+    return notebook | {"cells": cells}
+
+
+def copied(path: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
+    """A lesson cut for a lecture, in a new folder beside the others as they are: links lead on."""
+    shutil.copytree(NOTEBOOKS, folder, ignore=shutil.ignore_patterns(".*"))
+    write(cut(json.loads(path.read_text(encoding="utf-8"))), folder / path.name)
+    return folder / path.name
+
+
+# ---- the rehearsal ------------------------------------------------------------------------------
+
+def mark_of(path: pathlib.Path) -> pathlib.Path:
+    """The file that says that this code was rehearsed with this version of PyTorch."""
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    code = [cell["source"] for cell in cells if cell["cell_type"] == "code"]
+    known = sha256(repr((version("torch"), code)).encode()).hexdigest()[:16]
+    return TARGET / "weights" / f"{path.stem[:2]}-{known}.rehearsed"
+
+
+def rehearse(path: pathlib.Path) -> None:
+    """Run the copy once, so that its trainings are kept. The file stays as it is."""
+    mark = mark_of(path)
+    if mark.exists():
+        return
+    print(f"{path.stem} is rehearsed once, so that its trainings are kept.", flush=True)
+    notebook, start = nbformat.read(path, as_version=4), {}
+
+    def begins(cell, cell_index):
+        start[cell_index] = time.monotonic()
+
+    def ends(cell, cell_index, execute_reply):
+        seconds = time.monotonic() - start[cell_index]
+        failed = execute_reply["content"]["status"] == "error"
+        if seconds > 2 or failed:
+            print(f"  cell {cell_index + 1} of {len(notebook.cells)}, {cell.id}: "
+                  f"{'an error' if failed else f'{seconds:.0f} s'}", flush=True)
+
+    NotebookClient(notebook, timeout=600, kernel_name="python3", allow_errors=True,
+                   on_cell_execute=begins, on_cell_executed=ends,
+                   resources={"metadata": {"path": path.parent}}).execute()
+    mark.parent.mkdir(parents=True, exist_ok=True)
+    mark.touch()
+
+
+def asked_for(words: list[str]) -> pathlib.Path:
+    """The lesson that the first word names, by its number or more of its name."""
+    lessons = sorted(NOTEBOOKS.glob("*.ipynb"))
+    named = [path for path in lessons if words and path.stem.startswith(words[0])]
+    if len(named) != 1:
+        numbers = ", ".join(path.stem[:2] for path in lessons)
+        got = f"got {words[0]!r}" if words else "as in make lecture NB=02"
+        sys.exit(f"Name one of the lessons {numbers}; {got}.")
+    return named[0]
+
+
+def main(words: list[str]) -> None:
+    lesson = asked_for(words)
+    os.environ["D2L_EXT_WEIGHTS"] = str(TARGET / "weights")
+    folder = TARGET / f"{lesson.stem[:2]}-{time.strftime('%Y%m%d-%H%M%S')}"
+    path = copied(lesson, folder)
+    rehearse(path)
+    print(f"The copy to lecture from: {path.relative_to(ROOT)}", flush=True)
+    from jupyterlab.labapp import LabApp
+    LabApp.launch_instance([f"--ServerApp.root_dir={folder}",
+                            f"--LabApp.default_url=/lab/tree/{path.name}", *words[1:]])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
