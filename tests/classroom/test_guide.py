@@ -1,0 +1,198 @@
+"""The guide: what is generated is up to date, routes take the time they say and run, links lead."""
+import re
+import shutil
+import tomllib
+
+import guide
+import pytest
+from readme import ROOT, TITLE, count_words, read
+
+NUMBERS = [f"{number:02}" for number in range(9)]
+PLANS = {number: tomllib.loads(read(ROOT / f"teaching/{number}.toml")) for number in NUMBERS}
+
+
+@pytest.fixture
+def elsewhere(tmp_path, monkeypatch):
+    """A copy of teaching/ that a test may change."""
+    shutil.copytree(guide.TEACHING, tmp_path / "teaching")
+    monkeypatch.setattr(guide, "TEACHING", tmp_path / "teaching")
+    return tmp_path / "teaching"
+
+
+def change(path, old, new):
+    assert old in read(path)
+    path.write_text(read(path).replace(old, new, 1), encoding="utf-8")
+
+
+def refused(**changes):
+    meeting = {"name": "Monday", "limit": 90, "show": {"02": "core"}} | changes
+    with pytest.raises(SystemExit) as refusal:
+        guide.minutes(meeting)
+    return str(refusal.value)
+
+
+# ---- pages ------------------------------------------------------------------------------------
+
+def test_what_is_generated_is_up_to_date():
+    assert guide.main(["--check"]) == 0, "make readme"
+
+
+def test_what_is_out_of_date_is_told_and_rewritten(elsewhere, capsys):
+    change(elsewhere / "02_multi_head_attention.md", "On the board", "On the wall")
+    assert guide.main(["--check"]) == 1
+    assert guide.main([]) == 0 and guide.main(["--check"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "teaching/02_multi_head_attention.md is out of date",
+        "teaching/02_multi_head_attention.md rewritten"]
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_a_plan_is_whole_and_names_cells(number):
+    plan, cells = PLANS[number], guide.lesson(number).cells
+    assert len(plan["expect"]) == 3 and len(plan["ask"]) >= 8
+    cures = {each["cure"] for each in plan["expect"]}
+    assert {*plan["ask"], *cures, *re.findall(r"`([a-z0-9-]+)`", plan["leave_out"])} <= set(cells)
+    asked = {name for name, cell in cells.items() if cell.tags & {"predict", "explorer"}
+             and "core" in cell.tags}
+    assert asked <= set(plan["ask"]), "each prediction and each piece has a question"
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_minutes_by_section_add_up_to_those_of_the_title(number):
+    lesson = guide.lesson(number)
+    spent = guide.sections(lesson.cells, lesson.headings).values()
+    title = TITLE.search(lesson.cells["title"].text)
+    core, deeper = (sum(both[part] for both in spent) for part in (0, 1))
+    assert (round(core), round(core + deeper)) == (int(title["core"]), int(title["all"]))
+
+
+def test_a_page_has_the_misconceptions_of_every_exercise():
+    known = {number: guide.exercises(guide.lesson(number).cells) for number in NUMBERS}
+    pages = {number: guide.page(number)[1] for number in NUMBERS}
+    total = sum(len(words) for said in known.values() for words in said.values())
+    assert total > 450
+    for number, said in known.items():
+        for name, words in said.items():
+            assert f"**{name}**" in pages[number]
+            assert all(f"- {guide.plain(each)}\n" in pages[number] for each in words)
+    empty = [name for said in known.values() for name, words in said.items() if not words]
+    assert empty == ["Break: defeat a mask"]
+
+
+def test_misconceptions_are_those_of_choices_functions_classes_and_lines():
+    for name, words in {
+            "four-heads": "b: One head mixes the questions because both columns share",
+            "split-heads": "Steps and head size have changed places.",
+            "multi-head-class": "The mask of the lengths is upside down:",
+            "pencil": "That is the third row of W_q."}.items():
+        said = guide.known(guide.find(name))
+        assert any(each.startswith(words) for each in said), name
+        assert len(said) == len(set(said))
+    assert guide.plain("a_b * [1]\n <d|") == r"a\_b \* \[1\] \<d\|"
+
+
+# ---- routes -----------------------------------------------------------------------------------
+
+def test_a_route_takes_the_time_that_it_says():
+    limits = {route["name"]: {meeting["limit"] for meeting in route["meeting"]}
+              for route in guide.routes()}
+    assert limits == {"45 minutes": {45}, "90 minutes": {90}, "one week": {90},
+                      "four weeks": {90, 120}}
+    for route in guide.routes():
+        for meeting in route["meeting"]:
+            assert 0 < guide.minutes(meeting) <= meeting["limit"], meeting["name"]
+
+
+def test_a_route_counts_what_the_lessons_count():
+    for number in NUMBERS[1:]:
+        title = TITLE.search(guide.lesson(number).cells["title"].text)
+        for part in ("core", "all"):
+            meeting = {"name": part, "limit": 120, "show": {number: part}}
+            assert guide.minutes(meeting) == int(title[part])
+    two = {"name": "a", "limit": 9, "show": {"02": ["explorer", "forgot", "exercise-four-heads"]}}
+    assert guide.minutes(two) == 2 + 1 + 2
+
+
+def test_a_route_that_cannot_be_is_refused_in_a_sentence(elsewhere):
+    assert refused(show={"02": ["one-row", "no-such-cell"]}) == \
+        "teaching/routes.toml: 02 has no cell 'no-such-cell'"
+    assert refused(show={"02": "half"}) == \
+        "teaching/routes.toml: 02 = 'half' is none of core, deeper, all"
+    assert refused(limit=40) == "teaching/routes.toml: 'Monday' takes 45 minutes, its limit is 40"
+    assert refused(show={"12": "core"}) == "teaching/routes.toml: no lesson has the number '12'"
+    change(elsewhere / "routes.toml", "limit = 45", "limit = 30")
+    with pytest.raises(SystemExit, match="by cell' takes .. minutes, its limit is 30"):
+        guide.main([])
+
+
+def by_cell():
+    """(lesson, cells to show, cells that run before) of the routes that name cells with code."""
+    return [(number, names, meeting["first"][number])
+            for route in guide.routes() for meeting in route["meeting"] if "first" in meeting
+            for number, names in meeting["show"].items()]
+
+
+def run(number, names):
+    """Run these cells of a lesson after its imports, in its order; no others."""
+    known = {"__name__": "__main__"}
+    for name, cell in guide.lesson(number).cells.items():
+        if not cell.markdown and name in {"imports", *names}:
+            exec(compile(cell.text, f"{number} {name}", "exec"), known)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number, names, first", by_cell(), ids=[part[0] for part in by_cell()])
+def test_a_routes_cells_run_without_those_left_out(number, names, first):
+    assert not set(names) & set(first)
+    assert list(names) == [name for name in guide.lesson(number).cells if name in names]
+    run(number, {*names, *first})
+
+
+def test_a_route_that_leaves_out_what_a_cell_needs_is_caught():
+    number, names, first = by_cell()[0]
+    with pytest.raises(NameError, match="attention"):
+        run(number, {*names, *first} - {"ladder"})
+
+
+# ---- README -----------------------------------------------------------------------------------
+
+def test_readme_is_short():
+    assert count_words(read(guide.TEACHING / "README.md")) <= 2000
+
+
+def targets(path):
+    text = re.sub("```.*?```", "", read(path), flags=re.S)
+    return re.findall(r"\]\((?!https?:)([^)\s]+)\)", text)
+
+
+def dead_links(path):
+    dead = []
+    for target in targets(path):
+        file, _, place = target.partition("#")
+        there = path.parent / file if file else path
+        if not there.exists():
+            dead.append(target)
+        elif place.startswith("cell-id="):
+            name = place.removeprefix("cell-id=")
+            dead += [target] if name not in guide.lesson(there.name[:2]).cells else []
+        elif place:
+            titles = re.findall(r"(?m)^#+ (.*)", read(there))
+            places = [re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles]
+            dead += [target] if place not in places else []
+    return dead
+
+
+def test_links_lead_somewhere(tmp_path):
+    pages = [*guide.TEACHING.glob("*.md")]
+    assert {path: dead_links(path) for path in pages} == {path: [] for path in pages}
+    wrong = tmp_path / "wrong.md"
+    wrong.write_text("# One\n[a](none.md) [b](#two) [c](#one)")
+    assert dead_links(wrong) == ["none.md", "#two"]
+
+
+def test_readme_names_commands_that_exist():
+    text = read(guide.TEACHING / "README.md")
+    made = set(re.findall(r"(?m)^([a-z-]+):.*## ", read(ROOT / "Makefile")))
+    named = set(re.findall(r"\bmake ([a-z-]+)", text))
+    assert named <= made
+    assert {"slides", "lecture", "student", "handout", "grade", "standalone", "html"} <= named

@@ -1,0 +1,252 @@
+"""Write a teacher's page for each lesson, and the routes into teaching/README.md: `make readme`.
+
+    python tools/classroom/guide.py           rewrite what is out of date
+    python tools/classroom/guide.py --check   change nothing, end with 1 if something is
+
+A page is made of the notebook, of teaching/NN.toml, and of what the checks know; the routes stand
+in teaching/routes.toml. Minutes are counted as those of the lessons are (readme.py).
+"""
+import json
+import pathlib
+import re
+import sys
+import tomllib
+from functools import cache
+from typing import NamedTuple
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path.insert(0, str(ROOT / "tools/notebooks"))
+from readme import TITLE, cell_minutes, put, read  # noqa: E402
+
+from d2l_ext.exercises import find  # noqa: E402
+
+TEACHING = ROOT / "teaching"
+PARTS = ("core", "deeper", "all")
+PAGE = """# {title}: for teachers
+
+[Lesson](../notebooks/{file}) · [guide](README.md) · {core} minutes core, {all} with everything
+
+**Afterwards students can** {able}
+
+**To expect,** with the cell that cures it:
+
+{expect}
+
+**On the board:** {board}
+
+**To leave out:** {leave_out}
+
+**To ask,** with what is usually answered, and what is so:
+
+{ask}
+
+<details><summary><b>Minutes by section</b></summary>
+
+| section | core | deeper |
+|---|---|---|
+{sections}
+
+</details>
+
+<details><summary><b>What the checks know</b>: {known} misconceptions, by exercise</summary>
+
+{exercises}
+
+</details>
+
+<!-- `make readme` writes this page, from the notebook and {number}.toml. -->
+"""
+MEASURED = "- The check says how near the answer is; there is no list."
+
+
+class Cell(NamedTuple):
+    markdown: bool
+    tags: set
+    text: str
+
+    @property
+    def minutes(self) -> float:
+        return cell_minutes(*self)
+
+
+class Lesson(NamedTuple):
+    file: str
+    cells: dict  # by name
+    headings: dict  # by a cell's name: that of the section in which it stands
+
+
+@cache
+def lesson(number: str) -> Lesson:
+    """The lesson of this number, such as 02."""
+    found = [*(ROOT / "notebooks").glob(f"{number}_*.ipynb")]
+    if len(found) != 1:
+        sys.exit(f"teaching/routes.toml: no lesson has the number {number!r}")
+    cells = {cell["id"]: Cell(cell["cell_type"] == "markdown",
+                              set(cell["metadata"].get("tags", [])), "".join(cell["source"]))
+             for cell in json.loads(read(found[0]))["cells"]}
+    return Lesson(found[0].name, cells, headings(cells))
+
+
+def headings(cells: dict) -> dict:
+    """For each cell the last heading of the notebook's first two levels."""
+    found, heading = {}, ""
+    for name, cell in cells.items():
+        if cell.markdown and (line := re.match(r"##? (.*)", cell.text)):
+            heading = "The beginning" if name == "title" else line[1].removesuffix(" · deeper")
+        found[name] = heading
+    return found
+
+
+def link(number: str, name: str, words: str = "") -> str:
+    """A link to a cell, as JupyterLab follows it."""
+    return f"[{words or f'`{name}`'}](../notebooks/{lesson(number).file}#cell-id={name})"
+
+
+# ---- a lesson's page --------------------------------------------------------------------------
+
+def sections(cells: dict, headings: dict) -> dict:
+    """Minutes by section: of the core, of the deeper parts. All exercises are one section."""
+    found, part = {}, ""
+    for name, cell in cells.items():
+        if name == "exercises" and cell.text.startswith("# "):
+            part = "Exercises and questions"
+        if name == "claims":
+            part = "The end"
+        section = part or headings[name]
+        core, deeper = found.get(section, (0, 0))
+        is_core = "core" in cell.tags
+        found[section] = core + cell.minutes * is_core, deeper + cell.minutes * (not is_core)
+    return found
+
+
+def in_words(minutes: float) -> str:
+    return f"{minutes:.0f}" if minutes >= 0.75 else "½" if minutes else ""
+
+
+def known(exercise) -> list[str]:
+    """What ``check`` says to those who go wrong in a way that it knows, each once."""
+    said = [f"{letter}: {why}" for letter, why in getattr(exercise, "reasons", {}).items()]
+    said += [case[-1] for case in getattr(exercise, "misconceptions", ())]
+    said += [words for _, wrong in getattr(exercise, "lines", {}).values()
+             for words in wrong.values()]
+    return list(dict.fromkeys(said))
+
+
+def plain(words: str) -> str:
+    """Words as Markdown that shows them as they are."""
+    return re.sub(r"([\\`*_~|<\[\]])", r"\\\1", " ".join(words.split()))
+
+
+def exercises(cells: dict) -> dict:
+    """By an exercise's heading: the words for the misconceptions that its check knows."""
+    found = {}
+    for name, cell in cells.items():
+        if name.startswith("answer-"):
+            heading = cells[name.replace("answer-", "exercise-")].text.splitlines()[0]
+            title = heading.lstrip("# ").split(" · ")[0]
+            found[title] = known(find(re.search(r'check\(\s*"([\w-]+)"', cell.text)[1]))
+    return found
+
+
+def page(number: str) -> tuple[str, str]:
+    """The name of a lesson's page, and its text."""
+    file, cells, heads = lesson(number)
+    plan = tomllib.loads(read(TEACHING / f"{number}.toml"))
+    said = exercises(cells)
+    return file.replace(".ipynb", ".md"), PAGE.format(
+        **TITLE.search(cells["title"].text).groupdict(), number=number, file=file,
+        expect=bullets(f"{each['thinks']} *{heads[each['cure']]}* {link(number, each['cure'])}"
+                       for each in plan["expect"]),
+        board=plan["board"], leave_out=plan["leave_out"],
+        ask=bullets(f"{link(number, name)} {question} *{answer}*"
+                    for name, (question, answer) in plan["ask"].items()),
+        sections=rows((section, *map(in_words, both))
+                      for section, both in sections(cells, heads).items()),
+        known=sum(map(len, said.values())),
+        exercises="\n\n".join(f"**{name}**\n\n{bullets(map(plain, words)) or MEASURED}"
+                              for name, words in said.items()))
+
+
+def bullets(lines) -> str:
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def rows(lines) -> str:
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+# ---- routes -----------------------------------------------------------------------------------
+
+def routes() -> list[dict]:
+    return tomllib.loads(read(TEACHING / "routes.toml"))["route"]
+
+
+def shown(number: str, part) -> dict:
+    """The cells of a lesson that a route shows: by name, or the core, the deeper parts, or all."""
+    cells = lesson(number).cells
+    if isinstance(part, str):
+        if part not in PARTS:
+            sys.exit(f"teaching/routes.toml: {number} = {part!r} is none of {', '.join(PARTS)}")
+        return {name: cell for name, cell in cells.items() if part in cell.tags or part == "all"}
+    if missing := [name for name in part if name not in cells]:
+        sys.exit(f"teaching/routes.toml: {number} has no cell {missing[0]!r}")
+    return {name: cells[name] for name in part}
+
+
+def minutes(meeting: dict) -> int:
+    """The minutes of a meeting, each lesson's rounded as in its title; exits above its limit."""
+    spent = sum(round(sum(cell.minutes for cell in shown(number, part).values()))
+                for number, part in meeting["show"].items())
+    if spent > meeting["limit"]:
+        sys.exit(f"teaching/routes.toml: {meeting['name']!r} takes {spent} minutes, "
+                 f"its limit is {meeting['limit']}")
+    return spent
+
+
+def table() -> str:
+    """The routes: for each its meetings, with what they show and their minutes."""
+    lines = []
+    for route in routes():
+        meetings = [f"{meeting['name']} ({minutes(meeting)})" for meeting in route["meeting"]]
+        lines.append((route["name"], " · ".join(meetings)))
+    return "\n".join(["| route | meetings, with minutes |", "|---|---|", rows(lines)])
+
+
+def lecture() -> str:
+    """The first route by cell: what is shown of each lesson, and what it needs."""
+    meeting, lines = routes()[0]["meeting"][0], []
+    for number, names in meeting["show"].items():
+        cells = lesson(number).cells
+        links = [link(number, name) for name in names if not cells[name].markdown]
+        before = " ".join(f"`{name}`" for name in meeting["first"][number])
+        spent = minutes(meeting | {"show": {number: names}})
+        lines.append((number, str(spent), " ".join(links), before))
+    head = ["| lesson | minutes | show, with the text around it | run as well |",
+            "|---|---|---|---|"]
+    return "\n".join([*head, rows(lines)])
+
+
+# ---- all of it --------------------------------------------------------------------------------
+
+def wanted() -> dict:
+    """Each file that is written here -> its text as it should be."""
+    numbers = sorted(path.stem for path in TEACHING.glob("??.toml"))
+    texts = {TEACHING / name: text for name, text in map(page, numbers)}
+    guide = TEACHING / "README.md"
+    return texts | {guide: put(put(read(guide), "routes", table()), "lecture", lecture())}
+
+
+def main(arguments: list[str]) -> int:
+    check = arguments == ["--check"]
+    stale = {path: text for path, text in wanted().items()
+             if not path.exists() or read(path) != text}
+    for path, text in stale.items():
+        print(f"teaching/{path.name}", "is out of date" if check else "rewritten")
+        if not check:
+            path.write_text(text, encoding="utf-8", newline="\n")
+    return int(check and bool(stale))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
