@@ -1,11 +1,46 @@
-// What does not fit on a slide goes on to the next: whole paragraphs, code, outputs, never parts.
-const ROOM = 720 - 24;
+// Lays out the slides at the smallest letters that can be read in a hall: what does not fit goes on
+// to the next slide, by whole paragraphs, code and outputs. Then each slide grows to fill its room.
+const BOTTOM = 680, RIGHT = 1280 - 48 + 1, GROW = [1.5, 1.4, 1.3, 1.2, 1.1, 1];
+const FLOW = ".jp-MarkdownOutput > *, .jp-CodeCell > .jp-Cell-inputWrapper, .jp-OutputArea-child";
+const every = (name, root = document) => [...root.querySelectorAll(name)];
+const slides = () => every(".slides > section > section");
 
-const parts = (slide) => [...slide.querySelectorAll(
-  ".jp-MarkdownOutput > *, .jp-Cell-inputWrapper:not(.jp-MarkdownCell *), .jp-OutputArea-child")];
+/** Whether a part of the slide lies within its room; ``wide``: to the right as well. */
+function inside(part, slide, wide) {
+  const { right, bottom } = part.getBoundingClientRect(), { left, top } =
+    slide.getBoundingClientRect();
+  return bottom - top <= BOTTOM && (!wide || right - left <= RIGHT);
+}
 
-function bottom(part, slide) {
-  return part.getBoundingClientRect().bottom - slide.getBoundingClientRect().top;
+function fits(slide) {
+  const parts = every(`:is(${FLOW}), :is(${FLOW}) *`, slide);
+  return parts.every((part) => inside(part, slide, true));
+}
+
+/** An answer comes with the next step; a link to what the deck does not have is text. */
+function prepare() {
+  for (const anchor of every(".anchor-link")) anchor.remove();
+  for (const link of every('.slides a[href^="#"]')) link.replaceWith(...link.childNodes);
+  for (const folded of every(".slides details")) {
+    const step = document.createElement("div");
+    step.className = "fragment";
+    step.append(...[...folded.childNodes].filter(({ tagName }) => tagName !== "SUMMARY"));
+    folded.replaceWith(step);
+  }
+}
+
+/** Where the slide has to end: the index of the part with which the next begins, or -1.
+ * A heading stays with what follows it, a paragraph with the output that it explains. An explorer
+ * has a slide of its own. */
+function ending(slide) {
+  const parts = every(FLOW, slide), isOutput = (part) => part.matches(".jp-OutputArea-child");
+  const isExplorer = (part) => part?.querySelector(".d2l-explorer");
+  let end = parts.findIndex((part, i) =>
+    i > 0 && (isExplorer(part) || isExplorer(parts[i - 1]) || !inside(part, slide)));
+  if (end > 1 && isOutput(parts[end - 1]) && parts[end].matches("p") &&
+      !isExplorer(parts[end - 1])) end -= 1;
+  while (end > 0 && /^H\d$/.test(parts[end - 1].tagName)) end -= 1;
+  return [parts, end];
 }
 
 /** Take everything from ``part`` on into a slide of its own, behind ``slide``. */
@@ -15,41 +50,64 @@ function turn(slide, part) {
   range.setStartBefore(part);
   range.setEnd(slide, slide.childNodes.length);
   rest.append(range.extractContents());
+  // nobody waits before an empty slide
+  const step = rest.firstElementChild;
+  if (step.matches(".fragment")) step.classList.remove("fragment");
   stack.append(rest);
   slide.parentNode.after(stack);
-  return rest;
 }
 
-function paginate() {
-  let title = "";
+/** A slide without a heading has the last one, small, above it. */
+function head(slide, title) {
+  const heading = slide.querySelector("h1, h2, h3");
+  if (heading || !title) return heading?.textContent;
+  const running = document.createElement("p");
+  running.className = "running";
+  running.textContent = title;
+  slide.prepend(running);
+  return title;
+}
+
+/** The teacher's notes: what stands in NOTES of the slide's cells, and how late it is then. */
+function takeNotes(slide) {
+  const notes = every(".jp-Cell", slide).map((cell) => NOTES[cell.id.slice("cell-id=".length)]);
+  const aside = document.createElement("aside");
+  aside.className = "notes";
+  aside.innerHTML = notes.map(({ words }) => words).join("") + notes.at(-1).minute;
+  slide.append(aside);
+}
+
+function layOut() {
   document.querySelector(".reveal").classList.add("measuring");
-  for (let slide = document.querySelector(".slides section section"); slide;) {
-    const heading = slide.querySelector("h1, h2, h3");
-    if (!heading && title) {
-      const running = document.createElement("p");
-      running.className = "running";
-      running.textContent = title;
-      slide.prepend(running);
-    }
-    title = heading ? heading.textContent.replace("¶", "") : title;
-    const all = parts(slide);
-    let over = all.findIndex((part) => bottom(part, slide) > ROOM);
-    // a heading or a question does not stay behind alone
-    while (over > 1 && /^H\d$/.test(all[over - 1].tagName)) over -= 1;
-    if (over > 0) turn(slide, all[over]);
-    slide = next(slide);
+  prepare();
+  let title = "";
+  for (let i = 0; i < slides().length; i += 1) {
+    const slide = slides()[i];
+    title = head(slide, title);
+    const [parts, end] = ending(slide);
+    if (end > 0) turn(slide, parts[end]);
+    GROW.find((grow) => {
+      slide.style.setProperty("--grow", grow);
+      return fits(slide);
+    });
+    takeNotes(slide);
   }
   document.querySelector(".reveal").classList.remove("measuring");
 }
 
-function next(slide) {
-  const all = [...document.querySelectorAll(".slides section section")];
-  return all[all.indexOf(slide) + 1];
+// In an explorer all keys are the explorer's, until Escape leaves it.
+function isForTheDeck(event) {
+  const explorer = document.activeElement.closest(".d2l-explorer");
+  if (explorer && event.key === "Escape") document.activeElement.blur();
+  return !explorer;
 }
 
-paginate();
-Reveal.initialize({
-  width: 1280, height: 720, margin: 0, center: false, hash: true, transition: "none",
-  navigationMode: "linear", slideNumber: "c/t", pdfSeparateFragments: false,
-  plugins: [RevealNotes],
+addEventListener("load", () => {  // explorers have been drawn by then
+  layOut();
+  Reveal.initialize({
+    width: 1280, height: 720, margin: 0, maxScale: 4, center: false, hash: true,
+    transition: "none", backgroundTransition: "none", controls: false, navigationMode: "linear",
+    slideNumber: "c/t", pdfSeparateFragments: false, keyboardCondition: isForTheDeck,
+    plugins: [RevealNotes],
+  });
 });

@@ -16,11 +16,12 @@ import tomllib
 import nbformat
 from jinja2 import DictLoader
 from nbconvert import SlidesExporter
+from nbconvert.filters.markdown_mistune import MarkdownWithMath
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "tools/notebooks"))
-from export import Exporter, font  # noqa: E402
+from export import Exporter, Renderer, font  # noqa: E402
 from nbtext import chosen  # noqa: E402
 from readme import cell_minutes  # noqa: E402
 
@@ -41,6 +42,7 @@ DECK = """{% extends 'reveal/base.html.j2' %}
 {% block body_header %}<body><main class="reveal"><div class="slides">{% endblock %}
 {% block body_footer %}</div></main>
 <script>
+const NOTES = {{ resources.notes | tojson }};
 {{ resources.deck_js }}
 </script></body></html>{% endblock %}
 """
@@ -59,9 +61,17 @@ def reveal() -> pathlib.Path:
 
 
 def teaching(number: str) -> dict:
-    """What teaching/NN.toml says of a lesson; nothing where there is none."""
+    """What teaching/NN.toml says of a lesson; nothing where there is none.
+
+    Raises ValueError where it can't be read, or a question does not stand with its answer.
+    """
     path = ROOT / f"teaching/{number}.toml"
-    return tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    plan = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    for name, pair in plan.get("ask", {}).items():
+        if not isinstance(pair, list) or len(pair) != 2:
+            raise ValueError(f"teaching/{number}.toml: ask.{name} must be a question and what is "
+                             f"usually answered, got {pair!r}")
+    return plan
 
 
 def kind(cell) -> str:
@@ -73,55 +83,82 @@ def minutes(cell) -> float:
     return cell_minutes(cell.cell_type == "markdown", tags, cell.source)
 
 
-def with_notes(cells: list, ask: dict) -> list:
-    """The cells with a cell of notes behind each slide: minutes so far, and what to ask."""
-    total = sum(minutes(cell) for cell in cells if kind(cell) != "skip")
-    spent, lines, made = 0.0, [], []
-    for cell in cells:
-        if kind(cell) == "slide" and made:
-            made.append(note(spent, total, lines))
-            lines = []
-        if kind(cell) != "skip":
-            spent += minutes(cell)
-            if cell.id in ask:
-                question, answer = ask[cell.id]
-                lines.append(f"**Ask:** {question}\n\n**Usually answered:** {answer}")
-        made.append(cell)
-    return [*made, note(spent, total, lines)]
+def notes(cells: list, plan: dict) -> dict[str, dict[str, str]]:
+    """For each cell on a slide what the notes say there, as HTML: words, and the minute after it.
+
+    Words are what the plan says to ask and what some think, and cells that are notes themselves.
+    """
+    shown = [cell for cell in cells if kind(cell) != "skip"]
+    total, spent, made = sum(map(minutes, shown)), 0.0, {}
+    for cell in shown:
+        lines = [cell.source]
+        if kind(cell) != "notes":
+            lines = ([] if made else overall(plan)) + said(cell.id, plan)
+            here = made[cell.id] = {"words": ""}
+        spent += minutes(cell)
+        here["words"] += html("\n\n".join(lines))
+        here["minute"] = html(f"Minute {spent:.0f} of {total:.0f} when this slide is done.")
+    return made
 
 
-def note(spent: float, total: float, lines: list[str]):
-    text = "\n\n".join([*lines, f"Minute {spent:.0f} of {total:.0f} when this slide is done."])
-    return nbformat.v4.new_markdown_cell(text, metadata={"slideshow": {"slide_type": "notes"}})
+def overall(plan: dict) -> list[str]:
+    words = {"board": "On the board", "leave_out": "If time is short"}
+    return [f"**{words[key]}:** {plan[key]}" for key in words if key in plan]
 
 
-def page(notebook: nbformat.NotebookNode, number: str) -> str:
-    """The lesson's deck, as one page of HTML."""
+def said(name: str, plan: dict) -> list[str]:
+    """What the plan has for a cell: what to ask, and the mistakes that the cell cures."""
+    question, answer = plan.get("ask", {}).get(name, ("", ""))
+    asked = [f"**Ask:** {question}", f"**Usually answered:** {answer}"] if question else []
+    return asked + [f"**Some think:** {each['thinks']}"
+                    for each in plan.get("expect", []) if each["cure"] == name]
+
+
+def html(text: str) -> str:
+    return MarkdownWithMath(renderer=Renderer(escape=False)).render(text)
+
+
+def page(notebook: nbformat.NotebookNode, plan: dict) -> str:
+    """The lesson's deck, as one page of HTML. Raises ValueError for a formula that can't be set."""
     notebook.metadata["title"] = notebook.cells[0].source.splitlines()[0].lstrip("# ")
+    said_there = notes(notebook.cells, plan)
+    notebook.cells = [cell for cell in notebook.cells if cell.id in said_there]
     for cell in notebook.cells:
-        if cell.metadata.get("jupyter", {}).get("source_hidden"):
+        if cell.metadata.get("jupyter", {}).get("source_hidden") or is_explorer(cell):
             cell.metadata["transient"] = {"remove_source": True}
-    notebook.cells = with_notes(notebook.cells, teaching(number).get("ask", {}))
     styles = [reveal() / "dist/reveal.css", HERE / "deck.css"]
     scripts = [reveal() / "dist/reveal.js", reveal() / "plugin/notes/notes.js", HERE / "deck.js"]
-    css, js = joined(styles), joined(scripts)
+    resources = {"deck_css": joined(styles), "notes": said_there,
+                 "deck_js": joined(scripts).replace("</script", "<\\/script")}
     exporter = Deck(template_file="deck", extra_loaders=[DictLoader({"deck": DECK})])
-    resources = {"deck_css": css, "deck_js": js.replace("</script", "<\\/script")}
     made = exporter.from_notebook_node(notebook, resources=resources)[0]
     formulas = "".join(re.findall("<math.*?</math>", made, re.S))
     return made.replace("formulas.woff", font(set(formulas)))
+
+
+def is_explorer(cell) -> bool:
+    return "explorer" in cell.metadata.get("tags", [])
 
 
 def joined(paths: list[pathlib.Path]) -> str:
     return "\n".join(path.read_text(encoding="utf-8") for path in paths)
 
 
+def deck(path: pathlib.Path, target: pathlib.Path = TARGET) -> pathlib.Path:
+    target.mkdir(parents=True, exist_ok=True)
+    made = target / f"{path.stem}.html"
+    notebook = nbformat.read(path, as_version=4)
+    made.write_text(page(notebook, teaching(path.name[:2])), encoding="utf-8")
+    return made
+
+
 def main(words: list[str]) -> None:
-    TARGET.mkdir(parents=True, exist_ok=True)
     for path in chosen(words, ROOT / "notebooks"):
-        made = TARGET / path.with_suffix(".html").name
-        made.write_text(page(nbformat.read(path, as_version=4), path.name[:2]), encoding="utf-8")
-        print(f"{made.relative_to(ROOT)}: {made.stat().st_size / 2**20:.1f} MiB")
+        try:
+            made = deck(path)
+        except ValueError as error:  # of tomllib, nbformat and formulas as well
+            sys.exit(f"{path.name}: {error}")
+        print(f"{made.relative_to(ROOT)}: {made.stat().st_size / 2**20:.1f} MiB", flush=True)
 
 
 if __name__ == "__main__":
