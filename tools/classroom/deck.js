@@ -17,6 +17,15 @@ function fits(slide) {
   return parts.every((part) => inside(part, slide, true));
 }
 
+/** Enlarge the slide as far as it fits; explorers fill their slides by themselves. */
+function grow(slide) {
+  const steps = isExplorer(slide) ? [1] : GROW;
+  steps.find((step) => {
+    slide.style.setProperty("--grow", step);
+    return fits(slide);
+  });
+}
+
 /** An answer comes with the next step; a link to what the deck does not have is text. */
 function prepare() {
   for (const anchor of every(".anchor-link")) anchor.remove();
@@ -29,18 +38,21 @@ function prepare() {
   }
 }
 
-/** Where the slide has to end: the index of the part with which the next begins, or -1.
- * A heading stays with what follows it, a paragraph with the output that it explains. An explorer
- * has a slide of its own. */
-function ending(slide) {
-  const parts = every(FLOW, slide), isOutput = (part) => part.matches(".jp-OutputArea-child");
-  const isExplorer = (part) => part?.querySelector(".d2l-explorer");
-  let end = parts.findIndex((part, i) =>
+const isExplorer = (part) => part?.querySelector(".d2l-explorer");
+const isOutput = (part) => part.matches(".jp-OutputArea-child");
+const leads = (part) => /^H\d$/.test(part.tagName) ||
+  (part.tagName === "P" && part.textContent.trim().endsWith(":"));
+
+/** The index of the part with which the next slide has to begin, or -1. What leads to something
+ * stays with it, a paragraph with the output that it explains. Explorers have their own slides. */
+function ending(parts, slide) {
+  const end = parts.findIndex((part, i) =>
     i > 0 && (isExplorer(part) || isExplorer(parts[i - 1]) || !inside(part, slide)));
-  if (end > 1 && isOutput(parts[end - 1]) && parts[end].matches("p") &&
-      !isExplorer(parts[end - 1])) end -= 1;
-  while (end > 0 && /^H\d$/.test(parts[end - 1].tagName)) end -= 1;
-  return [parts, end];
+  if (end < 2 || isExplorer(parts[end - 1])) return end;
+  let better = end;
+  if (parts[end].tagName === "P" && isOutput(parts[end - 1])) better -= 1;
+  while (better > 0 && leads(parts[better - 1])) better -= 1;
+  return better > 0 ? better : end;
 }
 
 /** Take everything from ``part`` on into a slide of its own, behind ``slide``. */
@@ -84,12 +96,9 @@ function layOut() {
   for (let i = 0; i < slides().length; i += 1) {
     const slide = slides()[i];
     title = head(slide, title);
-    const [parts, end] = ending(slide);
+    const parts = every(FLOW, slide), end = ending(parts, slide);
     if (end > 0) turn(slide, parts[end]);
-    GROW.find((grow) => {
-      slide.style.setProperty("--grow", grow);
-      return fits(slide);
-    });
+    grow(slide);
     takeNotes(slide);
   }
   document.querySelector(".reveal").classList.remove("measuring");
