@@ -60,6 +60,7 @@ grade: setup  ## grade notebooks that were handed in: make grade FOLDER=submissi
 
 readme: setup  ## write minutes, tables, versions and address wherever they stand
 	@$(RUN) tools/notebooks/readme.py $(ARGS)
+	@$(RUN) tools/classroom/guide.py $(ARGS)
 
 bench: setup  ## measure speed and memory as ratios (an hour); ARGS=latency: of the pieces
 	@$(if $(findstring latency,$(ARGS)),$(NEEDS) browser html)

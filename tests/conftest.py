@@ -1,8 +1,10 @@
 """The same random numbers and Hypothesis examples everywhere; a browser for tests that ask for it.
 
-Tests that use the fixture `page` or `browser` are marked so, and run with `-m browser` alone.
+Tests that use the fixture `page` or `browser` are marked so, and run with `-m browser` alone. Tests
+of the tests, in which wrong code is caught, are slow ones: `make quick` leaves them out.
 """
 import importlib.util
+import re
 import shutil
 
 import pytest
@@ -48,6 +50,8 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker("browser")
+        if re.match(r"test_(a_wrong|wrong_javascript|caught)_", item.name):
+            item.add_marker("slow")
     if not in_browser(config):
         items[:] = [item for item in items if not item.get_closest_marker("browser")]
 

@@ -32,7 +32,7 @@ def check(name: str, answer=None, *, seed=None) -> Result:
     """Judge an answer to the exercise ``name``, and leave the answer as it was.
 
     seed: of a variant of the question, with other numbers or another order of its options
-    (`make student SEEDS="anna ben"` writes the lessons so); without it, the lesson's own.
+    (`make student ARGS="anna ben"` writes the lessons so); without it, the lesson's own.
 
     Whatever the answer raises becomes part of the message. Raises KeyError for an unknown name.
 

@@ -181,6 +181,7 @@ def test_a_label_may_come_twice():
     assert texts(axis.get_xticklabels()) == ["dog", "man", "dog"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("label", ["$5 and $6", r"$\foo$"])
 def test_dollars_are_dollars(label):
     for drawing in (weights(rows=("dog", label)), column(labels=("dog", label)),

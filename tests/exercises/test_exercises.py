@@ -30,7 +30,7 @@ CELLS = {name: trio for notebook in all_notebooks() for name, trio in trios(note
 MODULES = [importlib.import_module(path.stem)
            for path in sorted((ROOT / "tests/exercises").glob("wrong_answers_*.py"))]
 WRONG = {name: answers for module in MODULES for name, answers in module.WRONG.items()}
-RIGHT = [pytest.param(name, answer, id=f"{name}-{i}") for module in MODULES
+RIGHT = [pytest.param(name, answer, id=f"{name}-{i}", marks=pytest.mark.slow) for module in MODULES
          for name, answers in getattr(module, "RIGHT", {}).items()
          for i, answer in enumerate(answers)]
 EXERCISES = all_exercises()
@@ -115,8 +115,8 @@ def test_untouched_stub_is_no_attempt(name):
 
 
 @pytest.mark.parametrize("name, answer, words", [
-    pytest.param(name, *case, id=f"{name}-{i}") for name in EXERCISES
-    for i, case in enumerate(answers(name))])
+    pytest.param(name, *case, id=f"{name}-{i}", marks=[pytest.mark.slow] * (name in CLASSES))
+    for name in EXERCISES for i, case in enumerate(answers(name))])
 def test_wrong_answer_hears_why(name, answer, words):
     result = check(name, answer)
     assert result.state == "wrong", result
@@ -141,12 +141,14 @@ def test_wrong_answers_belong_to_exercises():
     assert set(WRONG) <= set(EXERCISES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FUNCTIONS + CLASSES)
 def test_misconceptions_are_told_apart(name):
     for *wrongs, words in EXERCISES[name].misconceptions:
         assert [check(name, wrong).message for wrong in wrongs] == [words] * len(wrongs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_agreement_on_one_input_alone_names_nothing(name):
     exercise = EXERCISES[name]
@@ -277,6 +279,7 @@ CALLS = [
 
 
 @pytest.mark.filterwarnings("ignore:Casting complex")
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXERCISES)
 def test_check_never_raises_nor_praises(name):
     for answer in [*THINGS, *CALLS]:
@@ -285,6 +288,7 @@ def test_check_never_raises_nor_praises(name):
         assert result.message.strip()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXERCISES)
 def test_check_leaves_everything_as_it_was(name):
     before = torch.get_rng_state()
