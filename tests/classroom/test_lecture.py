@@ -73,6 +73,7 @@ def test_a_copy_shows_the_core_and_nothing_that_is_deeper_or_answers_a_predictio
     seen = [cell for cell in cells if cell["id"] not in covered and not hidden(cell)]
     for cell in seen:
         folds_itself = "<details>" in "".join(cell["source"])
+        assert "colab" not in "".join(cell["source"]) or cell["cell_type"] == "code"
         assert lecture.tagged(cell, "core") or collapsed(cell) or folds_itself, cell["id"]
         assert not (lecture.tagged(cell, "predict") and cell["outputs"]), cell["id"]
         if lecture.tagged(cell, "solution"):
@@ -129,6 +130,28 @@ def test_no_lesson_or_an_unknown_one_gets_a_sentence(words, message):
 
 
 # ---- trainings that are not repeated ----
+
+TRAINING = """from d2l_ext.laboratory import find_marked, reader, train
+train(reader("GRU", 16, 8), find_marked(), 9, lengths=(5, 5), batch=4)"""
+
+
+@pytest.mark.slow
+def test_a_rehearsal_keeps_weights_names_errors_and_is_not_repeated(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(lecture, "TARGET", tmp_path)
+    monkeypatch.setenv("D2L_EXT_WEIGHTS", str(tmp_path / "weights"))
+    for oops, failed in (("1 / 0", True), ("1 / 1", False)):
+        write(lesson(("code", "learn", ["core"], TRAINING), ("code", "oops", ["core"], oops)),
+              path := tmp_path / "02_made_up.ipynb")
+        before = path.read_bytes()
+        lecture.rehearse(path)
+        assert ("cell 2 of 2, oops: ZeroDivisionError: " in capsys.readouterr().out) == failed
+        assert lecture.mark_of(path).exists() != failed and path.read_bytes() == before
+        assert len([*(tmp_path / "weights").glob("*.pt")]) == 1
+    lecture.rehearse(path)
+    assert capsys.readouterr().out == ""
+    write(lesson(("code", "learn", ["core"], "changed")), path)
+    assert not lecture.mark_of(path).exists()
+
 
 def trained(steps=12, seed=0, rate=3e-3):
     """The model, its losses, how many steps were really made, and what is drawn afterwards."""

@@ -3,9 +3,9 @@
     python tools/classroom/lecture.py 02 [OPTION OF JUPYTERLAB ...]
 
 In the copy, deeper sections are collapsed and what a prediction is about has yet to be run; the
-words that give it away are folded. The first time, the lesson is rehearsed: it runs once, and what
-its trainings ended with is kept, so that in the lecture they take a moment. Each copy has a folder
-of its own in dist/lecture; the lessons stay as they are.
+words about it are folded until Shift+Enter gets there. The first time, the lesson is rehearsed: it
+runs once, and what its trainings ended with is kept, so that in the lecture they take a moment.
+Each copy has a folder of its own in dist/lecture; the lessons stay as they are.
 """
 import copy
 import json
@@ -26,6 +26,7 @@ sys.path.insert(0, str(ROOT / "tools/notebooks"))
 from nbtext import make_cell, write  # noqa: E402
 
 NOTEBOOKS, TARGET = ROOT / "notebooks", ROOT / "dist/lecture"
+BADGE = re.compile(r"\n*\[!\[Open in Colab\].*")  # leads to the lesson as it is, solutions and all
 AFTER = "<!-- After the prediction: what it shows -->\n"  # all that is seen of a folded cell
 OWN_LOOPS = {"race-train": "updates"}  # a cell that defines `train`, and its argument for the steps
 REMEMBER = """# @title In a lecture: what a rehearsal trained is read, not trained again
@@ -110,6 +111,8 @@ def cut(notebook: dict) -> dict:
     for cell in copy.deepcopy(notebook)["cells"]:
         source = "".join(cell["source"])  # 07 has a switch of its own
         source = re.sub("^lecture = False$", "lecture = True", source, flags=re.M)
+        if cell["cell_type"] == "markdown":
+            source = BADGE.sub("", source)
         cell["source"] = source.splitlines(keepends=True)
         cells.append(cell)
         if steps := OWN_LOOPS.get(cell["id"]):
@@ -144,23 +147,27 @@ def rehearse(path: pathlib.Path) -> None:
     if mark.exists():
         return
     print(f"{path.stem} is rehearsed once, so that its trainings are kept.", flush=True)
-    notebook, start = nbformat.read(path, as_version=4), {}
+    notebook, start, failures = nbformat.read(path, as_version=4), {}, []
 
     def begins(cell, cell_index):
         start[cell_index] = time.monotonic()
 
     def ends(cell, cell_index, execute_reply):
         seconds = time.monotonic() - start[cell_index]
-        failed = execute_reply["content"]["status"] == "error"
-        if seconds > 2 or failed:
-            print(f"  cell {cell_index + 1} of {len(notebook.cells)}, {cell.id}: "
-                  f"{'an error' if failed else f'{seconds:.0f} s'}", flush=True)
+        said = f"{seconds:.0f} s" if seconds > 2 else ""
+        if execute_reply["content"]["status"] == "error":
+            said = f"{execute_reply['content']['ename']}: {execute_reply['content']['evalue']}"
+            failures.append(cell.id)
+        if said:
+            count = len(notebook.cells)
+            print(f"  cell {cell_index + 1} of {count}, {cell.id}: {said}", flush=True)
 
     NotebookClient(notebook, timeout=600, kernel_name="python3", allow_errors=True,
                    on_cell_execute=begins, on_cell_executed=ends,
                    resources={"metadata": {"path": path.parent}}).execute()
-    mark.parent.mkdir(parents=True, exist_ok=True)
-    mark.touch()
+    if not failures:
+        mark.parent.mkdir(parents=True, exist_ok=True)
+        mark.touch()
 
 
 def asked_for(words: list[str]) -> pathlib.Path:

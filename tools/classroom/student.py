@@ -21,6 +21,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(HERE), str(ROOT / "tools/notebooks"), str(ROOT)]
 from guide import bullets, known, plain  # noqa: E402
+from lecture import BADGE  # noqa: E402
 from nbtext import make_cell, write  # noqa: E402
 from standalone import members  # noqa: E402
 
@@ -34,7 +35,6 @@ LEFT_OUT = [  # what the lessons say of what students don't get
     (", `hint` helps in steps, and each solution is folded below its exercise.",
      ", and `hint` helps in steps."), (" What a good answer contains is folded below.", "")]
 LAST_HINT = "That was the last hint; the solution is folded below.", "That was the last hint."
-BADGE = re.compile(r"\n*\[!\[Open in Colab\].*")  # leads to a lesson with its solutions
 SEALED = '''"""What `check` and `hint` know, sealed so that nobody reads an answer by accident."""
 import base64
 import linecache
