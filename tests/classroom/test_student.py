@@ -230,6 +230,7 @@ def test_teachers_see_answers_what_checks_know_and_notes(monkeypatch, tmp_path):
             text = source(cell_of(made, f"known-{name}"))
             for words in [*student.known(exercise), *exercise.hints, exercise.praise]:
                 assert student.plain(words) in text
+    assert not any("folded below" in source(cell) for cell in made["cells"])
     solutions = [cell for cell in made["cells"] if "solution" in tags(cell)]
     assert len(solutions) == sum(name.startswith("known-") for name in names) == 7
     for cell in solutions:
@@ -238,7 +239,7 @@ def test_teachers_see_answers_what_checks_know_and_notes(monkeypatch, tmp_path):
     plan = student.tomllib.loads((ROOT / "teaching/02.toml").read_text(encoding="utf-8"))
     assert plan["board"] in source(cell_of(made, "notes"))
     for name, (question, answer) in plan["ask"].items():
-        assert names[names.index(name) + 1] == f"ask-{name}"
+        assert names[names.index(name) - 1] == f"ask-{name}"
         assert question in source(cell_of(made, f"ask-{name}"))
         assert answer in source(cell_of(made, f"ask-{name}"))
     monkeypatch.setattr(student, "ROOT", tmp_path)  # where no plan was written yet

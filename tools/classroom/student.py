@@ -131,6 +131,16 @@ def note(name: str, part: str, text: str) -> dict:
     return make_cell("md", name, [part], quoted, {})
 
 
+def opened(cell: dict) -> dict:
+    """The cell with its answers in view."""
+    text = "".join(cell["source"])
+    if cell["cell_type"] == "markdown":
+        text = text.replace("folded below", "below")
+    if {"solution", *ANSWERED} & set(cell["metadata"]["tags"]):
+        text = text.replace("<details>", "<details open>")
+    return cell | {"source": text.splitlines(keepends=True)}
+
+
 def about_lesson(plan: dict) -> str:
     """What teaching/NN.toml says of the whole lesson."""
     expect = bullets(f"{each['thinks']} Cure: [{each['cure']}](#cell-id={each['cure']})"
@@ -158,17 +168,14 @@ def for_teacher(notebook: dict, number: str) -> dict:
     for cell in copy.deepcopy(notebook)["cells"]:
         tags = set(cell["metadata"]["tags"])
         part = "core" if "core" in tags else "deeper"
-        if tags & {"solution", *ANSWERED}:
-            cell["source"] = [line.replace("<details>", "<details open>")
-                              for line in cell["source"]]
-        made.append(cell)
-        name = asked(cell) or name
-        if "title" == cell["id"] and (text := about_lesson(plan)):
-            made.append(note("notes", part, text))
-        if cell["id"] in plan.get("ask", {}):
+        if cell["id"] in plan.get("ask", {}):  # before anything is seen
             question, answer = plan["ask"][cell["id"]]
             made.append(note(f"ask-{cell['id']}", part, f"**Ask:** {question}\n\n"
                                                         f"**Usually answered:** {answer}"))
+        made.append(opened(cell))
+        name = asked(cell) or name
+        if cell["id"] == "title" and (text := about_lesson(plan)):
+            made.append(note("notes", part, text))
         if "solution" in tags:
             made.append(note(f"known-{name}", part, about_exercise(name)))
     return notebook | {"cells": made}
