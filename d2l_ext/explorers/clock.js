@@ -52,8 +52,8 @@ export function tell({ position, offset, width, hand }) {
 
 const [SINE, COSINE] = [[86, 180, 233], [230, 159, 0]];
 const CLOCK_STYLE = `
-  .control .number { min-width: 5.2em; }
-  .clocks { cursor: pointer; margin-top: 10px; }
+  .control .number { min-width: 3.8em; }
+  .clocks { cursor: pointer; }
   .turn { display: flex; flex-wrap: wrap; gap: 8px 12px; align-items: center; }
   .turn span { white-space: nowrap; }
   .block {
@@ -61,8 +61,9 @@ const CLOCK_STYLE = `
     border: solid; border-width: 0 2px; border-radius: 6px; font-variant-numeric: tabular-nums;
   }
   .block.two { grid-template-columns: auto auto; }
-  .plots { display: flex; flex-wrap: wrap; gap: 6px 34px; }
-  .plots > div { max-width: 330px; }
+  .plots { display: flex; flex-wrap: wrap; gap: 6px 20px; }
+  .plots > div { width: var(--side); }
+  .plots > :first-child { width: 278px; }
 `;
 
 export function render({ model, el }) {
@@ -81,11 +82,11 @@ export function render({ model, el }) {
     node("canvas", { role: "img", class: name }));
   const [turn, scale] = [node("div", { class: "turn" }), node("p")];
   const plot = (title, ...parts) => node("div", {}, node("p", { class: "title" }, title), ...parts);
-  body.append(clocks, plot("The two columns of the chosen hand", turn, waves),
-    node("div", { class: "plots" },
-      plot("How similar are rows i and i + δ? P Pᵀ, divided by d/2", products, scale),
-      plot("… against their offset", alike),
-      plot("Positions in one round, by columns", rounds)));
+  const plots = node("div", { class: "plots" },
+    plot("How similar are rows i and i + δ? P Pᵀ, divided by d/2", products, scale),
+    plot("… against their offset", alike),
+    plot("Positions in one round, by columns", rounds));
+  body.append(clocks, plot("The two columns of the chosen hand", turn, waves), plots);
   const [alikeOf, plotAlike, plotRounds] = [similarities, drawAlike, drawRounds].map(memoized);
   let handAt;
   clocks.addEventListener("click", ({ offsetX, offsetY }) => {
@@ -100,24 +101,33 @@ export function render({ model, el }) {
     showAll(controls, state);
     controls.hand.show(state.hand, last);
     handAt = drawClocks(clocks, state, room - 12, colours);
+    const side = sideOf(room - 12);
+    plots.style.setProperty("--side", `${side}px`);
     showTurn(turn, state);
     drawWaves(waves, state, steps, Math.min(room - 12, 760), colours);
     const { lowest, scaled } = alikeOf(steps, state.width);
     drawProducts(products, state, scaled, colours);
     write(scale, `rows i, columns i + δ, from 0 to ${steps - 1}. `
       + `Full colour is 1, none is ${digits(lowest)}; the frame is at i, i + δ`);
-    plotAlike(alike, state.offset, state.width, steps, colours);
-    plotRounds(rounds, state.hand, state.width, colours);
+    plotAlike(alike, state.offset, state.width, steps, side, colours);
+    plotRounds(rounds, state.hand, state.width, side, colours);
     const words = tell(state);
     put(clocks, "aria-label", `${state.width / 2} clocks. ${words}`);
     write(result, words);
   });
 }
 
+/** How wide a plot is beside P Pᵀ: three stand in a row where there is room. */
+function sideOf(room) {
+  const third = Math.floor((room - 278 - 2 * 20) / 2);
+  return Math.min(314, third < 220 ? room : third);
+}
+
 /** The clocks in lines. Returns: (x, y) -> hand. */
 function drawClocks(canvas, { position, offset, width, hand }, room, colours) {
   const count = width / 2;
-  const columns = Math.min(count, room / 16 >= 46 ? 16 : 8);
+  const least = colours.measure(columnsOf(15)) + 4;
+  const columns = Math.min(count, [16, 8, 6].find((each) => room / each >= least) ?? 4);
   const across = Math.min(96, Math.floor(room / columns));
   const down = across + colours.size + 8;
   const high = down * Math.ceil(count / columns) + 2;
@@ -181,17 +191,16 @@ function rule(context, { faint }, heights, y, left, right) {
   }
 }
 
-/** Numbers under a plot at every `step`, and what they count. */
-function scaleBelow(context, count, step, x, y, words, middle) {
+/** Numbers under a plot at every `step`. */
+function scaleBelow(context, count, step, x, y) {
   for (let place = 0; place < count; place += step) {
     label(context, String(place), x(place), y, { align: "center" });
   }
-  label(context, words, middle, y + 16, { align: "center" });
 }
 
 function drawWaves(canvas, { position, offset, width, hand }, steps, room, colours) {
-  const [left, right, high] = [30, Math.max(room - 140, 120), 120];
-  const context = pen(canvas, room, high + 50, colours);
+  const [left, right, high] = [30, Math.max(room - 140, 120), 90];
+  const context = pen(canvas, room, high + 34, colours);
   const x = (place) => left + (place / (steps - 1)) * (right - left);
   const y = (value) => 12 + (high * (1 - value)) / 2;
   const at = (place) => tip(place * speed(hand, width)).map(y);
@@ -207,7 +216,8 @@ function drawWaves(canvas, { position, offset, width, hand }, steps, room, colou
   const [sine, cosine] = apart(...at(steps - 1), 18);
   label(context, `sine, column ${2 * hand}`, right + 8, sine);
   label(context, `cosine, column ${2 * hand + 1}`, right + 8, cosine);
-  scaleBelow(context, steps, 10, x, high + 26, "position", (left + right) / 2);
+  scaleBelow(context, steps, 10, x, high + 25);
+  label(context, "position", right + 8, high + 25);
   put(canvas, "aria-label", `Sine and cosine of columns ${2 * hand} and ${2 * hand + 1} over `
     + `positions 0 to ${steps - 1}, marked at ${position} and ${position + offset}.`);
 }
@@ -245,8 +255,8 @@ function drawProducts(canvas, { position, offset, width }, scaled, colours) {
     + `${digits(similarity(offset, width))}.`);
 }
 
-function drawAlike(canvas, offset, width, steps, colours) {
-  const [left, wide, high] = [30, 270, 200];
+function drawAlike(canvas, offset, width, steps, side, colours) {
+  const [left, wide, high] = [30, side - 44, 200];
   const context = pen(canvas, left + wide + 14, high + 48, colours);
   const values = places(4 * (steps - 1) + 1).map((i) => similarity(i / 4, width));
   const lowest = Math.min(0, Math.floor(Math.min(...values) * 2) / 2);
@@ -256,15 +266,16 @@ function drawAlike(canvas, offset, width, steps, colours) {
   rule(context, colours, [...new Set([lowest, 0, 0.5, 1])], y, left, left + wide);
   curve(context, values.map((value, i) => [x(i / 4), y(value)]), colours.ink);
   disc(context, x(offset), y(chosen), 6, colours.query);
-  scaleBelow(context, steps, 20, x, high + 24, "offset", left + wide / 2);
+  scaleBelow(context, steps, 20, x, high + 24);
+  label(context, "offset", left + wide / 2, high + 40, { align: "center" });
   put(canvas, "aria-label", `Similarity of two rows against their offset, for width ${width}: `
     + `1 at offset 0, ${digits(chosen)} at offset ${offset}.`);
 }
 
 /** One dot a hand: how many positions it needs for one round, on a logarithmic scale. */
-function drawRounds(canvas, hand, width, colours) {
-  const [left, wide, high, count] = [68, 232, 200, width / 2];
-  const context = pen(canvas, left + wide + 14, high + 48, colours);
+function drawRounds(canvas, hand, width, side, colours) {
+  const [left, wide, high, count] = [68, side - 94, 200, width / 2];
+  const context = pen(canvas, side, high + 48, colours);
   const x = (each) => left + ((each + 0.5) / count) * wide;
   const y = (positions) => 12 + high * (1 - Math.log10(positions) / 5);
   rule(context, colours, [1, 10, 100, 1000, 10000, 100000], y, left, left + wide);

@@ -86,17 +86,27 @@ export function tell({ n, d, k }) {
 // ---- on the screen -------------------------------------------------------------
 
 const COMPARE_STYLE = `
-  table.costs { border-collapse: collapse; margin: 12px 0 4px; }
-  .costs :is(th, td, tr) { padding: 4px 16px 4px 0; text-align: left; font-weight: 400; }
+  table.costs { border-collapse: collapse; margin: 0; }
+  .costs :is(th, td, tr) {
+    padding: 2px 14px 2px 0; text-align: left; vertical-align: top; font-weight: 400;
+    white-space: normal;
+  }
   .costs thead th { font-weight: 600; border-bottom: 1px solid var(--faint); }
+  .costs tbody th { padding-left: 26px; text-indent: -26px; }
+  .costs th.part { padding-left: 44px; }
   .costs .least { font-weight: 600; }
-  .costs .part { padding-left: 1.2em; }
   .costs i {
     display: inline-block; width: 18px; height: 4px; margin-right: 8px; vertical-align: middle;
     border-radius: 2px;
   }
-  .stacks { display: flex; flex-wrap: wrap; gap: 6px 30px; margin-top: 6px; }
-  .stacks p { max-width: 270px; }
+  .sizes { display: flex; flex-wrap: wrap; gap: 8px 20px; }
+  .sizes .scroll { flex: 1 1 560px; min-width: 0; }
+  .stacks { display: flex; flex-wrap: wrap; gap: 6px 24px; margin-top: 6px; }
+  .stacks > div { width: min-content; }
+  @media (max-width: 500px) {
+    table.costs { font-size: .94em; }
+    .costs :is(th, td) { padding-right: 6px; }
+  }
 `;
 
 /** A slider over a list of numbers. */
@@ -126,16 +136,18 @@ export function render({ model, el }) {
     return { element, show: memoized((...size) => showStack(kind, canvas, words, ...size)) };
   });
   const title = "Who sees whom, for nine tokens: what the last output knows, layer by layer";
-  body.append(scrolling("costs", table), plot, node("p", { class: "title" }, title), layers.element,
-    node("div", { class: "stacks" }, ...elements(stacks)));
+  body.append(node("div", { class: "sizes" }, scrolling("costs", table), plot),
+    node("div", { class: "own" }, node("p", { class: "title" }, title), layers.element,
+      node("div", { class: "stacks" }, ...elements(stacks))));
 
   return keepDrawn(model, root, (colours, width) => {
     const state = model.get("state");
     showAll(controls, state);
     layers.show(state.layers);
     showTable(table, state, colours);
-    drawPlot(plot, state, choices.n, Math.min(width - 12, 760), colours);
-    for (const stack of stacks) stack.show(state.k, state.layers, colours);
+    drawPlot(plot, state, choices.n, width < 1100 ? Math.min(width - 12, 760) : 500, colours);
+    const across = Math.max(20, Math.min(29, Math.floor((width - 60) / 24) - 4));
+    for (const stack of stacks) stack.show(state.k, state.layers, across, colours);
     write(result, tell(state));
   });
 }
@@ -176,7 +188,8 @@ function swatch(i, colours) {
 /** Operations against n, both axes logarithmic; the chosen n as a line, crossovers of the products
  * and of the layer as dots. */
 function drawPlot(canvas, { n, d, k }, values, width, colours) {
-  const [left, right, top, height] = [64, Math.min(180, width * 0.3), 34, 210];
+  const right = Math.max(...KINDS.map(colours.measure)) + 10;
+  const [left, top, height] = [46, 18, 180];
   const context = pen(canvas, width, top + height + 44, colours);
   const [from, to] = [values[0], values.at(-1)];
   const work = (i, at) => cost(KINDS[i], at, d, k).operations;
@@ -221,8 +234,8 @@ function drawPlot(canvas, { n, d, k }, values, width, colours) {
 const TOKENS = 9;
 
 /** The picture of who sees whom, and what it comes to in words. */
-function showStack(kind, canvas, words, k, layers, colours) {
-  drawStack(canvas, kind, k, layers, colours);
+function showStack(kind, canvas, words, k, layers, across, colours) {
+  drawStack(canvas, kind, k, layers, across, colours);
   const counts = seen(kind, TOKENS, k, layers).map((row) => row.reduce((sum, one) => sum + one));
   write(words, `The last output knows ${counts.at(-1)} of ${TOKENS} inputs, the middle one `
     + `${counts[(TOKENS - 1) / 2]}. Pairs: ${counts.reduce((sum, count) => sum + count)} `
@@ -232,8 +245,8 @@ function showStack(kind, canvas, words, k, layers, colours) {
 }
 
 /** Nodes in rows, inputs below; lines wherever a message can go that ends in the last output. */
-function drawStack(canvas, kind, k, layers, colours) {
-  const [across, up, edge] = [29, 30, 14];
+function drawStack(canvas, kind, k, layers, across, colours) {
+  const [up, edge] = [Math.min(30, 150 / layers), 14];
   const high = edge * 2 + up * layers;
   const context = pen(canvas, edge * 2 + across * (TOKENS - 1), high, colours);
   const at = (layer, i) => [edge + i * across, edge + up * (layers - layer)];

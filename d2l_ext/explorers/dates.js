@@ -20,7 +20,7 @@ export function compare({ letters, answer, full, problem, off }) {
 
 /** How many maps stand side by side, and how large their cells are: letters stay legible. */
 export function arrange(columns, width) {
-  for (const [side, least] of [[4, 16], [2, 13], [1, 1]]) {
+  for (const [side, least] of [[4, 13], [2, 13], [1, 1]]) {
     const cell = Math.min(26, Math.floor((Math.min(width, 1120) / side - 60) / columns));
     if (cell >= least) return { side, cell };
   }
@@ -41,25 +41,27 @@ function most(weights, down, across) {
 
 const LAYERS = ["encoder", "decoder", "cross"];
 const DATES_STYLE = `
-  .controls, .switches {
-    display: flex; flex-wrap: wrap; gap: 8px 26px; align-items: center; padding: 10px 0;
-  }
+  .settings { column-gap: 18px; }
+  fieldset { column-gap: 4px; }
+  .pill { padding-right: 8px; }
   input[type=text] {
-    width: 19em; max-width: 100%; box-sizing: border-box; color: inherit; background: inherit;
-    border: 1px solid currentColor; border-radius: 4px; padding: 4px 8px; font-size: 1.1em;
+    width: 16em; max-width: 100%; box-sizing: border-box; color: inherit; background: inherit;
+    border: 1px solid currentColor; border-radius: 4px; padding: 3px 8px; font-size: 1.1em;
   }
   .answer {
-    display: flex; flex-wrap: wrap; gap: 4px; margin: 6px 0 14px;
+    float: left; display: flex; flex-wrap: wrap; gap: 4px; margin: 8px 16px 0 0;
     font-size: 1.45em; font-variant-numeric: tabular-nums;
   }
   .answer span {
-    min-width: 1.25em; text-align: center; padding: 1px 2px;
+    min-width: 1.25em; text-align: center; padding: 1px 0;
     border: 2px solid var(--faint); border-radius: 4px;
   }
   .answer .other {
     border-color: var(--key); border-width: 3px; font-weight: 700; text-decoration: underline;
   }
-  .looks { display: grid; justify-content: start; gap: 16px 20px; }
+  .result { display: flow-root; }
+  .body { clear: left; }
+  .looks { display: grid; justify-content: start; gap: 10px 20px; }
   .looks[hidden] { display: none; }
   .looks .off canvas { opacity: .45; }
 `;
@@ -71,14 +73,15 @@ export function render({ model, el }) {
     type: "text", maxlength: 200, spellcheck: "false", autocomplete: "off", ...NATIVE,
   });
   text.addEventListener("input", () => ask({ text: text.value }));
-  const switches = heads.map((head) => ({ head, ...checkbox(head, () => ask({ off: off() })) }));
+  const box = (head) => checkbox(head, () => ask({ off: off() }), head.split(" ").at(-1));
+  const switches = heads.map((head) => ({ head, ...box(head) }));
   const off = () => switches.filter(({ input }) => !input.checked).map(({ head }) => head);
   const rows = LAYERS.map((name) =>
     fieldset(name, ...elements(switches.filter(({ head }) => head.startsWith(`${name} `)))));
   const names = LAYERS.map((name) => [name, name]);
   const layer = choice("maps of", names, (chosen) => change(model, { layer: chosen }));
   const date = labelled("your date", text);
-  const { root, body, result } = frame(el, DATES_STYLE, date, layer.element);
+  const { root, body, result } = frame(el, DATES_STYLE, date, layer.element, ...rows);
   const answer = node("div", { class: "answer", role: "img" });
   const cards = places(heads.length / LAYERS.length).map(() => {
     const [title, canvas] = [node("p"), node("canvas", { role: "img" })];
@@ -91,7 +94,8 @@ export function render({ model, el }) {
     body.append(node("p", {}, "To type a date and to switch heads off, run the cell: the kernel "
       + "computes here. The maps can be looked at."));
   }
-  body.append(node("div", { class: "switches" }, ...rows), answer, looks);
+  result.before(answer);
+  body.append(looks);
 
   /** What the kernel said last; there is nothing to do when only the question has changed. */
   const showAnswer = memoized((data, shown, colours, width) => {

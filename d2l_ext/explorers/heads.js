@@ -89,10 +89,9 @@ function span(first, last) {
 // ---- on the screen -------------------------------------------------------------
 
 const HEADS_STYLE = `
-  .cut { margin-top: 12px; }
-  .heads { display: grid; justify-content: start; gap: 18px 20px; margin: 12px 0 4px; }
-  .heads canvas { cursor: pointer; margin: 4px 0; }
-  .line { display: flex; flex-wrap: wrap; align-items: center; gap: 6px 18px; margin-top: 10px; }
+  .heads { display: grid; justify-content: start; gap: 10px 20px; margin: 4px 0 0; }
+  .heads canvas { cursor: pointer; margin: 2px 0; }
+  .line { display: flex; flex-wrap: wrap; align-items: center; gap: 6px 18px; margin-top: 6px; }
   .group { display: flex; flex-wrap: wrap; gap: 4px; align-items: center; }
   .cell {
     border: 1.5px solid var(--output); border-radius: 4px; padding: 1px 8px;
@@ -115,7 +114,7 @@ export function render({ model, el }) {
     inverse_temperature: slider("inverse temperature", factor, set("inverse_temperature")),
   };
   const { root, body, result } = frame(el, HEADS_STYLE, ...elements(controls));
-  const cut = node("p", { class: "cut" });
+  const cut = node("p");
   const shelf = node("div", { class: "heads" });
   const answer = node("div");
   body.append(cut, shelf, answer);
@@ -202,7 +201,7 @@ function withFigures(tokens, { names, widest }, columns, room, { measure, size }
     : measure(widest) + 2;
   if (across < least) return undefined;
   const width = left + right + across * tokens.length;
-  const down = Math.round(2.3 * size);
+  const down = 2 * size;
   return { columns, figures: true, left, top: size + 10, across, down, width };
 }
 
@@ -245,7 +244,7 @@ function drawFigures(canvas, colours, layout, part) {
   const { ink, size, query } = colours;
   const [wide, high] = [tokens.length * across, tokens.length * down];
   const rows = Math.min(values.length, 6);
-  const below = top + high + size + 16;
+  const below = top + high + size + 12;
   const context = pen(canvas, width, below + rows * down + 3, colours);
   const beside = (text, y, bold) =>
     label(context, text, left - 8, y, { width: left - 8, align: "right", bold });

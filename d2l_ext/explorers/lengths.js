@@ -66,7 +66,7 @@ export function render({ model, el }) {
     scored: control("scored", [["all", "all positions"], ["beyond", `only beyond ${trained}`]]),
   };
   const { body, root, result } = frame(el, "", ...elements(controls));
-  const canvas = node("canvas", { role: "img", style: "margin-top: 10px" });
+  const canvas = node("canvas", { role: "img" });
   body.append(canvas);
   return keepDrawn(model, root, (colours, width) => {
     const state = model.get("state");
@@ -86,18 +86,19 @@ function draw(canvas, ranks, { task, length, scored }, data, width, colours) {
   const left = Math.ceil(Math.max(...ranks.map(({ encoding }) => measure(encoding)))) + 14;
   const right = Math.min(190, Math.round(width * 0.22));
   const across = (width - left - right - 24) / (last / stretch);
-  const [down, top] = [Math.round(1.9 * size), size + 34];
+  const [down, top] = [Math.round(1.6 * size), size + 28];
   const bottom = top + ranks.length * down;
-  const context = pen(canvas, width, bottom + size + 14, colours);
+  const context = pen(canvas, width, bottom + size + 10, colours);
   const x = (position) => left + (position / stretch) * across;
   const bars = { left: x(last) + 24, wide: right - measure("0.00") - 8, chance: data.chance[task] };
 
-  const mean = scored === "all" ? "mean of all" : `mean beyond ${trained}`;
-  label(context, "position", left, size / 2 + 2);
+  const mean = scored === "all" ? "of all" : `beyond ${trained}`;
+  label(context, "position", left - 10, size + 18, { align: "right" });
   for (let position = 0; position <= length; position += trained / 2) {
-    label(context, String(position), x(position), size + 22, { align: "center" });
+    label(context, String(position), x(position), size + 18, { align: "center" });
   }
-  label(context, mean, bars.left, size / 2 + 2, { bold: true, width: right });
+  label(context, "mean", bars.left, size / 2 + 2, { bold: true });
+  label(context, mean, bars.left, size + 18, { bold: true });
   ranks.forEach(({ encoding, strip, grade: score }, i) => {
     const y = top + i * down;
     const bold = i === 0 && score >= 0.4;
@@ -114,8 +115,9 @@ function draw(canvas, ranks, { task, length, scored }, data, width, colours) {
     outline(context, ink, x(trained) - 0.5, top - 6, 0, bottom - top + 12, 2.5);
     label(context, "beyond training →", x(trained) + 2, size / 2 + 2);
   }
-  const chance = bars.left + bars.chance * bars.wide;
-  label(context, `| chance ${digits(bars.chance)}`, chance, bottom + size / 2 + 4);
+  const words = `chance ${digits(bars.chance)}`;
+  const chance = Math.min(bars.left + bars.chance * bars.wide, width - measure(words));
+  label(context, words, chance, bottom + size / 2 + 4);
 }
 
 /** The accuracy of a stretch of positions, with its number where that fits. */
@@ -131,7 +133,7 @@ function drawCell(context, part, x, y, across, down, colours) {
 function drawBar(context, score, { left, wide, chance }, y, down, { query, ink }) {
   block(context, query, left, y + 5, score * wide, down - 10);
   label(context, digits(score), left + score * wide + 6, y + down / 2 + 1);
-  block(context, ink, left + chance * wide, y + 2, 1.5, down - 4);
+  block(context, ink, left + chance * wide, y, 1.5, down);
 }
 
 export default { render };

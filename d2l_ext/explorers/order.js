@@ -66,9 +66,9 @@ export function tell({ same }, state, order, { tokens, validLen }) {
 
 const ORDER_STYLE = `
   .chips {
-    display: flex; flex-wrap: wrap; gap: 8px; align-items: center; margin: 12px 0 0; padding: 0;
+    display: flex; flex-wrap: wrap; gap: 8px; align-items: center;
   }
-  .chips small { font-size: .87em; margin-left: 8px; }
+  .chips small { font-size: .94em; margin-left: 8px; }
   .chip {
     font: inherit; font-weight: 600; color: inherit; background: inherit;
     border: 2px solid currentColor; border-radius: 99px; padding: 4px 16px;
@@ -76,19 +76,19 @@ const ORDER_STYLE = `
   }
   .chip.held { cursor: grabbing; border-color: var(--query); }
   fieldset .pill span { max-width: 16em; }
-  table.order { border-collapse: separate; border-spacing: 0; margin: 12px 0 0; }
-  .order :is(th, td, tr) { padding: 4px 8px; text-align: center; }
+  table.order { border-collapse: separate; border-spacing: 0; margin: 8px 0 0; }
+  .order :is(th, td, tr) { padding: 4px 5px; text-align: center; }
   .order th { font-weight: 400; }
   .order :is(tbody th, thead .group) { font-weight: 600; text-align: left; }
   .order tbody th { padding-right: 12px; text-align: right; }
-  .order td.weight { min-width: 3.2em; border: 1px solid var(--faint); }
+  .order td.weight { min-width: 2.9em; border: 1px solid var(--faint); }
   .order td.hidden {
     background: repeating-linear-gradient(135deg, transparent 0 5px, var(--faint) 5px 6.5px);
   }
-  .order td.gap { padding: 0 9px; }
-  .order td.output { min-width: 3.2em; border: 1px solid var(--output); }
-  .order th.verdict { white-space: normal; }
-  .order td.verdict { text-align: left; padding-left: 14px; }
+  .order td.gap { padding: 0 6px; }
+  .order td.output { min-width: 2.9em; border: 1px solid var(--output); }
+  .order th.verdict { white-space: normal; min-width: 8em; }
+  .order td.verdict { text-align: left; padding-left: 10px; }
   .order .changed { font-weight: 600; }
 `;
 

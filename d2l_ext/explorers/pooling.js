@@ -31,28 +31,35 @@ export function tell({ weights, output }, sees) {
 // ---- on the screen -------------------------------------------------------------
 
 const POOLING_STYLE = `
-  table.pooling { border-collapse: separate; border-spacing: 0 6px; margin: 8px 0 0; }
-  .pooling :is(th, td, tr) { padding: 3px 14px 3px 0; text-align: left; vertical-align: middle; }
+  table.pooling { border-collapse: separate; border-spacing: 0 3px; margin: 0; }
+  .pooling :is(th, td, tr) { padding: 3px 10px 3px 0; text-align: left; vertical-align: middle; }
   .pooling th { font-weight: 600; }
+  .pooling thead th { white-space: normal; }
   .pooling .sum { text-align: right; }
-  .pooling thead small { display: block; font-weight: 400; font-size: .87em; min-width: 7em; }
+  .pooling thead small { display: block; font-weight: 400; font-size: .94em; min-width: 5em; }
   .pooling .row { display: inline-flex; border: 2px solid; border-radius: 4px; }
-  .pooling .row span { min-width: 2.4em; padding: 1px 6px; text-align: center; }
+  .pooling .row span { min-width: 2.4em; padding: 1px 4px; text-align: center; }
   .pooling .key { border-color: var(--key); }
   .pooling .value { border-color: var(--value); }
   .pooling .output { border-color: var(--output); border-width: 3px; font-weight: 600; }
   .pooling :is(.value, .output) span { min-width: 3.6em; }
-  .pooling .scale { display: flex; align-items: center; gap: 8px; width: 170px; }
+  .pooling .scale { display: flex; align-items: center; gap: 8px; width: 140px; }
   .pooling .bar { height: 18px; background: var(--query); border-radius: 2px; flex: none; }
   .pooling .hidden :is(.row, .number) { opacity: .7; }
-  .pooling label { display: flex; gap: 6px; align-items: center; cursor: pointer; }
-  .dials { display: flex; flex-wrap: wrap; gap: 4px 20px; align-items: center; }
+  .pooling label {
+    display: flex; gap: 6px; align-items: center; min-height: var(--target); cursor: pointer;
+  }
+  .dials { display: flex; flex-wrap: wrap; gap: 4px 14px; align-items: center; }
   .dial { display: flex; gap: 6px; align-items: center; }
   .dial input[type=range] { width: 110px; }
   .dial input[type=number], .preset {
     font: inherit; color: inherit; background: inherit; border: 1px solid currentColor;
   }
-  .dial input[type=number] { width: 5em; border-radius: 4px; padding: 2px 4px; }
+  .dial input[type=number] { width: 4.4em; border-radius: 4px; padding: 2px 4px; }
+  @media (max-width: 500px) {
+    .pooling :is(th, td, tr) { padding-right: 8px; }
+    .pooling .row span { min-width: 1.3em; padding: 1px 3px; }
+  }
   .preset { border-color: var(--faint); border-radius: 99px; padding: 2px 12px; cursor: pointer; }
   .preset[aria-pressed=true] { border-color: currentColor; font-weight: 600; }
 `;
@@ -148,7 +155,7 @@ function showRow({ element, box, score, bar, weight }, seen, itsScore, itsWeight
   box.checked = seen;
   element.className = seen ? "" : "hidden";
   write(score, seen ? digits(itsScore) : "hidden");
-  bar.style.width = `${Math.round(itsWeight * 110)}px`;
+  bar.style.width = `${Math.round(itsWeight * 84)}px`;
   write(weight, share(itsWeight));
 }
 

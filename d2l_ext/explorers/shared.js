@@ -4,34 +4,39 @@
 
 const STYLE = `
 .d2l-piece {
-  --faint: rgba(128, 128, 128, .35);
-  contain: content; max-width: 1120px; padding: 10px 6px; line-height: 1.4;
-  color: var(--jp-content-font-color1, CanvasText); background: var(--jp-layout-color0, Canvas);
+  --faint: rgba(128, 128, 128, .35); --paper: var(--jp-layout-color0, Canvas);
+  --target: 0px;
+  contain: content; max-width: 1120px; padding: 6px; line-height: 1.4;
+  color: var(--jp-content-font-color1, CanvasText); background: var(--paper);
   font-family: var(--jp-content-font-family, system-ui, sans-serif);
   font-size: max(15px, var(--jp-content-font-size1, 15px));
 
+  @media (pointer: coarse), (max-width: 500px) { --target: 44px; }
+  @media (forced-colors: active) { --paper: Canvas; }
   p { margin: 0; }
-  .controls {
-    display: flex; flex-wrap: wrap; gap: 8px 30px; align-items: center;
-    padding-bottom: 10px; border-bottom: 1px solid var(--faint);
+  .settings { display: flex; flex-wrap: wrap; gap: 6px 22px; align-items: center; }
+  .body { margin-top: 8px; padding-top: 8px; border-top: 1px solid var(--faint); }
+  :is(.pill, select, button, input:not([type=radio], [type=checkbox])) {
+    min-height: var(--target); min-width: var(--target); box-sizing: border-box;
   }
   fieldset, .control {
-    display: flex; flex-wrap: wrap; gap: 4px 8px; align-items: center;
+    display: flex; flex-wrap: wrap; gap: 4px 6px; align-items: center;
     margin: 0; padding: 0; border: 0; min-width: 0;
   }
+  .control { flex-wrap: nowrap; }
   legend, .name {
     float: left; width: auto; margin: 0; padding: 0; border: 0;
     font-size: inherit; font-weight: 600; color: inherit;
   }
   .pill {
-    display: flex; align-items: center; gap: 6px; padding: 3px 11px 3px 8px;
+    display: flex; align-items: center; gap: 6px; padding: 3px 10px 3px 7px;
     border: 1px solid var(--faint); border-radius: 99px; cursor: pointer;
   }
   .pill:has(:checked) { border-color: currentColor; font-weight: 600; }
   .pill span { max-width: 9em; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
   :is(input, select) { color-scheme: var(--scheme); }
   input { accent-color: var(--query); margin: 0; font: inherit; }
-  input[type=range] { width: 150px; height: 24px; }
+  input[type=range] { width: 150px; min-width: 80px; flex-shrink: 9; height: 24px; }
   select {
     font: inherit; color: inherit; background: inherit; max-width: 14em; padding: 3px 6px;
     border: 1px solid currentColor; border-radius: 4px;
@@ -40,17 +45,24 @@ const STYLE = `
     outline: 3px solid var(--query); outline-offset: 2px;
   }
   .control .number { min-width: 3.4em; font-variant-numeric: tabular-nums; }
-  .title { font-weight: 600; margin: 14px 0 2px; }
+  .title { font-weight: 600; margin: 10px 0 2px; }
   :is(.drawn, canvas) { forced-color-adjust: none; }
   canvas { display: block; }
-  .scroll { overflow-x: auto; }
+  .scroll {  /* a shade at an edge beyond which there is more: the ends cover it */
+    --shade: color-mix(in srgb, currentColor 45%, transparent);
+    overflow-x: auto; background:
+      linear-gradient(to right, var(--paper) 60%, transparent) 0 / 30px 100% no-repeat local,
+      linear-gradient(to left, var(--paper) 60%, transparent) 100% / 30px 100% no-repeat local,
+      linear-gradient(to right, var(--shade), transparent) 0 / 15px 100% no-repeat,
+      linear-gradient(to left, var(--shade), transparent) 100% / 15px 100% no-repeat;
+  }
   table.table { font-size: inherit; color: inherit; background: none; }
   .table :is(th, td, tr) {
     color: inherit; background: none; border: 0;
     font-variant-numeric: tabular-nums; white-space: nowrap;
   }
   .result {
-    margin-top: 12px; padding: 5px 12px; border-left: 4px solid var(--output); font-size: 1.07em;
+    margin-top: 8px; padding: 2px 12px; border-left: 4px solid var(--output); font-size: 1.07em;
   }
 }
 `;
@@ -75,15 +87,29 @@ export function put(element, name, value) {
   if (element.getAttribute(name) !== value) element.setAttribute(name, value);
 }
 
-/** The frame of a piece in `el`: controls in a line, the body, the result in a sentence. */
+/** The frame of a piece in `el`: controls in a line, the result in a sentence, the body. */
 export function frame(el, style, ...controls) {
-  const body = node("div");
+  const body = node("div", { class: "body" });
   const result = node("p", { class: "result", "aria-live": "polite" });
-  const line = node("div", { class: "controls" }, ...controls);
+  const settings = node("div", { class: "settings" }, ...controls);
   const quiet = "tex2jax_ignore mathjax_ignore";  // for what typesets formulas in a page
-  const root = node("div", { class: `d2l-piece ${quiet}` }, line, body, result);
+  const root = node("div", { class: `d2l-piece ${quiet}` }, settings, result, body);
   el.append(node("style", {}, `${STYLE}.d2l-piece {${style}}`), root);
+  new ResizeObserver(([entry]) => keepHigh(result, entry.contentRect)).observe(result);
   return { root, body, result };
+}
+
+/** Keep the height that a sentence once took at a width: what stands below it stays in place. */
+function keepHigh(sentence, { width, height }) {
+  const { dataset, style } = sentence;
+  if (dataset.width === String(width)) style.minHeight = `${height}px`;
+  else {
+    requestAnimationFrame(() => {
+      style.minHeight = "";
+      style.minHeight = getComputedStyle(sentence).height;
+    });
+  }
+  dataset.width = width;
 }
 
 /** Call `draw(colours, width)` now and whenever state, width, theme or zoom change.
@@ -235,11 +261,11 @@ export function slider(name, { max, step = 1, words = String }, pick) {
   return { element: labelled(name, input, value), show };
 }
 
-/** A box to tick. */
-export function checkbox(name, pick) {
-  const input = node("input", { type: "checkbox", ...NATIVE });
+/** A box to tick; its group's legend may say the rest of what is `shown` beside it. */
+export function checkbox(name, pick, shown = name) {
+  const input = node("input", { type: "checkbox", "aria-label": name, ...NATIVE });
   input.addEventListener("change", () => pick(input.checked));
-  const element = node("label", { class: "pill" }, input, node("span", {}, name));
+  const element = node("label", { class: "pill" }, input, node("span", {}, shown));
   return { element, input, show: (on) => { input.checked = on; } };
 }
 

@@ -3,23 +3,11 @@ and with tokens that nobody expects."""
 import pytest
 import torch
 from pieces import HOSTILE, PIECES, STILL, dates, lengths, order
-from screen import axe, play, result, show, watch
+from screen import CUT, axe, play, result, show, watch
 
 from d2l_ext import MultiHeadAttention
 from d2l_ext.explorers import heads_explorer
 
-# What reaches beyond the page's right edge and can't be scrolled to within the piece, or is cut off
-# by its own box.
-CUT = """() => [...document.querySelectorAll(".d2l-piece, .d2l-piece *")].filter((el) => {
-  const { width, right, left } = el.getBoundingClientRect();
-  if (!width) return false;
-  const scrolls = el.parentElement.closest(".scroll");
-  const { overflowX, textOverflow } = getComputedStyle(el);
-  const hides = overflowX === "hidden" && textOverflow !== "ellipsis";
-  const clipped = hides && el.scrollWidth > el.clientWidth + 1;
-  return clipped || (!scrolls && (right > innerWidth + 0.5 || left < -0.5));
-}).map((el) => el.outerHTML.slice(0, 90)).concat(
-  document.documentElement.scrollWidth > innerWidth ? ["the page scrolls sideways"] : [])"""
 MOVING = """() => [...document.querySelectorAll(".d2l-piece, .d2l-piece *")].filter((el) => {
   const { transitionDuration, animationName } = getComputedStyle(el);
   const takes = transitionDuration.split(", ").some((time) => parseFloat(time) > 0);

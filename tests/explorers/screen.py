@@ -24,6 +24,18 @@ PICTURE = """(piece) => [
   ...Array.from(piece.querySelectorAll("canvas"), (canvas) => canvas.toDataURL()),
   ...Array.from(piece.querySelectorAll("table, .answer, .chips, .looks"), (part) => part.innerHTML),
 ]"""
+# What reaches beyond the page's right edge and can't be scrolled to within the piece, or is cut off
+# by its own box.
+CUT = """() => [...document.querySelectorAll(".d2l-piece, .d2l-piece *")].filter((el) => {
+  const { width, right, left } = el.getBoundingClientRect();
+  if (!width) return false;
+  const scrolls = el.parentElement.closest(".scroll");
+  const { overflowX, textOverflow } = getComputedStyle(el);
+  const hides = overflowX === "hidden" && textOverflow !== "ellipsis";
+  const clipped = hides && el.scrollWidth > el.clientWidth + 1;
+  return clipped || (!scrolls && (right > innerWidth + 0.5 || left < -0.5));
+}).map((el) => el.outerHTML.slice(0, 90)).concat(
+  document.documentElement.scrollWidth > innerWidth ? ["the page scrolls sideways"] : [])"""
 PAINTED = "() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))"
 VIOLATIONS = """async (scope) =>
   (await axe.run(scope, { resultTypes: ["violations"] })).violations"""

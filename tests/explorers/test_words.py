@@ -157,9 +157,10 @@ SAID = {
         f"compare({{ {DATE}, answer: '2021/03-05', problem: '', off: ['a'] }})":
             "Without a: 5/3/21 → 2021/03-05, not 2021-03-05: the hyphens changed.",
         "compare({ answer: '', problem: 'Type a date.', off: [] })": "Type a date.",
-        "[[10, 1200], [10, 800], [20, 500], [29, 300], [99, 90]].map(([n, w]) => arrange(n, w))": [
-            {"side": 4, "cell": 22}, {"side": 2, "cell": 26}, {"side": 1, "cell": 22},
-            {"side": 1, "cell": 8}, {"side": 1, "cell": 4}],
+        "[[10, 1200], [10, 800], [10, 700]].map(([n, w]) => arrange(n, w))": [
+            {"side": 4, "cell": 22}, {"side": 4, "cell": 14}, {"side": 2, "cell": 26}],
+        "[[20, 500], [29, 300], [99, 90]].map(([n, w]) => arrange(n, w))": [
+            {"side": 1, "cell": 22}, {"side": 1, "cell": 8}, {"side": 1, "cell": 4}],
         "arrange(10, 5000)": {"side": 4, "cell": 22},
         "most([[0.1, 0.9], [0.8, 0.2]], ['2', '0'], ['m', ' '])":
             "2 looks at blank, 0 looks at m",

@@ -74,17 +74,18 @@ def pooling():
     weights = softmax(scores)
     output = [dot(weights, column) for column in zip(*values)]
     listed = (", ".join(written(numbers)) for numbers in (scores, weights, output))
-    s = Sheet(800, 396, "Attention pooling over a soft dictionary", (
+    s = Sheet(800, 412, "Attention pooling over a soft dictionary", (
         "Four keys in rows, each with its score, a bar for its weight and its value; below them "
         "the output. Query 0, 10, 9, scale 8: scores {}; weights {}. Output: {}.".format(*listed)))
-    tall, step, top = 36, 54, 104
+    tall, step, top = 36, 54, 146
     x_key, x_score, x_weight, x_value, wide = 98, 296, 366, 552, 46
     s.bold(20, 30, "query")
     s.grid(x_key, 12, [query], wide, QUERY, height=tall)
     s.say(x_score - 30, 30, "scale 8")
+    s.say(20, 76, "Key 2 gets 0.64 of the weight, keys 3 and 4 get 0.18 each")
     for x, name in ((x_key, "key"), (x_score - 22, "score"), (x_weight, "weight"),
                     (x_value, "value")):
-        s.bold(x, 78, name)
+        s.bold(x, 120, name)
     for i, (key, score, weight, value) in enumerate(zip(keys, scores, weights, values)):
         y, bar = top + i * step, 120 * weight
         s.text(20, y + tall / 2 - 8, f"key {i + 1}", BODY, "start")
@@ -94,9 +95,8 @@ def pooling():
             s.add("rect", x=x_weight, y=y, width=bar, height=20, rx=2, fill=QUERY)
         s.say(x_weight + bar + 10, y + 10, f"{weight:.2f}")
         s.grid(x_value, y - 8, [value], 74, VALUE, height=tall)
-    s.bold(x_value - 16, 338, "output", "end")
-    s.grid(x_value, 320, [written(output)], 74, OUTPUT, height=tall)
-    s.say(20, 374, "Key 2 gets 0.64 of the weight, keys 3 and 4 get 0.18 each")
+    s.bold(x_value - 16, 380, "output", "end")
+    s.grid(x_value, 362, [written(output)], 74, OUTPUT, height=tall)
     return s
 
 
@@ -111,11 +111,11 @@ def order():
         "The words man, bites, dog and pad in a row; under them a map of their weights, and each "
         "word's output. Said as man bites dog pad, one layer, nothing hidden, each word has the "
         f"output that it has in dog bites man pad: {said}."))
-    wide, tall, left, right, top = 58, 36, 76, 340, 132
+    wide, tall, left, right, top = 58, 36, 76, 340, 170
     end = right + 4 * wide + 14
     for place, (i, feature) in enumerate(zip(start, ("animal", "person", "action", "height"))):
         across, down = (place + 0.5) * wide, top + (place + 0.5) * tall
-        s.token(52 + 90 * place, 36, words[i], 78)
+        s.token(52 + 90 * place, 78, words[i], 78)
         s.text(left + across, top - 13, words[i], SMALL)
         s.say(left - 10, down, words[i], "end")
         s.text(end, down, "= the same", BODY, "start")
@@ -126,7 +126,7 @@ def order():
     s.bold(left, top - 36, "weights")
     s.bold(right, top - 36, "output")
     s.lines(end, top - 31, "compared with", "dog bites man pad", anchor="start")
-    s.say(20, 306, "Nothing hidden: another order, and every word’s output is the same")
+    s.say(20, 28, "Nothing hidden: another order, and every word’s output is the same")
     return s
 
 
@@ -239,8 +239,9 @@ def clock():
         f"Similarity of the two rows: {similarity}."))
     places = (position, STRONG), (position + offset, QUERY)
     s.bold(20, 28, "Position 6, and 2 further on")
+    s.say(20, 60, f"A round takes {rounds}. Similarity of the two rows: {similarity}")
     for j, one in enumerate(speeds):
-        x, y, r = 60 + 97 * (j % 8), 92 + 112 * (j // 8), 36
+        x, y, r = 60 + 97 * (j % 8), 128 + 112 * (j // 8), 36
         ring, thick = (STRONG, 3) if j == hand else (LINE, 1.5)
         s.add("circle", cx=x, cy=y, r=r, fill="#fafafa", stroke=ring, stroke_width=thick)
         for (place, colour), thick in zip(places, (2, 4)):
@@ -249,9 +250,9 @@ def clock():
         s.text(x, y + r + 14, f"{2 * j}, {2 * j + 1}", SMALL, bold=j == hand)
 
     def at(place, value):
-        return 40 + 7 * place, 376 - 50 * value
+        return 40 + 7 * place, 412 - 50 * value
 
-    s.bold(20, 294, f"Columns 6 and 7: turned by {turned:.1f}°, from any position")
+    s.bold(20, 330, f"Columns 6 and 7: turned by {turned:.1f}°, from any position")
     for wave, colour, name in ((sin, SKY, "sine, column 6"), (cos, AMBER, "cosine, column 7")):
         s.line([at(i / 2, wave(i / 2 * speed)) for i in range(159)], colour, 2.5)
         x, y = at(79, wave(79 * speed))
@@ -263,7 +264,6 @@ def clock():
     for place in range(0, 80, 10):
         x, y = at(place, -1)
         s.text(x, y + 16, str(place), SMALL)
-    s.say(20, 476, f"A round takes {rounds}. Similarity of the two rows: {similarity}")
     return s
 
 
@@ -272,25 +272,25 @@ def dates():
     text, answer = "24/12/1999", "1999-12-24"
     # Where each symbol looks most, read off the weights that the package ships; a test compares.
     most = {0: 5, 1: 7, 2: 8, 3: 9, 5: 3, 6: 4, 8: 0, 9: 1}
-    s = Sheet(800, 372, "A date reader with heads to switch off", (
+    s = Sheet(800, 356, "A date reader with heads to switch off", (
         "The letters of 24/12/1999 in a row, below them the answer. Lines lead from each symbol "
         "of the answer to the letter at which the four heads of cross-attention look most: the "
         "year's symbols to the year and the stroke before it, the month's to the month, the day's "
         f"to the day. All 12 heads on: {text} -> {answer}."))
-    wide, tall, left, over, under = 56, 40, 150, 70, 208
+    wide, tall, left, over, under = 56, 40, 150, 156, 294
     s.bold(20, over + tall / 2, "your date")
     s.bold(20, under + tall / 2, "answer")
-    s.say(20, 32, "Where the heads of cross-attention look while each symbol is written")
+    s.say(20, 128, "Where the heads of cross-attention look while each symbol is written")
     for symbol, letter in most.items():
         start, end = left + (symbol + 0.5) * wide, left + (letter + 0.5) * wide
         s.line([(start, under), (end, over + tall)], QUERY, 2)
     s.grid(left, over, [list(text)], wide, KEY, height=tall)
     s.grid(left, under, [list(answer)], wide, OUTPUT, height=tall)
     for i, layer in enumerate(("encoder", "decoder", "cross")):
-        s.bold(20 + 260 * i, 292, layer)
+        s.bold(20 + 260 * i, 34, layer)
         for head in range(4):
-            s.token(124 + 260 * i + 38 * head, 292, str(head), 32, 30)
-    s.say(20, 344, "All twelve heads on: 24/12/1999 is read as 1999-12-24")
+            s.token(124 + 260 * i + 38 * head, 34, str(head), 32, 30)
+    s.say(20, 84, "All twelve heads on: 24/12/1999 is read as 1999-12-24")
     return s
 
 

@@ -41,6 +41,25 @@ main { max-width: 1160px; margin: auto; }
 math { font-family: "formulas", math; font-size: 1.1em; }
 math[display="block"] { margin: .8em 0; }
 .folded > summary { margin: .3em 0 .3em 5.6em; cursor: pointer; }
+/* What is wider than its place scrolls there, with a shade at the edge beyond which it goes on. */
+.wide { display: block; overflow-x: auto; }
+.jp-OutputArea-child { display: flex; }
+.jp-OutputArea-child > .jp-OutputPrompt { flex: none; }
+.jp-OutputArea-child > .jp-OutputArea-output {
+  display: block; flex: 1; min-width: 0; width: auto; }
+@media (max-width: 760px) {
+  .jp-OutputArea-child, .jp-OutputArea-child > .jp-OutputPrompt { display: block; }
+  .jp-OutputArea-child > .jp-OutputArea-output { margin-left: 0; padding-right: 0; }
+}
+.jp-RenderedHTMLCommon tbody tr:nth-child(even) { background: none; }
+.jp-RenderedHTMLCommon tbody tr:nth-child(odd) { background: #8881; }
+.wide, .jp-RenderedHTML.jp-OutputArea-output {
+  --paper: var(--jp-layout-color0, white); --shade: #0008; background:
+    linear-gradient(to right, var(--paper) 60%, transparent) 0 / 30px 100% no-repeat local,
+    linear-gradient(to left, var(--paper) 60%, transparent) 100% / 30px 100% no-repeat local,
+    linear-gradient(to right, var(--shade), transparent) 0 / 15px 100% no-repeat,
+    linear-gradient(to left, var(--shade), transparent) 100% / 15px 100% no-repeat;
+}
 </style>
 {% endblock %}
 {% block input_group %}
@@ -63,10 +82,15 @@ class Renderer(IPythonRenderer):
         return mathml(body)
 
     def block_math(self, body):
-        return mathml(body, "block")
+        return f'<span class="wide">{mathml(body, "block")}</span>'
 
     def latex_environment(self, name, body):
-        return mathml(rf"\begin{{{name}}}{body}\end{{{name}}}", "block")
+        return self.block_math(rf"\begin{{{name}}}{body}\end{{{name}}}")
+
+    def table(self, text):
+        """In a box of its own, which scrolls where the page is narrow, by keyboard too."""
+        box = 'class="wide" tabindex="0" role="group" aria-label="table"'
+        return f"<div {box}><table>{text}</table></div>\n"
 
     def image(self, text, url, title=None):
         """A picture, or for one from the network its words."""

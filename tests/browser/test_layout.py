@@ -1,0 +1,279 @@
+"""One screen: a piece's controls with its sentence, on a projector, a slide, a phone; and what is
+wider than a phone scrolls in its place and shows that it does."""
+import functools
+import io
+
+import nbformat
+import numpy
+import pytest
+from javascript import swap
+from PIL import Image
+from pieces import PIECES, STILL
+from screen import CUT, play, result, show, until, watch
+
+EVERY = pytest.mark.parametrize("name", PIECES)
+PROJECTOR = {"width": 853, "height": 359}  # what JupyterLab leaves of 1280 x 720 at 150 %
+SLIDE = {"width": 828, "height": 445}  # what a slide of 1280 x 720 leaves, at 143 %
+PHONE = {"width": 390, "height": 844}
+# What is looked at while the controls move, where a piece is taller than a slide.
+MAIN = {"clock": "canvas >> nth=1", "compare": "table"}
+LEAST = 44
+
+# The height that the controls take together with the sentence that they change; a part of a piece
+# may have sentences of its own.
+TOGETHER = """(piece) => [piece, ...piece.querySelectorAll(".own")].map((part) => {
+  const own = (el) => (el.closest(".own") ?? piece) === part;
+  const inputs = [...part.querySelectorAll("input, select, button")].filter(own);
+  const said = part === piece ? ".result" : "p";
+  const boxes = [...inputs.map((el) => el.closest("label") ?? el), ...part.querySelectorAll(said)]
+    .map((el) => el.getBoundingClientRect());
+  if (!inputs.length || boxes.length === inputs.length) return Infinity;
+  return Math.max(...boxes.map((b) => b.bottom)) - Math.min(...boxes.map((b) => b.top));
+})"""
+# Everything that can be pressed, with the smaller side of what takes the press.
+TARGETS = """(piece) => [...piece.querySelectorAll("input, select, button")].map((el) => {
+  const { width, height } = (el.type.match(/radio|check/) ? el.closest("label") : el)
+    .getBoundingClientRect();
+  return [Math.min(width, height), el.outerHTML.slice(0, 60)];
+})"""
+# From now on each canvas keeps the words that are written on it, and where.
+KEEP_WORDS = """() => {
+  const { prototype } = CanvasRenderingContext2D;
+  const { clearRect, fillText } = prototype;
+  prototype.clearRect = function (...box) {
+    this.canvas.words = [];
+    return clearRect.apply(this, box);
+  };
+  prototype.fillText = function (text, x, y) {
+    const { width } = this.measureText(text);
+    const left = x - { left: 0, center: width / 2, right: width }[this.textAlign];
+    this.canvas.words?.push({ text, left, right: left + width, y });
+    return fillText.call(this, text, x, y);
+  };
+}"""
+# Words that are shortened, that reach beyond their canvas or stand in each other's way.
+UNREADABLE = """(piece) => {
+  const shortened = [...piece.querySelectorAll("*")].filter((el) =>
+    getComputedStyle(el).textOverflow === "ellipsis" && el.scrollWidth > el.clientWidth);
+  const found = shortened.map((el) => `shortened: ${el.textContent}`);
+  for (const { words = [], clientWidth } of piece.querySelectorAll("canvas")) {
+    for (const [i, { text, left, right, y }] of words.entries()) {
+      if (text.includes("…")) found.push(`shortened: ${text}`);
+      if (left < -1 || right > clientWidth + 1) found.push(`cut off: ${text}`);
+      const over = words.slice(i + 1).find((other) => Math.abs(other.y - y) < 9
+        && other.left < right + 2 && left < other.right + 2);
+      if (over) found.push(`on each other: ${text}, ${over.text}`);
+    }
+  }
+  return found;
+}"""
+
+
+# How much of each table lies beyond its edge.
+HIDDEN = "(all) => all.map((el) => el.scrollWidth - el.clientWidth)"
+
+
+class Changed:
+    """An explorer with a mistake in one place of its source."""
+
+    def __init__(self, name, right, wrong):
+        self.explorer, self.mistake = PIECES[name](), (right, wrong)
+
+    def html(self):
+        return swap(self.explorer.html(), *self.mistake)
+
+
+@pytest.fixture
+def opened(browser):
+    """Open a piece in a window of its own; at the end none may have complained."""
+    pages = []
+
+    def opened(explorer, viewport, **settings):
+        page = watch(browser.new_page(viewport=viewport, **settings))
+        pages.append(page)
+        page.evaluate(KEEP_WORDS)
+        head = '<meta name="viewport" content="width=device-width"><style>body{margin:0}</style>'
+        return show(page, explorer, head)
+
+    yield opened
+    for page in pages:
+        assert page.errors == []
+        page.close()
+
+
+def play_still(piece, name):
+    play(piece, STILL[name], lambda: piece.page.evaluate("document.activeElement.blur()"))
+
+
+# ---- a projector, a slide ------------------------------------------------------------------------
+
+@EVERY
+def test_controls_and_sentence_stand_together(opened, name):
+    piece = opened(PIECES[name](), PROJECTOR | {"width": 673})  # JupyterLab's margins take the rest
+    hidden = piece.locator(".scroll").evaluate_all(HIDDEN)
+    assert hidden in ([], [0])
+    play_still(piece, name)  # the sentence keeps the room that its longest took
+    assert max(piece.evaluate(TOGETHER)) <= PROJECTOR["height"]
+    piece.page.set_viewport_size(PROJECTOR)
+    assert max(piece.evaluate(TOGETHER)) <= PROJECTOR["height"]
+
+
+@pytest.mark.parametrize("name, right, wrong", [
+    ("heads", "settings, result, body);", "settings, body, result);"),
+    ("compare", "150 / layers", "400 / layers"),
+    ("clock", "margin-top: 8px; padding: 2px 12px", "margin-top: 280px; padding: 2px 12px"),
+])
+def test_what_stands_apart_is_noticed(opened, name, right, wrong):
+    piece = opened(Changed(name, right, wrong), PROJECTOR)
+    play_still(piece, name)
+    assert max(piece.evaluate(TOGETHER)) > PROJECTOR["height"]
+
+
+@EVERY
+def test_its_main_picture_fits_a_slide(opened, name):
+    piece = opened(PIECES[name](), SLIDE)
+    main = piece.locator(MAIN[name]) if name in MAIN else piece
+    box = main.bounding_box()
+    assert box["y"] + box["height"] <= SLIDE["height"]
+
+
+def test_what_is_below_a_shorter_sentence_stays(opened):
+    piece = opened(PIECES["clock"](), PROJECTOR)
+    body, first = piece.locator(".body"), result(piece)
+    top = body.bounding_box()["y"]
+    piece.locator("input[type=range]").nth(1).press("Home")  # nothing turns
+    assert len(result(piece)) < len(first) - 80 and body.bounding_box()["y"] == top
+
+
+def test_what_is_below_a_longer_sentence_moves_once(opened):
+    piece = opened(PIECES["heads"](), {"width": 853, "height": 480})
+    body, slider = piece.locator(".body"), piece.locator("input[type=range]")
+    first = body.bounding_box()["y"]
+    slider.press("Home")  # all alike: a longer sentence
+    longest = body.bounding_box()["y"]
+    slider.press("End")
+    assert first < longest == body.bounding_box()["y"]
+    piece.page.set_viewport_size({"width": 1180, "height": 480})
+    piece.page.wait_for_function(
+        f"document.querySelector('.body').getBoundingClientRect().y < {first}")
+
+
+# ---- a phone -------------------------------------------------------------------------------------
+
+@EVERY
+def test_a_phone_shows_all(opened, name):
+    piece = opened(PIECES[name](), PHONE, has_touch=True, is_mobile=True)
+    assert piece.evaluate(UNREADABLE) == [] and piece.page.evaluate(CUT) == []
+    play_still(piece, name)
+    assert piece.evaluate(UNREADABLE) == [] and piece.page.evaluate(CUT) == []
+    for scroller in piece.locator(".scroll").all():
+        assert says_where_more_is(scroller)
+
+
+@pytest.mark.parametrize("name, right, wrong, message", [
+    ("lengths", "bars.wide, width - measure(words));", "bars.wide);", "cut off: chance 0.10"),
+    ("lengths", 'position", left - 10, size + 18', 'position", left + 60, size / 2 + 2', "on each"),
+    ("compare", "...KINDS.map(colours.measure)) + 10", "...[80])", "shortened: attentio"),
+    ("clock", "room / each >= least", "room / each >= 20", "on each"),
+    ("order", "max-width: 16em;", "max-width: 3em;", "shortened: padding"),
+])
+def test_what_can_not_be_read_is_noticed(opened, name, right, wrong, message):
+    piece = opened(Changed(name, right, wrong), PHONE)
+    assert any(found.startswith(message) for found in piece.evaluate(UNREADABLE))
+
+
+def says_where_more_is(scroller, edge: int = 12) -> bool:
+    """Whether a shade lies at each edge of a box beyond which there is more, and at no other."""
+    most = scroller.evaluate("(box) => box.scrollWidth - box.clientWidth")
+    scroller.scroll_into_view_if_needed()
+    for place in sorted({0, most}):
+        scroller.evaluate("(box, place) => { box.scrollLeft = place; }", place)
+        shaded = pixels(scroller)
+        scroller.evaluate("(box) => { box.style.background = 'none'; }")
+        apart = abs(pixels(scroller) - shaded).max(0)
+        scroller.evaluate("(box) => { box.style.background = ''; }")
+        seen = [int(apart[:edge].max()) > 50, int(apart[-edge:].max()) > 50]
+        if seen != [place > 0, place < most]:
+            return False
+    return True
+
+
+def pixels(locator):
+    image = Image.open(io.BytesIO(locator.screenshot())).convert("L")
+    return numpy.asarray(image).astype(int)
+
+
+@pytest.mark.parametrize("right, wrong", [
+    ("to left, var(--shade)", "to left, transparent"),  # no shade on the right
+    ("to right, var(--paper) 60%", "to right, transparent 60%"),  # always one on the left
+])
+def test_a_missing_or_a_false_hint_is_noticed(opened, right, wrong):
+    piece = opened(Changed("order", right, wrong), PHONE)
+    assert not says_where_more_is(piece.locator(".scroll"))
+
+
+@pytest.mark.parametrize("settings", [
+    {"viewport": PHONE},
+    {"viewport": {"width": 1024, "height": 700}, "has_touch": True, "is_mobile": True},
+], ids=["narrow", "touched"])
+@EVERY
+def test_fingers_meet_each_control(opened, name, settings):
+    piece = opened(PIECES[name](), **settings)
+    assert [found for found in piece.evaluate(TARGETS) if found[0] < LEAST] == []
+
+
+@pytest.mark.parametrize("name, right, wrong", [
+    ("heads", "--target: 44px", "--target: 40px"),
+    ("order", "(.pill, select, button", "(.pill, select"),
+    ("pooling", "min-height: var(--target); cursor: pointer;", "cursor: pointer;"),
+])
+def test_small_controls_are_noticed(opened, name, right, wrong):
+    piece = opened(Changed(name, right, wrong), PHONE)
+    assert min(piece.evaluate(TARGETS))[0] < LEAST
+
+
+# ---- exported pages ------------------------------------------------------------------------------
+
+TABLE = "\n".join("|" + word * 13 for word in ("a|", "-|", "unbreakable|"))
+FORMULA = "$$" + " + ".join(["x_1 y_1 z_1"] * 12) + "$$"
+
+
+def narrow(export, browser, tmp_path, change=str):
+    """A page with what is too wide, on a phone."""
+    output = nbformat.v4.new_output("display_data", {
+        "text/html": f"<table><tr>{'<td>unbreakable</td>' * 13}</tr></table>"})
+    cells = [nbformat.v4.new_markdown_cell(text) for text in ("# 02 Tiny", TABLE, FORMULA)]
+    cells.append(nbformat.v4.new_code_cell("1", outputs=[output]))
+    made = change(export.page(nbformat.v4.new_notebook(cells=cells)))
+    (tmp_path / "wide.html").write_text(made, encoding="utf-8")
+    page = watch(browser.new_page(viewport=PHONE, has_touch=True, is_mobile=True))
+    page.goto((tmp_path / "wide.html").as_uri())
+    return page
+
+
+@pytest.fixture(scope="module")
+def export():
+    import export  # needs what pyproject.toml lists under html
+    return export
+
+
+BOXES = ".wide, .jp-RenderedHTML.jp-OutputArea-output"
+
+
+def test_wide_tables_and_formulas_scroll_in_their_place(export, browser, tmp_path):
+    page = narrow(export, browser, tmp_path)
+    boxes = page.locator(BOXES)
+    assert boxes.count() == 3 and all(says_where_more_is(box) for box in boxes.all())
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+    table, place = page.locator("div.wide"), "(box) => box.scrollLeft"
+    end = table.evaluate(place)
+    table.press("ArrowLeft")
+    until(lambda: table.evaluate(place) < end)
+    page.close()
+
+
+def test_a_page_without_the_hint_is_noticed(export, browser, tmp_path):
+    change = functools.partial(swap, right="--shade: #0008", wrong="--shade: #0000")
+    page = narrow(export, browser, tmp_path, change)
+    assert not any(says_where_more_is(box) for box in page.locator(BOXES).all())
+    page.close()
