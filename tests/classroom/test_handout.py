@@ -185,9 +185,9 @@ def test_pixels_colours_and_cut_letters_are_noticed(printed):
 
 
 def test_a_question_without_one_right_answer_is_refused():
-    for reasons in ("**A** no", "**A** Right\n- **B** Right"):
+    for count, reasons in (0, "**A** no"), (2, "**A** Right\n- **B** Right"):
         text = f"## Question 1\n\n- **A** 1\n- **B** 2\n\n<details>\n\n- {reasons}\n\n</details>"
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match=f"02 Tiny, Question 1: {count} reasons begin"):
             handout.answers([Lesson("02 Tiny", {"question-1": text})])
 
 

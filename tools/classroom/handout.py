@@ -61,6 +61,8 @@ class Lesson(NamedTuple):
 
 
 class Handout(NamedTuple):
+    """HTML to print. What lies in a ``.box`` must fit into it, at ``least`` to ``most`` points."""
+
     title: str
     body: str
     landscape: bool = False
@@ -140,12 +142,14 @@ def answers(lessons: list[Lesson]) -> Handout:
     for lesson, heading, made, reasons in asked(lessons):
         if lesson is not before:
             parts.append(f"<h1>{lesson.title}</h1>")
-        right, = [letter for letter in reasons if re.match(r"\s*Right\b", reasons[letter].text)]
+        right = [letter for letter in reasons if re.match(r"\s*Right\b", reasons[letter].text)]
+        if len(right) != 1:
+            raise ValueError(f"{lesson.title}, {heading}: {len(right)} reasons begin with Right")
         for option in made.select(OPTIONS):
             reason = reasons[option.strong.text]
-            option["class"] = "right" if option.strong.text == right else "wrong"
+            option["class"] = "right" if option.strong.text in right else "wrong"
             option.extend([made.new_tag("br"), reason])
-        parts.append(f"<article><h2>{heading}: {right}</h2>{made}</article>")
+        parts.append(f"<article><h2>{heading}: {right[0]}</h2>{made}</article>")
         before = lesson
     body = f'<main class="list">{"".join(parts)}</main>' if parts else ""
     return Handout("Questions, answers", body)
@@ -215,23 +219,23 @@ def write(page, handout: Handout, paper: str, path: pathlib.Path) -> float:
 
 
 def main(words: list[str]) -> None:
-    from playwright.sync_api import sync_playwright
     lessons = [Lesson.read(path) for path in chosen(words, ROOT / "notebooks")]
     if not PROGRAM:
         sys.exit("There is no browser to print with: install Debian's chromium or Google Chrome.")
+    from playwright.sync_api import sync_playwright
     TARGET.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=PROGRAM, args=ROOT_NEEDS)
         page = browser.new_page()
-        for name, make in HANDOUTS.items():
-            handout = make(lessons)
-            for paper in PAPERS if handout.body else ():
-                path = TARGET / f"{name}-{paper}.pdf"
-                try:
+        try:
+            for name, make in HANDOUTS.items():
+                handout = make(lessons)
+                for paper in PAPERS if handout.body else ():
+                    path = TARGET / f"{name}-{paper}.pdf"
                     size = write(page, handout, paper, path)
-                except ValueError as error:
-                    sys.exit(f"{error}.")
-                print(f"{path.relative_to(ROOT)}: letters of {size:g} points", flush=True)
+                    print(f"{path.relative_to(ROOT)}: letters of {size:g} points", flush=True)
+        except ValueError as error:
+            sys.exit(f"{error}.")
 
 
 if __name__ == "__main__":
