@@ -19,7 +19,7 @@ import setup
 ROOT = Path(__file__).parents[2]
 BINDER = ROOT / ".binder"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-GUIDE = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "teaching").glob("*.md"))
+GUIDE = (ROOT / "teaching/README.md").read_text(encoding="utf-8")
 
 
 def read(name):
