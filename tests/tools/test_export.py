@@ -147,6 +147,10 @@ def test_letters_keep_their_style(export, formula, shown):
     assert export.BeautifulSoup(export.mathml(formula), "html.parser").text == shown
 
 
+def test_a_word_in_a_formula_stays_upright(export):
+    assert export.mathml(r"\mathrm{so}", "inline").count('mathvariant="normal"') == 2
+
+
 def test_formulas_that_are_not_set_are_noticed(tmp_path, visit):
     plain = HTMLExporter().from_notebook_node(tiny("Here $x$ stands."))[0]
     (tmp_path / "plain.html").write_text(plain, encoding="utf-8")

@@ -170,6 +170,7 @@ def repository(tmp_path, monkeypatch):
     for folder in ("notebooks", "tests", "d2l_ext", ".venv-colab"):
         (tmp_path / folder).mkdir()
     for name in readme.WITH_ADDRESS:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     address = '[project.urls]\nRepository = "https://github.com/you/yours.too"\n'
     (tmp_path / "pyproject.toml").write_text(address, encoding="utf-8")

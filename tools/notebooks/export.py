@@ -121,7 +121,7 @@ def mathml(latex: str, display: str = "inline") -> str:
             if tag.get("stretchy") != "true"]
     for i, bar in enumerate(bars):  # they come in pairs
         bar["form"], bar["stretchy"] = ("prefix", "postfix")[i % 2], "false"
-    for tag in made.find_all(mathvariant=True):  # browsers no longer heed it
+    for tag in made.find_all(mathvariant=re.compile("^(?!normal)")):  # browsers heed no other
         style = tag["mathvariant"].upper().replace("-ITALIC", " ITALIC")
         tag.string = "".join(styled(letter, style) for letter in tag.text)
         del tag["mathvariant"]

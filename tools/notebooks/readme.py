@@ -29,7 +29,7 @@ def read(path):
 # ---- the address ------------------------------------------------------------------------------
 
 SLUG = r"[\w.-]+/[\w-]+(?:\.(?!git\b)[\w-]+)*"  # owner/name, without a closing .git
-WITH_ADDRESS = ("d2l_ext/README.md", "CITATION.cff", "CHANGELOG.md")
+WITH_ADDRESS = ("d2l_ext/README.md", "CITATION.cff", "CHANGELOG.md", "teaching/README.md")
 
 
 def slug():
@@ -43,7 +43,7 @@ def slug():
 
 
 def own_address(text):
-    return re.sub(rf"(github\.com/){SLUG}", rf"\g<1>{slug()}", text)
+    return re.sub(rf"(github\.com/|mybinder\.org/v2/gh/){SLUG}", rf"\g<1>{slug()}", text)
 
 
 def colab_links(text):
