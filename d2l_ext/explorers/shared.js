@@ -372,6 +372,7 @@ export function theme(root) {
   const weight = (amount) => mix(paper, roles.query, amount);
   return {
     ...roles, ink, paper, size, weight,
+    ratio: window.devicePixelRatio * (root.currentCSSZoom ?? 1),
     font: drop.font,
     faint: mix(paper, ink, 0.16),
     tint: (role) => mix(paper, roles[role], 0.2),
@@ -392,8 +393,7 @@ export const on = (cell) => (contrast(cell, BLACK) > contrast(cell, WHITE) ? BLA
 // ---- drawing on a canvas ----------------------------------------------------
 
 /** A canvas's context for `width` by `height` CSS pixels, sharp at any zoom, wiped. */
-export function pen(canvas, width, height, { font, ink }) {
-  const ratio = window.devicePixelRatio;
+export function pen(canvas, width, height, { font, ink, ratio }) {
   const context = canvas.getContext("2d");
   const [across, down] = [Math.round(width * ratio), Math.round(height * ratio)];
   if (canvas.width !== across || canvas.height !== down) {

@@ -137,6 +137,14 @@ def test_its_main_picture_fits_a_slide(opened, name):
     assert box["y"] + box["height"] <= SLIDE["height"]
 
 
+@pytest.mark.parametrize("zoom", [1, 1.42])
+def test_pictures_are_sharp_on_a_slide(opened, zoom):
+    page = opened(PIECES["lengths"](), SLIDE).page
+    page.add_style_tag(content=f"main {{ zoom: {zoom} }}")
+    sharp = "(canvas) => Math.round(100 * canvas.width / parseFloat(canvas.style.width))"
+    until(lambda: page.locator("canvas").evaluate(sharp) == 100 * zoom)
+
+
 def test_what_is_below_a_shorter_sentence_stays(opened):
     piece = opened(PIECES["clock"](), PROJECTOR)
     body, first = piece.locator(".body"), result(piece)
