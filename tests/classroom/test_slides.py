@@ -1,13 +1,13 @@
-"""Decks of slides: the cut, the notes, and in a real browser that everything fits and can be read.
-
-Explorers are measured elsewhere: on a slide they are as they are in a page.
-"""
+"""Decks of slides: the cut, the notes, and in a real browser that every slide fits and can be read,
+that keys reach the explorers, and what is printed and what the speaker sees."""
 import importlib.util
+import re
 import tomllib
 
 import nbformat
 import pytest
-from nbformat.v4 import new_code_cell, new_markdown_cell
+from nbconvert import SlidesExporter
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from readme import ROOT
 
 for package in ("ziamath", "sphinx_revealjs"):
@@ -17,21 +17,32 @@ import slides  # noqa: E402
 
 LESSONS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 each_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem[:2])
-# What lies outside the slide that is shown, and letters smaller than 1/36 of its height.
+SIZES = [(1280, 720), (1920, 1080)]
+READY = "window.Reveal?.isReady()"
+# What lies outside the slide that is shown or scrolls, and letters below 1/36 of its height.
 FAULTS = """() => {
   const slide = Reveal.getCurrentSlide(), box = slide.getBoundingClientRect(), found = [];
-  const folded = (el) => el.closest("details:not([open])") && !el.closest("summary");
-  for (const el of slide.querySelectorAll("*")) {
+  const bar = document.querySelector(".slide-number");
+  for (const el of [...slide.querySelectorAll("*"), bar]) {
     const { right, bottom, width, height } = el.getBoundingClientRect();
-    const { fontSize, visibility } = getComputedStyle(el);
-    if (!width || !height || visibility === "hidden") continue;
-    if (el.closest("aside, .d2l-explorer") || folded(el)) continue;
-    if (right > box.right + 1 || bottom > box.bottom + 1) found.push(`outside: ${el.outerHTML}`);
+    const { fontSize, visibility, overflowX, overflowY } = getComputedStyle(el);
+    if (width < 2 || height < 2 || visibility === "hidden" || el.closest("aside")) continue;
+    const tell = (what) => found.push(`${what}: ${el.outerHTML.slice(0, 100)}`);
+    if (right > box.right + 1 || bottom > box.bottom + 1) tell("outside");
+    const wide = /auto|scroll/.test(overflowX) && el.scrollWidth > el.clientWidth + 1;
+    const high = /auto|scroll/.test(overflowY) && el.scrollHeight > el.clientHeight + 1;
+    if (wide || high) tell("scrolls");
     const written = [...el.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
-    const size = parseFloat(fontSize) * el.currentCSSZoom * Reveal.getScale();
-    if (written && size < box.height / 36 - 0.01) found.push(`small: ${el.outerHTML}`);
+    const size = parseFloat(fontSize) * el.currentCSSZoom * (el === bar ? 1 : Reveal.getScale());
+    if (written && size < box.height / 36 - 0.1) tell("small");
   }
-  return found.map((what) => what.slice(0, 120));
+  return found;
+}"""
+# The numbers of slides with code, a table, an explorer and a question: the first of each.
+KINDS = """() => {
+  const all = Reveal.getSlides();
+  return [".highlight", "tbody", ".d2l-explorer", ".celltag_question"]
+    .map((kind) => all.findIndex((slide) => slide.querySelector(kind))).filter((i) => i >= 0);
 }"""
 
 
@@ -41,51 +52,254 @@ def read(lesson):
 
 def cell(kind, text, slide, **more):
     make = new_markdown_cell if kind == "md" else new_code_cell
-    return make(text, metadata={"slideshow": {"slide_type": slide}, **more})
+    tags = {"tags": more.pop("tags", [])}
+    return make(text, metadata={"slideshow": {"slide_type": slide}} | tags, **more)
 
 
-def test_a_slides_notes_say_what_to_ask_and_how_late_it_is():
-    cells = [cell("md", "word " * 130, "slide"), cell("md", "word " * 260, "skip"),
-             cell("code", "1", "fragment", tags=["predict"]), cell("md", "word " * 130, "slide")]
-    cells[2].id = "guess"
-    made = slides.with_notes(cells, {"guess": ["Which?", "The first."]})
-    notes = [each.source for each in made if slides.kind(each) == "notes"]
-    assert notes == ["**Ask:** Which?\n\n**Usually answered:** The first.\n\n"
-                     "Minute 2 of 3 when this slide is done.",
-                     "Minute 3 of 3 when this slide is done."]
+# ---- without a browser ---------------------------------------------------------------------------
+
+def test_notes_say_what_to_ask_what_some_think_and_how_late_it_is():
+    cells = [cell("md", "word " * 130, "slide", id="title"), cell("md", "word " * 260, "skip"),
+             cell("code", "1", "-", tags=["predict"], id="guess"),
+             cell("md", "*word* " * 130, "notes"), cell("md", "word " * 130, "slide", id="end")]
+    plan = {"board": "A line.", "ask": {"guess": ["Which?", "The `first`."]},
+            "expect": [{"thinks": "All.", "cure": "end"}, {"thinks": "No.", "cure": "none"}]}
+    made = slides.notes(cells, plan)
+    assert list(made) == ["title", "guess", "end"]
+    assert "<strong>On the board:</strong> A line." in made["title"]["words"]
+    asked = made["guess"]["words"]
+    assert asked.index("Which?") < asked.index("The <code>first</code>.") < asked.index("<em>word")
+    assert "<strong>Some think:</strong> All." in made["end"]["words"]
+    assert "No." not in str(made)
+    assert [re.findall("Minute (.*) when", each["minute"]) for each in made.values()] == [
+        ["1 of 4"], ["3 of 4"], ["4 of 4"]]
 
 
 @each_lesson
 def test_the_cut_shows_the_core_and_answers_come_a_step_later(lesson):
-    for each in read(lesson).cells:
+    cells = read(lesson).cells
+    for each in cells:
         tags, kind = set(each.metadata.get("tags", [])), slides.kind(each)
+        assert kind in {"-", "slide", "fragment", "skip", "notes"}, each.id
         if tags & {"deeper", "setup", "imports", "solution", "references"}:
             assert kind == "skip", each.id
         elif "predict" in tags:
             assert kind == "fragment", each.id
+        assert kind != "notes" or each.cell_type == "markdown", each.id
+    assert [slides.kind(each) for each in cells if slides.kind(each) != "skip"][0] == "slide"
+
+
+@each_lesson
+def test_a_lesson_fits_a_lecture_by_its_notes(lesson):
+    minutes = list(slides.notes(read(lesson).cells, {}).values())[-1]["minute"]
+    last, total = map(int, re.search(r"Minute (\d+) of (\d+)", minutes).groups())
+    assert last == total <= 45
+
+
+@each_lesson
+def test_a_slide_shows_no_long_code(lesson):
+    long = [each.id for each in read(lesson).cells if each.cell_type == "code"
+            and slides.kind(each) != "skip" and len(each.source.splitlines()) > 15]
+    assert long == []
 
 
 def test_what_is_asked_belongs_to_a_cell_that_is_shown():
     for path in (ROOT / "teaching").glob("??.toml"):
         lesson, = (ROOT / "notebooks").glob(f"{path.stem}_*.ipynb")
-        shown = {each.id for each in read(lesson).cells if slides.kind(each) != "skip"}
+        shown = {each.id for each in read(lesson).cells if slides.kind(each) not in ("skip", "notes")}
         plan = tomllib.loads(path.read_text(encoding="utf-8"))
         assert {*plan["ask"], *(each["cure"] for each in plan["expect"])} <= shown, path.name
 
 
-@each_lesson
-def test_every_slide_fits_and_can_be_read(browser, tmp_path, lesson):
+def test_nbconvert_sees_the_same_cut():
+    cells = read(LESSONS[2]).cells
+    made, _ = SlidesExporter().from_notebook_node(read(LESSONS[2]))
+    starts = [each for each in cells if slides.kind(each) == "slide"]
+    assert len(re.findall("<section[^>]*><section", made)) == len(starts) > 30
+
+
+@pytest.mark.parametrize("text, words", [
+    ('ask = {one-row = ["Which?"]}', "98.toml: ask.one-row must be a question and what is usually "
+                                     "answered, got ['Which?']"),
+    ("board = ", "98.toml: Invalid value (at end of document)"),
+])
+def test_a_plan_that_cannot_be_read_is_named(tmp_path, monkeypatch, text, words):
+    monkeypatch.setattr(slides, "ROOT", tmp_path)
+    (tmp_path / "teaching").mkdir()
+    (tmp_path / "teaching/98.toml").write_text(text)
+    with pytest.raises(ValueError, match=re.escape(words)):
+        slides.teaching("98")
+    assert slides.teaching("99") == {}
+
+
+def test_what_is_no_lesson_gets_a_sentence(tmp_path, monkeypatch):
+    with pytest.raises(SystemExit, match="No notebook is called 42."):
+        slides.main(["42"])
+    monkeypatch.setattr(slides, "ROOT", tmp_path)
+    (tmp_path / "notebooks").mkdir()
+    (tmp_path / "notebooks/01_a.ipynb").write_text("no notebook")
+    with pytest.raises(SystemExit, match=r"01_a.ipynb: .*JSON"):
+        slides.main([])
+
+
+# ---- in a browser --------------------------------------------------------------------------------
+
+@pytest.fixture
+def opened(browser, tmp_path):
+    """Open the deck of a notebook. At the end, no page may have complained or asked for a file."""
     from screen import watch
-    deck = tmp_path / "deck.html"
-    deck.write_text(slides.page(read(lesson), lesson.stem[:2]), encoding="utf-8")
-    page, faults = watch(browser.new_page(viewport={"width": 1280, "height": 720})), {}
-    page.goto(deck.as_uri())
-    page.wait_for_function("Reveal.isReady()")
+    pages = []
+
+    def open_deck(notebook, plan=None, size=SIZES[0], query=""):
+        path = tmp_path / "deck.html"
+        path.write_text(slides.page(notebook, plan or {}), encoding="utf-8")
+        assert path.stat().st_size < 2 * 2**20
+        pages.append(watch(browser.new_page(viewport=dict(zip(("width", "height"), size)))))
+        pages[-1].goto(path.as_uri() + query)
+        pages[-1].wait_for_function(READY)
+        return pages[-1]
+
+    yield open_deck
+    for page in pages:
+        assert page.errors == page.requests == []
+        page.close()
+
+
+def steps(page):
+    """Press an arrow key until the deck ends; the number of the slide at each step."""
+    page.evaluate("Reveal.slide(0)")
     while True:
-        if found := page.evaluate(FAULTS):
-            faults[page.evaluate("Reveal.getIndices().h + 1")] = found
+        yield page.evaluate("Reveal.getIndices().h + 1")
         if page.evaluate("Reveal.isLastSlide() && !Reveal.availableFragments().next"):
-            break
+            return
         page.keyboard.press("ArrowRight")
-    assert faults == {} and page.errors == page.requests == []
-    page.close()
+
+
+@each_lesson
+def test_every_slide_fits_and_can_be_read(opened, lesson):
+    page, faults = opened(read(lesson)), {}
+    for size in SIZES:
+        page.set_viewport_size(dict(zip(("width", "height"), size)))
+        page.wait_for_function("(width) => Reveal.getScale() * 1280 === width", arg=size[0])
+        for number in steps(page):
+            if found := page.evaluate(FAULTS):
+                faults[size[1], number] = found
+    assert faults == {}
+
+
+@each_lesson
+def test_everybody_can_use_the_slides(opened, lesson):
+    from screen import axe
+    page = opened(read(lesson))
+    for number in [0, *page.evaluate(KINDS)]:
+        page.evaluate("(number) => Reveal.slide(number)", number)
+        page.evaluate("while (Reveal.nextFragment());")
+        assert axe(page, "body") == [], number + 1
+
+
+def made_up(*cells):
+    return new_notebook(cells=[cell("md", "# 98 Made up", "slide"), *cells])
+
+
+def test_what_does_not_fit_is_noticed(opened):
+    page = opened(made_up(cell("md", "word", "slide")))
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate(FAULTS) == []
+    for style, fault in [("font-size: 12px", "small"), ("min-width: 1300px", "outside"),
+                         ("margin-top: 700px", "outside"), ("max-width: 30px", "scrolls")]:
+        page.evaluate("""(style) => {
+          const [p] = Reveal.getCurrentSlide().querySelectorAll(".jp-MarkdownOutput p");
+          p.style = `overflow: auto; white-space: nowrap; ${style}`;
+        }""", style)
+        assert [each for each in page.evaluate(FAULTS) if each.startswith(fault)], style
+
+
+def text_of(page, number):
+    return page.evaluate("(i) => Reveal.getSlide(i).querySelector('.jp-Cell').innerText", number)
+
+
+def test_what_does_not_fit_goes_on_to_the_next_slide(opened):
+    lines = "\n".join(f"x{i} = {i}" for i in range(15))
+    output = new_output("stream", name="stdout", text="out\n" * 14)
+    page = opened(made_up(
+        cell("md", "## Head\n\nBefore:", "slide", id="words"),
+        cell("code", lines, "fragment", id="code", outputs=[output]),
+        cell("md", "It explains.", "-", id="after"),
+        cell("md", "## Other", "slide", id="other")), {"ask": {"code": ["Why?", "So."]}})
+    assert page.evaluate("Reveal.getTotalSlides()") == 3
+    beside = page.evaluate("Reveal.getSlide(1).querySelectorAll('.jp-OutputArea-child').length")
+    assert beside == 1  # there is room for the output beside such short lines
+    wide = [new_output("stream", name="stdout", text=("out " * 24 + "\n") * 12)]
+    page = opened(made_up(
+        cell("md", "## Head\n\nBefore:", "slide", id="words"),
+        cell("code", lines, "fragment", id="code", outputs=wide),
+        cell("md", "It explains.", "-", id="after")), {"ask": {"code": ["Why?", "So."]}})
+    assert page.evaluate("Reveal.getTotalSlides()") == 3
+    assert "out" not in text_of(page, 1)
+    running, rest = page.evaluate("""() => [".running", ".jp-MarkdownOutput"].map((name) =>
+      Reveal.getSlide(2).querySelector(name).innerText.trim())""")
+    assert (running, rest) == ("Head", "It explains.")
+    # on the slide before, the answer waits; what goes on is there at once
+    page.evaluate("Reveal.slide(1)")
+    assert page.locator(".present .fragment:not(.visible)").count() == 1
+    page.evaluate("Reveal.slide(2)")
+    assert page.locator("section.present section.present .fragment").count() == 0
+    for number in (1, 2):
+        assert "Why?" in page.evaluate("(i) => Reveal.getSlideNotes(Reveal.getSlide(i))", number)
+
+
+def test_answers_wait_for_a_key(opened):
+    page = opened(made_up(cell(
+        "md", "Ask?\n\n<details><summary>Answer</summary>\n\nSo.\n\n</details>", "slide")))
+    page.keyboard.press("ArrowRight")
+    answer = page.locator(".present").get_by_text("So.").last
+    assert not answer.is_visible()
+    page.keyboard.press("ArrowRight")
+    assert answer.is_visible() and page.evaluate("Reveal.getIndices().h") == 1
+
+
+@pytest.mark.parametrize("lesson", [path for path in LESSONS if "01" <= path.stem[:2] < "08"],
+                         ids=lambda path: path.stem[:2])
+def test_keys_reach_an_explorer_and_leave_it(opened, lesson):
+    page = opened(read(lesson))
+    slide = page.evaluate(KINDS)[-2]
+    page.evaluate("(number) => Reveal.slide(number)", slide)
+    assert page.locator(".present .d2l-piece .result").inner_text()
+    for _ in range(30):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.matches('.d2l-piece :enabled')"):
+            break
+    assert page.evaluate("Reveal.getCurrentSlide().contains(document.activeElement)")
+    for key in ("ArrowLeft", "ArrowRight", "ArrowRight", "n"):
+        page.keyboard.press(key)
+    assert page.evaluate("Reveal.getIndices().h") == slide
+    page.keyboard.press("Escape")
+    assert not page.evaluate("Reveal.isOverview()")
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("Reveal.getIndices().h") == slide + 1
+
+
+@pytest.mark.parametrize("lesson", LESSONS[1:4], ids=lambda path: path.stem[:2])
+def test_print_gives_a_page_for_each_slide(opened, lesson):
+    page = opened(read(lesson))
+    count = page.evaluate("Reveal.getTotalSlides()")
+    page = opened(read(lesson), query="?print-pdf")
+    page.wait_for_function("(n) => document.querySelectorAll('.pdf-page').length === n", arg=count)
+    assert page.locator(".fragment:not(.visible)").count() == 0
+    printed = page.pdf(prefer_css_page_size=True)
+    assert len(re.findall(rb"/Type\s*/Page\b", printed)) == count
+
+
+def test_the_speaker_sees_slides_and_notes(opened):
+    page = opened(made_up(cell("md", "word", "slide", id="word")),
+                  {"board": "A line.", "ask": {"word": ["Which?", "The first."]}})
+    with page.expect_popup() as opening:
+        page.keyboard.press("s")
+    view = opening.value
+    notes = view.locator(".speaker-controls-notes")
+    notes.get_by_text("A line.").wait_for()
+    page.keyboard.press("ArrowRight")
+    notes.get_by_text("Which?").wait_for()
+    assert "Usually answered: The first." in notes.inner_text()
+    view.frame_locator("#current-slide iframe").get_by_text("word", exact=True).wait_for()
+    view.close()

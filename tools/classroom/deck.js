@@ -26,8 +26,10 @@ function grow(slide) {
   });
 }
 
-/** An answer comes with the next step; a link to what the deck does not have is text. */
+/** An answer comes with the next step; a link to what the deck does not have is text, and an empty
+ * corner of a table no heading. */
 function prepare() {
+  for (const corner of every("th:empty")) corner.replaceWith(document.createElement("td"));
   for (const anchor of every(".anchor-link")) anchor.remove();
   for (const link of every('.slides a[href^="#"]')) link.replaceWith(...link.childNodes);
   for (const folded of every(".slides details")) {

@@ -39,8 +39,8 @@ DECK = """{% extends 'reveal/base.html.j2' %}
 {{ resources.deck_css }}
 </style>
 </head>{% endblock %}
-{% block body_header %}<body><main class="reveal"><div class="slides">{% endblock %}
-{% block body_footer %}</div></main>
+{% block body_header %}<body><main><div class="reveal"><div class="slides">{% endblock %}
+{% block body_footer %}</div></div></main>
 <script>
 const NOTES = {{ resources.notes | tojson }};
 {{ resources.deck_js }}
@@ -66,7 +66,10 @@ def teaching(number: str) -> dict:
     Raises ValueError where it can't be read, or a question does not stand with its answer.
     """
     path = ROOT / f"teaching/{number}.toml"
-    plan = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    try:
+        plan = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"teaching/{number}.toml: {error}") from error
     for name, pair in plan.get("ask", {}).items():
         if not isinstance(pair, list) or len(pair) != 2:
             raise ValueError(f"teaching/{number}.toml: ask.{name} must be a question and what is "
