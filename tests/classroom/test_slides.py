@@ -106,7 +106,8 @@ def test_a_slide_shows_no_long_code(lesson):
 def test_what_is_asked_belongs_to_a_cell_that_is_shown():
     for path in (ROOT / "teaching").glob("??.toml"):
         lesson, = (ROOT / "notebooks").glob(f"{path.stem}_*.ipynb")
-        shown = {each.id for each in read(lesson).cells if slides.kind(each) not in ("skip", "notes")}
+        shown = {each.id for each in read(lesson).cells
+                 if slides.kind(each) not in ("skip", "notes")}
         plan = tomllib.loads(path.read_text(encoding="utf-8"))
         assert {*plan["ask"], *(each["cure"] for each in plan["expect"])} <= shown, path.name
 
