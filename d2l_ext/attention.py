@@ -216,15 +216,30 @@ def merge_heads(X: Tensor) -> Tensor:
     return X.transpose(1, 2).flatten(2)
 
 
+def for_each_head(X: Tensor, num_heads: int) -> Tensor:
+    """(batch, kv heads, steps, head_size) -> (batch, heads, steps, head_size).
+
+    Neighbouring heads share one: each stands there as often as there are heads that share it.
+
+    >>> for_each_head(torch.tensor([3., 5.]).reshape(1, 2, 1, 1), num_heads=4).flatten().tolist()
+    [3.0, 3.0, 5.0, 5.0]
+    """
+    group = num_heads // X.shape[1]
+    return X if group == 1 else X.repeat_interleave(group, dim=1)
+
+
 class MultiHeadAttention(nn.Module):
     """Multi-head attention: W_o [h_1; ...; h_h], h_i = attention(W_q⁽ⁱ⁾ q, W_k⁽ⁱ⁾ k, W_v⁽ⁱ⁾ v).
 
     From Vaswani et al. 2017, section 3.2.2. query_size, key_size, value_size: widths of the inputs,
     ``num_hiddens`` unless given. head_size: width of a head, ``num_hiddens / num_heads`` unless
-    given. position: a ``RelativePosition``, or any module with its methods. Parameters: W_q, W_k,
-    W_v, W_o, each an ``nn.Linear``; a ``state_dict`` moves to and from D2L's class as it is. Raises
-    TypeError for sizes that aren't integers, ValueError where sizes don't fit: heads that don't
-    divide ``num_hiddens``, sizes below 1, dropout outside [0, 1).
+    given. num_kv_heads: how many heads have keys and values of their own, ``num_heads`` unless
+    given; fewer serve groups of neighbours (grouped-query attention: Ainslie et al. 2023, section
+    2.2), and 1 serves all (multi-query: Shazeer 2019, section 3). position: a ``RelativePosition``,
+    or any module with its methods. Parameters: W_q, W_k, W_v, W_o, each an ``nn.Linear``; a
+    ``state_dict`` moves to and from D2L's class as it is. Raises TypeError for sizes that aren't
+    integers, ValueError where sizes don't fit: heads that don't divide ``num_hiddens`` or aren't
+    divided by ``num_kv_heads``, sizes below 1, dropout outside [0, 1).
 
     >>> attention = MultiHeadAttention(num_hiddens=8, num_heads=2)
     >>> queries, keys = torch.rand(1, 3, 8), torch.rand(1, 5, 8)
@@ -236,12 +251,18 @@ class MultiHeadAttention(nn.Module):
     def __init__(
         self, num_hiddens: int, num_heads: int, dropout: float = 0.0, bias: bool = False, *,
         query_size: int | None = None, key_size: int | None = None, value_size: int | None = None,
-        head_size: int | None = None, position: RelativePosition | None = None,
+        head_size: int | None = None, num_kv_heads: int | None = None,
+        position: RelativePosition | None = None,
     ):
         super().__init__()
         sizes = {"query_size": query_size, "key_size": key_size, "value_size": value_size}
         widths = {name: num_hiddens if size is None else size for name, size in sizes.items()}
-        check_size(num_hiddens=num_hiddens, num_heads=num_heads, **widths)
+        num_kv_heads = num_heads if num_kv_heads is None else num_kv_heads
+        check_size(num_hiddens=num_hiddens, num_heads=num_heads, num_kv_heads=num_kv_heads,
+                   **widths)
+        if num_heads % num_kv_heads:
+            raise ValueError(f"{num_kv_heads=} does not divide {num_heads=}: "
+                             "each must serve as many heads as the others")
         if head_size is None and num_hiddens % num_heads:
             raise ValueError(f"{num_heads=} does not divide {num_hiddens=}; "
                              "give head_size to choose the width of a head yourself")
@@ -249,11 +270,11 @@ class MultiHeadAttention(nn.Module):
         check_size(head_size=head_size)
         check_dropout(dropout)
         check_position(position)
-        self.num_heads, self.head_size = num_heads, head_size
-        inner = num_heads * head_size
+        self.num_heads, self.num_kv_heads, self.head_size = num_heads, num_kv_heads, head_size
+        inner, shared = num_heads * head_size, num_kv_heads * head_size
         self.W_q = nn.Linear(widths["query_size"], inner, bias=bias)
-        self.W_k = nn.Linear(widths["key_size"], inner, bias=bias)
-        self.W_v = nn.Linear(widths["value_size"], inner, bias=bias)
+        self.W_k = nn.Linear(widths["key_size"], shared, bias=bias)
+        self.W_v = nn.Linear(widths["value_size"], shared, bias=bias)
         self.W_o = nn.Linear(inner, num_hiddens, bias=bias)
         self.dropout = nn.Dropout(dropout)
         self.position = position
@@ -294,8 +315,8 @@ class MultiHeadAttention(nn.Module):
             if self.position is None:  # which counts from the last key
                 keep, keys, values = cut_padding(valid_lens, keep, keys, values)
         q = split_heads(self.W_q(queries), self.num_heads)
-        k = split_heads(self.W_k(keys), self.num_heads)
-        v = split_heads(self.W_v(values), self.num_heads)
+        k = split_heads(self.W_k(keys), self.num_kv_heads)
+        v = split_heads(self.W_v(values), self.num_kv_heads)
         q, k, bias = self._relate(q, k)
         weights = None
         if need_weights:
@@ -315,6 +336,7 @@ class MultiHeadAttention(nn.Module):
         self, q: Tensor, k: Tensor, v: Tensor, keep: Tensor | None, bias: Tensor | None,
     ) -> tuple[Tensor, Tensor]:
         bounded = keep is not None and bias is None and products_bounded(q, k)
+        k, v = (for_each_head(X, self.num_heads) for X in (k, v))
         scores = q / math.sqrt(self.head_size) @ k.mT
         weights = softmax_where(keep, scores if bias is None else scores + bias, bounded)
         return self.dropout(weights) @ v, weights
@@ -333,7 +355,8 @@ class MultiHeadAttention(nn.Module):
             mask = allowed if bias is None else bias.masked_fill(~allowed, -math.inf)
         attended = F.scaled_dot_product_attention(
             q, k, v, attn_mask=mask, dropout_p=self.dropout.p if self.training else 0.0,
-            is_causal=is_causal, scale=1 / math.sqrt(self.head_size))
+            is_causal=is_causal, scale=1 / math.sqrt(self.head_size),
+            enable_gqa=self.num_kv_heads < self.num_heads)
         return attended if sees is None else torch.where(sees, attended, 0.0)
 
     @classmethod
@@ -349,8 +372,9 @@ class MultiHeadAttention(nn.Module):
     def to_torch(self) -> nn.MultiheadAttention:
         """A batch-first ``nn.MultiheadAttention`` with the same weights and dropout.
 
-        Raises ValueError where PyTorch's class can't say the same: a position module, and
-        ``query_size`` or ``num_heads * head_size`` other than ``num_hiddens``.
+        Raises ValueError where PyTorch's class can't say the same: a position module, heads that
+        share keys and values, and ``query_size`` or ``num_heads * head_size`` other than
+        ``num_hiddens``.
         """
         theirs = nn.MultiheadAttention(**sizes_to_torch(self), batch_first=True)
         theirs.to(self.W_o.weight).load_state_dict(state_to_torch(self, theirs))
@@ -389,6 +413,10 @@ def sizes_to_torch(attention: MultiHeadAttention) -> dict[str, Any]:
     """Arguments of ``nn.MultiheadAttention`` for the sizes of ours, if it can have them."""
     hiddens, inner = attention.W_o.out_features, attention.W_o.in_features
     query_size, position = attention.W_q.in_features, attention.position
+    if attention.num_kv_heads != attention.num_heads:
+        raise ValueError("nn.MultiheadAttention has keys and values for each head, got "
+                         f"num_kv_heads={attention.num_kv_heads} for "
+                         f"num_heads={attention.num_heads}")
     if position is not None or query_size != hiddens or inner != hiddens:
         raise ValueError(
             "nn.MultiheadAttention needs position=None and "

@@ -266,7 +266,8 @@ def prune_heads(attention: MultiHeadAttention, heads: Iterable[int]) -> MultiHea
     frozen stays frozen. Its ``state_dict`` loads into
     ``MultiHeadAttention(num_hiddens, heads left, head_size=...)``. Raises TypeError for heads that
     are not integers, ValueError for heads that aren't there, where none would be left, for layers
-    with a position module, and where W_q, W_k, W_v or W_o is not a plain ``nn.Linear``.
+    with a position module or with heads that share keys and values, and where W_q, W_k, W_v or W_o
+    is not a plain ``nn.Linear``.
 
     >>> small = prune_heads(MultiHeadAttention(num_hiddens=8, num_heads=4), {0, 2})
     >>> small.num_heads, small.head_size, tuple(small.W_o.weight.shape)
@@ -310,6 +311,10 @@ def _check_prunable(attention: MultiHeadAttention) -> None:
     if attention.position is not None:
         raise ValueError("can't prune attention with a position module, "
                          f"got {attention.position}: it may hold numbers of each head")
+    if attention.num_kv_heads != attention.num_heads:
+        raise ValueError("can't prune heads that share keys and values, got num_kv_heads="
+                         f"{attention.num_kv_heads} for num_heads={attention.num_heads}: groups "
+                         "would be left with different numbers of heads")
     has_bias = isinstance(attention.W_o.bias, Tensor)  # quantized layers have a method there
     wanted = ["weight", "bias"] if has_bias else ["weight"]
     for name in ("W_q", "W_k", "W_v", "W_o"):

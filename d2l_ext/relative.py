@@ -32,7 +32,8 @@ class RelativePosition(nn.Module):
     """The methods that ``MultiHeadAttention(position=...)`` calls. Here they change nothing.
 
     Each class below overrides what it needs. q (batch, heads, queries, head_size) and
-    k (batch, heads, keys, head_size) are the projected queries and keys; values never come here.
+    k (batch, kv heads, keys, head_size) are the projected queries and keys; values never come here.
+    There are as many kv heads as heads, unless heads share their keys.
     """
 
     def transform(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:

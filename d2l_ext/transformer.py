@@ -13,17 +13,21 @@ class EncoderBlock(nn.Module):
     """Self-attention, then a feed-forward network, pre-norm (Xiong et al. 2020, section 3).
 
     X + attention(norm(X)), then X + network(norm(X)). Takes (batch, steps, num_hiddens) and lengths
-    (batch,), returns the shape of X. Steps beyond a length don't influence those within it. Raises
-    TypeError or ValueError for sizes, inputs and lengths that don't fit.
+    (batch,), returns the shape of X. Steps beyond a length don't influence those within it.
+    num_kv_heads: as in ``MultiHeadAttention``. Raises TypeError or ValueError for sizes, inputs and
+    lengths that don't fit.
 
     >>> EncoderBlock(num_hiddens=8, num_heads=2)(torch.rand(2, 5, 8), torch.tensor([5, 3])).shape
     torch.Size([2, 5, 8])
     """
 
-    def __init__(self, num_hiddens: int, num_heads: int, dropout: float = 0.0):
+    def __init__(
+        self, num_hiddens: int, num_heads: int, dropout: float = 0.0, *,
+        num_kv_heads: int | None = None,
+    ):
         super().__init__()
         check_dropout(dropout)
-        self.attention = MultiHeadAttention(num_hiddens, num_heads)
+        self.attention = MultiHeadAttention(num_hiddens, num_heads, num_kv_heads=num_kv_heads)
         self.network = feed_forward(num_hiddens)
         self.norms = nn.ModuleList(nn.LayerNorm(num_hiddens) for _ in range(2))
         self.dropout = nn.Dropout(dropout)
@@ -40,18 +44,21 @@ class DecoderBlock(nn.Module):
 
     From Vaswani et al. 2017, section 3.1, here pre-norm. Takes (batch, steps, num_hiddens),
     ``memory`` (batch, source steps, num_hiddens) and the source's lengths (batch,); returns the
-    shape of X. A step sees the steps up to its own, and the memory up to its length. Raises as
-    ``EncoderBlock`` does.
+    shape of X. A step sees the steps up to its own, and the memory up to its length. num_kv_heads:
+    as in ``MultiHeadAttention``, for both attentions. Raises as ``EncoderBlock`` does.
 
     >>> DecoderBlock(num_hiddens=8, num_heads=2)(torch.rand(2, 4, 8), torch.rand(2, 5, 8)).shape
     torch.Size([2, 4, 8])
     """
 
-    def __init__(self, num_hiddens: int, num_heads: int, dropout: float = 0.0):
+    def __init__(
+        self, num_hiddens: int, num_heads: int, dropout: float = 0.0, *,
+        num_kv_heads: int | None = None,
+    ):
         super().__init__()
         check_dropout(dropout)
-        self.attention = MultiHeadAttention(num_hiddens, num_heads)
-        self.cross = MultiHeadAttention(num_hiddens, num_heads)
+        self.attention = MultiHeadAttention(num_hiddens, num_heads, num_kv_heads=num_kv_heads)
+        self.cross = MultiHeadAttention(num_hiddens, num_heads, num_kv_heads=num_kv_heads)
         self.network = feed_forward(num_hiddens)
         self.norms = nn.ModuleList(nn.LayerNorm(num_hiddens) for _ in range(3))
         self.dropout = nn.Dropout(dropout)
@@ -76,7 +83,8 @@ class EncoderDecoder(nn.Module):
 
     A Transformer with sinusoidal positions; symbols are integers from 0. source_vocab_size,
     target_vocab_size: how many symbols there are on either side. layers: blocks on either side.
-    max_len: the longest sequence on either side.
+    max_len: the longest sequence on either side. num_kv_heads: as in ``MultiHeadAttention``, for
+    all attentions.
 
     ``forward(source, target, valid_lens)``, with source (batch, source steps), target
     (batch, steps) and the source's lengths (batch,), returns scores
@@ -91,7 +99,8 @@ class EncoderDecoder(nn.Module):
 
     def __init__(
         self, source_vocab_size: int, target_vocab_size: int, num_hiddens: int, num_heads: int,
-        layers: int = 1, dropout: float = 0.0, max_len: int = 1000,
+        layers: int = 1, dropout: float = 0.0, max_len: int = 1000, *,
+        num_kv_heads: int | None = None,
     ):
         super().__init__()
         check_size(source_vocab_size=source_vocab_size, target_vocab_size=target_vocab_size,
@@ -99,9 +108,9 @@ class EncoderDecoder(nn.Module):
         self.source = nn.Embedding(source_vocab_size, num_hiddens)
         self.target = nn.Embedding(target_vocab_size, num_hiddens)
         self.positions = PositionalEncoding(num_hiddens, dropout, max_len)
-        sizes = num_hiddens, num_heads, dropout
-        self.encoder = nn.ModuleList(EncoderBlock(*sizes) for _ in range(layers))
-        self.decoder = nn.ModuleList(DecoderBlock(*sizes) for _ in range(layers))
+        sizes, shared = (num_hiddens, num_heads, dropout), {"num_kv_heads": num_kv_heads}
+        self.encoder = nn.ModuleList(EncoderBlock(*sizes, **shared) for _ in range(layers))
+        self.decoder = nn.ModuleList(DecoderBlock(*sizes, **shared) for _ in range(layers))
         self.norms = nn.ModuleList(nn.LayerNorm(num_hiddens) for _ in range(2))
         self.scores = nn.Linear(num_hiddens, target_vocab_size)
 

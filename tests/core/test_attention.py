@@ -13,11 +13,12 @@ from torch.func import vmap
 from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
+from test_relative import Watched
 from wrong import Steps, assert_same, cases, filled_softmax, lengths_mask, name_of, outcome, right
 from wrong import slow_attention, slow_outcome, slow_softmax
 
 from d2l_ext import AdditiveAttention, MultiHeadAttention, causal, dot_product_attention
-from d2l_ext import ALiBi, RotaryEmbedding, ShawRelativeKeys
+from d2l_ext import ALiBi, RotaryEmbedding, ShawRelativeKeys, T5RelativeBias
 from d2l_ext import masked_softmax, merge_heads, padding, record_attention, split_heads, window
 from d2l_ext.attention import hide_unseen
 from d2l_ext.sequence import visible_products
@@ -46,6 +47,7 @@ def to_itself(attend):
     return lambda m, X, **options: attend(m, X, X, X, **options)
 
 
+shared_or_not = pytest.mark.parametrize("num_kv_heads", [1, 2], ids=["shared", "own"])
 both_paths = pytest.mark.parametrize("attend", [fused, explicit], ids=name_of)
 
 
@@ -56,7 +58,7 @@ def each(*options):
 
 def cross(dtype=torch.float32, **options):
     """Cross-attention with all sizes different: the module and its three inputs."""
-    m = MultiHeadAttention(8, 2, bias=True, **SIZES | options).eval().to(dtype)
+    m = MultiHeadAttention(8, **dict(num_heads=2, bias=True) | SIZES | options).eval().to(dtype)
     sizes = (2, 3, 5), (2, 4, 7), (2, 4, 9)
     return m, *(torch.randn(size, dtype=dtype) for size in sizes)
 
@@ -96,6 +98,13 @@ def definition_of_self_attention(attend):
 def lengths_per_query(attend):
     keep = lengths_mask(LENGTHS_PER_QUERY, 3, 4)
     assert_defined(attend, *cross(), valid_lens=LENGTHS_PER_QUERY, keep=keep)
+
+
+def grouped_heads(attend):
+    """Neighbouring heads share keys and values."""
+    grouped = dict(num_heads=4, num_kv_heads=2)
+    assert_defined(attend, *cross(**grouped))
+    assert_defined(attend, *cross(**grouped), valid_lens=LENGTHS, keep=lengths_mask(LENGTHS, 3, 4))
 
 
 def causal_order(attend):
@@ -168,7 +177,7 @@ def blind_to_padding(attend):
         assert not any(grad[hidden[..., 0]].any() for grad in results[2:4])
 
 
-CLAIMS = [definition, definition_of_self_attention, lengths_per_query, causal_order,
+CLAIMS = [definition, definition_of_self_attention, lengths_per_query, grouped_heads, causal_order,
           quiet_in_evaluation, drops_weights_in_training, zeros_for_empty_rows,
           zeros_in_half_precision, masks_low_scores, leaves_inputs_alone, blind_to_padding]
 
@@ -227,6 +236,13 @@ MISTAKES = {
     lengths_per_query: {
         "lengths of the first query for all": Steps(
             padding=lambda valid_lens, *sizes: right.padding(valid_lens[:, 0], *sizes)),
+    },
+    grouped_heads: {
+        "groups dealt out in turn": Steps(share=lambda X, group: X.repeat(1, group, 1, 1)),
+        "the first group for all": Steps(
+            share=lambda X, group: right.share(X, group)[:, :1].expand(-1, 4, -1, -1)),
+        "the mean of all groups": Steps(
+            share=lambda X, group: X.mean(1, keepdim=True).expand(-1, 4, -1, -1)),
     },
     causal_order: {
         "a query does not see itself": Steps(causal=lambda *sizes: right.causal(*sizes).tril(-1)),
@@ -342,7 +358,7 @@ def test_positional_arguments_come_in_d2l_order():
 
 # ---- nothing to attend to, and what no query may see ---------------------------------------------
 
-def naive_kernel(q, k, v, attn_mask, dropout_p=0.0, is_causal=False, scale=1.0):
+def naive_kernel(q, k, v, attn_mask, dropout_p=0.0, is_causal=False, scale=1.0, enable_gqa=False):
     """As some kernels answer: NaN, values and gradients, where a query sees nothing."""
     scores = q @ k.mT * scale
     if attn_mask.dtype == torch.bool:
@@ -358,14 +374,15 @@ def test_it_does_not_matter_what_the_kernel_makes_of_empty_rows(monkeypatch, bia
     assert_same(outcome(fused, m, *inputs, valid_lens=EMPTY_ROWS), expected)
 
 
+@shared_or_not
 @both_paths
 @each(dict(valid_lens=torch.tensor([2, 2])), dict(mask=lambda q, k: (k < 2) & (q >= 0)),
       dict(mask=(torch.arange(4) < 2).expand(2, 2, 4, 4)),
       dict(valid_lens=torch.tensor([[2, 1, 2, 0]] * 2)),
       dict(valid_lens=torch.tensor([2, 2]), causal=True))
-def test_poison_in_self_attention_reaches_nothing(attend, options):
+def test_poison_in_self_attention_reaches_nothing(attend, options, num_kv_heads):
     """There a padded position is a query as well; as one it counts as zeros."""
-    m, X = selfish()
+    m, X = selfish(num_kv_heads=num_kv_heads)
     X[:, 2:] = 0
     poisoned = X.clone()
     poisoned[0, 2], poisoned[0, 3], poisoned[1, 2:] = math.nan, math.inf, -math.inf
@@ -393,20 +410,22 @@ def test_poison_in_a_query_that_sees_nothing_reaches_nothing(attend):
     assert_same(*results, 1e-6, 1e-5)
 
 
+@shared_or_not
 @both_paths
 @pytest.mark.parametrize("lengths", [None, torch.tensor([0, 0])])
-def test_no_keys_at_all_is_nothing_to_attend_to(attend, lengths):
-    m, queries, keys, values = cross()
+def test_no_keys_at_all_is_nothing_to_attend_to(attend, lengths, num_kv_heads):
+    m, queries, keys, values = cross(num_kv_heads=num_kv_heads)
     inputs = queries, keys[:, :0], values[:, :0]
     output, *grads = outcome(attend, m, *inputs, valid_lens=lengths)
     assert (output == m.W_o.bias).all() and output.shape == (2, 3, 8)
     assert all(grad.isfinite().all() for grad in grads) and not grads[0].any()
 
 
+@shared_or_not
 @both_paths
 @each(dict(), dict(valid_lens=LENGTHS[:0]), dict(mask=window(1)))
-def test_an_empty_batch_gives_an_empty_batch(attend, options):
-    m, *inputs = cross()
+def test_an_empty_batch_gives_an_empty_batch(attend, options, num_kv_heads):
+    m, *inputs = cross(num_kv_heads=num_kv_heads)
     output, *grads = outcome(attend, m, *[X[:0] for X in inputs], **options)
     assert output.shape == (0, 3, 8) and not any(grad.any() for grad in grads)
 
@@ -416,12 +435,13 @@ def on_another_default_device(call):
         return call()
 
 
+@shared_or_not
 @both_paths
 @each(dict(valid_lens=LENGTHS), dict(mask=window(1)), dict(causal=True),
       dict(valid_lens=LENGTHS_PER_QUERY[:, :1].expand(2, 4), causal=True))
-def test_all_is_made_where_the_inputs_are(attend, options):
+def test_all_is_made_where_the_inputs_are(attend, options, num_kv_heads):
     """Also where new tensors would land on another device."""
-    m, X = selfish(position=FakePosition((2, 4, 4)))
+    m, X = selfish(num_kv_heads=num_kv_heads, position=FakePosition((2, 4, 4)))
     call = lambda: attend(m, X, X, X, **options)
     torch.testing.assert_close(on_another_default_device(call), call())
 
@@ -446,6 +466,105 @@ def test_the_weights_returned_are_those_before_dropout():
     m, *inputs = cross(dropout=0.5)
     weights = m.train()(*inputs, LENGTHS, need_weights=True)[1]
     torch.testing.assert_close(weights, m.eval()(*inputs, LENGTHS, need_weights=True)[1])
+
+
+# ---- heads that share keys and values ------------------------------------------------------------
+
+def grouped(num_kv_heads, **options):
+    """Self-attention of four heads with this many kv heads, and the one with these repeated."""
+    m = MultiHeadAttention(16, 4, bias=True, num_kv_heads=num_kv_heads, **options).eval()
+    plain = MultiHeadAttention(16, 4, bias=True, **options).eval()
+    plain.load_state_dict({name: repeat(m, name, W) for name, W in m.state_dict().items()})
+    return m, plain
+
+
+def repeat(m, name, W):
+    """The rows of W_k or W_v once for each head; other parameters as they are."""
+    if name.split(".")[0] not in ("W_k", "W_v"):
+        return W
+    heads = W.unflatten(0, (m.num_kv_heads, m.head_size))
+    return heads.repeat_interleave(m.num_heads // m.num_kv_heads, 0).flatten(0, 1)
+
+
+def summed(m, name, grad):
+    """A gradient of the repeated rows as that of the shared ones."""
+    if name.split(".")[0] not in ("W_k", "W_v"):
+        return grad
+    return grad.unflatten(0, (m.num_kv_heads, -1, m.head_size)).sum(1).flatten(0, 1)
+
+
+MADE = {"none": lambda: None, "rotary": lambda: RotaryEmbedding(4), "alibi": lambda: ALiBi(4),
+        "shaw": lambda: ShawRelativeKeys(4, 2), "t5": lambda: T5RelativeBias(4, 8, 5)}
+
+
+@each(dict(), dict(causal=True), dict(valid_lens=torch.tensor([2, 5])),
+      dict(valid_lens=torch.tensor([[0, 4, 2, 1, 5], [0, 0, 3, 3, 3]]), causal=True),
+      dict(mask=window(1)), dict(mask=torch.rand(2, 4, 5, 5) < 0.7))
+@pytest.mark.parametrize("num_kv_heads", [1, 2, 4])
+@pytest.mark.parametrize("position", MADE)
+def test_shared_heads_equal_repeated_ones(position, num_kv_heads, options):
+    """Output, weights and gradients: the gradient of what is shared is the sum over its heads."""
+    m, plain = grouped(num_kv_heads, position=MADE[position]())
+    X = torch.randn(2, 5, 16)
+    names = [name for name, _ in m.named_parameters()]
+    for need_weights in (False, True):
+        attend = to_itself(MultiHeadAttention.__call__)
+        ours, theirs = (outcome(attend, layer, X, need_weights=need_weights, **options)
+                        for layer in (m, plain))
+        inner = len(ours) - len(names)
+        assert_same(ours[:inner], theirs[:inner])
+        pairs = zip(names, theirs[inner:], strict=True)
+        assert_same(ours[inner:], [summed(m, *pair) for pair in pairs])
+        assert not need_weights or ours[1].shape == (2, 4, 5, 5)
+
+
+def test_shared_heads_have_fewer_parameters_and_as_many_of_their_own_change_nothing():
+    shapes = {name: tuple(p.shape) for name, p in cross(num_heads=4, num_kv_heads=2)[0]
+              .named_parameters()}
+    assert shapes == {"W_q.weight": (12, 5), "W_k.weight": (6, 7), "W_v.weight": (6, 9),
+                      "W_o.weight": (8, 12), "W_q.bias": (12,), "W_k.bias": (6,),
+                      "W_v.bias": (6,), "W_o.bias": (8,)}
+    assert MultiHeadAttention(8, 4).num_kv_heads == 4
+    X, (m, plain) = torch.randn(2, 5, 16), grouped(4)
+    assert torch.equal(m(X, X, X), plain(X, X, X))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@both_paths
+def test_shared_heads_in_every_dtype(attend, dtype):
+    m, plain = (layer.to(dtype) for layer in grouped(2))
+    X = torch.randn(2, 5, 16).to(dtype)
+    options = dict(valid_lens=torch.tensor([[0, 4, 2, 1, 5], [0, 0, 3, 3, 3]]))
+    expected = attend(plain.double(), *[X.double()] * 3, **options)
+    output = attend(m, X, X, X, **options)
+    assert output.dtype == dtype
+    torch.testing.assert_close(output.double(), expected, atol=2e-5 if dtype.itemsize > 2 else 0.02,
+                               rtol=0.02)
+
+
+def test_the_fused_kernel_repeats_nothing():
+    """No tensor is larger than what one head has."""
+    X, largest = torch.randn(1, 64, 8), []
+    for num_kv_heads in (1, 8):
+        m = MultiHeadAttention(8, 8, head_size=8, num_kv_heads=num_kv_heads).requires_grad_(False)
+        with Watched() as watched:
+            m(X[:, :1], X, X)
+        largest.append(watched.largest)
+    assert largest == [64 * 8, 8 * 64 * 8]
+
+
+@both_paths
+def test_a_mask_for_each_head_meets_its_own_head(attend):
+    m, _ = grouped(2)
+    X, mask = torch.randn(2, 5, 16), torch.rand(2, 4, 5, 5) < 0.5
+    assert_defined(attend, m, X, mask=mask, keep=mask)
+
+
+def test_recording_shared_heads_gives_weights_for_every_head():
+    (m, _), X = grouped(1), torch.randn(2, 5, 16)
+    with record_attention(m) as weights:
+        m(X, X, X)
+    assert [W.shape for W in weights["attention"]] == [(2, 4, 5, 5)]
 
 
 # ---- position modules ----------------------------------------------------------------------------
@@ -793,9 +912,10 @@ def test_a_bias_that_is_nan_where_nothing_may_be_seen_changes_nothing(attend):
     torch.testing.assert_close(attend(m, X, X, X, causal=True), expected)
 
 
+@shared_or_not
 @pytest.mark.parametrize("learning", [True, False])
-def test_forward_derivatives_pass_through_the_weights(learning):
-    m, X = selfish(torch.float64)
+def test_forward_derivatives_pass_through_the_weights(learning, num_kv_heads):
+    m, X = selfish(torch.float64, num_kv_heads=num_kv_heads)
     direction = torch.randn_like(X)
     m.requires_grad_(learning)
     call = lambda X: explicit(m, X, X, X, valid_lens=LENGTHS, mask=window(1))
@@ -815,10 +935,11 @@ def compiled(m):
 
 
 @pytest.mark.slow
+@shared_or_not
 @each(dict(valid_lens=LENGTHS), dict(causal=True),
       dict(valid_lens=LENGTHS, mask=window(1), need_weights=True))
-def test_compiles_in_one_graph_with_the_same_results(options):
-    m, X = selfish()
+def test_compiles_in_one_graph_with_the_same_results(options, num_kv_heads):
+    m, X = selfish(num_kv_heads=num_kv_heads)
     results = [outcome(to_itself(lambda _, *X, **options: f(*X, **options)), m, X, **options)
                for f in (compiled(m), m)]
     assert_same(*results)
@@ -836,18 +957,20 @@ def test_compiles_in_one_graph_also_with_a_default_device():
 
 
 class SelfAttention(nn.Module):
-    def __init__(self, **options):
+    def __init__(self, num_kv_heads, **options):
         super().__init__()
-        self.attention, self.options = MultiHeadAttention(6, 2), options
+        self.attention = MultiHeadAttention(6, 2, num_kv_heads=num_kv_heads)
+        self.options = options
 
     def forward(self, X, lengths):
         return self.attention(X, X, X, lengths, **self.options)
 
 
 @pytest.mark.slow
+@shared_or_not
 @each(dict(), dict(causal=True, need_weights=True), dict(mask=window(1)))
-def test_exports_with_any_number_of_steps(options):
-    model = SelfAttention(**options).eval()
+def test_exports_with_any_number_of_steps(options, num_kv_heads):
+    model = SelfAttention(num_kv_heads, **options).eval()
     batch, steps = (torch.export.Dim(name, min=2, max=64) for name in ("batch", "steps"))
     shapes = {"X": {0: batch, 1: steps}, "lengths": {0: batch}}
     example = torch.randn(3, 5, 6), torch.tensor([2, 0, 5])
@@ -858,10 +981,11 @@ def test_exports_with_any_number_of_steps(options):
         torch.testing.assert_close(program(X, lengths), model(X, lengths))
 
 
+@shared_or_not
 @pytest.mark.filterwarnings("ignore:There is a performance drop")
 @both_paths
-def test_vmap_equals_a_loop(attend):
-    m, _ = selfish()
+def test_vmap_equals_a_loop(attend, num_kv_heads):
+    m, _ = selfish(num_kv_heads=num_kv_heads)
     X, lengths = torch.randn(3, 2, 4, 6), torch.tensor([[1, 4], [0, 2], [3, 3]])
     attend_one = lambda X, n: attend(m, X, X, X, valid_lens=n)
     looped = torch.stack([attend_one(*pair) for pair in zip(X, lengths)])
@@ -878,9 +1002,10 @@ def second_derivatives(attend, m, inputs, keep):
                                allow_unused=True, materialize_grads=True)
 
 
+@shared_or_not
 @pytest.mark.parametrize("lengths", [LENGTHS_PER_QUERY, EMPTY_ROWS], ids=["full", "empty-rows"])
-def test_double_backward_equals_the_definition(lengths):
-    m, *inputs = cross()
+def test_double_backward_equals_the_definition(lengths, num_kv_heads):
+    m, *inputs = cross(num_kv_heads=num_kv_heads)
     keep = lengths_mask(lengths, 3, 4)
     expected = second_derivatives(lambda m, *X: slow_attention(m, *X)[0], m, inputs, keep)
     with sdpa_kernel(SDPBackend.MATH):

@@ -37,14 +37,17 @@ def losses(made):
 def by_hand(attention, X, gate):
     """The layer with gates, from its parts."""
     linears = attention.W_q, attention.W_k, attention.W_v
-    q, k, v = (split_heads(linear(X), attention.num_heads) for linear in linears)
+    q, k, v = (split_heads(linear(X), linear.out_features // attention.head_size)
+               for linear in linears)
+    k, v = (Y.repeat_interleave(q.shape[1] // Y.shape[1], dim=1) for Y in (k, v))
     heads = (q @ k.mT / attention.head_size ** 0.5).softmax(-1) @ v
     return attention.W_o(merge_heads(heads * gate[..., None, None]))
 
 
 @pytest.mark.parametrize("gate", [torch.tensor([1.0, 0, 1, 1]), torch.tensor([0.5, 2, -1, 0]),
                                   torch.rand(2, 4)], ids=["closed", "any", "per example"])
-@pytest.mark.parametrize("sizes", [dict(), dict(bias=True), dict(head_size=5)], ids=str)
+@pytest.mark.parametrize("sizes", [dict(), dict(bias=True), dict(head_size=5),
+                                   dict(num_kv_heads=2)], ids=str)
 def test_gates_multiply_heads(gate, sizes):
     attention, X = layer(**sizes), torch.randn(2, 5, 12)
     with gates(attention, {"": gate}):
@@ -135,6 +138,9 @@ def test_heads_of_a_model_may_come_from_a_generator(number):
     (lambda: prune_heads(layer(position=RotaryEmbedding(4), head_size=4), [0]),
      r"^can't prune attention with a position module, got RotaryEmbedding\(\): it may hold "
      "numbers of each head$"),
+    (lambda: prune_heads(layer(num_kv_heads=2), [0]),
+     "^can't prune heads that share keys and values, got num_kv_heads=2 for num_heads=4: groups "
+     "would be left with different numbers of heads$"),
     (lambda: prune_heads(nn.Linear(4, 4), [0]),
      "^attention must be a MultiHeadAttention, got Linear$", TypeError),
     (lambda: gradient(model(), lambda: torch.tensor(1.0)),

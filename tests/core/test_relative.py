@@ -35,8 +35,8 @@ every_position = pytest.mark.parametrize("name", MAKE)
 LEARNED = {"shaw": (5, SIZE), "t5": (8, HEADS), "t5-one-way": (8, HEADS)}  # the table's shape
 
 
-def attention(make):
-    return MultiHeadAttention(WIDTH, HEADS, position=make(HEADS, SIZE))
+def attention(make, **options):
+    return MultiHeadAttention(WIDTH, HEADS, position=make(HEADS, SIZE), **options)
 
 
 def inputs(queries, keys, dtype=torch.float32):
@@ -479,6 +479,12 @@ def test_empty_sequences_pass(name):
 # ---- the fused kernel ----------------------------------------------------------------------------
 
 KERNEL = "_scaled_dot_product_flash_attention_for_cpu"
+
+
+def test_shared_keys_stay_on_the_fused_kernel():
+    for num_kv_heads in (HEADS, 1):
+        names = kernels_of(attention(MAKE["rotary"], num_kv_heads=num_kv_heads), causal=True)
+        assert names.count(KERNEL) == names.count(f"{KERNEL}_backward") == 1
 
 
 def kernels_of(m, **options):

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from wrong import slow_attention
 
-from d2l_ext import PositionalEncoding, sinusoids
+from d2l_ext import MultiHeadAttention, PositionalEncoding, sinusoids
 from d2l_ext.transformer import DecoderBlock, EncoderBlock, EncoderDecoder
 
 LENGTHS = torch.tensor([7, 4])
@@ -59,8 +59,12 @@ def is_the_transformer_written_out(made):
     torch.testing.assert_close(made(source, target, LENGTHS), torch.cat(expected))
 
 
-def test_it_is_the_transformer_written_out():
-    is_the_transformer_written_out(model())
+@pytest.mark.parametrize("num_kv_heads", [None, 1])
+def test_it_is_the_transformer_written_out(num_kv_heads):
+    made = model(num_kv_heads=num_kv_heads)
+    is_the_transformer_written_out(made)
+    shared = [m.num_kv_heads for m in made.modules() if isinstance(m, MultiHeadAttention)]
+    assert shared == [num_kv_heads or 3] * 6
 
 
 def post_norm(block, X, lengths):

@@ -49,12 +49,14 @@ def slow_attention(m, queries, keys, values, keep=None, score=scaled_dot_product
     for b in range(batch):
         Q, K, V = (linear(X[b]).split(m.head_size, dim=-1) for linear, X in
                    ((m.W_q, queries), (m.W_k, keys), (m.W_v, values)))
+        group = m.num_heads // len(K)  # how many heads share a key
         for i in range(steps):
             heads = []
             for h in range(m.num_heads):
-                scores = [score(m.position, (b, h, i, j), Q[h][i], K[h][j]) for j in range(count)]
+                scores = [score(m.position, (b, h, i, j), Q[h][i], K[h // group][j])
+                          for j in range(count)]
                 row = slow_softmax(scores, keep[b, h, i])
-                heads.append(sum(weight * v for weight, v in zip(row, V[h])))
+                heads.append(sum(weight * v for weight, v in zip(row, V[h // group])))
                 weights.append(row)
             outputs.append(m.W_o(torch.cat(heads)))
     weights = torch.stack(weights).reshape(batch, steps, m.num_heads, count).transpose(1, 2)
@@ -116,7 +118,9 @@ class Steps:
     def __call__(self, m, queries, keys, values, valid_lens=None, causal=False):
         keep = self.keep(len(queries), queries.shape[1], keys.shape[1], valid_lens, causal)
         projected = self.project(m, *self.hide(keep, queries, keys, values))
-        q, k, v = (self.split(X, m.num_heads) for X in projected)
+        counts = m.num_heads, m.num_kv_heads, m.num_kv_heads
+        q, k, v = (self.split(X, heads) for X, heads in zip(projected, counts))
+        k, v = (self.share(X, m.num_heads // m.num_kv_heads) for X in (k, v))
         weights = self.softmax(self.score(m, q, k), keep)
         return self.output(m, self.merge(self.drop(m, weights) @ v))
 
@@ -142,6 +146,9 @@ class Steps:
 
     def split(self, X, heads):
         return X.unflatten(-1, (heads, -1)).transpose(1, 2)
+
+    def share(self, X, group):
+        return X.repeat_interleave(group, dim=1)
 
     def score(self, m, q, k):
         return q / math.sqrt(m.head_size) @ k.mT
