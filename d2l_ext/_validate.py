@@ -25,6 +25,13 @@ def check_size(**sizes: int) -> None:
             raise ValueError(f"{name}={size} must be at least 1")
 
 
+def check_number(**numbers: float) -> None:
+    """Raise TypeError unless every argument is a number."""
+    for name, number in numbers.items():
+        if not isinstance(number, Real) or isinstance(number, bool):
+            raise TypeError(f"{name} must be a number, got {number!r:.60}")
+
+
 def check_dropout(dropout: float) -> None:
     """Raise unless 0 <= dropout < 1."""
     if not isinstance(dropout, Real):
@@ -107,6 +114,24 @@ def check_inputs(queries: Tensor, keys: Tensor, values: Tensor) -> None:
         if shape[0] != batch:
             raise ValueError(f"queries have batch {batch}, {name} have batch {shape[0]}")
     check_counts(keys, values)
+
+
+def check_products(queries: Tensor, keys: Tensor, values: Tensor) -> None:
+    """Raise unless all three are floating point and their dot products can be taken as they are.
+
+    They have two, three or four axes, the same batch and heads, and each key has one value.
+    """
+    check_float(queries=queries, keys=keys, values=values)
+    for name, X in (("queries", queries), ("keys", keys), ("values", values)):
+        if X.dim() not in (2, 3, 4) or X.shape[:-2] != queries.shape[:-2]:
+            raise ValueError(
+                f"{name} have shape {tuple(X.shape)}, queries {tuple(queries.shape)}: "
+                "expected (steps, width), (batch, steps, width) or (batch, heads, steps, width), "
+                "with the same batch and heads")
+    check_counts(keys, values)
+    if queries.shape[-1] != keys.shape[-1]:
+        raise ValueError(f"queries have width {queries.shape[-1]}, "
+                         f"keys have width {keys.shape[-1]}: a dot product needs equal widths")
 
 
 def check_causal(causal: bool, queries: int, keys: int) -> None:

@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from torch.autograd import forward_ad
 from torch.nn import functional as F
 
-from ._validate import check_causal, check_counts, check_dropout, check_float, check_inputs
-from ._validate import check_position, check_size, check_width, extremes
+from ._validate import check_causal, check_dropout, check_float, check_inputs, check_position
+from ._validate import check_products, check_size, check_width, extremes
 from .masks import Attend, combine
 from .relative import RelativePosition
 
@@ -119,26 +119,21 @@ def dot_product_attention(
     >>> output.shape, [round(w, 3) for w in weights[0].tolist()]
     (torch.Size([1, 1]), [0.998, 0.002])
     """
-    check_float(queries=queries, keys=keys, values=values)
-    for name, X in (("queries", queries), ("keys", keys), ("values", values)):
-        if X.dim() not in (2, 3, 4) or X.shape[:-2] != queries.shape[:-2]:
-            raise ValueError(
-                f"{name} have shape {tuple(X.shape)}, queries {tuple(queries.shape)}: "
-                "expected (steps, width), (batch, steps, width) or (batch, heads, steps, width), "
-                "with the same batch and heads")
-    check_counts(keys, values)
-    if queries.shape[-1] != keys.shape[-1]:
-        raise ValueError(f"queries have width {queries.shape[-1]}, "
-                         f"keys have width {keys.shape[-1]}: a dot product needs equal widths")
+    check_products(queries, keys, values)
     q, k, v = as_4d(queries), as_4d(keys), as_4d(values)
     batch, heads, count, _ = q.shape
     keep = combine(batch, heads, count, k.shape[2], mask=mask, device=q.device)
     if keep is not None:
-        sees, seen = keep.any(3)[..., None], keep.any(2)[..., None]
-        q, k, v = torch.where(sees, q, 0.0), torch.where(seen, k, 0.0), torch.where(seen, v, 0.0)
+        q, k, v = hide_rows(keep, q, k, v)
     weights = softmax_where(keep, q / math.sqrt(q.shape[-1]) @ k.mT)
     steps = queries.shape[:-1]
     return (weights @ v).reshape(*steps, values.shape[-1]), weights.reshape(*steps, keys.shape[-2])
+
+
+def hide_rows(keep: Tensor, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Zeros at the queries of each head that see nothing, and at the keys that no query sees."""
+    sees, seen = keep.any(3)[..., None], keep.any(2)[..., None]
+    return torch.where(sees, q, 0.0), torch.where(seen, k, 0.0), torch.where(seen, v, 0.0)
 
 
 class AdditiveAttention(nn.Module):

@@ -23,9 +23,19 @@ def sinusoids(steps: int, num_hiddens: int) -> Tensor:
     if steps < 0:
         raise ValueError(f"steps={steps} must not be negative")
     check_size(num_hiddens=num_hiddens)
+    return sines_and_cosines(steps, periods(num_hiddens))[:, :num_hiddens]
+
+
+def periods(num_hiddens: int) -> Tensor:
+    """10000^(2j/d) for each pair of columns: how many steps an angle takes for one radian."""
     columns = torch.arange(0, num_hiddens, 2, dtype=torch.float64)
-    angles = torch.arange(steps, dtype=torch.float64)[:, None] / 10_000 ** (columns / num_hiddens)
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:, :num_hiddens]
+    return 10_000 ** (columns / num_hiddens)
+
+
+def sines_and_cosines(steps: int, periods: Tensor) -> Tensor:
+    """sin(i / period), cos(i / period) for each period in turn: (steps, 2 * periods)."""
+    angles = torch.arange(steps, dtype=torch.float64)[:, None] / periods
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
 
 
 def refill(after: Tensor, before: Tensor, make: Callable[[], Tensor]) -> None:

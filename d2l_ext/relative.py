@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
-from ._validate import check_integer, check_size, check_width
-from .positional import refill, sinusoids
+from ._validate import check_choice, check_integer, check_number, check_size, check_width
+from .positional import periods, refill, sines_and_cosines, sinusoids
 
 
 def offsets(queries: int, keys: int, device: torch.device | None = None) -> Tensor:
@@ -178,6 +179,66 @@ class ALiBi(RelativePosition):
         return (slopes[:, None, None] * -distances)[None].to(q.dtype)
 
 
+@dataclass(frozen=True)
+class Stretch:
+    """Slower rotations, for sequences that are ``factor`` times as long as in training.
+
+    A pair that turned by the angle θ per step now turns by θ', with s = ``factor``:
+
+    - by="positions": θ' = θ / s, as if positions were divided by s (Chen et al. 2023, section 3.2);
+    - by="base": θ' = θ / s^(p/(P − 1)) for pair p of P: 10000 s^(d/(d−2)) in place of 10000. The
+      fastest pair turns as before, the slowest s times slower (Peng et al. 2023, section 3.1,
+      there called NTK-aware);
+    - by="parts": θ' = γ θ + (1 − γ) θ / s, where γ rises from 0 to 1 as the turns that a pair makes
+      within ``trained`` steps rise from ``turns[0]`` to ``turns[1]`` (section 3.2).
+
+    tempered: queries and keys are multiplied by 0.1 ln s + 1, which sharpens the softmax (section
+    3.4; with "parts" this is YaRN). Raises TypeError for what isn't a number, ValueError for a
+    factor below 1, for another ``by``, for "parts" without ``trained``, and unless
+    0 < ``turns[0]`` < ``turns[1]``.
+
+    >>> Stretch(4, by="base").periods(6) / Stretch(1).periods(6)
+    tensor([1., 2., 4.], dtype=torch.float64)
+    """
+
+    factor: float
+    by: str = "positions"
+    trained: int | None = None
+    turns: tuple[float, float] = (1, 32)
+    tempered: bool = False
+
+    def __post_init__(self) -> None:
+        low, high = self.turns
+        check_number(factor=self.factor, low=low, high=high)
+        check_choice("way to stretch by", self.by, ("positions", "base", "parts"))
+        if self.factor < 1:
+            raise ValueError(f"factor={self.factor} must be at least 1")
+        if not 0 < low < high:
+            raise ValueError(f"turns={self.turns} must be two numbers above 0, the first smaller")
+        if self.by == "parts":
+            if self.trained is None:
+                raise ValueError('by="parts" needs trained=, the number of steps in training')
+            check_size(trained=self.trained)
+
+    def periods(self, head_size: int) -> Tensor:
+        """1 / θ' for each pair, in float64: how many steps it takes to turn by one radian."""
+        old = periods(head_size)
+        if self.by == "positions":
+            return old * self.factor
+        if self.by == "base":
+            share = torch.linspace(0, 1, len(old), dtype=torch.float64)
+            return old * self.factor ** share
+        low, high = self.turns
+        turned = (self.trained or 0) / (2 * math.pi * old)
+        kept = ((turned - low) / (high - low)).clamp(0, 1)
+        return old / (kept + (1 - kept) / self.factor)
+
+    def table(self, steps: int, head_size: int) -> Tensor:
+        """The table of ``sinusoids`` with these angles, times 0.1 ln s + 1 where tempered."""
+        table = sines_and_cosines(steps, self.periods(head_size))
+        return table * (0.1 * math.log(self.factor) + 1) if self.tempered else table
+
+
 class RotaryEmbedding(RelativePosition):
     """Turns queries and keys by their positions: (Rᵢ q)ᵀ (Rⱼ k) = qᵀ Rⱼ₋ᵢ k.
 
@@ -185,26 +246,33 @@ class RotaryEmbedding(RelativePosition):
     angle position / 10000^(2p/d): the angles of ``sinusoids``, which here rotate instead of being
     added. interleaved: pairs are (0, 1), (2, 3), ..., as in the paper; otherwise (0, d/2),
     (1, d/2 + 1), ..., as in GPT-NeoX and Llama. The two layouts hold the same features in another
-    order: weights trained with one are wrong with the other. Values stay as they are. There is no
-    longest length, and nothing is learned or saved: each call makes its table, in float64, since
-    half precision has no odd numbers beyond 2048 (bfloat16: 256). Raises TypeError unless
-    ``head_size`` is an integer, ValueError if it is odd or below 2, and for heads of another width.
+    order: weights trained with one are wrong with the other. stretch: a ``Stretch``, other angles
+    for sequences longer than in training. Values stay as they are. There is no longest length, and
+    nothing is learned or saved: each call makes its table, in float64, since half precision has no
+    odd numbers beyond 2048 (bfloat16: 256). Raises TypeError unless ``head_size`` is an integer and
+    ``stretch`` a ``Stretch``, ValueError for an odd size or one below 2, and for heads of another
+    width.
 
     >>> q = torch.tensor([[[[1, 0], [1, 0]]]], dtype=torch.float64)
     >>> RotaryEmbedding(head_size=2).transform(q, q)[0][0, 0, 1].round(decimals=4).tolist()
     [0.5403, 0.8415]
     """
 
-    def __init__(self, head_size: int, interleaved: bool = True):
+    def __init__(
+        self, head_size: int, interleaved: bool = True, *, stretch: Stretch | None = None,
+    ):
         super().__init__()
         check_integer(head_size=head_size)
         if head_size < 2 or head_size % 2:
             raise ValueError(f"{head_size=} must be even and at least 2: features turn in pairs")
-        self.head_size, self.interleaved = head_size, interleaved
+        if not isinstance(stretch, Stretch | None):
+            raise TypeError(f"stretch must be a Stretch, got {stretch!r:.60}")
+        self.head_size, self.interleaved, self.stretch = head_size, interleaved, stretch
 
     def transform(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
         queries, keys = q.shape[2], k.shape[2]
-        table = sinusoids(max(queries, keys), self.head_size)
+        make = sinusoids if self.stretch is None else self.stretch.table
+        table = make(max(queries, keys), self.head_size)
         steps = table.shape[0]
         return self.rotate(q, table[steps - queries:]), self.rotate(k, table[steps - keys:])
 

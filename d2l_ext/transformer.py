@@ -108,9 +108,9 @@ class EncoderDecoder(nn.Module):
         self.source = nn.Embedding(source_vocab_size, num_hiddens)
         self.target = nn.Embedding(target_vocab_size, num_hiddens)
         self.positions = PositionalEncoding(num_hiddens, dropout, max_len)
-        sizes, shared = (num_hiddens, num_heads, dropout), {"num_kv_heads": num_kv_heads}
-        self.encoder = nn.ModuleList(EncoderBlock(*sizes, **shared) for _ in range(layers))
-        self.decoder = nn.ModuleList(DecoderBlock(*sizes, **shared) for _ in range(layers))
+        sizes, kv = (num_hiddens, num_heads, dropout), num_kv_heads
+        self.encoder = nn.ModuleList(EncoderBlock(*sizes, num_kv_heads=kv) for _ in range(layers))
+        self.decoder = nn.ModuleList(DecoderBlock(*sizes, num_kv_heads=kv) for _ in range(layers))
         self.norms = nn.ModuleList(nn.LayerNorm(num_hiddens) for _ in range(2))
         self.scores = nn.Linear(num_hiddens, target_vocab_size)
 

@@ -16,8 +16,10 @@ from d2l_ext import MultiHeadAttention, PositionalEncoding, Recurrence, RotaryEm
 from d2l_ext import SelfAttention, ShawRelativeKeys, T5RelativeBias, causal, cost
 from d2l_ext import GRU, dot_product_attention, flops, influence, masked_softmax, merge_heads
 from d2l_ext import padding, reach, record_attention, sinusoids, split_heads, to_sdpa
-from d2l_ext import to_torch_mha, window
+from d2l_ext import tiled_attention, to_torch_mha, window
+from d2l_ext.relative import Stretch
 from d2l_ext.sequence import FORMULAS, fastest, longest_chain, slope
+from d2l_ext.tiles import tiled_traffic
 from d2l_ext.transformer import DecoderBlock, EncoderBlock, EncoderDecoder
 
 # batch 2, queries 3, keys 5, hiddens 8
@@ -277,6 +279,17 @@ POSITIONS = [
     (lambda: RotaryEmbedding(5),
      "^head_size=5 must be even and at least 2: features turn in pairs$"),
     (lambda: RotaryEmbedding(0), "head_size=0"),
+    (lambda: RotaryEmbedding(8, stretch=4), "^stretch must be a Stretch, got 4$", TypeError),
+    (lambda: Stretch(0.5), r"^factor=0\.5 must be at least 1$"),
+    (lambda: Stretch("4"), "^factor must be a number, got '4'$", TypeError),
+    (lambda: Stretch(4, by="ntk"),
+     "^there is no way to stretch by 'ntk': choose from 'positions', 'base', 'parts'$"),
+    (lambda: Stretch(4, by="parts"),
+     '^by="parts" needs trained=, the number of steps in training$'),
+    (lambda: Stretch(4, by="parts", trained=0), "^trained=0 must be at least 1$"),
+    (lambda: Stretch(4, by="parts", trained=8, turns=(32, 1)),
+     r"^turns=\(32, 1\) must be two numbers above 0, the first smaller$"),
+    (lambda: Stretch(4, turns=(0, 1)), r"^turns=\(0, 1\)"),
     (lambda: RotaryEmbedding(8 / 2), r"head_size must be an integer, got 4\.0", TypeError),
     (lambda: at(RotaryEmbedding(8)), "^heads have width 4, expected 8$"),
 ]
@@ -319,6 +332,22 @@ SEQUENCE = [
     (lambda: slope([1, 2, 4], [0, 1, 2]), r"y=\[0, 1, 2\]$"),
     (lambda: slope([2, 2, 2], [1, 2, 3]), r"x=\[2, 2, 2\]"),
 ]
+TILES = [
+    (lambda: tiled_attention(Q, K, V, key_tile=0), "^key_tile=0 must be at least 1$"),
+    (lambda: tiled_attention(Q, K, V, query_tile=2.0),
+     r"^query_tile must be an integer, got 2\.0$", TypeError),
+    (lambda: tiled_attention(Q, K[..., :7], V),
+     "^queries have width 8, keys have width 7: a dot product needs equal widths$"),
+    (lambda: tiled_attention(Q, K, V[:, :4]), "5 keys but 4 values"),
+    (lambda: tiled_attention(Q[:1], K, V), r"keys have shape \(2, 5, 8\), queries \(1, 3, 8\)"),
+    (lambda: tiled_attention(Q, K.long(), V), "^keys must be .*int64", TypeError),
+    (lambda: tiled_attention(Q, K, V, yes(5, 3)), r"mask has shape \(5, 3\), expected \(3, 5\)"),
+    (lambda: tiled_attention(Q, K, V, "causal"),
+     "^mask must be a predicate or a boolean tensor, got str$", TypeError),
+    (lambda: tiled_attention(Q, K, V, lambda query, key: query - key),
+     "^mask: the predicate must answer with a boolean tensor, got torch.int64$", TypeError),
+    (lambda: tiled_traffic(3, 0, 2, 2, 4), "^keys=0 must be at least 1$"),
+]
 TRANSFORMER = [
     (lambda: EncoderBlock(8, 3), "num_heads=3 does not divide"),
     (lambda: EncoderBlock(8, 2, dropout=2), "dropout=2"),
@@ -347,7 +376,7 @@ TRANSFORMER = [
     (lambda: CODER.generate(ONE, 2, 1.5), r"start must be an integer, got 1\.5", TypeError),
 ]
 BAD = [*BUILDING, *INPUTS, *LENGTHS, *MASKS, *MOVING_AND_RECORDING, *POSITIONS, *SEQUENCE,
-       *TRANSFORMER]
+       *TILES, *TRANSFORMER]
 
 
 def assert_refused(call, message, error=ValueError):

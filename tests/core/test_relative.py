@@ -6,6 +6,7 @@ import copy
 import functools
 import math
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,11 +18,13 @@ from wrong import assert_same, cases, lengths_mask, name_of, outcome, slow_atten
 
 from d2l_ext import ALiBi, MultiHeadAttention, RotaryEmbedding, ShawRelativeKeys, T5RelativeBias
 from d2l_ext import causal, sinusoids, window
-from d2l_ext.relative import RelativePosition, offsets
+from d2l_ext.relative import RelativePosition, Stretch, offsets
 
 HEADS, SIZE = 3, 4  # three heads are no power of two
 WIDTH = HEADS * SIZE
 
+# Pair 0 of two turns 0.64 times in 4 steps, which lies between; pair 1 hardly at all.
+PARTS = Stretch(4, by="parts", trained=4, turns=(0.25, 1))
 MAKE = {
     "none": lambda heads, size: RelativePosition(),
     "shaw": lambda heads, size: ShawRelativeKeys(size, 2),
@@ -30,6 +33,10 @@ MAKE = {
     "alibi": lambda heads, size: ALiBi(heads),
     "rotary": lambda heads, size: RotaryEmbedding(size),
     "rotary-halves": lambda heads, size: RotaryEmbedding(size, interleaved=False),
+    "rotary-positions": lambda heads, size: RotaryEmbedding(size, stretch=Stretch(4)),
+    "rotary-base": lambda heads, size: RotaryEmbedding(size, stretch=Stretch(4, by="base")),
+    "rotary-parts": lambda heads, size: RotaryEmbedding(size, stretch=PARTS),
+    "rotary-yarn": lambda heads, size: RotaryEmbedding(size, stretch=replace(PARTS, tempered=True)),
 }
 every_position = pytest.mark.parametrize("name", MAKE)
 LEARNED = {"shaw": (5, SIZE), "t5": (8, HEADS), "t5-one-way": (8, HEADS)}  # the table's shape
@@ -82,11 +89,36 @@ def score_alibi(position, h, offset, q, k):
     return q @ k / math.sqrt(len(q)) - slow_slopes(HEADS)[h] * abs(offset)
 
 
-def score_rotary(position, h, offset, q, k, pairs=((0, 1), (2, 3))):
+def as_trained(p, size):
+    return 10_000 ** (-2 * p / size)
+
+
+def slow_positions(p, size, s=4):
+    return as_trained(p, size) / s
+
+
+def slow_base(p, size, s=4):
+    return (10_000 * s ** (size / (size - 2))) ** (-2 * p / size)
+
+
+def slow_parts(p, size, s=4, trained=4, low=0.25, high=1):
+    """With the paper's words: the wavelength, its ratio to the training length, the ramp."""
+    theta = as_trained(p, size)
+    ratio = trained / (2 * math.pi / theta)
+    ramp = 0 if ratio < low else 1 if ratio > high else (ratio - low) / (high - low)
+    return (1 - ramp) * theta / s + ramp * theta
+
+
+def score_yarn(*at):
+    """The scores of "parts", divided by t, where √(1/t) = 0.1 ln s + 1."""
+    return score_rotary(*at, theta=slow_parts) * (0.1 * math.log(4) + 1) ** 2
+
+
+def score_rotary(position, h, offset, q, k, pairs=((0, 1), (2, 3)), theta=as_trained):
     """q R k, pair by pair, with the rotation written out."""
     total = 0
     for p, (a, b) in enumerate(pairs):
-        angle = offset * 10_000 ** (-2 * p / SIZE)
+        angle = offset * theta(p, SIZE)
         total += q[a] * (math.cos(angle) * k[a] - math.sin(angle) * k[b])
         total += q[b] * (math.sin(angle) * k[a] + math.cos(angle) * k[b])
     return total / math.sqrt(SIZE)
@@ -94,7 +126,11 @@ def score_rotary(position, h, offset, q, k, pairs=((0, 1), (2, 3))):
 
 SCORES = {"none": score_none, "shaw": score_shaw, "t5": score_t5, "t5-one-way": score_t5,
           "alibi": score_alibi, "rotary": score_rotary,
-          "rotary-halves": functools.partial(score_rotary, pairs=((0, 2), (1, 3)))}
+          "rotary-halves": functools.partial(score_rotary, pairs=((0, 2), (1, 3))),
+          "rotary-positions": functools.partial(score_rotary, theta=slow_positions),
+          "rotary-base": functools.partial(score_rotary, theta=slow_base),
+          "rotary-parts": functools.partial(score_rotary, theta=slow_parts),
+          "rotary-yarn": score_yarn}
 
 
 # ---- claims --------------------------------------------------------------------------------------
@@ -210,6 +246,22 @@ def angles_in(dtype):
     return wrong("rotary", rotate=rotate)
 
 
+def stretched(name, stretch):
+    return name, lambda heads, size: RotaryEmbedding(size, stretch=stretch)
+
+
+class Turned(Stretch):
+    """Pairs treated the other way round."""
+
+    def periods(self, head_size):
+        kept = PARTS.periods(head_size) / as_trained_periods(head_size)
+        return as_trained_periods(head_size) * 4 / kept
+
+
+def as_trained_periods(head_size):
+    return torch.tensor([1 / as_trained(p, head_size) for p in range(head_size // 2)]).double()
+
+
 ROW_PER_KEY = shaw(lambda offset, c: torch.arange(offset.shape[1]).clamp(max=c).expand_as(offset))
 TOP_LEFT = wrong("alibi", bias=lambda right, q, k: right(k, k)[:, :, :q.shape[2]])
 QUERIES_ALONE = wrong("rotary", transform=lambda right, q, k: (right(q, k)[0], k))
@@ -237,6 +289,12 @@ MISTAKES = {
         "pairs for halves": ("rotary-halves", MAKE["rotary"]),
         "added, not turned": ADDED,
         "a single query stands first": FROM_ZERO,
+        "positions multiplied": stretched("rotary-positions", Stretch(16)),
+        "stretched as trained": stretched("rotary-positions", None),
+        "base times s": stretched("rotary-base", Stretch(4 ** ((SIZE - 2) / SIZE), by="base")),
+        "fast pairs slowed, slow ones kept": stretched("rotary-parts", Turned(4)),
+        "turns in radians": stretched("rotary-parts", replace(PARTS, trained=25)),
+        "YaRN without its temperature": stretched("rotary-yarn", PARTS),
     },
     depends_on_offsets_alone: {
         "a row per key": ROW_PER_KEY,
@@ -282,6 +340,38 @@ def test_t5s_own_sizes():
     assert bucket(torch.tensor([-10_000, 1, 91, 10_000])).tolist() == [15, 17, 31, 31]
     one_way = T5RelativeBias(1, bidirectional=False).bucket
     assert one_way(torch.tensor([5, 0, -1, -15, -16, -128])).tolist() == [0, 0, 1, 15, 16, 31]
+
+
+@pytest.mark.parametrize("size", [2, 4, 16, 128])
+@pytest.mark.parametrize("stretch, theta", [
+    (Stretch(4), slow_positions), (Stretch(4, by="base"), slow_base),
+    (Stretch(4, by="parts", trained=4, turns=(0.25, 1)), slow_parts),
+    (Stretch(4, by="parts", trained=4096), functools.partial(
+        slow_parts, trained=4096, low=1, high=32))], ids=str)
+def test_stretched_angles_are_those_of_the_papers(stretch, theta, size):
+    if size == 2 and stretch.by == "base":  # 4^(2/0): its only pair is the fastest, which stays
+        theta = as_trained
+    expected = torch.tensor([theta(p, size) for p in range(size // 2)], dtype=torch.float64)
+    torch.testing.assert_close(1 / stretch.periods(size), expected, rtol=1e-12, atol=0)
+
+
+def test_what_each_stretch_leaves_and_what_it_slows():
+    ratios = {by: Stretch(8, by, trained=4096).periods(64) / Stretch(1).periods(64)
+              for by in ("positions", "base", "parts")}
+    assert (ratios["positions"] == 8).all()
+    assert ratios["base"][[0, -1]].tolist() == pytest.approx([1, 8])
+    assert (ratios["base"].diff() > 0).all()
+    turns = 4096 / (2 * math.pi * Stretch(1).periods(64))
+    assert (ratios["parts"][turns > 32] == 1).all() and (turns > 32).any()
+    assert ratios["parts"][turns < 1] == pytest.approx(8) and (turns < 1).any()
+
+
+@pytest.mark.parametrize("by", ["positions", "base", "parts"])
+def test_stretched_once_is_not_stretched(by):
+    q = torch.randn(1, HEADS, 6, SIZE)
+    plain = RotaryEmbedding(SIZE).transform(q, q)
+    stretch = Stretch(1, by, trained=4, tempered=True)
+    torch.testing.assert_close(RotaryEmbedding(SIZE, stretch=stretch).transform(q, q), plain)
 
 
 def test_alibis_slopes():
@@ -500,7 +590,7 @@ def kernels_of(m, **options):
 @pytest.mark.parametrize("options", [dict(), dict(causal=True), dict(mask=window(2), causal=True),
                                      dict(valid_lens=torch.tensor([3, 8]))],
                          ids=lambda options: "-".join(options))
-@pytest.mark.parametrize("name", ["none", "alibi", "rotary", "rotary-halves"])
+@pytest.mark.parametrize("name", ["none", "alibi", "rotary", "rotary-halves", "rotary-yarn"])
 def test_what_is_not_learned_stays_on_the_fused_kernel(name, options):
     names = kernels_of(attention(MAKE[name]), **options)
     assert names.count(KERNEL) == names.count(f"{KERNEL}_backward") == 1

@@ -1,0 +1,158 @@
+"""Exact attention without a table of all weights: a running softmax, one tile of keys at a time."""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from ._validate import check_products, check_size
+from .attention import as_4d, hide_rows, known
+from .masks import Attend, mask_tensor
+
+
+class Running(NamedTuple):
+    """Attention of some queries over the keys so far, and what is needed to go on.
+
+    ``largest`` and ``total`` are (..., queries, 1), ``output`` is (..., queries, v).
+    """
+
+    largest: Tensor  # the highest score so far; before the first the lowest number there is
+    total: Tensor    # Σ exp(score − largest)
+    output: Tensor   # the attention over these keys: zeros as long as there is none
+
+
+def nothing_yet(queries: Tensor, values: Tensor) -> Running:
+    """The state before the first key, in single precision at least.
+
+    queries (..., queries, d), values (..., keys, v).
+    """
+    dtype = torch.promote_types(values.dtype, torch.float32)
+    none = queries.new_zeros(*queries.shape[:-1], 1, dtype=dtype)
+    lowest = torch.full_like(none, torch.finfo(dtype).min)
+    return Running(lowest, none, none.expand(*none.shape[:-1], values.shape[-1]))
+
+
+def update(state: Running, scores: Tensor, values: Tensor) -> Running:
+    """The state after more keys, with their scores (..., queries, more) and values (..., more, v).
+
+    What was summed was divided by exp(old maximum) and counts as divided by exp(new maximum)
+    (Milakov & Gimelshein 2018, algorithm 3; with the weighted sum: Dao et al. 2022, section 3.1). A
+    score of −inf hides a key.
+
+    >>> values, state = torch.tensor([[1.], [2.], [4.]]), None
+    >>> state = nothing_yet(torch.zeros(1, 2), values)
+    >>> for key in range(3):
+    ...     state = update(state, torch.zeros(1, 1), values[key:key + 1])
+    ...     print(round(state.output.item(), 2), state.total.item())
+    1.0 1.0
+    1.5 2.0
+    2.33 3.0
+    """
+    # What is subtracted cancels: no gradient needs to go through it.
+    largest = torch.maximum(state.largest, scores.detach().amax(-1, keepdim=True))
+    before = (state.largest - largest).exp() * state.total
+    powers = (scores - largest).exp()
+    total = before + powers.sum(-1, keepdim=True)
+    summed = before * state.output + powers @ values
+    return Running(largest, total, summed / torch.where(total == 0, 1.0, total))
+
+
+@dataclass
+class Traffic:
+    """How many numbers were moved from slow to fast memory, and back."""
+
+    reads: int = 0
+    writes: int = 0
+
+    def load(self, *tiles: Tensor) -> tuple[Tensor, ...]:
+        self.reads += sum(tile.numel() for tile in tiles)
+        return tiles
+
+    def store(self, state: Running) -> Running:
+        self.writes += sum(part.numel() for part in state)
+        return state
+
+
+def tiled_traffic(queries: int, keys: int, width: int, value_width: int, key_tile: int) -> Traffic:
+    """What ``tiled_attention`` moves for one sequence and head, without a mask.
+
+    Keys and values are read once. The queries and their state are read for each tile of keys, and
+    the state is written as often, and once before (Dao et al. 2022, algorithm 1). Raises TypeError
+    or ValueError for sizes that aren't integers of at least 1.
+
+    >>> tiled_traffic(queries=8, keys=8, width=2, value_width=2, key_tile=4)
+    Traffic(reads=128, writes=96)
+    """
+    check_size(queries=queries, keys=keys, width=width, value_width=value_width, key_tile=key_tile)
+    tiles, state = math.ceil(keys / key_tile), queries * (value_width + 2)
+    reads = keys * (width + value_width) + tiles * (queries * width + state)
+    return Traffic(reads, (tiles + 1) * state)
+
+
+def tiled_attention(
+    queries: Tensor, keys: Tensor, values: Tensor, mask: Attend | None = None, *,
+    query_tile: int = 64, key_tile: int = 64,
+) -> tuple[Tensor, Traffic]:
+    """``dot_product_attention`` without its weights (Dao et al. 2022, algorithm 1).
+
+    queries (..., queries, d), keys (..., keys, d), values (..., keys, v), where ... is nothing,
+    (batch,) or (batch, heads). mask: a predicate or booleans, True = may attend.
+    Returns the output (..., queries, v) and what was moved between the memories, the mask left out.
+    The sizes of tiles change the output by rounding alone. No tensor is larger than the inputs or
+    (queries, key_tile), a predicate's answers included. Tiles that no query may see are left out
+    where this is known. Empty rows and positions that no query may see are treated as in
+    ``dot_product_attention``. Half precision is computed in single. Raises as that does, and
+    TypeError or ValueError for tiles whose sizes aren't integers of at least 1.
+
+    >>> output, traffic = tiled_attention(*[torch.rand(8, 2)] * 3, query_tile=4, key_tile=4)
+    >>> output.shape, traffic == tiled_traffic(8, 8, 2, 2, key_tile=4)
+    (torch.Size([8, 2]), True)
+    """
+    check_products(queries, keys, values)
+    check_size(query_tile=query_tile, key_tile=key_tile)
+    q, k, v = as_4d(queries), as_4d(keys), as_4d(values)
+    Qs, traffic = q.split(query_tile, dim=2), Traffic()
+    states = [traffic.store(nothing_yet(Q, v)) for Q in Qs]
+    for start in range(0, k.shape[2], key_tile):
+        K, V = k[:, :, start:start + key_tile], v[:, :, start:start + key_tile]
+        keep = tile_of_mask(mask, q, k, start, K.shape[2])
+        keeps = [None] * len(Qs) if keep is None else keep.split(query_tile, dim=2)
+        seen = [i for i, part in enumerate(keeps) if part is None or not known(~part)]
+        if seen:
+            traffic.load(K, V)
+        for i in seen:
+            traffic.load(Qs[i], *states[i])
+            states[i] = traffic.store(update_tile(states[i], Qs[i], K, V, keeps[i]))
+    output = torch.cat([state.output for state in states], dim=2).to(values.dtype)
+    return output.reshape(*queries.shape[:-1], values.shape[-1]), traffic
+
+
+def update_tile(state: Running, Q: Tensor, K: Tensor, V: Tensor, keep: Tensor | None) -> Running:
+    """``update`` with a tile of keys that ``keep`` allows."""
+    if keep is not None:
+        Q, K, V = hide_rows(keep, Q, K, V)
+    Q, K, V = (X.to(state.output.dtype) for X in (Q, K, V))
+    scores = Q / math.sqrt(Q.shape[-1]) @ K.mT
+    return update(state, scores if keep is None else scores.masked_fill(~keep, -math.inf), V)
+
+
+def tile_of_mask(
+    mask: Attend | None, q: Tensor, k: Tensor, start: int, count: int,
+) -> Tensor | None:
+    """``mask`` for all queries and ``count`` keys from ``start`` on, None without any."""
+    if mask is None:
+        return None
+    batch, heads, queries, _ = q.shape
+    if callable(mask):
+        return mask_tensor(shifted(mask, start), batch, heads, queries, count, q.device)
+    whole = mask_tensor(mask, batch, heads, queries, k.shape[2], q.device)
+    return whole[..., start:start + count]
+
+
+def shifted(predicate: Callable[[Tensor, Tensor], Tensor], start: int) -> Attend:
+    """A predicate for keys that are counted from ``start``."""
+    return lambda query, key: predicate(query, key + start)
