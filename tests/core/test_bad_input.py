@@ -17,8 +17,9 @@ from d2l_ext import SelfAttention, ShawRelativeKeys, T5RelativeBias, causal, cos
 from d2l_ext import GRU, dot_product_attention, flops, influence, masked_softmax, merge_heads
 from d2l_ext import padding, reach, record_attention, sinusoids, split_heads, to_sdpa
 from d2l_ext import tiled_attention, to_torch_mha, window
+from d2l_ext.linear import DeltaRule, LinearAttention, SelectiveStateSpace, elu_plus_one
 from d2l_ext.relative import Stretch
-from d2l_ext.sequence import FORMULAS, fastest, longest_chain, slope
+from d2l_ext.sequence import FORMULAS, LINEAR_FORMULAS, fastest, longest_chain, slope, state_size
 from d2l_ext.tiles import tiled_traffic
 from d2l_ext.transformer import DecoderBlock, EncoderBlock, EncoderDecoder
 
@@ -305,13 +306,16 @@ SEQUENCE = [
     (lambda: LSTM(8)(Q[0]), r"got \(3, 8\)"),
     (lambda: SelfAttention(8, 3), "num_heads=3 does not divide num_hiddens=8"),
     (lambda: cost("lstm", 5, 2),
-     f"^there is no kind 'lstm': choose from {str([*FORMULAS])[1:-1]}$"),
+     f"^there is no kind 'lstm': choose from {str([*FORMULAS, *LINEAR_FORMULAS])[1:-1]}$"),
     (lambda: cost("convolution", 5.5, 2), r"^n must be an integer, got 5\.5", TypeError),
     (lambda: cost("recurrence", 2, 0), "^d=0"),
     (lambda: cost("convolution", 2, 2, 1),
      "^k=1 must be odd and at least 3: a kernel of 1 sees no neighbour$"),
     (lambda: cost("convolution", 2, 2, 4), "k=4"),
     (lambda: cost("convolution", 2, 2, 3.0), r"^k must be an integer, got 3\.0", TypeError),
+    (lambda: cost("linear attention, in chunks", 2, 2, 3, 0), "^c=0 must be at least 1$"),
+    (lambda: state_size("linear", 2, 2), "^there is no kind 'linear': choose from 'convolution'"),
+    (lambda: state_size("convolution", 2, 2, 4), "k=4"),
     (lambda: influence(nn.Identity(), 3),
      "^model has no parameters to tell the width of its input: give num_hiddens$"),
     (lambda: influence(Convolution(4), 3, num_hiddens=0), "num_hiddens=0"),
@@ -348,6 +352,35 @@ TILES = [
      "^mask: the predicate must answer with a boolean tensor, got torch.int64$", TypeError),
     (lambda: tiled_traffic(3, 0, 2, 2, 4), "^keys=0 must be at least 1$"),
 ]
+LINEAR = [
+    (lambda: LinearAttention(8, 3), "^num_heads=3 does not divide num_hiddens=8$"),
+    (lambda: LinearAttention(0), "num_hiddens=0"),
+    (lambda: LinearAttention(8, chunk_size=0), "^chunk_size=0 must be at least 1$"),
+    (lambda: LinearAttention(8, chunk_size=2.0), r"chunk_size must be .*2\.0", TypeError),
+    (lambda: LinearAttention(8, decay=0.9),
+     r"^there is no decay 0\.9: choose from 'fixed', 'input'$"),
+    (lambda: LinearAttention(8, feature_map=None),
+     "^normalise=True needs a feature_map that is positive: scores of both signs may add up to 0$"),
+    (lambda: LinearAttention(8, 2, elu_plus_one), "positional arguments", TypeError),
+    (lambda: LinearAttention(8)(NARROW), "X has width 6, expected 8"),
+    (lambda: LinearAttention(8)(Q[0]), r"got \(3, 8\)"),
+    (lambda: LinearAttention(8)(Q.long()), "X must be .*int64", TypeError),
+    (lambda: LinearAttention(8)(K, lengths(5, 9)), "valid_lens contains 9.*keys=5"),
+    (lambda: LinearAttention(8)(K, [5, 4]), "valid_lens must be .*list", TypeError),
+    (lambda: LinearAttention(8)(Q, torch.ones(2, 3).long()),
+     r"^valid_lens has shape \(2, 3\), expected \(2,\): a sequence has one length$"),
+    (lambda: LinearAttention(8, 2)(Q, state=torch.zeros(2, 2, 4, 4)),
+     r"^state has shape \(2, 2, 4, 4\), expected \(2, 2, 4, 5\)$"),
+    (lambda: LinearAttention(8)(Q, state=1), "^state must be a floating.*int", TypeError),
+    (lambda: DeltaRule(8, 0), "num_heads=0"),
+    (lambda: DeltaRule(8, 2, chunk_size=-1), "chunk_size=-1"),
+    (lambda: DeltaRule(8)(Q, state=torch.zeros(1, 1, 8, 8)), r"expected \(2, 1, 8, 8\)"),
+    (lambda: SelectiveStateSpace(8, 0), "state_size=0"),
+    (lambda: SelectiveStateSpace(8)(NARROW), "X has width 6, expected 8"),
+    (lambda: SelectiveStateSpace(8)(K, lengths(5, 9)), "valid_lens contains 9"),
+    (lambda: SelectiveStateSpace(8)(Q, state=torch.zeros(2, 16)),
+     r"^state has shape \(2, 16\), expected \(2, 8, 16\)$"),
+]
 TRANSFORMER = [
     (lambda: EncoderBlock(8, 3), "num_heads=3 does not divide"),
     (lambda: EncoderBlock(8, 2, dropout=2), "dropout=2"),
@@ -376,7 +409,7 @@ TRANSFORMER = [
     (lambda: CODER.generate(ONE, 2, 1.5), r"start must be an integer, got 1\.5", TypeError),
 ]
 BAD = [*BUILDING, *INPUTS, *LENGTHS, *MASKS, *MOVING_AND_RECORDING, *POSITIONS, *SEQUENCE,
-       *TILES, *TRANSFORMER]
+       *TILES, *LINEAR, *TRANSFORMER]
 
 
 def assert_refused(call, message, error=ValueError):

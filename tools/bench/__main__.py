@@ -11,7 +11,7 @@ import sys
 
 import torch
 
-from . import attention, latency, others, slopes
+from . import attention, latency, linear, others, slopes
 
 README = pathlib.Path(__file__).with_name("README.md")
 PARTS = {
@@ -20,6 +20,7 @@ PARTS = {
     "positions": ("Positions", others.positions),
     "reach": ("Who can influence whom", others.reaching),
     "slopes": ("Time against length, as in notebook 06", slopes.table),
+    "linear": ("Memories of one size, against attention", linear.table_of_times),
     "import": ("The import", others.importing),
     "whole": ("The whole", others.whole),
     "latency": ("Answers of the interactive pieces to a key, in milliseconds", latency.answers),

@@ -1,0 +1,423 @@
+"""Memories of one size in place of all earlier keys and values: attention without the softmax.
+
+Every layer is causal, and takes and returns (batch, steps, num_hiddens) as those of ``sequence``
+do. Inside, a row is one head of one sequence: q and k (rows, steps, head_size), v (rows, steps,
+width), a number per step (rows, steps), and a memory S (rows, head_size, width), None while empty.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from .attention import merge_heads
+from ._validate import check_choice, check_float, check_lengths, check_sequence, check_size
+
+Step = Callable[..., tuple[Tensor, Tensor]]  # (S, q, k, v, ...) of some steps -> outputs, new S
+
+
+# ---- forms ---------------------------------------------------------------------------------------
+
+def decay_mask(log_decay: Tensor) -> Tensor:
+    """What step i still has of what step j stored: (rows, steps, steps), 0 where j > i.
+
+    M_ij = a_{j+1} ⋯ a_i (Dao & Gu 2024, section 3.2.2). log_decay (rows, steps): the logarithms of
+    a. With all a = 1 it is the causal mask, with all equal that of Sun et al. 2023, section 2.1.
+
+    >>> decay_mask(torch.tensor([[1, 0.5, 0.5]]).log())[0].tolist()
+    [[1.0, 0.0, 0.0], [0.5, 1.0, 0.0], [0.25, 0.5, 1.0]]
+    """
+    since, steps = log_decay.cumsum(1), log_decay.shape[1]
+    later = torch.ones(steps, steps, dtype=torch.bool, device=log_decay.device).triu(1)
+    return (since[:, :, None] - since[:, None]).masked_fill(later, -math.inf).exp()
+
+
+def products(q: Tensor, k: Tensor, v: Tensor, log_decay: Tensor | None = None) -> Tensor:
+    """All steps at once: (q kᵀ ⊙ M) v, with M as in ``decay_mask``; no memory is made."""
+    scores = q @ k.mT
+    return (scores.tril() if log_decay is None else scores * decay_mask(log_decay)) @ v
+
+
+def add_one(
+    S: Tensor | None, q: Tensor, k: Tensor, v: Tensor, log_decay: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """One step: S' = a S + k vᵀ, y = S'ᵀ q (Katharopoulos et al. 2020, equations 18 to 20)."""
+    if S is not None and log_decay is not None:
+        S = S * log_decay[..., None].exp()
+    S = stored(S, k, v)
+    return q @ S, S
+
+
+def add_many(
+    S: Tensor | None, q: Tensor, k: Tensor, v: Tensor, log_decay: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """A chunk of steps: products among themselves, one reading of what came before, one update.
+
+    As Dao & Gu 2024, section 6. The whole sequence may be one chunk.
+    """
+    Y = products(q, k, v, log_decay)
+    since = torch.zeros_like(v[..., :1]) if log_decay is None else log_decay.cumsum(1)[..., None]
+    if S is not None:
+        Y, S = Y + q * since.exp() @ S, S * since[:, -1:].exp()
+    return Y, stored(S, k * (since[:, -1:] - since).exp(), v)
+
+
+def correct_one(
+    S: Tensor | None, q: Tensor, k: Tensor, v: Tensor, rate: Tensor,
+) -> tuple[Tensor, Tensor]:
+    """One step of gradient descent on |Sᵀk - v|² / 2: S' = S + rate k (v - Sᵀk)ᵀ, y = S'ᵀ q.
+
+    The delta rule (Schlag et al. 2021, section 4.2).
+    """
+    missing = v if S is None else v - k @ S
+    S = stored(S, k, rate[..., None] * missing)
+    return q @ S, S
+
+
+def correct_many(
+    S: Tensor | None, q: Tensor, k: Tensor, v: Tensor, rate: Tensor,
+) -> tuple[Tensor, Tensor]:
+    """A chunk of steps of the delta rule; the whole sequence may be one chunk.
+
+    Step i stores k_i u_iᵀ with u_i = rate_i (v_i - Sᵀk_i - Σ_{j<i} (k_j·k_i) u_j): a triangular
+    system for all u of the chunk (Yang et al. 2024, section 3).
+    """
+    rate = rate[..., None]
+    missing = v if S is None else v - k @ S
+    earlier = rate * (k @ k.mT)  # only what is below the diagonal is read
+    u = torch.linalg.solve_triangular(earlier, rate * missing, upper=False, unitriangular=True)
+    Y = products(q, k, u)
+    return Y if S is None else Y + q @ S, stored(S, k, u)
+
+
+def stored(S: Tensor | None, k: Tensor, v: Tensor) -> Tensor:
+    """S + Σ_t k_t v_tᵀ, as one operation: one update waits for another."""
+    return k.mT @ v if S is None else torch.baddbmm(S, k.mT, v)
+
+
+def in_chunks(
+    step: Step, size: int | None, S: Tensor | None, *inputs: Tensor,
+) -> tuple[Tensor, Tensor | None]:
+    """One chunk of ``size`` steps after another, the last may be shorter; None: all in one."""
+    if size is None:
+        return step(S, *inputs)
+    outputs = []
+    for parts in zip(*(X.split(size, 1) for X in inputs)):
+        Y, S = step(S, *parts)
+        outputs.append(Y)
+    return torch.cat(outputs, 1), S
+
+
+# ---- layers --------------------------------------------------------------------------------------
+
+FeatureMap = Callable[[Tensor], Tensor]
+
+
+def elu_plus_one(X: Tensor) -> Tensor:
+    """elu(x) + 1: x + 1 above 0, eˣ below, so positive (Katharopoulos et al. 2020, equation 7)."""
+    # Not F.elu: up to PyTorch 2.13 its compiled gradient has another layout than it says.
+    return torch.where(X > 0, X + 1, X.clamp(max=0).exp())
+
+
+def unit_length(X: Tensor) -> Tensor:
+    """Each vector divided by its length, so that a key is one direction."""
+    return F.normalize(X, dim=-1)
+
+
+class Memory(nn.Module):
+    """What layers with a matrix as memory share: projections, heads, lengths, a state to hand on.
+
+    W_q, W_k, W_v and W_o are those of ``MultiHeadAttention``. Subclasses say how the memory walks
+    along a sequence, and which number a step has in each head.
+    """
+
+    extra = 0  # columns of the memory beyond the width of a head
+
+    def __init__(
+        self, num_hiddens: int, num_heads: int, feature_map: FeatureMap | None,
+        chunk_size: int | None,
+    ):
+        super().__init__()
+        check_size(num_hiddens=num_hiddens, num_heads=num_heads)
+        if num_hiddens % num_heads:
+            raise ValueError(f"{num_heads=} does not divide {num_hiddens=}")
+        if chunk_size is not None:
+            check_size(chunk_size=chunk_size)
+        self.num_heads, self.head_size = num_heads, num_hiddens // num_heads
+        self.feature_map, self.chunk_size = feature_map, chunk_size
+        self.W_q, self.W_k, self.W_v, self.W_o = (
+            nn.Linear(num_hiddens, num_hiddens, bias=False) for _ in range(4))
+
+    def forward(
+        self, X: Tensor, valid_lens: Tensor | None = None, *, state: Tensor | None = None,
+        need_state: bool = False,
+    ) -> Tensor | tuple[Tensor, Tensor]:
+        """X (batch, steps, num_hiddens); valid_lens: integers, (batch,).
+
+        Returns the output, of X's shape; with ``need_state=True`` also the state after the last
+        step, (batch, heads, head_size, head_size), in single precision at least. Given as
+        ``state``, it lets another call go on where this one ended.
+
+        Guaranteed: steps beyond a length change neither the outputs within it nor the state, NaN
+        and infinity included; what the output holds at them has no meaning. All chunk sizes give
+        the same up to rounding. No input is modified.
+        """
+        check_sequence(X, self.W_q.in_features)
+        X, keep = hide_padding(X, valid_lens)
+        (batch, steps, _), heads, size = X.shape, self.num_heads, self.head_size
+        shape, dtype = (batch, heads, size, size + self.extra), at_least_single(X)
+        S = None if state is None else fitting(state, shape).to(dtype).flatten(0, 1)
+        q, k, v = (W(X).to(dtype).reshape(batch, steps, heads, size)
+                   for W in (self.W_q, self.W_k, self.W_v))
+        if self.feature_map is not None:
+            q, k = self.feature_map(q), self.feature_map(k)
+        if keep is not None:
+            k = torch.where(keep[..., None], k, 0.0)
+        inputs = [part.transpose(1, 2).flatten(0, 1) for part in (q, k, v)]
+        gate = self.gate(X, keep)
+        if gate is not None:
+            inputs.append(gate.to(dtype).mT.flatten(0, 1))
+        Y = inputs[2]
+        if steps > 0:
+            with exactly(X.device.type):
+                Y, S = self.walk(S, need_state, *inputs)
+        output = self.W_o(merge_heads(Y.reshape(batch, heads, steps, size)).to(X.dtype))
+        if not need_state:
+            return output
+        return output, v.new_zeros(shape) if S is None else S.reshape(shape)
+
+    def gate(self, X: Tensor, keep: Tensor | None) -> Tensor | None:
+        """A number for each head of each step, (batch, steps, heads), or None."""
+        raise NotImplementedError
+
+    def walk(
+        self, S: Tensor | None, need_state: bool, *inputs: Tensor,
+    ) -> tuple[Tensor, Tensor | None]:
+        """The output of each step, and the memory after the last, where it is needed."""
+        raise NotImplementedError
+
+
+class LinearAttention(Memory):
+    """Causal attention without the softmax: the past fits in a memory that doesn't grow.
+
+    y_i = Σ_{j≤i} M_ij (φ(q_i)·φ(k_j)) v_j / Σ_{j≤i} M_ij (φ(q_i)·φ(k_j)), in each head
+    (Katharopoulos et al. 2020, section 3.2). feature_map: φ, positive where there is a normaliser;
+    None: q and k as they are. normalise: whether to divide. decay: None, M = 1; "fixed",
+    M_ij = γ^(i-j) with γ = 1 - 2^(-5-h) in head h = 0, 1, ... (Sun et al. 2023, section 2.2);
+    "input", M as in ``decay_mask``, of which step i keeps a_i = σ(w·x_i + b): the scalar case of
+    Dao & Gu 2024, with Δ = softplus(-w·x_i - b) and A = -1. It starts near the fixed ones.
+
+    chunk_size chooses how this is computed: None, all steps at once by ``products``; 1, token by
+    token; c, in chunks of c steps. Returns and guarantees what ``Memory.forward`` says; the state
+    has one more column where there is a normaliser, for its sum. Raises TypeError or ValueError
+    for sizes that don't fit, another decay, and a normaliser without a feature map.
+
+    >>> layer, X = LinearAttention(num_hiddens=8, num_heads=2), torch.rand(2, 5, 8)
+    >>> at_once = layer(X)
+    >>> layer.chunk_size = 1
+    >>> torch.allclose(layer(X), at_once, atol=1e-5)
+    True
+    """
+
+    def __init__(
+        self, num_hiddens: int, num_heads: int = 1, *,
+        feature_map: FeatureMap | None = elu_plus_one, normalise: bool = True,
+        decay: str | None = None, chunk_size: int | None = None,
+    ):
+        super().__init__(num_hiddens, num_heads, feature_map, chunk_size)
+        if decay is not None:
+            check_choice("decay", decay, ("fixed", "input"))
+        if normalise and feature_map is None:
+            raise ValueError("normalise=True needs a feature_map that is positive: "
+                             "scores of both signs may add up to 0")
+        self.decay, self.extra = decay, int(normalise)
+        if decay == "input":
+            self.W_a = nn.Linear(num_hiddens, num_heads)
+            nn.init.zeros_(self.W_a.bias)
+            self.W_a.bias.data += torch.tensor(fixed_decays(num_heads)).logit()
+
+    def gate(self, X: Tensor, keep: Tensor | None) -> Tensor | None:
+        """Logarithms of decays; 0, nothing is forgotten, beyond a length."""
+        if self.decay is None:
+            return None
+        if self.decay == "input":
+            log_decay = F.logsigmoid(self.W_a(X))
+        else:
+            gammas = torch.tensor(fixed_decays(self.num_heads), dtype=torch.float64)
+            log_decay = gammas.log().to(X.device, at_least_single(X)).expand(*X.shape[:2], -1)
+        return log_decay if keep is None else torch.where(keep, log_decay, 0.0)
+
+    def walk(
+        self, S: Tensor | None, need_state: bool, *inputs: Tensor,
+    ) -> tuple[Tensor, Tensor | None]:
+        q, k, v, *gate = inputs
+        v = torch.cat([v, v.new_ones(*v.shape[:2], self.extra)], -1)  # its sum normalises
+        if S is None and self.chunk_size is None and not need_state:
+            Y = products(q, k, v, *gate)
+        else:
+            step = add_one if self.chunk_size == 1 else add_many
+            Y, S = in_chunks(step, self.chunk_size, S, q, k, v, *gate)
+        if self.extra:
+            Y = Y[..., :-1] / Y[..., -1:].clamp(min=torch.finfo(Y.dtype).tiny)
+        return Y, S
+
+
+def fixed_decays(num_heads: int) -> list[float]:
+    """1 - 2^(-5-h) for head h (Sun et al. 2023, section 2.2)."""
+    return [1 - 2.0 ** (-5 - h) for h in range(num_heads)]
+
+
+class DeltaRule(Memory):
+    """Linear attention whose memory stores what is missing, in place of all that comes.
+
+    S_i = S_{i-1} + β_i k_i (v_i - S_{i-1}ᵀ k_i)ᵀ, y_i = S_iᵀ q_i, in each head: one step of
+    gradient descent on |Sᵀk_i - v_i|² / 2 with rate β_i (Schlag et al. 2021, section 4.2). Keys and
+    queries have length 1, so that β = 1 replaces what a key had stored; β_i = σ(w·x_i + b).
+
+    chunk_size chooses how this is computed: 1, token by token; c, in chunks of c steps with a
+    triangular system each (Yang et al. 2024, section 3); None, all steps in one chunk. Returns and
+    guarantees what ``Memory.forward`` says. Raises TypeError or ValueError for sizes that don't
+    fit.
+
+    >>> DeltaRule(num_hiddens=8, num_heads=2, chunk_size=3)(torch.rand(2, 5, 8)).shape
+    torch.Size([2, 5, 8])
+    """
+
+    def __init__(
+        self, num_hiddens: int, num_heads: int = 1, *, chunk_size: int | None = None,
+    ):
+        super().__init__(num_hiddens, num_heads, unit_length, chunk_size)
+        self.W_b = nn.Linear(num_hiddens, num_heads)
+
+    def gate(self, X: Tensor, keep: Tensor | None) -> Tensor:
+        """The rates β. Beyond a length keys are 0, and no rate matters."""
+        return self.W_b(X).sigmoid()
+
+    def walk(
+        self, S: Tensor | None, need_state: bool, *inputs: Tensor,
+    ) -> tuple[Tensor, Tensor | None]:
+        step = correct_one if self.chunk_size == 1 else correct_many
+        return in_chunks(step, self.chunk_size, S, *inputs)
+
+
+# ---- a selective state space ---------------------------------------------------------------------
+
+def scan(a: Tensor, b: Tensor) -> Tensor:
+    """All h_t = a_t ⊙ h_{t-1} + b_t with h_0 = 0, one step after the other; steps on axis 1."""
+    h, rows = torch.zeros_like(b[:, 0]), []
+    for a_t, b_t in zip(a.unbind(1), b.unbind(1)):
+        h = a_t * h + b_t
+        rows.append(h)
+    return torch.stack(rows, 1)
+
+
+def parallel_scan(a: Tensor, b: Tensor) -> Tensor:
+    """What ``scan`` returns, in ⌈log₂ steps⌉ rounds (Hillis & Steele 1986).
+
+    Two steps in a row are one of the same form: a₂(a₁h + b₁) + b₂ = (a₂a₁)h + (a₂b₁ + b₂). After
+    round r, entry t stands for the 2^r steps up to t.
+    """
+    gap = 1
+    while gap < a.shape[1]:
+        b = torch.cat([b[:, :gap], b[:, gap:] + a[:, gap:] * b[:, :-gap]], 1)
+        a = torch.cat([a[:, :gap], a[:, gap:] * a[:, :-gap]], 1)
+        gap *= 2
+    return b
+
+
+class SelectiveStateSpace(nn.Module):
+    """A diagonal state space whose steps depend on the input (Gu & Dao 2023, section 3.2).
+
+    Each of the ``num_hiddens`` channels u = W_u x has a state h of ``state_size`` numbers:
+    h_t = exp(Δ_t A) ⊙ h_{t-1} + Δ_t B_t u_t, y_t = C_t·h_t + D u_t, output W_o y_t. B = W_B x and
+    C = W_C x are shared by all channels, Δ = softplus(w·x + b) has a b for each of them;
+    A = -exp(``log_A``) starts as -1, -2, ... The paper's gate and its short convolution are left
+    out. parallel: by ``parallel_scan``, in logarithmically many rounds; otherwise by ``scan``.
+
+    Takes and returns (batch, steps, num_hiddens); the state is (batch, num_hiddens, state_size);
+    lengths and guarantees are those of ``Memory.forward``. Raises TypeError or ValueError for sizes
+    that don't fit.
+
+    >>> SelectiveStateSpace(num_hiddens=8, state_size=4)(torch.rand(2, 5, 8)).shape
+    torch.Size([2, 5, 8])
+    """
+
+    def __init__(self, num_hiddens: int, state_size: int = 16, *, parallel: bool = True):
+        super().__init__()
+        check_size(num_hiddens=num_hiddens, state_size=state_size)
+        self.state_size, self.parallel = state_size, parallel
+        self.W_u, self.W_o = (nn.Linear(num_hiddens, num_hiddens, bias=False) for _ in range(2))
+        self.W_B, self.W_C = (nn.Linear(num_hiddens, state_size, bias=False) for _ in range(2))
+        self.W_delta = nn.Linear(num_hiddens, 1, bias=False)
+        starts = torch.logspace(-3, -1, num_hiddens)  # of Δ, as in the paper's section 3.6
+        self.bias = nn.Parameter(starts.expm1().log())  # softplus undoes it
+        A = torch.arange(1.0, state_size + 1)
+        self.log_A = nn.Parameter(A.log().repeat(num_hiddens, 1))
+        self.D = nn.Parameter(torch.ones(num_hiddens))
+
+    def forward(
+        self, X: Tensor, valid_lens: Tensor | None = None, *, state: Tensor | None = None,
+        need_state: bool = False,
+    ) -> Tensor | tuple[Tensor, Tensor]:
+        """As ``Memory.forward``, with a state of another shape."""
+        check_sequence(X, self.W_u.in_features)
+        X, keep = hide_padding(X, valid_lens)
+        batch, steps, hiddens = X.shape
+        dtype = at_least_single(X)
+        h = X.new_zeros(batch, hiddens, self.state_size, dtype=dtype)
+        if state is not None:
+            h = fitting(state, tuple(h.shape)).to(dtype)
+        u, B, C = (W(X).to(dtype) for W in (self.W_u, self.W_B, self.W_C))
+        delta = F.softplus(self.W_delta(X) + self.bias).to(dtype)
+        if keep is not None:
+            delta = torch.where(keep, delta, 0.0)  # a = 1, b = 0: the state stays
+        Y = self.D * u
+        if steps > 0:
+            a = (-delta[..., None] * self.log_A.exp()).exp()
+            b = (delta * u)[..., None] * B[:, :, None]
+            first = a[:, :1] * h[:, None] + b[:, :1]
+            H = (parallel_scan if self.parallel else scan)(a, torch.cat([first, b[:, 1:]], 1))
+            Y, h = Y + (H * C[:, :, None]).sum(-1), H[:, -1]
+        output = self.W_o(Y.to(X.dtype))
+        return (output, h) if need_state else output
+
+
+# ---- what the layers share -----------------------------------------------------------------------
+
+def at_least_single(X: Tensor) -> torch.dtype:
+    """The dtype of a memory: that of ``X``, but no half precision, in which sums get lost."""
+    return torch.promote_types(X.dtype, torch.float32)
+
+
+def exactly(device_type: str) -> AbstractContextManager[object]:
+    """While open, autocast leaves products in their dtype."""
+    available = torch.amp.autocast_mode.is_autocast_available(device_type)
+    return torch.autocast(device_type, enabled=False) if available else nullcontext()
+
+
+def hide_padding(X: Tensor, valid_lens: Tensor | None) -> tuple[Tensor, Tensor | None]:
+    """``X`` with zeros beyond the lengths, and which steps lie within: (batch, steps, 1) or None.
+
+    Raises TypeError or ValueError for lengths that aren't (batch,) or don't fit.
+    """
+    if valid_lens is None:
+        return X, None
+    batch, steps, _ = X.shape
+    check_lengths(valid_lens, batch, steps, steps)
+    if valid_lens.dim() != 1:
+        raise ValueError(f"valid_lens has shape {tuple(valid_lens.shape)}, expected ({batch},): "
+                         "a sequence has one length")
+    keep = torch.arange(steps, device=X.device) < valid_lens.to(X.device)[:, None]
+    return torch.where(keep[..., None], X, 0.0), keep[..., None]
+
+
+def fitting(state: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """``state``; raises unless it is floating point and of this shape."""
+    check_float(state=state)
+    if tuple(state.shape) != shape:
+        raise ValueError(f"state has shape {tuple(state.shape)}, expected {shape}")
+    return state

@@ -1,0 +1,641 @@
+"""Layers with a memory equal slow definitions in every form, and go on where they stopped.
+
+A layer is made by ``make(chunk_size)`` (a state space: any size but 1 is the parallel scan); every
+claim holds for all of them.
+"""
+import copy
+import functools
+import math
+import re
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+from wrong import assert_same, cases, name_of, outcome, slow_outcome
+
+from d2l_ext import GRU, LSTM, Convolution, Recurrence, SelfAttention, cost, flops, linear, reach
+from d2l_ext.linear import DeltaRule, LinearAttention, SelectiveStateSpace
+from d2l_ext.linear import add_one, correct_one, decay_mask, elu_plus_one, hide_padding
+from d2l_ext.linear import parallel_scan, scan
+from d2l_ext.sequence import FORMULAS, LINEAR_FORMULAS, STATES, Cost, longest_chain, state_size
+
+WIDTH, HEADS = 6, 2
+DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+FORMS = None, 1, 2, 3, 5, 9
+
+
+def attention(**options):
+    return lambda chunk_size=None: LinearAttention(WIDTH, HEADS, chunk_size=chunk_size, **options)
+
+
+def delta(chunk_size=None):
+    return DeltaRule(WIDTH, HEADS, chunk_size=chunk_size)
+
+
+def state_space(chunk_size=None):
+    return SelectiveStateSpace(WIDTH, 3, parallel=chunk_size != 1)
+
+
+MAKE = {
+    "plain": attention(feature_map=None, normalise=False),
+    "normalised": attention(),
+    "fixed decay": attention(decay="fixed"),
+    "input's decay": attention(decay="input", normalise=False),
+    "input's decay, normalised": attention(decay="input"),
+    "delta rule": delta,
+    "state space": state_space,
+}
+every_layer = pytest.mark.parametrize("name", MAKE)
+every_form = pytest.mark.parametrize("chunk_size", FORMS)
+
+
+def sequence(n=7, batch=2):
+    return torch.randn(batch, n, WIDTH)
+
+
+# ---- slow and right: one sequence, one head, one step at a time ----------------------------------
+
+def heads_of(W, x, heads=HEADS):
+    return W(x).split(WIDTH // heads)
+
+
+def slow_attention(m, X):
+    """Σ_j weight_ij v_j; each weight is a product of decays and a score."""
+    def decay(x, h):
+        if m.decay == "input":
+            return torch.sigmoid(m.W_a(x)[h])
+        return 1 - 2.0 ** (-5 - h) if m.decay == "fixed" else 1.0
+
+    def output(sequence, i):
+        heads = []
+        for h in range(HEADS):
+            total, norm = 0, 0
+            for j in range(i + 1):
+                q, k = heads_of(m.W_q, sequence[i])[h], heads_of(m.W_k, sequence[j])[h]
+                if m.feature_map is not None:
+                    q, k = (torch.where(x > 0, x + 1, x.exp()) for x in (q, k))
+                kept = math.prod(decay(sequence[t], h) for t in range(j + 1, i + 1))
+                total = total + kept * (q @ k) * heads_of(m.W_v, sequence[j])[h]
+                norm = norm + kept * (q @ k)
+            heads.append(total / norm if m.extra else total)
+        return m.W_o(torch.cat(heads))
+    return by_output(output, X)
+
+
+def by_output(output, X):
+    return torch.stack([torch.stack([output(sequence, i) for i in range(len(sequence))])
+                        for sequence in X])
+
+
+def slow_delta(m, X):
+    """The memory moves against the gradient of its loss, which autograd finds."""
+    batches = []
+    for sequence in X:
+        S, rows = torch.zeros(HEADS, WIDTH // HEADS, WIDTH // HEADS, dtype=X.dtype), []
+        for x in sequence:
+            q, k, v = (torch.stack(heads_of(W, x)) for W in (m.W_q, m.W_k, m.W_v))
+            q, k = (vectors / vectors.norm(dim=1, keepdim=True) for vectors in (q, k))
+
+            def loss(S, k=k, v=v):
+                return (torch.einsum("hkv,hk->hv", S, k) - v).square().sum() / 2
+            rate = torch.sigmoid(m.W_b(x))[:, None, None]
+            S = S - rate * torch.func.grad(loss)(S)
+            rows.append(m.W_o(torch.einsum("hkv,hk->hv", S, q).flatten()))
+        batches.append(torch.stack(rows))
+    return torch.stack(batches)
+
+
+def slow_state_space(m, X):
+    """Number by number."""
+    batches = []
+    for sequence in X:
+        h, rows = [[0.0] * m.state_size for _ in range(WIDTH)], []
+        for x in sequence:
+            u, B, C, step = m.W_u(x), m.W_B(x), m.W_C(x), m.W_delta(x)[0]
+            y = []
+            for c in range(WIDTH):
+                delta = torch.log1p(torch.exp(step + m.bias[c]))
+                for s in range(m.state_size):
+                    kept = torch.exp(-delta * torch.exp(m.log_A[c, s]))
+                    h[c][s] = kept * h[c][s] + delta * B[s] * u[c]
+                y.append(sum(C[s] * h[c][s] for s in range(m.state_size)) + m.D[c] * u[c])
+            rows.append(m.W_o(torch.stack(y)))
+        batches.append(torch.stack(rows))
+    return torch.stack(batches)
+
+
+def slow(m, X):
+    if isinstance(m, SelectiveStateSpace):
+        return slow_state_space(m, X)
+    return slow_delta(m, X) if isinstance(m, DeltaRule) else slow_attention(m, X)
+
+
+def call(m, *X, **options):
+    return m(*X, **options)
+
+
+# ---- claims, asked of ours and of wrong ones -----------------------------------------------------
+
+def is_its_definition(make):
+    """Outputs and all gradients."""
+    for chunk_size in (None, 1, 3):
+        m, X = make(chunk_size), sequence(5)
+        assert_same(outcome(call, m, X), slow_outcome(slow, m, X))
+
+
+def has_equal_forms(make):
+    """Outputs, states and all gradients, to 1e-10; at once too, without asking for the state."""
+    first, *others = (make(chunk_size).double() for chunk_size in FORMS)
+    for n in (1, 5, 7):
+        X = sequence(n).double()
+        expected = outcome(call, first, X, need_state=True)
+        assert_same([first(X)], expected[:1], atol=1e-10, rtol=1e-10)
+        for m in others:
+            m.load_state_dict(first.state_dict())
+            assert_same(outcome(call, m, X, need_state=True), expected, atol=1e-10, rtol=1e-10)
+
+
+def goes_on(make):
+    """Pieces give what the whole gives, each with the state of the one before."""
+    for chunk_size in (None, 1, 2, 3):
+        m, X = make(chunk_size).double(), sequence(9).double()
+        whole, last = m(X, need_state=True)
+        for cuts in ([4, 5], [1] * 9, [2, 0, 7]):
+            state, outputs = None, []
+            for piece in X.split(cuts, 1):
+                Y, state = m(piece, state=state, need_state=True)
+                outputs.append(Y)
+            assert_same([torch.cat(outputs, 1), state], [whole, last], atol=1e-10, rtol=1e-10)
+
+
+def is_blind_to_padding(make):
+    """What stands beyond a length changes no output within it, no state, and gets no gradient."""
+    lengths = torch.tensor([3, 0, 6])
+    for chunk_size in (None, 1, 4):
+        m, clean = make(chunk_size).double(), sequence(6, batch=3).double()
+        X = clean.clone()
+        for x, n, poison in zip(X, lengths, (math.nan, math.inf, 0)):
+            x[n:] = poison
+        X.requires_grad_()
+        Y, state = m(X, lengths, need_state=True)
+        for y, x, s, n in zip(Y, clean, state, lengths):
+            alone, wanted = m(x[None, :n], need_state=True)
+            assert_same([y[:n], s], [alone[0], wanted[0]], atol=1e-10, rtol=1e-10)
+        within = sum(y[:n].sum() for y, n in zip(m(X, lengths), lengths))
+        for loss in (within, state.sum()):
+            grads = torch.autograd.grad(loss, [X, *m.parameters()], retain_graph=True,
+                                        materialize_grads=True, allow_unused=True)
+            assert all(grad.isfinite().all() for grad in grads)
+            assert not any(grad[n:].any() for grad, n in zip(grads[0], lengths))
+
+
+def sees_the_past_and_nothing_else(make):
+    for chunk_size in (None, 1, 3):
+        assert torch.equal(reach(make(chunk_size), 6, WIDTH), torch.ones(6, 6).tril().bool())
+
+
+def holds_in_half_precision(make):
+    """Over 300 steps, within its rounding of the exact answer; the memory is single precision."""
+    for dtype in (torch.bfloat16, torch.float16):
+        m, X = make(16).to(dtype), sequence(300, batch=1).to(dtype)
+        exact = copy.deepcopy(m).double()(X.double())
+        Y, state = m(X, need_state=True)
+        assert Y.dtype == dtype and state.dtype == torch.float32
+        error = (Y.double() - exact).norm() / exact.norm()
+        assert error < 6 * torch.finfo(dtype).eps, error
+
+
+CLAIMS = [is_its_definition, has_equal_forms, goes_on, is_blind_to_padding,
+          sees_the_past_and_nothing_else, holds_in_half_precision]
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=name_of)
+@every_layer
+def test_every_layer_holds_every_claim(claim, name):
+    claim(MAKE[name])
+
+
+def patched(name, wrong, make):
+    """Layers of ``make`` that run while a function of the module is another."""
+    def made(chunk_size):
+        layer = make(chunk_size)
+
+        class Patched(type(layer)):
+            def forward(self, *args, **options):
+                with pytest.MonkeyPatch.context() as patch:
+                    patch.setattr(linear, name, wrong)
+                    return super().forward(*args, **options)
+        layer.__class__ = Patched
+        return layer
+    return made
+
+
+def of_every_memory(S, k, v):
+    """A memory that is not added to, but replaced."""
+    return k.mT @ v
+
+
+def one_late(S, q, k, v, *gate):
+    """Reads before it stores."""
+    Y = torch.zeros_like(v) if S is None else q @ S
+    return Y, add_one(S, q, k, v, *gate)[1]
+
+
+def decay_after(S, q, k, v, log_decay):
+    S = linear.stored(S, k, v) * log_decay[..., None].exp()
+    return q @ S, S
+
+
+def no_decay_between(S, q, k, v, log_decay):
+    Y = linear.products(q, k, v, log_decay)
+    return Y if S is None else Y + q @ S, linear.stored(S, k, v)
+
+
+def without_the_system(S, q, k, v, rate):
+    """As if all keys of a chunk were orthogonal."""
+    u = rate[..., None] * (v if S is None else v - k @ S)
+    Y = linear.products(q, k, u)
+    return Y if S is None else Y + q @ S, linear.stored(S, k, u)
+
+
+def sum_for_delta(S, q, k, v, rate):
+    return add_one(S, q, k, rate[..., None] * v)
+
+
+def from_itself(log_decay):
+    """Decays that begin with the step's own."""
+    return decay_mask(log_decay) * log_decay.exp()[:, None]
+
+
+def one_way_round(a, b):
+    """A scan that stops after its first round."""
+    return torch.cat([b[:, :1], b[:, 1:] + a[:, 1:] * b[:, :-1]], 1)
+
+
+def lengths_ignored(X, valid_lens):
+    return X, None
+
+
+def zeros_alone(X, valid_lens):
+    """Padding is zeros, but still a step."""
+    return hide_padding(X, valid_lens)[0], None
+
+
+def in_the_inputs_dtype(X):
+    return X.dtype
+
+
+def unnormalised(chunk_size):
+    layer = delta(chunk_size)
+    layer.feature_map = None
+    return layer
+
+
+DECAYED = MAKE["input's decay"]
+MISTAKES = {
+    is_its_definition: {
+        "no feature map": lambda size: attention(feature_map=lambda X: X)(size),
+        "elu without 1": lambda size: attention(feature_map=F.elu)(size),
+        "reads before it stores": patched("add_one", one_late, MAKE["plain"]),
+        "forgets what it stores": patched("add_one", decay_after, DECAYED),
+        "decays one step more": patched("decay_mask", from_itself, DECAYED),
+        "delta rule that adds": patched("correct_one", sum_for_delta, delta),
+        "delta rule that forgets its chunk": patched("correct_many", without_the_system, delta),
+        "one round of a scan": patched("parallel_scan", one_way_round, state_space),
+        "keys as they come": unnormalised,
+    },
+    has_equal_forms: {
+        "replaced, not added": patched("stored", of_every_memory, MAKE["plain"]),
+        "no decay between chunks": patched("add_many", no_decay_between, DECAYED),
+        "delta rule that forgets its chunk": patched("correct_many", without_the_system, delta),
+        "one round of a scan": patched("parallel_scan", one_way_round, state_space),
+    },
+    goes_on: {
+        "no decay between chunks": patched("add_many", no_decay_between, DECAYED),
+        "each piece begins anew": patched("fitting", lambda S, shape: torch.zeros(shape),
+                                          MAKE["plain"]),
+    },
+    is_blind_to_padding: {
+        "lengths ignored": patched("hide_padding", lengths_ignored, MAKE["plain"]),
+        "zeros are stored": patched("hide_padding", zeros_alone, MAKE["normalised"]),
+        "zeros are a step": patched("hide_padding", zeros_alone, DECAYED),
+        "zeros are a step of a state space": patched("hide_padding", zeros_alone, state_space),
+    },
+    sees_the_past_and_nothing_else: {
+        "no mask": patched("products", lambda q, k, v, *gate: q @ k.mT @ v, MAKE["plain"]),
+        "all but itself": patched("add_one", one_late, MAKE["plain"]),
+    },
+    holds_in_half_precision: {
+        "a sum in half": patched("at_least_single", in_the_inputs_dtype, MAKE["normalised"]),
+    },
+}
+
+
+@pytest.mark.parametrize("claim, mistake", cases(MISTAKES))
+def test_a_mistake_is_caught(claim, mistake):
+    with pytest.raises(AssertionError):
+        claim(mistake)
+
+
+# ---- what a memory is ----------------------------------------------------------------------------
+
+def test_without_softmax_the_scores_are_weights():
+    """With one head and unit matrices: (Q Kᵀ ⊙ M) V, written out."""
+    m, X = LinearAttention(3, feature_map=None, normalise=False), torch.randn(1, 4, 3)
+    for W in m.children():
+        nn.init.eye_(W.weight)
+    torch.testing.assert_close(m(X), (X @ X.mT).tril() @ X)
+
+
+def test_a_state_is_the_sum_of_keys_times_values():
+    m, X = MAKE["plain"]().double(), sequence().double()
+    _, state = m(X, need_state=True)
+    k, v = (W(X).unflatten(-1, (HEADS, -1)) for W in (m.W_k, m.W_v))
+    torch.testing.assert_close(state, torch.einsum("bshk,bshv->bhkv", k, v))
+    _, normalised = MAKE["normalised"]()(X.float(), need_state=True)
+    assert normalised.shape == (2, HEADS, WIDTH // HEADS, WIDTH // HEADS + 1)
+
+
+def test_one_step_of_the_delta_rule_with_rate_one_replaces_what_a_key_had():
+    """Sᵀk is the newest value of k; other, orthogonal keys keep theirs."""
+    m = DeltaRule(4, chunk_size=1).double()
+    nn.init.constant_(m.W_b.bias, 40.0)
+    k = torch.eye(4).double()[[0, 1, 0]]
+    v, ones = torch.randn(3, 4).double(), torch.ones(1, 3).double()
+    _, S = linear.in_chunks(correct_one, 1, None, k[None], k[None], v[None], ones)
+    torch.testing.assert_close(k[:2] @ S[0], v[[2, 1]])
+    _, added = linear.in_chunks(add_one, 1, None, k[None], k[None], v[None])
+    torch.testing.assert_close(k[:2] @ added[0], torch.stack([v[0] + v[2], v[1]]))
+
+
+def test_decays_are_those_of_the_papers():
+    mask = decay_mask(torch.full((1, 4), math.log(0.9)))
+    i = torch.arange(4)
+    torch.testing.assert_close(mask[0], (0.9 ** (i[:, None] - i).float()).tril())
+    assert linear.fixed_decays(3) == [31 / 32, 63 / 64, 127 / 128]
+    start = LinearAttention(8, 4, decay="input").W_a.bias.sigmoid()
+    torch.testing.assert_close(start, torch.tensor(linear.fixed_decays(4)))
+
+
+def test_a_mask_of_strong_decays_overflows_nowhere():
+    log_decay = torch.full((1, 200), -50.0, requires_grad=True)
+    mask = decay_mask(log_decay)
+    mask.sum().backward()
+    assert mask.equal(torch.eye(200)[None] + mask.tril(-1)) and log_decay.grad.isfinite().all()
+
+
+def test_the_feature_map_is_positive_and_its_papers():
+    x = torch.linspace(-80, 80, 1001)
+    assert (elu_plus_one(x[x > -15]) > 0).all() and elu_plus_one(torch.zeros(1)) == 1
+    torch.testing.assert_close(elu_plus_one(x), F.elu(x) + 1)
+
+
+def test_a_normalised_output_is_a_mean():
+    """Values that are all alike come back."""
+    for decay in (None, "fixed", "input"):
+        m, X = LinearAttention(WIDTH, HEADS, decay=decay), sequence()
+        nn.init.zeros_(m.W_v.weight)
+        m.W_v.register_forward_hook(lambda *_: torch.ones(2, 7, WIDTH))
+        torch.testing.assert_close(m(X), m.W_o(torch.ones(2, 7, WIDTH)))
+
+
+def test_a_key_seen_again_and_again_keeps_its_newest_value():
+    """By the delta rule with rate 1/2 the first of 40 values is forgotten; a sum keeps all."""
+    k = F.normalize(torch.randn(1, 1, 4).double(), dim=-1).expand(1, 40, 4)
+    v, rate = torch.randn(1, 40, 4).double().requires_grad_(), torch.full((1, 40), 0.5).double()
+    for (Y, _), weights in [
+            (linear.correct_many(None, k, k, v, rate), 0.5 ** torch.arange(40, 0, -1)),
+            (linear.add_many(None, k, k, v), torch.ones(40))]:
+        moved = torch.autograd.grad(Y[0, -1].sum(), v)[0][0]
+        torch.testing.assert_close(moved, weights.double()[:, None].expand(40, 4))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 8, 13])
+def test_scans_are_equal_in_values_and_gradients(n):
+    a, b = (torch.rand(2, n, 3, dtype=torch.float64) for _ in range(2))
+
+    class Scan(nn.Module):
+        def __init__(self, how):
+            super().__init__()
+            self.how = how
+
+        def forward(self, a, b):
+            return self.how(a, b)
+    assert_same(outcome(call, Scan(parallel_scan), a, b), outcome(call, Scan(scan), a, b),
+                atol=1e-12, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n, rounds", [(1, 0), (2, 1), (3, 2), (64, 6), (65, 7)])
+def test_a_parallel_scan_takes_logarithmically_many_rounds(n, rounds):
+    """Additions that wait for each other, on the longest way through the graph."""
+    @functools.cache
+    def additions(node):
+        before = [additions(earlier) for earlier, _ in node.next_functions if earlier]
+        return node.name().startswith("AddBackward") + max(before, default=0)
+    for how, expected in ((parallel_scan, rounds), (scan, n)):
+        h = how(torch.rand(1, n), torch.rand(1, n, requires_grad=True))
+        assert additions(h.grad_fn) == expected if h.grad_fn else expected == 0
+
+
+# ---- costs ---------------------------------------------------------------------------------------
+
+def costs_what_pytorch_counts(formula):
+    for n, d, c in [(12, 4, 3), (13, 5, 4), (5, 8, 64), (8, 3, 8)]:
+        plain = functools.partial(LinearAttention, d, feature_map=None, normalise=False)
+        layers = {"linear attention, at once": plain(),
+                  "linear attention, in chunks": plain(chunk_size=c),
+                  "linear attention, by token": plain(chunk_size=1),
+                  "delta rule, by token": DeltaRule(d, chunk_size=1)}
+        assert layers.keys() == LINEAR_FORMULAS.keys()
+        for kind, layer in layers.items():
+            found = formula(kind, n, d, 3, c)
+            assert found.operations == flops(layer, n, d), kind
+            assert found.sequential == longest_chain(layer, n, d), kind
+
+
+def keeps_what_it_needs(formula):
+    """What a layer hands on, or would have to, is counted in the layer itself."""
+    for n, d, k in [(12, 4, 3), (9, 6, 5)]:
+        X = torch.randn(1, n, d)
+        softmax = SelfAttention(d, causal=True).attention
+        keys, values = softmax.W_k(X), softmax.W_v(X)
+        window = reach(Convolution(d, k, causal=True), n)[-1].sum().item()
+        plain = functools.partial(LinearAttention, d, feature_map=None, normalise=False)
+        kept = {
+            "convolution": (window - 1) * d,  # its newest input is still to come
+            "recurrence": Recurrence(d).rnn(X)[1].numel(), "GRU": GRU(d).rnn(X)[1].numel(),
+            "LSTM": sum(part.numel() for part in LSTM(d).rnn(X)[1]),
+            "attention products": keys.numel() + values.numel(),
+            "attention layer": keys.numel() + values.numel(),
+            "linear attention, at once": plain()(X, need_state=True)[1].numel(),
+            "linear attention, in chunks": plain(chunk_size=4)(X, need_state=True)[1].numel(),
+            "linear attention, by token": plain(chunk_size=1)(X, need_state=True)[1].numel(),
+            "delta rule, by token": DeltaRule(d)(X, need_state=True)[1].numel()}
+        assert kept.keys() == STATES.keys()
+        for kind, numbers in kept.items():
+            assert formula(kind, n, d, k) == numbers, kind
+
+
+def only(kind, **fields):
+    """``cost`` with fields of one kind replaced by functions of (n, d, c)."""
+    def wrong(name, n, d, k=3, c=64):
+        right = cost(name, n, d, k, c)
+        replaced = {field: change(n, d, c) for field, change in fields.items()}
+        return right._replace(**replaced) if name == kind else right
+    return wrong
+
+
+WRONG_COSTS = {
+    costs_what_pytorch_counts: {
+        "no update": only("linear attention, by token", operations=lambda n, d, c: 10 * n * d**2),
+        "a softmax's": only("linear attention, by token",
+                            operations=lambda n, d, c: 8 * n * d**2 + 4 * n**2 * d),
+        "whole chunks": only("linear attention, in chunks", operations=lambda n, d, c: (
+            12 * n * d**2 + 4 * n * c * d - 2 * c * d**2)),
+        "steps that don't wait": only("linear attention, by token", sequential=lambda n, d, c: 4),
+        "a step for each token": only("linear attention, in chunks",
+                                      sequential=lambda n, d, c: n + 3),
+        "one product a step": only("delta rule, by token", sequential=lambda n, d, c: n + 3),
+        "the missing part for free": only("delta rule, by token",
+                                          operations=lambda n, d, c: 12 * n * d**2 + 2 * n * d),
+    },
+    keeps_what_it_needs: {
+        "all of the past": lambda kind, n, d, k: 2 * n * d,
+        "keys alone": lambda kind, n, d, k: state_size(kind, n, d, k) // (
+            2 if kind.startswith("attention") else 1),
+        "the cell forgotten": lambda kind, n, d, k: (
+            d if kind == "LSTM" else state_size(kind, n, d, k)),
+        "the whole kernel": lambda kind, n, d, k: (
+            k * d if kind == "convolution" else state_size(kind, n, d, k)),
+    },
+}
+
+
+@pytest.mark.parametrize("claim, formula", [(costs_what_pytorch_counts, cost),
+                                            (keeps_what_it_needs, state_size)])
+def test_costs_are_what_is_counted(claim, formula):
+    claim(formula)
+
+
+@pytest.mark.parametrize("claim, mistake", cases(WRONG_COSTS))
+def test_a_wrong_cost_is_caught(claim, mistake):
+    with pytest.raises(AssertionError):
+        claim(mistake)
+
+
+def test_the_formulas_are_written_out_for_every_kind_and_field():
+    assert all({*Cost._fields, "holds for"} == set(words) for words in LINEAR_FORMULAS.values())
+    assert [*STATES] == [*FORMULAS, *LINEAR_FORMULAS]
+    for kind, said in STATES.items():
+        assert worth(said) == state_size(kind, 12, 5, 7)
+    for kind, words in LINEAR_FORMULAS.items():
+        for field, number in zip(Cost._fields, cost(kind, 12, 5, 7, 4)):
+            assert worth(words[field]) == number, (kind, field)
+
+
+def worth(said):
+    """A formula's number for n = 12, d = 5, k = 7, c = 4."""
+    said = said.replace("²", "**2")
+    said = re.sub(r"(?<=[\dknc)])(?=[kncd(])", "*", said)
+    return eval(said, {"n": 12, "d": 5, "k": 7, "c": 4, "max": max})
+
+
+# ---- beside the numbers --------------------------------------------------------------------------
+
+@every_layer
+def test_parameters_are_those_that_are_named(name):
+    names = {each for each, _ in MAKE[name]().named_parameters()}
+    expected = {f"W_{letter}.weight" for letter in "qkvo"}
+    if name == "state space":
+        expected = {"W_u.weight", "W_o.weight", "W_B.weight", "W_C.weight", "W_delta.weight",
+                    "bias", "log_A", "D"}
+    elif name == "delta rule":
+        expected |= {"W_b.weight", "W_b.bias"}
+    elif "input" in name:
+        expected |= {"W_a.weight", "W_a.bias"}
+    assert names == expected == set(MAKE[name]().state_dict())
+
+
+@every_layer
+@every_form
+def test_empty_sequences_and_batches_pass(name, chunk_size):
+    m, state = MAKE[name](chunk_size), MAKE[name]()(sequence(), need_state=True)[1]
+    assert m(sequence(0)).shape == (2, 0, WIDTH) and m(sequence(4, batch=0)).shape == (0, 4, WIDTH)
+    Y, same = m(sequence(0), state=state, need_state=True)
+    assert Y.shape == (2, 0, WIDTH) and torch.equal(same, state)
+    assert not m(sequence(0), need_state=True)[1].any()
+
+
+@every_layer
+def test_no_input_is_modified_and_nothing_is_remembered(name):
+    m, X, lengths = MAKE[name](3), sequence(), torch.tensor([7, 4])
+    _, state = m(X, need_state=True)
+    state = state.detach()
+    before = copy.deepcopy((X, lengths, state)), dict(vars(m))
+    answers = [m(X, lengths, state=state) for _ in range(2)]
+    assert all(map(torch.equal, before[0], (X, lengths, state))) and vars(m) == before[1]
+    assert torch.equal(*answers)
+
+
+@every_layer
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_it_follows_device_and_dtype(name, dtype):
+    m, X = MAKE[name](2).to("meta", dtype), torch.zeros(2, 5, WIDTH, device="meta", dtype=dtype)
+    Y, state = m(X, torch.ones(2, device="meta").long(), need_state=True)
+    assert Y.device.type == state.device.type == "meta" and Y.dtype == dtype
+    assert state.dtype == (torch.float64 if dtype == torch.float64 else torch.float32)
+
+
+@every_layer
+def test_it_works_under_autocast(name):
+    m, X = MAKE[name](3), sequence()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        Y, state = m(X, torch.tensor([7, 4]), need_state=True)
+    assert Y.dtype == torch.bfloat16 and state.dtype == torch.float32
+    torch.testing.assert_close(Y.float()[0], m(X)[0], atol=0.05, rtol=0.05)
+
+
+@every_layer
+def test_double_backward_equals_the_definition(name):
+    m, X = MAKE[name](3).double(), sequence(4, batch=1).double().requires_grad_()
+
+    def second(attend):
+        first = torch.autograd.grad(attend(m, X).square().sum(), X, create_graph=True)[0]
+        return torch.autograd.grad(first.square().sum(), [X, *m.parameters()])
+    assert_same(second(call), second(slow), atol=1e-8, rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:There is a performance drop")
+@every_layer
+def test_vmap_equals_a_loop(name):
+    m, X = MAKE[name](2), torch.randn(3, 2, 5, WIDTH)
+    lengths = torch.tensor([[5, 1], [0, 2], [3, 3]])
+    looped = torch.stack([m(*pair) for pair in zip(X, lengths)])
+    torch.testing.assert_close(torch.func.vmap(m)(X, lengths), looped)
+
+
+@pytest.mark.slow
+@every_layer
+@pytest.mark.parametrize("chunk_size", [None, 1, 3])
+def test_compiles_in_one_graph_with_the_same_results(name, chunk_size):
+    m, X, lengths = MAKE[name](chunk_size), sequence(), torch.tensor([7, 4])
+    torch.compiler.reset()
+    compiled = torch.compile(m, fullgraph=True, backend="aot_eager")
+    options = dict(valid_lens=lengths, need_state=True)
+    assert_same(outcome(lambda _, X, **o: compiled(X, **o), m, X, **options),
+                outcome(call, m, X, **options))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in MAKE if name != "state space"])
+def test_at_once_it_exports_with_any_number_of_steps(name):
+    """Forms that go step after step are unrolled, and hold for one number of steps."""
+    m = MAKE[name]().eval()
+    batch, steps = (torch.export.Dim(name, min=2, max=64) for name in ("batch", "steps"))
+    example = torch.randn(3, 5, WIDTH), torch.tensor([2, 0, 5])
+    shapes = {"X": {0: batch, 1: steps}, "valid_lens": {0: batch}}
+    program = torch.export.export(m, example, dynamic_shapes=shapes).module()
+    for n in (2, 7, 11):
+        X, lengths = torch.randn(4, n, WIDTH), torch.tensor([0, 1, 2, n])
+        torch.testing.assert_close(program(X, lengths), m(X, lengths))
