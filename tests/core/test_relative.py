@@ -347,7 +347,8 @@ def test_t5s_own_sizes():
     (Stretch(4), slow_positions), (Stretch(4, by="base"), slow_base),
     (Stretch(4, by="parts", trained=4, turns=(0.25, 1)), slow_parts),
     (Stretch(4, by="parts", trained=4096), functools.partial(
-        slow_parts, trained=4096, low=1, high=32))], ids=str)
+        slow_parts, trained=4096, low=1, high=32))],
+    ids=["positions", "base", "parts", "parts-far"])
 def test_stretched_angles_are_those_of_the_papers(stretch, theta, size):
     if size == 2 and stretch.by == "base":  # 4^(2/0): its only pair is the fastest, which stays
         theta = as_trained
