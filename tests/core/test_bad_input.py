@@ -16,11 +16,11 @@ from d2l_ext import MultiHeadAttention, PositionalEncoding, Recurrence, RotaryEm
 from d2l_ext import SelfAttention, ShawRelativeKeys, T5RelativeBias, causal, cost
 from d2l_ext import GRU, dot_product_attention, flops, influence, masked_softmax, merge_heads
 from d2l_ext import padding, reach, record_attention, sinusoids, split_heads, to_sdpa
-from d2l_ext import tiled_attention, to_torch_mha, window
+from d2l_ext import to_torch_mha, window
 from d2l_ext.linear import DeltaRule, LinearAttention, SelectiveStateSpace, elu_plus_one
 from d2l_ext.relative import Stretch
 from d2l_ext.sequence import FORMULAS, LINEAR_FORMULAS, fastest, longest_chain, slope, state_size
-from d2l_ext.tiles import tiled_traffic
+from d2l_ext.tiles import tiled_attention, tiled_traffic
 from d2l_ext.transformer import DecoderBlock, EncoderBlock, EncoderDecoder
 
 # batch 2, queries 3, keys 5, hiddens 8

@@ -8,9 +8,9 @@ from torch import nn
 from torch.func import vmap
 from wrong import assert_same, cases, name_of, outcome, slow_outcome, slow_softmax
 
-from d2l_ext import causal, dot_product_attention, padding, tiled_attention, window
+from d2l_ext import causal, dot_product_attention, padding, window
 from d2l_ext import tiles
-from d2l_ext.tiles import Running, Traffic, nothing_yet, tiled_traffic, update
+from d2l_ext.tiles import Running, Traffic, nothing_yet, tiled_attention, tiled_traffic, update
 
 QUERIES, KEYS, WIDTH, VALUE = 5, 7, 4, 3
 PER_QUERY = torch.tensor([[0, 7, 2, 1, 5], [0, 0, 3, 3, 3]])
