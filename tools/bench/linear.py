@@ -9,7 +9,7 @@ from d2l_ext.sequence import SelfAttention, slope
 from .attention import one_pass, table
 from .timing import interleaved, ratio
 
-WIDTH, HEADS, CHUNK, LENGTHS = 256, 4, 64, (512, 1024, 2048, 4096)
+WIDTH, HEADS, CHUNK, LENGTHS = 256, 4, 64, (256, 512, 1024, 2048)
 SOFTMAX = "attention"
 
 
