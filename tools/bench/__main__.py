@@ -18,6 +18,8 @@ PARTS = {
     "attention": ("CPU time, as ratios to the bare fused call", attention.times),
     "memory": ("Memory at the peak of a forward and backward pass", attention.memory),
     "positions": ("Positions", others.positions),
+    "grouped": ("Heads that share keys and values", others.grouped),
+    "windows": ("Windows", others.windows),
     "reach": ("Who can influence whom", others.reaching),
     "slopes": ("Time against length, as in notebook 06", slopes.table),
     "linear": ("Memories of one size, against attention", linear.table_of_times),

@@ -1,4 +1,4 @@
-"""What positions, `reach` and `import d2l_ext` cost in time; and what the whole costs."""
+"""What positions, shared heads, windows, `reach` and `import d2l_ext` cost; and the whole."""
 import os
 import pathlib
 import resource
@@ -9,8 +9,11 @@ import time
 from functools import partial
 
 import torch
+from torch.nn import functional as F
 
-from d2l_ext import LearnedPositionalEncoding, MultiHeadAttention, PositionalEncoding
+from d2l_ext import LearnedPositionalEncoding, MultiHeadAttention, PositionalEncoding, causal
+from d2l_ext import tiled_attention, window
+from d2l_ext.attention import for_each_head
 from d2l_ext.relative import ALiBi, RotaryEmbedding, ShawRelativeKeys, T5RelativeBias
 from d2l_ext.sequence import Convolution, reach
 
@@ -46,6 +49,61 @@ def positions():
     size = f"{BATCH} x {STEPS} x {WIDTH}, {HEADS} heads, causal"
     return [f"{size}.", "", *table(["position", "pass", "time / without",
                                     "explicit path / fused path"], rows)]
+
+
+# ---- heads that share, and windows ----
+
+KV_HEADS = 4, 2, 1
+# batch, queries, keys
+CALLS = {"the whole": (2, 1024, 1024), "one token at a time": (1, 1, 4096)}
+
+
+def grouped():
+    """Heads that share keys and values: against repeating these, and against heads that don't."""
+    rows = []
+    for call, sizes in CALLS.items():
+        for learning in (False, True) if sizes[1] > 1 else (False,):
+            kind = "forward and backward" if learning else "forward"
+            rows += [[f"{num_kv_heads} for {HEADS}", call, kind,
+                      *shared_against(*sizes, num_kv_heads, learning)] for num_kv_heads in KV_HEADS]
+    sizes = ", ".join(f"{batch} x {queries} queries and {keys} keys for {call}"
+                      for call, (batch, queries, keys) in CALLS.items())
+    return [f"{HEADS} heads of {WIDTH // HEADS}, from projected queries, keys and values to the "
+            f"heads' outputs: {sizes}.", "",
+            *table(["keys and values", "call", "pass", "time / repeating them",
+                    "time / a pair for each head"], rows)]
+
+
+def shared_against(batch, queries, keys, num_kv_heads, learning):
+    """Two ratios, from what `MultiHeadAttention` does between its projections."""
+    sizes = (HEADS, queries), (num_kv_heads, keys), (HEADS, keys)
+    q, few, many = (torch.randn(batch, heads, steps, WIDTH // HEADS).requires_grad_(learning)
+                    for heads, steps in sizes)
+    layer = MultiHeadAttention(WIDTH, HEADS, num_kv_heads=num_kv_heads)
+    attend = F.scaled_dot_product_attention
+    calls = {"ours": lambda q: layer._fused(q, few, few, None, None, False),
+             "repeated": lambda q: attend(q, *[for_each_head(X, HEADS) for X in (few, few)]),
+             "own": lambda q: attend(q, many, many)}
+    if not torch.allclose(calls["ours"](q), calls["repeated"](q), atol=1e-4):
+        raise RuntimeError(f"{num_kv_heads} shared heads are not what repeating them gives")
+    times = interleaved({name: partial(one_pass, call, q) for name, call in calls.items()})
+    return [f"{ratio(times, 'ours', other):.2f}" for other in ("repeated", "own")]
+
+
+def windows(n=2048, size=64):
+    """What a window saves: nothing where it is a mask, whole tiles where these are left out."""
+    X, near = torch.randn(1, n, WIDTH), window(size) & causal()
+    layer = MultiHeadAttention(WIDTH, HEADS)
+    q = torch.randn(1, HEADS, n, WIDTH // HEADS)
+    runs = {"full": lambda X: layer(X, X, X, causal=True),
+            "masked": lambda X: layer(X, X, X, mask=near),
+            "tiles": lambda X: tiled_attention(q, q, q, causal(), query_tile=256, key_tile=256)[0],
+            "near": lambda X: tiled_attention(q, q, q, near, query_tile=256, key_tile=256)[0]}
+    times = interleaved({name: partial(one_pass, run, X) for name, run in runs.items()}, 30)
+    rows = [["`MultiHeadAttention`, the fused call", f"{ratio(times, 'masked', 'full'):.2f}"],
+            ["`tiled_attention`, in Python", f"{ratio(times, 'near', 'tiles'):.2f}"]]
+    return [f"1 x {n} x {WIDTH}, {HEADS} heads, forward: each query sees its own and the {size} "
+            "keys before it.", "", *table(["", "time / causal alone"], rows)]
 
 
 def reach_by_rows(model, n, width):
