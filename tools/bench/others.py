@@ -12,10 +12,11 @@ import torch
 from torch.nn import functional as F
 
 from d2l_ext import LearnedPositionalEncoding, MultiHeadAttention, PositionalEncoding, causal
-from d2l_ext import tiled_attention, window
+from d2l_ext import window
 from d2l_ext.attention import for_each_head
 from d2l_ext.relative import ALiBi, RotaryEmbedding, ShawRelativeKeys, T5RelativeBias
 from d2l_ext.sequence import Convolution, reach
+from d2l_ext.tiles import tiled_attention
 
 from .attention import ROOT, one_pass, table
 from .timing import interleaved, ratio

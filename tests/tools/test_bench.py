@@ -1,5 +1,12 @@
-"""The bench's check of how time grows with length."""
+"""The bench: what it measures is there, and its check of how time grows with length."""
+import pytest
 import slopes
+from bench import __main__ as bench
+
+
+def test_the_bench_knows_its_parts():
+    with pytest.raises(SystemExit, match="There is no part speed: choose from attention, memory"):
+        bench.main(["speed"])
 
 
 def test_the_bench_notices_a_wrong_power():
