@@ -249,6 +249,22 @@ def test_what_does_not_fit_goes_on_to_the_next_slide(opened):
         assert "Why?" in page.evaluate("(i) => Reveal.getSlideNotes(Reveal.getSlide(i))", number)
 
 
+def test_what_leads_to_something_stays_with_it(opened):
+    page = opened(made_up(
+        cell("md", "word\n\n" * 10, "slide"), cell("md", "## Late\n\nNow:", "-"),
+        cell("code", "x = 1\n" * 8, "-")))
+    assert page.evaluate("Reveal.getSlide(1).querySelector('h2')") is None
+    assert text_of(page, 2).split() == ["Late", "Now:"]
+
+
+def test_code_stays_where_a_long_output_moves_on(opened):
+    long = new_output("stream", name="stdout", text="out\n" * 24)
+    page = opened(made_up(cell("md", "## Head\n\nBefore:", "slide"),
+                          cell("code", "x = 1", "-", outputs=[long])))
+    shown = page.evaluate("Reveal.getSlides().map((slide) => slide.textContent)")
+    assert len(shown) == 3 and "x = 1" in " ".join(shown[1].split()) and "out" not in shown[1]
+
+
 def test_answers_wait_for_a_key(opened):
     page = opened(made_up(cell(
         "md", "Ask?\n\n<details><summary>Answer</summary>\n\nSo.\n\n</details>", "slide")))
