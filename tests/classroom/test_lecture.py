@@ -118,6 +118,7 @@ def test_the_lessons_stay_as_they_are_even_when_a_copy_is_saved(tmp_path):
         lecture.copied(LESSONS[2], tmp_path / "copy")
 
 
+@pytest.mark.slow  # each of them starts as `make lecture` does
 @pytest.mark.parametrize("words, message", [
     ([], "as in make lecture NB=02."), (["12"], "got '12'."), (["0"], "got '0'."),
     (["heads"], "got 'heads'.")])

@@ -14,12 +14,13 @@ from d2l_ext.exercises import all_exercises
 from nbtext import write
 from offline import namespace, surroundings
 
+pytestmark = pytest.mark.slow  # all lessons are written anew
 ROOT = student.ROOT
 LESSONS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 # Lines of solutions that stand in the package's own classes, which a class from an empty cell has
 # to equal: they are what the lessons teach, for everybody to read.
 TAUGHT = {
-    "inner = num_heads * head_size": "d2l_ext/attention.py",
+    "batch, steps, hiddens = X.shape": "d2l_ext/linear.py",
     "columns = torch.arange(0, num_hiddens, 2, dtype=torch.float64)": "d2l_ext/positional.py",
     "nn.LayerNorm(num_hiddens) for _ in range(3))": "d2l_ext/transformer.py",
     "X = X + self.dropout(self.attention(Y, Y, Y, causal=True))": "d2l_ext/transformer.py",
@@ -261,7 +262,6 @@ def said(cell):
     return words
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("number", ["00", "03"])
 def test_a_students_lesson_runs_elsewhere_without_a_network(editions, tmp_path, number):
     student.shutil.copytree(editions / "student", tmp_path / "copy")
@@ -285,7 +285,6 @@ def test_a_students_lesson_runs_elsewhere_without_a_network(editions, tmp_path, 
             assert said(cell) == said(old), cell["id"]
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="grading needs Linux or macOS")
 def test_a_students_notebook_is_graded(editions, tmp_path):
     import grade

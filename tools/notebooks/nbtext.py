@@ -4,9 +4,10 @@
     python tools/notebooks/nbtext.py pack 02.txt notebooks/02_multi_head_attention.ipynb
 
 Each cell starts with a line `%% md|code ID TAG TAG ... [folded] [=SLIDE]`. `folded` folds the
-source of a code cell, the tag `predict` its output. `=slide`, `=fragment` or `=skip` says what the
-cell is in a lecture; without it, it follows on the same slide. Packing keeps the outputs of code
-cells whose source did not change; `make notebooks` makes all of them again.
+source of a code cell, the tag `predict` its output. `=slide`, `=fragment`, `=notes` or `=skip` says
+what the cell is in a lecture; `=notes` are the speaker's words; without it, it follows on the same
+slide. Packing keeps the outputs of code cells whose source did not change; `make notebooks` makes
+all of them again.
 """
 import json
 import pathlib
