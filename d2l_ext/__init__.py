@@ -18,8 +18,8 @@ __all__ = ["ALiBi", "AdditiveAttention", "Convolution", "GRU", "LSTM", "LearnedP
            "Mask", "MultiHeadAttention", "PositionalEncoding", "Recurrence", "RotaryEmbedding",
            "SelfAttention", "ShawRelativeKeys", "T5RelativeBias", "causal", "cost",
            "dot_product_attention", "flops", "influence", "masked_softmax", "merge_heads",
-           "padding", "reach", "record_attention", "sinusoids", "split_heads",
-           "to_sdpa", "to_torch_mha", "window"]
+           "padding", "reach", "record_attention", "sinusoids", "split_heads", "to_sdpa",
+           "to_torch_mha", "window"]
 
 
 def __getattr__(name: str):

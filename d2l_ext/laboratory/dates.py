@@ -107,12 +107,14 @@ def shifted(answers: Tensor) -> Tensor:
 # ---- the model and its training ----
 
 def date_reader(
-    num_hiddens: int = 64, num_heads: int = 4, layers: int = 1, seed: int = 0,
+    num_hiddens: int = 64, num_heads: int = 4, layers: int = 1, seed: int = 0, *,
+    num_kv_heads: int | None = None,
 ) -> EncoderDecoder:
     """An untrained model for the task. Its weights depend on the arguments alone."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return EncoderDecoder(len(LETTERS) + 1, len(DIGITS) + 1, num_hiddens, num_heads, layers)
+        return EncoderDecoder(len(LETTERS) + 1, len(DIGITS) + 1, num_hiddens, num_heads, layers,
+                              num_kv_heads=num_kv_heads)
 
 
 def device_of(model: nn.Module) -> torch.device:

@@ -8,8 +8,7 @@ from torch import nn
 from torch.func import vmap
 from wrong import assert_same, cases, name_of, outcome, slow_outcome, slow_softmax
 
-from d2l_ext import causal, dot_product_attention, padding, window
-from d2l_ext import tiles
+from d2l_ext import causal, dot_product_attention, padding, tiles, window
 from d2l_ext.tiles import Running, Traffic, nothing_yet, tiled_attention, tiled_traffic, update
 
 QUERIES, KEYS, WIDTH, VALUE = 5, 7, 4, 3

@@ -1,0 +1,108 @@
+"""Train what lesson 09 stores, with three seeds: a quarter of an hour.
+
+`python tools/train/longer.py` writes 09.json into `d2l_ext/laboratory/data/`: date readers whose
+heads share keys and values, and rotary readers whose angles are stretched beyond training length.
+The rows vary a little with the processor and with PyTorch's version.
+"""
+import copy
+import datetime
+import json
+import pathlib
+import sys
+
+import torch
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from d2l_ext import RotaryEmbedding, record_attention  # noqa: E402
+from d2l_ext.laboratory import TRIALS, accuracy, dates, train, try_encoding  # noqa: E402
+from d2l_ext.laboratory.stored import DATA  # noqa: E402
+from d2l_ext.relative import Stretch  # noqa: E402
+
+SEEDS = 0, 1, 2
+LENGTH, FACTOR = 64, 4  # four times the longest in training
+STRETCHES = {
+    "as trained": None,
+    "positions": Stretch(FACTOR),
+    "base": Stretch(FACTOR, by="base"),
+    "parts": Stretch(FACTOR, by="parts", trained=16),
+    "parts, tempered": Stretch(FACTOR, by="parts", trained=16, tempered=True),
+    "parts, turns 1/4 to 1": Stretch(FACTOR, by="parts", trained=16, turns=(0.25, 1)),
+}
+
+
+def groups_row(num_kv_heads, seed):
+    """A date reader of four heads: how many unseen dates it writes without a mistake."""
+    model = dates.date_reader(seed=seed, num_kv_heads=num_kv_heads)
+    dates.train(model, seed=seed)
+    unseen = dates.pairs(5000, torch.Generator().manual_seed(1_000), test=True)
+    return {"task": "dates", "kv heads": num_kv_heads, "seed": seed,
+            "parameters": sum(p.numel() for p in model.parameters()),
+            "exact on 5000 unseen": round(dates.exact(model, unseen), 4)}
+
+
+def stretched(model, stretch):
+    """The model with these angles in all its layers."""
+    for layer in model.modules():
+        if isinstance(getattr(layer, "position", None), RotaryEmbedding):
+            layer.position = RotaryEmbedding(layer.head_size, stretch=stretch)
+    return model
+
+
+def scores(model, task):
+    """Accuracy within the length of training, and beyond."""
+    right = accuracy(model, task, LENGTH)
+    return {"first 16": round(right[:16].nanmean().item(), 3),
+            "beyond 16": round(right[16:].nanmean().item(), 3)}
+
+
+def stretch_rows(task, seed):
+    """A rotary reader, its angles stretched after training: as it is, and after 60 steps more with
+    these angles at the new length."""
+    trial, trained = TRIALS[task], try_encoding(task, "rotary", seed)
+    yield first_key_row(task, trained, seed)
+    for name, stretch in STRETCHES.items():
+        for more_steps in (0, 60):
+            model = stretched(copy.deepcopy(trained), stretch)
+            if more_steps:
+                train(model, trial.task, more_steps, lengths=(LENGTH, LENGTH),
+                      rate=trial.rate / 4, seed=seed + 100)
+            yield {"task": task, "stretch": name, "seed": seed, "more steps": more_steps,
+                   **scores(model, trial.task)}
+
+
+def first_key_row(task, model, seed):
+    """How much of late queries' weight goes to the first key, head by head, at length 16."""
+    generator = torch.Generator().manual_seed(5)
+    with torch.no_grad(), record_attention(model) as recorded:
+        model(TRIALS[task].task(generator, 64, 16)[0])
+    shares = {name: calls[0][:, :, 8:, 0].mean((0, 2)) for name, calls in recorded.items()}
+    return {"task": f"first key, {task}", "seed": seed,
+            **{name: [round(share, 3) for share in each.tolist()] for name, each in shares.items()}}
+
+
+def rows():
+    for task in ("copy", "repeat"):
+        for seed in SEEDS:
+            yield from stretch_rows(task, seed)
+    for num_kv_heads in (2, 1, 4):
+        for seed in SEEDS:
+            yield groups_row(num_kv_heads, seed)
+
+
+def main():
+    torch.set_num_threads(1)
+    found = []
+    for row in rows():
+        found.append(row)
+        print(json.dumps(row), flush=True)
+    about = {"command": "python tools/train/longer.py", "date": datetime.date.today().isoformat(),
+             "torch": torch.__version__.split("+")[0], "seeds": list(SEEDS)}
+    lines = ",\n  ".join(json.dumps(row) for row in found)
+    text = json.dumps(about)[:-1] + f',\n "rows": [\n  {lines}\n]}}\n'
+    (DATA / "09.json").write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
