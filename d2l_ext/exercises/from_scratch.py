@@ -1,4 +1,4 @@
-"""The exercises that begin with an empty cell, one each in 02, 03, 04, 05 and 07.
+"""The exercises that begin with an empty cell, one each in 02, 03, 04, 05, 07 and 09.
 
 The reader writes a class from nothing but its promise. Here are, for each exercise, a class that
 keeps the promise, what is looked at, and the misconceptions: the class with parts of its text
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from ..attention import MultiHeadAttention, merge_heads, split_heads
 from ..positional import PositionalEncoding, sinusoids
@@ -665,6 +666,108 @@ DECODING = [
 
 # ---- the exercises -------------------------------------------------------------------------------
 
+# ---- 09: attention by tiles ----------------------------------------------------------------------
+
+class Tiles(nn.Module):
+    """Attention over keys that are taken some at a time, in parts that misconceptions replace."""
+
+    def __init__(self, tile):
+        super().__init__()
+        if tile < 1:
+            raise ValueError
+        self.tile = tile
+
+    def forward(self, queries, keys, values):
+        largest = torch.full_like(queries[..., :1], -torch.inf)
+        total, summed = torch.zeros_like(largest), 0 * queries[..., :1] * values[:, :, :1]
+        for K, V in zip(keys.split(self.tile, 2), values.split(self.tile, 2)):
+            scores = self.scores(queries, K)
+            new = torch.maximum(largest, scores.amax(-1, keepdim=True))
+            factor, powers = (largest - new).exp(), (scores - new).exp()
+            total = total * factor + powers.sum(-1, keepdim=True)
+            summed = summed * factor + powers @ V
+            largest = new
+        return summed / total
+
+    def scores(self, queries, K):
+        return queries @ K.mT / queries.shape[-1] ** 0.5
+
+
+TILED = Trial(Tiles, (3,), {"queries": (2, 3, 4, 5), "keys": (2, 3, 7, 5), "values": (2, 3, 7, 6)})
+
+
+class Largest(TorchDispatchMode):
+    """How many numbers the largest result has."""
+
+    numbers = 0
+
+    def __torch_dispatch__(self, call, types, args=(), options=None):
+        result = call(*args, **(options or {}))
+        if isinstance(result, Tensor):
+            self.numbers = max(self.numbers, result.numel())
+        return result
+
+
+def tiled_output(answer):
+    return {f"The output with tile={tile}": TILED.output(answer, sizes=(tile,))
+            for tile in (7, 3, 1)}
+
+
+def tiled_input(answer):
+    inputs = TILED.run(answer)[2]
+    return {f"{name} afterwards": X for name, X in inputs.items()}
+
+
+def tiled_loud(answer):
+    """Scores of hundreds, of either sign, in float64."""
+    layer = build(answer, Tiles, 2)
+    queries, keys, values = (X.double() for X in draw(*TILED.inputs.values()))
+    return {f"The output for queries times {factor}, in float64":
+            trying("forward(queries, keys, values)", layer, factor * queries, keys, values)
+            for factor in (1000, -1000)}
+
+
+def tiled_memory(answer):
+    layer, n = build(answer, Tiles, 4), 64
+    inputs = [torch.zeros(1, 1, n, 2) for _ in range(3)]
+    with Largest() as seen:
+        trying("forward(queries, keys, values)", layer, *inputs)
+    return {"A tensor with a number for each query and key is made":
+            "yes" if seen.numbers >= n * n else "no"}
+
+
+MORE = "summed = summed * factor + powers @ V"
+SUM = "total = total * factor + powers.sum(-1, keepdim=True)"
+TILING = [
+    (SUM, "total = total + powers.sum(-1, keepdim=True)", MORE, "summed = summed + powers @ V",
+     "Nothing is rescaled: when a larger score comes, sum and output so far "
+     "must be multiplied by exp(old maximum - new maximum)."),
+    (SUM, "total = total + powers.sum(-1, keepdim=True)",
+     "The output is rescaled, but not the sum. Both were made with the old maximum."),
+    (MORE, "summed = summed + powers @ V",
+     "The sum is rescaled, but not the output. Both were made with the old maximum."),
+    ("torch.maximum(largest, scores.amax(-1, keepdim=True))", "scores.amax(-1, keepdim=True)",
+     "Your maximum is that of the last tile. It is the largest so far, old or new."),
+    ("return summed / total", "return summed",
+     "Not divided: the output is the weighted sum, divided by the sum of the powers."),
+    (" / queries.shape[-1] ** 0.5", "",
+     "The scores are not scaled: divide by the square root of the queries' width."),
+    ("keys.split(self.tile, 2)", "keys.split(self.tile, 2)[:keys.shape[2] // self.tile or 1]",
+     "The last keys are lost where the tiles don't fit: the last tile may be smaller."),
+    ("torch.maximum(largest, scores.amax(-1, keepdim=True))", "0 * largest.nan_to_num()",
+     "factor, powers = (largest - new).exp(), (scores - new).exp()",
+     "factor, powers = 1.0, scores.exp()",
+     "Powers of the scores themselves overflow. Take the largest score so far off first."),
+    ("keys.split(self.tile, 2), values.split(self.tile, 2)",
+     "keys.split(keys.shape[2], 2), values.split(values.shape[2], 2)",
+     "The numbers are right, but all scores are made at once. Take `tile` keys at a time."),
+    ("(scores - new).exp()", "(scores - new).exp().detach()",
+     "The powers are cut off from the graph: queries and keys get a wrong gradient, or none."),
+    ("if tile < 1:", "if False:",
+     "A tile of 0 keys passes. The promise asks for a ValueError."),
+]
+
+
 EXERCISES = [
     FromScratch(
         "multi-head-class", reference=MultiHeadAttention,
@@ -763,5 +866,23 @@ EXERCISES = [
                 BLOCK.shows("The output with source lengths 0, 3, 5", LENGTHS),
                 BLOCK.learns(LENGTHS), BLOCK.evaluates(LENGTHS), block_dropout, HEADS_REFUSED],
         misconceptions=slips(Block, DECODING),
+    ),
+    FromScratch(
+        "tiles-class", reference=Tiles,
+        sizes="batch 2, 3 heads, 4 queries, 7 keys",
+        signatures=("__init__(self, tile)", "forward(self, queries, keys, values)"),
+        praise="Right: exact for every tile, and without the table of all weights.",
+        hints=["keys.split(tile, 2) and values.split(tile, 2) give the tiles, the last one smaller "
+               "if need be.",
+               "Keep three things for each query: the largest score so far, "
+               "the sum of exp(score - largest), and the same sum with values.",
+               "factor = (largest - new).exp() multiplies both sums before a tile is added; "
+               "begin with largest = -inf, so that the first factor is 0."],
+        stages=[tiled_output,
+                TILED.shows("The output with tile=100, more than there are keys", sizes=(100,)),
+                tiled_input, tiled_loud, tiled_memory, TILED.learns(),
+                TILED.shows("The output in evaluation mode", mode="eval"),
+                refuses("Built with tile=0", 0)],
+        misconceptions=slips(Tiles, TILING),
     ),
 ]

@@ -421,7 +421,50 @@ SWAPPED = write(BLOCK, "first(X)", "other(X)", "second(X)", "first(X)", "other(X
                 PAST, "PAST", CROSS, PAST, "PAST", CROSS)
 BLOCKS += [(SIDE, "All three parts read the same X"), (SWAPPED, "comes before self-attention")]
 
+# ---- 09 ------------------------------------------------------------------------------------------
+
+TILES = """
+class ByTiles(nn.Module):
+    def __init__(self, tile):
+        super().__init__()
+        if tile <= 0:
+            raise ValueError(f"tile {tile}")
+        self.tile = tile
+
+    def forward(self, queries, keys, values):
+        b, h, n, d = queries.shape
+        m, l = queries.new_full((b, h, n, 1), -1e30), queries.new_zeros(b, h, n, 1)
+        out = queries.new_zeros(b, h, n, values.shape[3])
+        for start in range(0, keys.shape[2], self.tile):
+            k, v = keys[:, :, start:start + self.tile], values[:, :, start:start + self.tile]
+            s = queries @ k.transpose(2, 3) * d ** -0.5
+            top = torch.maximum(m, s.max(dim=-1, keepdim=True)[0])
+            p = torch.exp(s - top)
+            old = l * torch.exp(m - top)
+            l = old + p.sum(dim=-1, keepdim=True)
+            out = (out * old + p @ v) / l
+            m = top
+        return out
+"""
+BY_TILES = table(TILES, [
+    ("old = l * torch.exp(m - top)", "old = l", "Nothing is rescaled"),
+    ("l = old + p", "l = l + p", "but not the sum"),
+    ("torch.maximum(m, s.max(dim=-1, keepdim=True)[0])", "s.max(dim=-1, keepdim=True)[0]",
+     "last tile"),
+    (" * d ** -0.5", "", "not scaled"),
+    ("range(0, keys.shape[2], self.tile)", "range(0, keys.shape[2] - self.tile + 1, self.tile)",
+     "The last keys are lost"),
+    ("self.tile = tile", "self.tile = 10 ** 6", "all scores are made at once"),
+    ("if tile <= 0:", "if tile < 0:", "A tile of 0 keys passes"),
+    ("torch.exp(s - top)", "torch.exp(s - top).detach()", "cut off"),
+    ("d ** -0.5", "d ** -1", "differs"),
+    ("super().__init__()", "super().__init__()\n        self.W = nn.Linear(tile, 1)",
+     "which the promise doesn't ask for"),
+])
+
+
 WRONG = {
+    "tiles-class": BY_TILES,
     "multi-head-class": MULTI_HEADS,
     "self-attention-class": SELVES,
     "positional-class": POSITIONS,
@@ -498,6 +541,7 @@ class Sliced(nn.Module):
         return X * cos + other * sin
 """
 RIGHT = {
+    "tiles-class": [write(TILES)],
     "multi-head-class": [write(MULTI_HEAD), write(MULTI_HEAD, WEIGH, RECIPE), write(FUSED),
                          d2l_ext.MultiHeadAttention],
     "self-attention-class": [write(SELF), write(LOOP)],
