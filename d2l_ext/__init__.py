@@ -12,14 +12,15 @@ from .positional import LearnedPositionalEncoding, PositionalEncoding, sinusoids
 from .relative import ALiBi, RotaryEmbedding, ShawRelativeKeys, T5RelativeBias
 from .sequence import (GRU, LSTM, Convolution, Recurrence, SelfAttention, cost, flops, influence,
                        reach)
+from .tiles import tiled_attention
 
 __version__ = "0.1.0"
 __all__ = ["ALiBi", "AdditiveAttention", "Convolution", "GRU", "LSTM", "LearnedPositionalEncoding",
            "Mask", "MultiHeadAttention", "PositionalEncoding", "Recurrence", "RotaryEmbedding",
            "SelfAttention", "ShawRelativeKeys", "T5RelativeBias", "causal", "cost",
            "dot_product_attention", "flops", "influence", "masked_softmax", "merge_heads",
-           "padding", "reach", "record_attention", "sinusoids", "split_heads", "to_sdpa",
-           "to_torch_mha", "window"]
+           "padding", "reach", "record_attention", "sinusoids", "split_heads",
+           "tiled_attention", "to_sdpa", "to_torch_mha", "window"]
 
 
 def __getattr__(name: str):
