@@ -122,6 +122,13 @@ def test_no_date_is_called_none(model):
         assert not dates.is_date(text)
 
 
+def test_heads_of_a_reader_may_share_keys_and_values():
+    made = date_reader(num_kv_heads=2)
+    layers = [made.encoder[0].attention, made.decoder[0].attention, made.decoder[0].cross]
+    assert [layer.num_kv_heads for layer in layers] == [2] * 3
+    assert torch.equal(date_reader(num_kv_heads=4).scores.weight, date_reader().scores.weight)
+
+
 @pytest.mark.parametrize("broken", [float("nan"), float("inf")])
 def test_a_broken_model_is_not_blamed_on_the_date(broken):
     made = date_reader().eval()
