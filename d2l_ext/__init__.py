@@ -7,19 +7,21 @@ from importlib import import_module
 
 from .attention import (AdditiveAttention, MultiHeadAttention, dot_product_attention,
                         masked_softmax, merge_heads, record_attention, split_heads)
+from .linear import DeltaRule, LinearAttention, SelectiveStateSpace
 from .masks import Mask, causal, padding, to_sdpa, to_torch_mha, window
 from .positional import LearnedPositionalEncoding, PositionalEncoding, sinusoids
 from .relative import ALiBi, RotaryEmbedding, ShawRelativeKeys, T5RelativeBias
 from .sequence import (GRU, LSTM, Convolution, Recurrence, SelfAttention, cost, flops, influence,
-                       reach)
+                       reach, state_size)
 from .tiles import tiled_attention
 
 __version__ = "0.1.0"
-__all__ = ["ALiBi", "AdditiveAttention", "Convolution", "GRU", "LSTM", "LearnedPositionalEncoding",
-           "Mask", "MultiHeadAttention", "PositionalEncoding", "Recurrence", "RotaryEmbedding",
+__all__ = ["ALiBi", "AdditiveAttention", "Convolution", "DeltaRule", "GRU", "LSTM",
+           "LearnedPositionalEncoding", "LinearAttention", "Mask", "MultiHeadAttention",
+           "PositionalEncoding", "Recurrence", "RotaryEmbedding", "SelectiveStateSpace",
            "SelfAttention", "ShawRelativeKeys", "T5RelativeBias", "causal", "cost",
            "dot_product_attention", "flops", "influence", "masked_softmax", "merge_heads",
-           "padding", "reach", "record_attention", "sinusoids", "split_heads",
+           "padding", "reach", "record_attention", "sinusoids", "split_heads", "state_size",
            "tiled_attention", "to_sdpa", "to_torch_mha", "window"]
 
 

@@ -276,26 +276,32 @@ class DeltaRule(Memory):
 
     S_i = S_{i-1} + β_i k_i (v_i - S_{i-1}ᵀ k_i)ᵀ, y_i = S_iᵀ q_i, in each head: one step of
     gradient descent on |Sᵀk_i - v_i|² / 2 with rate β_i (Schlag et al. 2021, section 4.2). Keys and
-    queries have length 1, so that β = 1 replaces what a key had stored; β_i = σ(w·x_i + b).
+    queries have length 1, so that β = 1 replaces what a key had stored; β_i = max_rate σ(w·x_i + b).
+    Of what a key had stored 1 - β is left: rates above 1 change its sign, which counting needs
+    (Grazzi et al. 2025); beyond 2 it would grow without bound.
 
     chunk_size chooses how this is computed: 1, token by token; c, in chunks of c steps with a
     triangular system each (Yang et al. 2024, section 3); None, all steps in one chunk. Returns and
     guarantees what ``Memory.forward`` says. Raises TypeError or ValueError for sizes that don't
-    fit.
+    fit and for a max_rate outside (0, 2].
 
     >>> DeltaRule(num_hiddens=8, num_heads=2, chunk_size=3)(torch.rand(2, 5, 8)).shape
     torch.Size([2, 5, 8])
     """
 
     def __init__(
-        self, num_hiddens: int, num_heads: int = 1, *, chunk_size: int | None = None,
+        self, num_hiddens: int, num_heads: int = 1, *, max_rate: float = 1.0,
+        chunk_size: int | None = None,
     ):
         super().__init__(num_hiddens, num_heads, unit_length, chunk_size)
+        if not 0 < max_rate <= 2:
+            raise ValueError(f"{max_rate=} must lie in (0, 2]")
+        self.max_rate = max_rate
         self.W_b = nn.Linear(num_hiddens, num_heads)
 
     def gate(self, X: Tensor, keep: Tensor | None) -> Tensor:
         """The rates β. Beyond a length keys are 0, and no rate matters."""
-        return self.W_b(X).sigmoid()
+        return self.max_rate * self.W_b(X).sigmoid()
 
     def walk(
         self, S: Tensor | None, need_state: bool, *inputs: Tensor,

@@ -1,4 +1,4 @@
-"""The exercises that begin with an empty cell, one each in 02, 03, 04, 05, 07 and 09.
+"""The exercises that begin with an empty cell, one each in 02, 03, 04, 05, 07, 09 and 10.
 
 The reader writes a class from nothing but its promise. Here are, for each exercise, a class that
 keeps the promise, what is looked at, and the misconceptions: the class with parts of its text
@@ -12,6 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from ..attention import MultiHeadAttention, merge_heads, split_heads
 from ..positional import PositionalEncoding, sinusoids
+from ..sequence import flops
 from ..transformer import DecoderBlock
 from .classes import (
     FromScratch, Trial, Trouble, build, draw, factors_in_words, precision, refusal, refuses, slips,
@@ -664,8 +665,6 @@ DECODING = [
      "You drop numbers of X itself. Dropout acts on what a part adds, before it is added."),
 ]
 
-# ---- the exercises -------------------------------------------------------------------------------
-
 # ---- 09: attention by tiles ----------------------------------------------------------------------
 
 class Tiles(nn.Module):
@@ -767,6 +766,77 @@ TILING = [
      "A tile of 0 keys passes. The promise asks for a ValueError."),
 ]
 
+
+# ---- 10: linear attention ------------------------------------------------------------------------
+
+
+class Linear(nn.Module):
+    """Linear attention token by token, in parts that misconceptions replace."""
+
+    def __init__(self, num_hiddens, num_heads=1):
+        super().__init__()
+        if num_hiddens % num_heads:
+            raise ValueError
+        self.num_heads = num_heads
+        self.W_q, self.W_k, self.W_v, self.W_o = (
+            nn.Linear(num_hiddens, num_hiddens, bias=False) for _ in range(4))
+
+    def forward(self, X):
+        q, k, v = (split_heads(W(X), self.num_heads) for W in (self.W_q, self.W_k, self.W_v))
+        q, k = self.phi(q), self.phi(k)
+        S, z, Y = 0, 0, []
+        for t in range(X.shape[1]):
+            S = S + k[:, :, t, :, None] * v[:, :, t, None]
+            z = z + k[:, :, t]
+            y = (q[:, :, t, None] @ S)[:, :, 0]
+            Y.append(y / (q[:, :, t] * z).sum(-1, keepdim=True))
+        return self.W_o(merge_heads(torch.stack(Y, 2)))
+
+    def phi(self, X):
+        return nn.functional.elu(X) + 1
+
+
+LINEAR = Trial(Linear, (10, 2), {"X": (3, 7, 10)})
+READING = "y = (q[:, :, t, None] @ S)[:, :, 0]"
+WRITING = "S = S + k[:, :, t, :, None] * v[:, :, t, None]"
+RECURRING = [
+    ("nn.functional.elu(X) + 1", "X", "There is no feature map: queries and keys get elu + 1."),
+    ("nn.functional.elu(X) + 1", "nn.functional.elu(X)",
+     "The 1 is missing: elu alone reaches down to -1, and sums of weights may be 0."),
+    ("nn.functional.elu(X) + 1", "nn.functional.relu(X) + 1",
+     "relu + 1 is 1 for all numbers below 0. The promise says elu + 1."),
+    ("self.phi(q), self.phi(k)", "q, self.phi(k)", "Queries need the feature map as well."),
+    ("self.phi(q), self.phi(k)", "self.phi(q), k", "Keys need the feature map as well."),
+    ("y / (q[:, :, t] * z).sum(-1, keepdim=True)", "y",
+     "The outputs are sums. Divide each by the sum of its weights."),
+    ("y / (q[:, :, t] * z).sum(-1, keepdim=True)", "y / (t + 1)",
+     "You divide by the number of tokens. Divide by the sum of the weights."),
+    ("z = z + k[:, :, t]", "z = k.sum(2)",
+     "The divisor counts tokens that are still to come: it must grow with the memory."),
+    (WRITING, f"{READING} if t else 0 * v[:, :, 0]; {WRITING}", f"            {READING}\n", "",
+     "You read before you write: a token sees itself."),
+    ("S, z, Y = 0, 0, []", "S, z, Y = 0, 0, []; S = k.mT @ v", WRITING, "S = S",
+     "The memory holds all tokens from the start: the first output sees the last token."),
+    (WRITING, "S = k[:, :, t, :, None] * v[:, :, t, None]",
+     "The memory is replaced at each token. Add to it."),
+    ("split_heads(W(X), self.num_heads)", "W(X)[:, None]", "num_heads has no effect: all is one "
+     "head. Each head has a memory of its own."),
+    ("self.W_o(merge_heads(torch.stack(Y, 2)))", "merge_heads(torch.stack(Y, 2))",
+     "The last projection, W_o, is missing."),
+    ("S = S + k", "S = (S if t == 0 else S.detach()) + k",
+     "The memory is detached: no gradient reaches the tokens before."),
+    UNCHECKED,
+]
+
+
+def linear_growth(answer):
+    """Matrix products of 128 steps against those of 64."""
+    layer = build(answer, Linear, 10, 2)
+    work = [trying("forward(X)", flops, layer, n, 10) for n in (64, 128)]
+    return {"Twice the steps take this many times the operations": f"{work[1] / work[0]:.1f}"}
+
+
+# ---- the exercises -------------------------------------------------------------------------------
 
 EXERCISES = [
     FromScratch(
@@ -884,5 +954,20 @@ EXERCISES = [
                 TILED.shows("The output in evaluation mode", mode="eval"),
                 refuses("Built with tile=0", 0)],
         misconceptions=slips(Tiles, TILING),
+    ),
+    FromScratch(
+        "linear-class", reference=Linear, sizes="batch 3, 7 steps, 2 heads of width 5",
+        signatures=("__init__(self, num_hiddens, num_heads=1)", "forward(self, X)"),
+        praise="Right: values and gradients are those of the package's class, "
+               "and twice the steps take twice the operations.",
+        hints=["First one head: project, elu + 1 on queries and keys, then a loop with a memory S "
+               "and a sum z of keys.",
+               "At each step S = S + k vᵀ and z = z + k, then y = q S / (q·z). "
+               "k[:, :, t, :, None] * v[:, :, t, None] is k vᵀ for all heads.",
+               "Heads: split before the loop, so that S is (batch, heads, size, size); "
+               "stack the outputs along the steps, merge the heads, then W_o."],
+        stages=[LINEAR.shows("The output"), LINEAR.learns(), linear_growth,
+                LINEAR.shows("The output in evaluation mode", mode="eval"), HEADS_REFUSED],
+        misconceptions=slips(Linear, RECURRING),
     ),
 ]

@@ -1,9 +1,11 @@
 """A small laboratory: tasks, models that read them, encodings compared, dates to read."""
 from .encodings import ENCODINGS, TRIALS, Trial, attention_layer, try_encoding, try_encodings
-from .readers import CONTROLS, MAKERS, READERS, Reader, accuracy, reader, train
+from .readers import (CONTROLS, MAKERS, MEMORIES, READERS, RECALLERS, Reader, accuracy, reader,
+                      recaller, train)
 from .stored import results
-from .tasks import Task, copy_back, find_marked, parity, repeat, reverse
+from .tasks import Task, copy_back, find_marked, parity, recall, repeat, reverse
 
-__all__ = ["CONTROLS", "ENCODINGS", "MAKERS", "READERS", "TRIALS", "Reader", "Task", "Trial",
-           "accuracy", "attention_layer", "copy_back", "find_marked", "parity", "reader", "repeat",
-           "results", "reverse", "train", "try_encoding", "try_encodings"]
+__all__ = ["CONTROLS", "ENCODINGS", "MAKERS", "MEMORIES", "READERS", "RECALLERS", "TRIALS",
+           "Reader", "Task", "Trial", "accuracy", "attention_layer", "copy_back", "find_marked",
+           "parity", "reader", "recall", "recaller", "repeat", "results", "reverse", "train",
+           "try_encoding", "try_encodings"]

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from .._validate import check_choice
+from ..linear import DeltaRule, LinearAttention, SelectiveStateSpace
 from ..masks import Mask, window
 from ..positional import PositionalEncoding
 from ..sequence import GRU, LSTM, Convolution, Recurrence, SelfAttention
@@ -113,27 +114,64 @@ MAKERS = {  # name: (width, layers of that width), about 16,400 numbers in all t
     "five self-attentions": (28, attentions(5)),  # 15,680: four heads must divide the width
     "five self-attentions, window 7": (28, attentions(5, window(7))),
     "five self-attentions, random pairs": (28, attentions(5, random_pairs(32, 7))),
+    "linear attention": (64, lambda d, causal: [LinearAttention(d, 4)]),
+    "linear attention, decay": (64, lambda d, causal: [LinearAttention(d, 4, decay="input")]),
+    "delta rule": (64, lambda d, causal: [DeltaRule(d, 4)]),
+    "delta rule, rates to 2": (64, lambda d, causal: [DeltaRule(d, 4, max_rate=2)]),
+    "state space": (79, lambda d, causal: [SelectiveStateSpace(d, parallel=False)]),  # faster here
 }
-READERS, CONTROLS = tuple(MAKERS)[:6], tuple(MAKERS)[6:]
+READERS, CONTROLS, MEMORIES = tuple(MAKERS)[:6], tuple(MAKERS)[6:14], tuple(MAKERS)[14:]
 
 
 def reader(
     kind: str, vocab_size: int, answers: int, *, causal: bool = False, seed: int = 0,
 ) -> Reader:
-    """A ``Reader`` of one of the ``READERS`` or ``CONTROLS``.
+    """A ``Reader`` of one of the ``READERS``, ``CONTROLS`` or ``MEMORIES``.
 
-    READERS have 16,400 numbers in their layers, give or take 2 %. CONTROLS change one thing: what
-    the plain recurrence starts with; where a sixth convolution stands; what each of five
-    self-attentions sees: everything, a window, or as many random keys (of exactly 32 tokens).
-    causal: every kind sees the past alone, as recurrences always do. The weights depend on the
-    arguments alone. Raises ValueError for another kind.
+    READERS and MEMORIES have 16,400 numbers in their layers, give or take 2 %. CONTROLS change one
+    thing: what the plain recurrence starts with; where a sixth convolution stands; what each of
+    five self-attentions sees: everything, a window, or as many random keys (of exactly 32 tokens).
+    causal: every kind sees the past alone, as recurrences and MEMORIES always do. The weights
+    depend on the arguments alone. Raises ValueError for another kind.
     """
     check_choice("kind", kind, MAKERS)
     width, make = MAKERS[kind]
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         layers = make(width, causal)
-        return Reader(layers, width, vocab_size, answers, positions="self-attention" in kind)
+        return Reader(layers, width, vocab_size, answers,
+                      positions="self-attention" in kind or kind == "linear attention")
+
+
+class Told(DeltaRule):
+    """The delta rule, told when to write: at the values of ``recall``, with rate 1."""
+
+    def gate(self, X: Tensor, keep: Tensor | None) -> Tensor:
+        steps = torch.arange(X.shape[1])
+        writes = (steps % 2 == 1) & (steps < X.shape[1] // 3 * 2)
+        return writes.to(X.dtype)[:, None].expand(*X.shape[:2], 1)
+
+
+RECALLERS = {  # layers of one head; of 4,096 numbers, the delta rule's of 4,129
+    "softmax": lambda d: SelfAttention(d, causal=True),
+    "linear, elu + 1": LinearAttention,
+    "linear, plain": lambda d: LinearAttention(d, feature_map=None, normalise=False),
+    "delta rule": lambda d: DeltaRule(d, chunk_size=64),
+    "delta rule, told when to write": lambda d: Told(d, chunk_size=64),
+}
+
+
+def recaller(kind: str, *, seed: int = 0) -> Reader:
+    """A ``Reader`` of width 32 for the task ``recall``: a convolution, and one of the RECALLERS.
+
+    The causal convolution over two tokens joins a key with its value. The weights depend on the
+    arguments alone. Raises ValueError for another kind.
+    """
+    check_choice("kind", kind, RECALLERS)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        layers = [Convolution(32, 2, causal=True), RECALLERS[kind](32)]
+        return Reader(layers, 32, 144, 16)
 
 
 # ---- training and scoring ----

@@ -44,6 +44,8 @@ MAKE = {
     "input's decay": attention(decay="input", normalise=False),
     "input's decay, normalised": attention(decay="input"),
     "delta rule": delta,
+    "delta rule, to 2": lambda chunk_size=None: DeltaRule(WIDTH, HEADS, max_rate=2,
+                                                          chunk_size=chunk_size),
     "state space": state_space,
 }
 every_layer = pytest.mark.parametrize("name", MAKE)
@@ -99,7 +101,7 @@ def slow_delta(m, X):
 
             def loss(S, k=k, v=v):
                 return (torch.einsum("hkv,hk->hv", S, k) - v).square().sum() / 2
-            rate = torch.sigmoid(m.W_b(x))[:, None, None]
+            rate = m.max_rate * torch.sigmoid(m.W_b(x))[:, None, None]
             S = S - rate * torch.func.grad(loss)(S)
             rows.append(m.W_o(torch.einsum("hkv,hk->hv", S, q).flatten()))
         batches.append(torch.stack(rows))
@@ -292,6 +294,13 @@ def unnormalised(chunk_size):
     return layer
 
 
+def always_up_to_two(layer):
+    """Says so, and takes the usual rates."""
+    layer.gate = lambda X, keep: layer.W_b(X).sigmoid()
+    layer.max_rate = 2
+    return layer
+
+
 DECAYED = MAKE["input's decay"]
 MISTAKES = {
     is_its_definition: {
@@ -304,6 +313,8 @@ MISTAKES = {
         "delta rule that forgets its chunk": patched("correct_many", without_the_system, delta),
         "one round of a scan": patched("parallel_scan", one_way_round, state_space),
         "keys as they come": unnormalised,
+        "a rate of 1 at most": lambda size: always_up_to_two(DeltaRule(WIDTH, HEADS,
+                                                                       chunk_size=size)),
     },
     has_equal_forms: {
         "replaced, not added": patched("stored", of_every_memory, MAKE["plain"]),
@@ -550,7 +561,7 @@ def test_parameters_are_those_that_are_named(name):
     if name == "state space":
         expected = {"W_u.weight", "W_o.weight", "W_B.weight", "W_C.weight", "W_delta.weight",
                     "bias", "log_A", "D"}
-    elif name == "delta rule":
+    elif "delta rule" in name:
         expected |= {"W_b.weight", "W_b.bias"}
     elif "input" in name:
         expected |= {"W_a.weight", "W_a.bias"}

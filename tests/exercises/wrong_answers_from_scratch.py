@@ -462,6 +462,63 @@ BY_TILES = table(TILES, [
      "which the promise doesn't ask for"),
 ])
 
+# ---- 10 ------------------------------------------------------------------------------------------
+
+RECURRENT = """
+class Remember(nn.Module):
+    def __init__(self, num_hiddens, num_heads=1):
+        super().__init__()
+        if num_hiddens % num_heads != 0:
+            raise ValueError("heads")
+        self.h = num_heads
+        self.W_q = nn.Linear(num_hiddens, num_hiddens, bias=False)
+        self.W_k = nn.Linear(num_hiddens, num_hiddens, bias=False)
+        self.W_v = nn.Linear(num_hiddens, num_hiddens, bias=False)
+        self.W_o = nn.Linear(num_hiddens, num_hiddens, bias=False)
+
+    def forward(self, X):
+        b, n, d = X.shape
+        q = F.elu(self.W_q(X).view(b, n, self.h, -1)) + 1
+        k = F.elu(self.W_k(X).view(b, n, self.h, -1)) + 1
+        v = self.W_v(X).view(b, n, self.h, -1)
+        S = torch.zeros(b, self.h, d // self.h, d // self.h)
+        z = torch.zeros(b, self.h, d // self.h)
+        rows = []
+        for t in range(n):
+            S = S + torch.einsum("bhk,bhv->bhkv", k[:, t], v[:, t])
+            z = z + k[:, t]
+            top = torch.einsum("bhk,bhkv->bhv", q[:, t], S)
+            below = torch.einsum("bhk,bhk->bh", q[:, t], z)
+            rows.append((top / below[..., None]).reshape(b, d))
+        return self.W_o(torch.stack(rows, dim=1))
+"""
+AT_ONCE = """
+class Quadratic(d2l_ext.LinearAttention):
+    def __init__(self, num_hiddens, num_heads=1):
+        super().__init__(num_hiddens, num_heads)
+
+    def forward(self, X):
+        return super().forward(X)
+"""
+LINEARS = [
+    *table(RECURRENT, [
+        ("F.elu(self.W_q(X).view(b, n, self.h, -1)) + 1", "self.W_q(X).view(b, n, self.h, -1)",
+         "Queries need the feature map"),
+        ("F.elu(self.W_k(X).view(b, n, self.h, -1)) + 1", "self.W_k(X).view(b, n, self.h, -1)",
+         "Keys need the feature map"),
+        (" / below[..., None]", "", "The outputs are sums"),
+        (" / below[..., None]", " / (t + 1)", "number of tokens"),
+        ("z = z + k[:, t]", "z = k.sum(1)", "still to come"),
+        ("S = S + torch", "S = torch", "replaced at each token"),
+        ("self.h = num_heads", "self.h = 1", "num_heads has no effect"),
+        ("return self.W_o(torch.stack(rows, dim=1))", "return torch.stack(rows, dim=1)",
+         "W_o, is missing"),
+        ("v = self.W_v(X)", "v = self.W_v(X.detach())", "gradient"),
+        ("S = S + torch", "S = S.detach() + torch", "memory is detached"),
+        ("raise ValueError(\"heads\")", "pass", "ValueError"),
+    ]),
+    (write(AT_ONCE), "Twice the steps take this many times the operations: expected '2.0'"),
+]
 
 WRONG = {
     "tiles-class": BY_TILES,
@@ -470,6 +527,7 @@ WRONG = {
     "positional-class": POSITIONS,
     "rotary-class": ROTARIES,
     "decoder-block-class": BLOCKS,
+    "linear-class": LINEARS,
 }
 
 # ---- unusual and right ---------------------------------------------------------------------------
@@ -548,4 +606,5 @@ RIGHT = {
     "positional-class": [write(POSITION), d2l_ext.PositionalEncoding],
     "rotary-class": [write(ROTARY), write(SLICED)],
     "decoder-block-class": [write(BLOCK), DecoderBlock],
+    "linear-class": [write(RECURRENT)],
 }

@@ -16,6 +16,7 @@ BAD = [
     (lambda: lab.find_marked(20)(torch.Generator(), 2, 8),
      r"distance=20 must lie in 0\.\.7 when length=8"),
     (lambda: lab.reader("transformer", 9, 9), "no kind 'transformer'.*'self-attention'"),
+    (lambda: lab.recaller("linear"), "no kind 'linear': choose from 'softmax'"),
     (lambda: lab.train(CODER, lab.parity, -1, lengths=(4, 8)), "steps=-1"),
     (lambda: lab.train(lab.reader("recurrence", 8, 8), lab.copy_back, 5, lengths=(1, 2)),
      r"scores nothing at length [12], one of lengths=\(1, 2\)"),

@@ -9,15 +9,16 @@ import torch
 from torch import nn
 
 from d2l_ext import influence, reach
-from d2l_ext.laboratory import (CONTROLS, MAKERS, READERS, TRIALS, Reader, accuracy, copy_back,
-                                find_marked, parity, reader, repeat, results, reverse, train,
-                                training)
+from d2l_ext.laboratory import (CONTROLS, MAKERS, MEMORIES, READERS, RECALLERS, TRIALS, Reader,
+                                accuracy, copy_back, find_marked, parity, reader, recall, recaller,
+                                repeat, results, reverse, train, training)
 from d2l_ext.laboratory.readers import random_pairs
 from d2l_ext.masks import window
 from d2l_ext.progress import progress_bar
 from d2l_ext.sequence import PAIRS
 
 ROOT = pathlib.Path(__file__).parents[2]
+MARKED = "find the marked token"
 script = SimpleNamespace(**runpy.run_path(ROOT / "tools/train/tasks.py"))
 
 
@@ -130,15 +131,18 @@ def test_a_mark_outside_is_refused():
 # ---- readers ----
 
 def test_readers_hold_equal_numbers():
-    sizes = [sum(W.numel() for W in reader(kind, 16, 8).layers.parameters()) for kind in READERS]
+    def size(kind):
+        return sum(W.numel() for W in reader(kind, 16, 8).layers.parameters())
+    sizes = [size(kind) for kind in READERS]
     assert max(sizes) < 1.02 * min(sizes)
+    sizes += [size(kind) for kind in MEMORIES]
     assert all(abs(size - 16_400) < 0.02 * 16_400 for size in sizes)
-    assert [*READERS, *CONTROLS] == [*MAKERS] and READERS[-1] == "LSTM"
+    assert [*READERS, *CONTROLS, *MEMORIES] == [*MAKERS] and READERS[-1] == "LSTM"
 
 
-def test_only_self_attentions_need_positions():
+def test_only_what_has_no_order_needs_positions():
     told = [kind for kind in MAKERS if type(reader(kind, 16, 8).positions) is not nn.Identity]
-    assert told == [READERS[0], *CONTROLS[5:]]
+    assert told == [READERS[0], *CONTROLS[5:], "linear attention"]
 
 
 def test_controls_change_one_thing():
@@ -207,14 +211,14 @@ def test_vectors_may_stand_for_embedded_numbers():
 
 
 @pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("kind", [*READERS, *CONTROLS[3::3]])
+@pytest.mark.parametrize("kind", [*READERS, *CONTROLS[3::3], *MEMORIES])
 def test_a_reader_answers_at_every_position_and_causal_ones_see_the_past_alone(kind, causal):
     model, X = reader(kind, 5, 3, causal=causal), torch.randint(5, (2, 32))
     moved = X.clone()
     moved[:, 7] = (X[:, 7] + 1) % 5
     changed = (model(moved) != model(X)).any(-1)
     assert changed.shape == (2, 32) and changed[:, 7].all()
-    assert changed[:, :7].any() == (not causal and kind not in PAIRS)
+    assert changed[:, :7].any() == (not causal and kind not in {*PAIRS, *MEMORIES})
 
 
 def test_a_reader_depends_on_its_seed_and_nothing_else():
@@ -325,10 +329,57 @@ def test_a_bar_is_seen_and_leaves_no_text(monkeypatch):
     assert bar.style.description_width == "initial"  # else long names are cut off
 
 
+# ---- recall, and the stored table of lesson 10 ----
+
+def test_recall_asks_each_key_once_for_its_value():
+    inputs, targets, scored = recall(generator(), 8, 17)
+    assert inputs.shape == (8, 15) and scored.equal((torch.arange(15) >= 10).expand(8, 15))
+    for row, target in zip(inputs.tolist(), targets.tolist()):
+        value_of = dict(zip(row[:10:2], row[1:10:2]))
+        assert len(value_of) == 5 and sorted(value_of) == sorted(row[10:])
+        assert [value_of[key] - 128 for key in row[10:]] == target[10:]
+    assert inputs[:, 1:10:2].min() >= 128 > inputs[:, :10:2].max()
+
+
+@pytest.mark.parametrize("kind", RECALLERS)
+def test_a_recaller_joins_neighbours_and_sees_the_past_alone(kind):
+    model = recaller(kind)
+    joined = model.layers[0]
+    assert reach(joined, 5).equal(torch.ones(5, 5).tril().triu(-1).bool())
+    assert reach(model, 6).equal(torch.ones(6, 6).tril().bool())
+    assert all(map(torch.equal, model.parameters(), recaller(kind).parameters()))
+    assert not torch.equal(model.scores.weight, recaller(kind, seed=1).scores.weight)
+
+
+def test_what_is_told_when_to_write_keeps_the_pairs_alone():
+    """Keys and questions change no memory; a value replaces what its key had."""
+    layer, X = recaller("delta rule, told when to write").layers[1].double(), torch.randn(1, 12, 32)
+    X, moved = X.double(), X.double()
+    moved[:, [0, 2, 4, 6, 8, 9, 10]] += 1
+    states = [layer(each, need_state=True)[1] for each in (X, moved)]
+    torch.testing.assert_close(*states)
+    moved[:, 3] += 1
+    assert not torch.allclose(states[0], layer(moved, need_state=True)[1])
+
+
+def test_recallers_hold_equal_numbers():
+    sizes = [sum(W.numel() for W in recaller(kind).layers[1].parameters()) for kind in RECALLERS]
+    assert sizes == [4096, 4096, 4096, 4129, 4129]
+
+
+def test_the_table_of_lesson_10_is_complete():
+    wanted = {("recall", 600, 0.003, kind) for kind in RECALLERS}
+    wanted |= {(MARKED, 400, script.RATE, kind) for kind in MEMORIES}
+    wanted |= {("running parity", 400, None, kind) for kind in MEMORIES}
+    rows = [(row["task"], row["steps"], row.get("rate"), row["reader"], row["seed"])
+            for row in results("10")["rows"]]
+    assert set(rows) == {(*row, seed) for row in wanted for seed in (0, 1, 2)}
+    assert len(rows) == len(set(rows))
+
+
 # ---- the stored table of lesson 06 ----
 
 TABLE = results("06")
-MARKED = "find the marked token"
 
 
 def test_the_table_is_complete():

@@ -1,6 +1,6 @@
-"""Train again what lessons 05 and 06 train, with three seeds: half an hour.
+"""Train again what lessons 05, 06 and 10 train, with three seeds: an hour.
 
-`python tools/train/tasks.py`, with 05 or 06 for one lesson alone, writes the rows, the date and
+`python tools/train/tasks.py`, with 05, 06 or 10 for one lesson alone, writes the rows, the date and
 PyTorch's version into `d2l_ext/laboratory/data/`. The rows vary a little with the processor and
 with PyTorch's version.
 """
@@ -16,8 +16,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from d2l_ext import influence  # noqa: E402
-from d2l_ext.laboratory import (CONTROLS, READERS, TRIALS, accuracy, find_marked,  # noqa: E402
-                                parity, reader, train, try_encoding)
+from d2l_ext.laboratory import (CONTROLS, MEMORIES, READERS, RECALLERS, TRIALS,  # noqa: E402
+                                accuracy, find_marked, parity, reader, recall, recaller, train,
+                                try_encoding)
 from d2l_ext.laboratory.stored import DATA  # noqa: E402
 
 SEEDS = 0, 1, 2
@@ -48,6 +49,16 @@ def parity_row(kind, seed, steps):
     right = accuracy(model, parity, 256)
     return {"task": "running parity", "reader": kind, "seed": seed, "steps": steps,
             "accuracy by position": stretches(right, (0, 8, 16, 32, 64, 128, 256))}
+
+
+def recall_row(kind, seed, steps):
+    """Associative recall, trained with 1 to 32 pairs: accuracy by the number of pairs."""
+    model = recaller(kind, seed=seed)
+    train(model, recall, steps, lengths=(3, 96), batch=32, rate=3e-3, seed=seed)
+    right = {str(pairs): round(accuracy(model, recall, 3 * pairs).nanmean().item(), 3)
+             for pairs in (4, 8, 16, 32, 64)}
+    return {"task": "recall", "reader": kind, "seed": seed, "steps": steps, "rate": 3e-3,
+            "accuracy by pairs": right}
 
 
 def influence_row(kind, seed):
@@ -96,7 +107,17 @@ def lesson_06():
                 yield marked_row(kind, seed, 400, rate)
 
 
-PARTS = {"05": lesson_05, "06": lesson_06}
+def lesson_10():
+    for kind in RECALLERS:
+        for seed in SEEDS:
+            yield recall_row(kind, seed, steps=600)
+    for kind in MEMORIES:
+        for seed in SEEDS:
+            yield marked_row(kind, seed, steps=400)
+            yield parity_row(kind, seed, steps=400)
+
+
+PARTS = {"05": lesson_05, "06": lesson_06, "10": lesson_10}
 
 
 def main(names):

@@ -7,7 +7,7 @@ from d2l_ext.exercises import all_exercises, from_scratch
 from .notebook import fences, rule, rule_for_all, trios
 
 KINDS = ("Predict", "Build", "Break", "Explain", "Transfer")
-FROM_SCRATCH = (2, 3, 4, 5, 7, 9)  # lessons that end with a class to write from an empty cell
+FROM_SCRATCH = (2, 3, 4, 5, 7, 9, 10)  # lessons that end with a class to write from an empty cell
 
 
 @rule()

@@ -9,7 +9,7 @@ ONE_SCREEN = ("one-screen", "one-screen-code", "one-screen-proof")
 RULES = {}  # name -> function from notebooks to complaints
 
 
-def rule(first=0, last=9):
+def rule(first=0, last=99):
     """Register a rule for lessons first to last, which yields pairs (cell id, what is wrong)."""
     def register(find):
         RULES[find.__name__] = lambda notebooks: [
