@@ -275,10 +275,10 @@ class DeltaRule(Memory):
     """Linear attention whose memory stores what is missing, in place of all that comes.
 
     S_i = S_{i-1} + β_i k_i (v_i - S_{i-1}ᵀ k_i)ᵀ, y_i = S_iᵀ q_i, in each head: one step of
-    gradient descent on |Sᵀk_i - v_i|² / 2 with rate β_i (Schlag et al. 2021, section 4.2). Keys and
-    queries have length 1, so that β = 1 replaces what a key had stored; β_i = max_rate σ(w·x_i + b).
-    Of what a key had stored 1 - β is left: rates above 1 change its sign, which counting needs
-    (Grazzi et al. 2025); beyond 2 it would grow without bound.
+    gradient descent on |Sᵀk_i - v_i|² / 2 with rate β_i = max_rate σ(w·x_i + b) (Schlag et al.
+    2021, section 4.2). Keys and queries have length 1, so that β = 1 replaces what a key had
+    stored. The share 1 - β of it stays: rates above 1 turn its sign, which lets a layer follow
+    parity (Grazzi et al. 2025); beyond 2 it would grow without bound.
 
     chunk_size chooses how this is computed: 1, token by token; c, in chunks of c steps with a
     triangular system each (Yang et al. 2024, section 3); None, all steps in one chunk. Returns and
