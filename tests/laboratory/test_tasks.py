@@ -377,6 +377,18 @@ def test_the_table_of_lesson_10_is_complete():
     assert len(rows) == len(set(rows))
 
 
+@pytest.mark.slow
+def test_a_row_of_lesson_10_can_be_made_again():
+    kind = "delta rule, rates to 2"
+    kept, = (row for row in results("10")["rows"]
+             if (row["task"], row["reader"], row["seed"]) == ("running parity", kind, 1))
+    row, early = (script.parity_row(kind, 1, steps) for steps in (400, 2))
+    assert row.keys() == kept.keys()
+    found, stored, little = (each["accuracy by position"] for each in (row, kept, early))
+    assert all(abs(found[places] - stored[places]) < 0.02 for places in ("0-7", "8-15", "16-31"))
+    assert stored["8-15"] - little["8-15"] > 0.2, "another training makes another row"
+
+
 # ---- the stored table of lesson 06 ----
 
 TABLE = results("06")
