@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import nn
 
-from .._validate import check_choice
+from .._validate import check_choice, check_size
 from ..positional import LearnedPositionalEncoding
 from ..progress import progress_bar
 from ..relative import ALiBi, RotaryEmbedding, ShawRelativeKeys, T5RelativeBias
@@ -66,15 +66,19 @@ def one_thread():
 @one_thread()
 def try_encoding(
     name: str, encoding: str, seed: int = 0, *, position: Callable[[], nn.Module] | None = None,
+    layers: int | None = None,
 ) -> Reader:
     """A reader of width 64 with four heads, trained on ``TRIALS[name]`` with one of ``ENCODINGS``.
 
-    position: makes another relative position for each layer, in place of the encoding's own. The
-    weights depend on the arguments alone. Raises ValueError for an unknown task or encoding.
+    position: makes another relative position for each layer, in place of the encoding's own.
+    layers: how many, in place of the trial's own. The weights depend on the arguments alone. Raises
+    ValueError for an unknown task or encoding, TypeError or ValueError for layers below 1.
     """
     check_choice("task", name, TRIALS)
     check_choice("encoding", encoding, ENCODINGS)
     trial, (base, _, masked) = TRIALS[name], encoding.partition(", ")
+    layers = trial.layers if layers is None else layers
+    check_size(layers=layers)
     causal = trial.causal or bool(masked)
     relative = {
         "Shaw": lambda: ShawRelativeKeys(16, 8),
@@ -85,9 +89,9 @@ def try_encoding(
     make = position or relative.get(base, lambda: None)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        layers = [attention_layer(make(), causal) for _ in range(trial.layers)]
+        stack = [attention_layer(make(), causal) for _ in range(layers)]
         symbols = trial.vocab_size
-        model = Reader(layers, 64, symbols, symbols, positions=base == "sinusoidal")
+        model = Reader(stack, 64, symbols, symbols, positions=base == "sinusoidal")
         if base == "learned":
             model.positions = LearnedPositionalEncoding(64, max_len=64)
     train(model, trial.task, trial.steps, lengths=trial.lengths, rate=trial.rate, seed=seed)

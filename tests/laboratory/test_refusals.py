@@ -23,6 +23,7 @@ BAD = [
     (lambda: lab.train(CODER, lab.parity, 5, lengths=(9, 2)), r"lengths=\(9, 2\)"),
     (lambda: lab.try_encoding("sort", "none"), "no task 'sort'.*'copy'"),
     (lambda: lab.try_encoding("copy", "RoPE"), "no encoding 'RoPE'.*'rotary'"),
+    (lambda: lab.try_encoding("copy", "none", layers=0), "layers=0 must be at least 1"),
     (lambda: lab.results("6"), "no lesson with results '6'.*'06'"),
     (lambda: dates.encode(["5 märz 2021"]), "'5 märz 2021'.*'z ä'"),
     (lambda: dates.encode_answers(["2021-3-5"]), "'2021-3-5' must be 10 symbols"),
