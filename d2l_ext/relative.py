@@ -185,7 +185,7 @@ class Stretch:
 
     A pair that turned by the angle θ per step now turns by θ', with s = ``factor``:
 
-    - by="positions": θ' = θ / s, as if positions were divided by s (Chen et al. 2023, section 3.2);
+    - by="positions": θ' = θ / s, as if positions were divided by s (Chen et al. 2023, section 2.3);
     - by="base": θ' = θ / s^(p/(P − 1)) for pair p of P: 10000 s^(d/(d−2)) in place of 10000. The
       fastest pair turns as before, the slowest s times slower (Peng et al. 2023, section 3.1,
       there called NTK-aware);

@@ -109,8 +109,8 @@ EXERCISES = [
         reasons={
             "c": "KᵀV holds all tokens, so the first output would see the last token. "
                  "With a mask the sum must grow token by token.",
-            "d": "is the softmax of lesson 01: it divides each row of scores by a sum of "
-                 "exponentials, which no moving of brackets gives.",
+            "d": "is the softmax of lesson 01: it takes the exponential of each score, one by "
+                 "one, which no moving of brackets gives.",
         },
     ),
     Choice(
@@ -121,8 +121,8 @@ EXERCISES = [
                "Who paid for the newest pairs in 'The delta rule, from one question'?"],
         reasons={
             "b": "Below n = d it does more: 4nd² against 4n²d.",
-            "d": "The memory has as many cells as before. It uses them for the newest pairs, "
-                 "and in a crowd it answered fewer questions than a sum.",
+            "d": "The memory has as many cells as before. With rate 1 it uses them for the "
+                 "newest pairs, and in a crowd it answered fewer questions than a sum.",
         },
     ),
     Build(
