@@ -6,12 +6,16 @@ of the tests, in which wrong code is caught, are slow ones: `make quick` leaves 
 import importlib.util
 import re
 import shutil
+import sys
 
 import pytest
 import torch
 from hypothesis import HealthCheck, settings
 
-from browser import PROGRAM, ROOT_NEEDS
+# nbformat loads a grammar of addresses that no notebook needs; making it takes seconds.
+sys.modules.setdefault("rfc3987_syntax", None)
+
+from browser import PROGRAM, ROOT_NEEDS  # noqa: E402
 
 # Nothing here goes by the clock: on a busy machine even drawing the examples is slow.
 settings.register_profile("fixed", derandomize=True, deadline=None, database=None, max_examples=30,
