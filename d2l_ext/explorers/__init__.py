@@ -11,8 +11,9 @@ from .heads import heads_explorer
 from .lengths import lengths_explorer
 from .order import order_explorer
 from .pooling import pooling_explorer
+from .tiles import tiles_explorer
 
 __all__ = [
     "Explorer", "clock_explorer", "compare_explorer", "dates_explorer", "heads_explorer",
-    "lengths_explorer", "order_explorer", "pooling_explorer", "source",
+    "lengths_explorer", "order_explorer", "pooling_explorer", "source", "tiles_explorer",
 ]

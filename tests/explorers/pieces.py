@@ -66,11 +66,18 @@ def dates(text="24/12/1999"):
     return explorers.dates_explorer(load(), text)
 
 
+def tiles(**change):
+    start = {"queries": [1, -1, 0, 2, -2, 0.5], "keys": [1, -2, 0, 2, 3, -1, 2, 1],
+             "values": [10, 20, 30, 40, 50, 60, 70, 80]}
+    return explorers.tiles_explorer(**start | change)
+
+
 PIECES = {
     "pooling": pooling, "heads": heads, "order": order, "clock": explorers.clock_explorer,
     "lengths": lengths, "compare": explorers.compare_explorer, "dates": dates,
+    "tiles": tiles,
 }
-LESSONS = dict(zip(("01", "02", "03", "04", "05", "06", "07"), PIECES))
+LESSONS = dict(zip(("01", "02", "03", "04", "05", "06", "07", "09"), PIECES))
 
 RIGHT, LEFT, UP, DOWN, HOME, END = (
     "ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown", "Home", "End")
@@ -144,6 +151,15 @@ STEPS = {
         *switches("cross"),
         Step("maps of", [LEFT], {"layer": "decoder"}, None), *switches("decoder"),
         Step("maps of", [LEFT], {"layer": "encoder"}, None), *switches("encoder"),
+    ],
+    "tiles": [
+        Step("next ›", [SPACE], {"step": 4}, "first multiply the sum of query 0 by 0.37."),
+        Step("‹ back", ["Enter", SPACE], {"step": 2}, "queries 2 and 3 and keys 0 to 3"),
+        Step("queries in a tile", [RIGHT], {"query_tile": 4, "step": 1}, "Step 1 of 4"),
+        Step("next ›", ["Enter"] * 4, {"step": 4}, "attention over all keys, exactly"),
+        Step("keys in a tile", [LEFT], {"key_tile": 2, "step": 1}, "Step 1 of 8"),
+        Step("step", [HOME], {"step": 0}, "nothing is in fast memory"),
+        Step("step", [RIGHT] * 3, {"step": 3}, "queries 0 to 3 and keys 2 and 3"),
     ],
 }
 # What can be done without a kernel.

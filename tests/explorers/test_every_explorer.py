@@ -7,7 +7,8 @@ import sys
 
 import pytest
 import torch
-from pieces import FEATURES, HOSTILE, PIECES, ROWS, TOKENS, X, dates, heads, lengths, order, pooling
+from pieces import (FEATURES, HOSTILE, PIECES, ROWS, TOKENS, X, dates, heads, lengths, order,
+                    pooling, tiles)
 
 from d2l_ext import MultiHeadAttention
 from d2l_ext.explorers import clock_explorer, compare_explorer, heads_explorer, source
@@ -36,6 +37,7 @@ STARTS = {
     "lengths": {"task": "copy", "length": 32, "scored": "all"},
     "compare": {"n": 64, "d": 512, "k": 3, "num_heads": 8, "layers": 1},
     "dates": {"text": "24/12/1999", "off": [], "layer": "cross"},
+    "tiles": {"query_tile": 2, "key_tile": 4, "step": 3},
 }
 SET = [  # what is given, and what the state then holds
     ("pooling", {"q1": -2.5, "scale": math.sqrt(3), "key2": False}, {}),
@@ -46,6 +48,7 @@ SET = [  # what is given, and what the state then holds
     ("compare", {"n": 4096, "layers": 4}, {}),
     ("dates", {"off": ("cross 2", "encoder 0", "cross 2")}, {"off": ["encoder 0", "cross 2"]}),
     ("dates", {"off": "decoder 1"}, {"off": ["decoder 1"]}),
+    ("tiles", {"query_tile": 6, "key_tile": 1, "step": 48}, {}),
 ]
 WRONG = {
     "pooling": [{"q4": 1}, {"q1": 11}, {"q1": math.nan}, {"q1": "1"}, {"scale": 0.5},
@@ -60,6 +63,8 @@ WRONG = {
                 {"n": math.nan}],
     "dates": [{"off": ["cross 4"]}, {"off": ["head 1"]}, {"off": 3}, {"text": 5},
               {"layer": "both"}, {"inverse_temperature": 1}],
+    "tiles": [{"query_tile": 3}, {"query_tile": 8}, {"key_tile": 6}, {"key_tile": 0},
+              {"step": -1}, {"step": 49}, {"step": 1.5}, {"tile": 2}],
 }
 
 
@@ -135,7 +140,7 @@ def test_what_is_stored_never_varies(piece):
     ("pooling", lambda: pooling(query=[0, 10, 8])), ("order", lambda: order(valid_len=2)),
     ("heads", lambda: any_heads(TOKENS)), ("clock", lambda: clock_explorer(8)),
     ("lengths", lambda: lengths(ROWS[:9])), ("compare", lambda: compare_explorer(n=128)),
-    ("dates", lambda: dates("5 march 2021")),
+    ("dates", lambda: dates("5 march 2021")), ("tiles", lambda: tiles(key_tile=2)),
 ])
 def test_the_still_picture_shows_the_default_state_only(piece, other):
     explorer = PIECES[piece]()
