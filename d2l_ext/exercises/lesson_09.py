@@ -3,59 +3,55 @@ import math
 
 from .kinds import Build, Choice
 
-# ---- running-softmax ----
+# ---- merge-states ----
 
-START = -math.inf, 0.0, 0.0
-
-
-def step(largest, total, output, score, value):
-    return changed()(largest, total, output, score, value)
+EMPTY = -math.inf, 0.0, 0.0
 
 
-def changed(rescale=lambda old, new: math.exp(old - new), of_sum=True, of_output=True,
-            maximum=max, divide=True):
-    """A step with one of its parts wrong."""
-    def answer(largest, total, output, score, value):
-        new = maximum(largest, score)
-        factor, power = rescale(largest, new), math.exp(score - new)
-        after = (factor if of_sum else 1.0) * total + power
-        summed = (factor if of_output else 1.0) * total * output + power * value
-        return new, after, summed / after if divide else summed
+def merge(one, other):
+    return merged()(one, other)
+
+
+def merged(share=lambda old, new: math.exp(old - new), of_outputs=None, divide=True):
+    """A merge with one of its parts wrong. share: of a sum against the new maximum; of_outputs: the
+    same for what the outputs are made of."""
+    def answer(one, other):
+        new = max(one[0], other[0])
+        sums = [share(largest, new) * total for largest, total, _ in (one, other)]
+        parts = [(of_outputs or share)(largest, new) * total * output
+                 for largest, total, output in (one, other)]
+        return new, sum(sums), sum(parts) / sum(sums) if divide else sum(parts)
     return answer
 
 
-def unweighted(largest, total, output, score, value):
-    """Takes the output for a sum, though it was divided."""
-    new = max(largest, score)
-    factor, power = math.exp(largest - new), math.exp(score - new)
-    return new, factor * total + power, (factor * output + power * value) / (factor * total + power)
+def with_outputs(output):
+    """The right maximum and sum, with another output of both."""
+    return lambda one, other: (*merge(one, other)[:2], output(one[2], other[2]))
 
 
-def without_maximum(largest, total, output, score, value):
-    power = math.exp(score)
-    return max(largest, score), total + power, (total * output + power * value) / (total + power)
+def like_a_key(one, other):
+    """Takes the other half for one key: its largest for a score, its output for a value."""
+    new = max(one[0], other[0])
+    before, power = one[1] * math.exp(one[0] - new), math.exp(other[0] - new)
+    return new, before + power, (before * one[2] + power * other[2]) / (before + power)
 
 
-RUNNING = [
-    (changed(rescale=lambda old, new: 1.0),
-     "Nothing is rescaled: when a larger score comes, what was summed "
-     "must count as divided by exp(new maximum)."),
-    (changed(of_sum=False),
-     "The output is rescaled, but not the sum. Both were made with the old maximum."),
-    (changed(of_output=False),
-     "The sum is rescaled, but not what the output is made of. "
-     "Both were made with the old maximum."),
-    (changed(rescale=lambda old, new: math.exp(min(new - old, 700.0)) if old > -math.inf else 0.0),
+MERGE = [
+    (merged(share=lambda old, new: 1.0),
+     "Nothing is rescaled: each sum counts as divided by exp of its own largest score. "
+     "Bring both to the common one."),
+    (merged(of_outputs=lambda old, new: 1.0),
+     "The sums are rescaled, but not what the outputs are made of. Weigh both with the new sums."),
+    (merged(share=lambda old, new: math.exp(new - old)),
      "Rescaled the wrong way: the factor is exp(old maximum - new maximum), 1 at most."),
-    (changed(divide=False),
+    (merged(divide=False),
      "The weighted sum is right, but the output is that sum divided by the sum of the powers."),
-    (unweighted,
-     "The output so far was divided already: multiply it by its sum before you add to it."),
-    (without_maximum,
-     "You take powers of the scores themselves: with a score of 1000 they overflow. "
-     "Take the largest off first."),
-    (changed(maximum=lambda old, new: new),
-     "Your maximum is the last score. It is the largest so far, old or new."),
+    (with_outputs(lambda a, b: a + b),
+     "The outputs are added. Each is a mean over its half: weigh them by their rescaled sums."),
+    (with_outputs(lambda a, b: (a + b) / 2),
+     "Both outputs count alike. A half with larger scores weighs more: use the rescaled sums."),
+    (like_a_key,
+     "You take the other half for a single key, as `more` takes a tile: its sum is missing."),
 ]
 
 # ---- which-head ----
@@ -119,15 +115,16 @@ EXERCISES = [
         },
     ),
     Build(
-        "running-softmax", reference=step,
-        inputs=lambda: [(1.0, 1.5, 4.0, 3.0, 10.0), (3.0, 2.0, -1.0, 1.0, 5.0),
-                        (*START, 2.0, 7.0), (2.0, 1.0, 3.0, 1000.0, 5.0),
-                        (1000.0, 1.25, 2.0, 999.0, 8.0)],
-        misconceptions=RUNNING,
-        praise="Right: sum and output are rescaled whenever a larger score comes.",
-        hints=["First the new maximum. Then: how much is what was summed worth against it?",
-               "before = total * exp(largest - new), power = exp(score - new).",
-               "The output is a mean: (before * output + power * value) / (before + power)."],
+        "merge-states", reference=merge,
+        inputs=lambda: [((1.0, 1.5, 4.0), (3.0, 1.25, 10.0)), ((3.0, 2.0, -1.0), (1.0, 2.5, 5.0)),
+                        ((0.5, 3.0, 2.0), (0.5, 1.0, 6.0))],
+        larger=lambda: [((2.0, 1.0, 3.0), (1000.0, 1.5, 5.0)), (EMPTY, (2.0, 1.5, 7.0)),
+                        ((1000.0, 1.25, 2.0), (999.0, 4.0, 8.0))],
+        misconceptions=MERGE,
+        praise="Right: both sums are brought to the common maximum, and weigh the outputs.",
+        hints=["First the new maximum. Then: how much is each sum worth against it?",
+               "a = one's sum * exp(one's largest - new), b the same for the other.",
+               "The output is a mean of both outputs, with the weights a and b."],
     ),
     Build(
         "which-head", reference=pairs, inputs=lambda: [(4, 2), (8, 2), (6, 3), (8, 4)],
@@ -141,8 +138,8 @@ EXERCISES = [
         "true-of-tiles", right="bde",
         praise="Right: exact, without the table, with less to move, and all of the arithmetic.",
         hints=["Three statements are true.",
-               "The sections 'Exact attention without the table' and 'A softmax needs no second "
-               "look' decide all five."],
+               "The sections 'The sum of a softmax needs one look' and 'Exact attention without "
+               "the table' decide all five."],
         reasons={
             "a": "is false: every size of tile gives the same numbers, up to rounding.",
             "c": "is false: every score is computed, and the rescaling comes on top.",

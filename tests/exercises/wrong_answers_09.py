@@ -1,42 +1,67 @@
 """What learners answer wrongly in 09, and what they should then read."""
 import math
 
-# ---- running-softmax -----------------------------------------------------------------------------
+# ---- merge-states --------------------------------------------------------------------------------
 
 
-def two_pass(rescale_sum=True, rescale_output=True, sign=1, last=False, divide=True):
-    """A step written with plain sums, one part wrong."""
-    def answer(largest, total, output, score, value):
-        new = score if last else max(largest, score)
-        try:
-            factor = math.exp(sign * (largest - new))
-        except OverflowError:
-            factor = math.inf
-        power = math.exp(score - new)
-        after = total * (factor if rescale_sum else 1) + power
-        summed = total * output * (factor if rescale_output else 1) + power * value
-        return new, after, summed / after if divide else summed
+def weighed(a, b):
+    """The two outputs weighed by a and b."""
+    def answer(one, other):
+        (m, l, o), (n, k, p) = one, other
+        x, y = a(m, n, l), b(n, m, k)
+        return max(m, n), x + y, (x * o + y * p) / (x + y)
     return answer
 
 
-def powers_alone(largest, total, output, score, value):
-    after = total + math.exp(score)
-    return max(largest, score), after, (total * output + math.exp(score) * value) / after
+def right(mine, others, total):
+    return total * math.exp(mine - max(mine, others))
 
 
-def mean_of_all(largest, total, output, score, value):
-    return max(largest, score), total + 1, (total * output + value) / (total + 1)
+def sum_of_products(one, other):
+    new, (m, l, o), (n, k, p) = max(one[0], other[0]), one, other
+    a, b = l * math.exp(m - new), k * math.exp(n - new)
+    return new, a + b, a * o + b * p
 
 
-RUNNING = [
-    (two_pass(rescale_sum=False, rescale_output=False), "Nothing is rescaled"),
-    (two_pass(rescale_sum=False), "but not the sum"),
-    (two_pass(rescale_output=False), "not what the output is made of"),
-    (two_pass(divide=False), "divided by the sum"),
-    (two_pass(last=True), "largest so far"),
-    (powers_alone, "overflow"),
-    (mean_of_all, "Expected|Result"),
-    (lambda largest, total, output: (largest, total, output), "raises TypeError"),
+def old_sums_in_output(one, other):
+    (m, l, o), (n, k, p) = one, other
+    total = right(m, n, l) + right(n, m, k)
+    return max(m, n), total, (l * o + k * p) / total
+
+
+def upside_down(one, other):
+    (m, l, o), (n, k, p) = one, other
+    new = max(m, n)
+    a, b = l / math.exp(m - new), k / math.exp(n - new)
+    return new, a + b, (a * o + b * p) / (a + b)
+
+
+def mean_of_outputs(one, other):
+    a, b = right(one[0], other[0], one[1]), right(other[0], one[0], other[1])
+    return max(one[0], other[0]), a + b, 0.5 * one[2] + 0.5 * other[2]
+
+
+def sum_of_outputs(one, other):
+    return *mean_of_outputs(one, other)[:2], one[2] + other[2]
+
+
+def powers_alone(one, other):
+    (m, l, o), (n, k, p) = one, other
+    a, b = l * math.exp(m), k * math.exp(n)
+    new = max(m, n)
+    return new, (a + b) / math.exp(new), (a * o + b * p) / (a + b)
+
+
+MERGE = [
+    (weighed(lambda m, n, l: l, lambda n, m, k: k), "Nothing is rescaled"),
+    (old_sums_in_output, "but not what the outputs are made of"),
+    (upside_down, "Rescaled the wrong way"),
+    (sum_of_products, "divided by the sum"),
+    (sum_of_outputs, "The outputs are added"),
+    (mean_of_outputs, "count alike"),
+    (weighed(right, lambda n, m, k: right(n, m, 1)), "its sum is missing"),
+    (powers_alone, "raises OverflowError"),
+    (lambda one: one, "raises TypeError"),
 ]
 
 # ---- which-head and window-layers ----------------------------------------------------------------
@@ -69,11 +94,12 @@ WINDOW_LAYERS = [
 
 WRONG = {
     "kv-bytes": [("a", "single pair"), ("b", "Half of it"), ("d", "pair of its own")],
-    "running-softmax": RUNNING,
+    "merge-states": MERGE,
     "which-head": WHICH_HEAD,
     "true-of-tiles": [({"a", "b", "d", "e"}, "Statement a is false"),
                       ({"b", "c", "d", "e"}, "Statement c is false"), ({"b", "d"}, "1 more"),
                       ({"e"}, "2 more"), ("bde", "set")],
     "window-layers": WINDOW_LAYERS,
 }
-RIGHT = {"window-layers": [lambda n, w: math.ceil((n - 1) / w)]}
+RIGHT = {"merge-states": [weighed(right, right)],
+         "window-layers": [lambda n, w: math.ceil((n - 1) / w)]}
