@@ -97,6 +97,7 @@ const TILES_STYLE = `
     height: 21px; min-width: 30px; box-sizing: border-box; padding: 0 2px; text-align: center;
     border: 2px solid transparent; border-radius: 3px; font-weight: 400;
   }
+  .tiles tbody tr:nth-child(n) { background: none; }  /* no notebook's stripes */
   .tiles thead th { font-weight: 600; font-size: .94em; }
   .tiles tbody th { min-width: 0; }
   .tiles .many { vertical-align: bottom; white-space: normal; }

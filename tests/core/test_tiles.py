@@ -21,6 +21,7 @@ MASKS = {
     "table": torch.rand(2, 2, QUERIES, KEYS, generator=torch.Generator().manual_seed(0)) < 0.4,
     "a hole": lambda query, key: ((key < 2) | (key > 4)) & (query != 1),
     "one table": PER_QUERY[0][:, None] > torch.arange(KEYS),
+    "per head": lambda query, key: key <= query + torch.tensor([0, 2]).view(1, 2, 1, 1),
 }
 every_mask = pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS)
 
@@ -311,6 +312,21 @@ def test_counter_formula_and_algorithm_agree():
 def test_another_formula_does_not(wrong):
     with pytest.raises(AssertionError):
         counts_what_is_moved(wrong)
+
+
+@pytest.mark.parametrize("name", ["queries", "keys", "width", "value_width", "key_tile"])
+def test_sizes_are_refused_by_name(name):
+    sizes = {"queries": 4, "keys": 6, "width": 2, "value_width": 3, "key_tile": 2}
+    with pytest.raises(ValueError, match=f"^{name}=0 must be at least 1$"):
+        tiled_traffic(**sizes | {name: 0})
+
+
+def test_tiles_have_64_unless_told_otherwise():
+    """A mask that leaves tiles out tells their sizes."""
+    X = [torch.randn(193, width) for width in (2, 2, 3)]
+    moved = [tiled_attention(*X, causal(), **sizes)[1] for sizes in (
+        {}, {"query_tile": 64, "key_tile": 64}, {"query_tile": 65}, {"key_tile": 65})]
+    assert moved[0] == moved[1] and moved[0] not in moved[2:]
 
 
 def test_every_head_and_sequence_counts():

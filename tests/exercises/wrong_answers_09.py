@@ -7,8 +7,8 @@ import math
 def weighed(a, b):
     """The two outputs weighed by a and b."""
     def answer(one, other):
-        (m, l, o), (n, k, p) = one, other
-        x, y = a(m, n, l), b(n, m, k)
+        (m, j, o), (n, k, p) = one, other
+        x, y = a(m, n, j), b(n, m, k)
         return max(m, n), x + y, (x * o + y * p) / (x + y)
     return answer
 
@@ -18,21 +18,21 @@ def right(mine, others, total):
 
 
 def sum_of_products(one, other):
-    new, (m, l, o), (n, k, p) = max(one[0], other[0]), one, other
-    a, b = l * math.exp(m - new), k * math.exp(n - new)
+    new, (m, j, o), (n, k, p) = max(one[0], other[0]), one, other
+    a, b = j * math.exp(m - new), k * math.exp(n - new)
     return new, a + b, a * o + b * p
 
 
 def old_sums_in_output(one, other):
-    (m, l, o), (n, k, p) = one, other
-    total = right(m, n, l) + right(n, m, k)
-    return max(m, n), total, (l * o + k * p) / total
+    (m, j, o), (n, k, p) = one, other
+    total = right(m, n, j) + right(n, m, k)
+    return max(m, n), total, (j * o + k * p) / total
 
 
 def upside_down(one, other):
-    (m, l, o), (n, k, p) = one, other
+    (m, j, o), (n, k, p) = one, other
     new = max(m, n)
-    a, b = l / math.exp(m - new), k / math.exp(n - new)
+    a, b = j / math.exp(m - new), k / math.exp(n - new)
     return new, a + b, (a * o + b * p) / (a + b)
 
 
@@ -46,14 +46,14 @@ def sum_of_outputs(one, other):
 
 
 def powers_alone(one, other):
-    (m, l, o), (n, k, p) = one, other
-    a, b = l * math.exp(m), k * math.exp(n)
+    (m, j, o), (n, k, p) = one, other
+    a, b = j * math.exp(m), k * math.exp(n)
     new = max(m, n)
     return new, (a + b) / math.exp(new), (a * o + b * p) / (a + b)
 
 
 MERGE = [
-    (weighed(lambda m, n, l: l, lambda n, m, k: k), "Nothing is rescaled"),
+    (weighed(lambda m, n, j: j, lambda n, m, k: k), "Nothing is rescaled"),
     (old_sums_in_output, "but not what the outputs are made of"),
     (upside_down, "Rescaled the wrong way"),
     (sum_of_products, "divided by the sum"),
