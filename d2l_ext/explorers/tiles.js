@@ -101,7 +101,10 @@ const TILES_STYLE = `
   .tiles thead th { font-weight: 600; font-size: .94em; }
   .tiles tbody th { min-width: 0; }
   .tiles .many { vertical-align: bottom; white-space: normal; }
-  .beside .tiles .again { font-size: 0; min-width: 0; padding: 0; }
+  .beside .tiles .again { min-width: 0; padding: 0; }
+  .beside .again span {  /* the other table's row says it: heard, not seen */
+    position: absolute; width: 1px; height: 1px; clip-path: inset(50%); white-space: nowrap;
+  }
   .tiles .end { text-align: right; }
   .tiles :is(.q, .k, .v, .kept, .score) { border-color: var(--faint); }
   .tiles .fast { font-weight: 700; border-color: var(--role); background: var(--tint); }
@@ -183,6 +186,9 @@ const cell = (kind, words = "") => node("td", { class: kind }, words);
 
 const heading = (words, attributes = {}) => node("th", { scope: "col", ...attributes }, words);
 
+/** A heading that is seen only where no other table stands beside. */
+const again = (words, attributes) => node("th", attributes, node("span", {}, words));
+
 /** Mark what is in fast memory. */
 const mark = (parts, inside) =>
   parts.forEach((part, i) => part.classList.toggle("fast", inside.includes(i)));
@@ -224,10 +230,10 @@ function kept(queries) {
     "output so far"];
   const rows = queries.map(() => titles.map(() => cell("kept")));
   const table = node("table", { class: "table tiles" },
-    node("thead", {}, node("tr", {}, heading("query", { class: "many again" }),
+    node("thead", {}, node("tr", {}, again("query", { scope: "col", class: "many again" }),
       ...titles.map((title) => heading(title, { class: "many" })))),
     node("tbody", {}, ...rows.map((cells, i) =>
-      node("tr", {}, node("th", { scope: "row", class: "again" }, i), ...cells))));
+      node("tr", {}, again(i, { scope: "row", class: "again" }), ...cells))));
   const key = node("p", {}, "Filled: in fast memory. Striped: used, forgotten.");
   const element = node("div", {}, key, table);
   const show = ({ states, asking }) => rows.forEach((cells, i) => {

@@ -17,6 +17,7 @@ import slides  # noqa: E402
 
 LESSONS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 each_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem[:2])
+PLAYED = "01", "02", "03", "04", "05", "06", "07", "09"  # lessons with an explorer
 SIZES = [(1280, 720), (1920, 1080)]
 READY = "window.Reveal?.isReady()"
 # What lies outside the slide that is shown or scrolls, and letters below 1/36 of its height.
@@ -275,7 +276,7 @@ def test_answers_wait_for_a_key(opened):
     assert answer.is_visible() and page.evaluate("Reveal.getIndices().h") == 1
 
 
-@pytest.mark.parametrize("lesson", [path for path in LESSONS if "01" <= path.stem[:2] < "08"],
+@pytest.mark.parametrize("lesson", [path for path in LESSONS if path.stem[:2] in PLAYED],
                          ids=lambda path: path.stem[:2])
 def test_keys_reach_an_explorer_and_leave_it(opened, lesson):
     page = opened(read(lesson))
