@@ -161,44 +161,47 @@ FORMULAS = {
 LINEAR_FORMULAS = {  # of ``linear``'s layers, beside those above
     "linear attention, at once": {
         "operations": "8nd² + 4n²d", "sequential": "4", "path": "1", "meet": "1",
-        "holds for": "causal, one head, no normaliser, with its four projections"},
+        "holds for": "causal, h heads, no normaliser, with its four projections"},
     "linear attention, in chunks": {
-        "operations": "8nd² + 4ncd + 4nd² - 2cd²", "sequential": "max(4, n/c + 2)",
+        "operations": "8nd² + 4ncd + (4n - 2c)d²/h", "sequential": "max(4, n/c + 2)",
         "path": "1", "meet": "1", "holds for": "as at once; c tokens in a chunk, c divides n"},
     "linear attention, by token": {
-        "operations": "8nd² + 4nd²", "sequential": "n + 3", "path": "1", "meet": "1",
+        "operations": "8nd² + 4nd²/h", "sequential": "n + 3", "path": "1", "meet": "1",
         "holds for": "as at once; the memory is added to, never multiplied, so a path is one move"},
     "delta rule, by token": {
-        "operations": "8nd² + 2nd + 6nd² - 2d²", "sequential": "2n + 2",
+        "operations": "8nd² + 2ndh + (6n - 2)d²/h", "sequential": "2n + 2",
         "path": "n - 1", "meet": "n - 1",
-        "holds for": "one head; each step multiplies the memory, so paths count steps"},
+        "holds for": "h heads; each step multiplies the memory, so paths count steps"},
 }
 STATES = {  # what a causal layer must keep of n tokens, to go on with the next
     "convolution": "(k - 1)d", "recurrence": "d", "GRU": "d", "LSTM": "2d",
-    "attention products": "2nd", "attention layer": "2nd", **dict.fromkeys(LINEAR_FORMULAS, "d²"),
+    "attention products": "2nd", "attention layer": "2nd", **dict.fromkeys(LINEAR_FORMULAS, "d²/h"),
 }
 PAIRS = {"recurrence": 1, "GRU": 3, "LSTM": 4}  # of matrices, one for the input, one for the state
 
 
-def cost(kind: str, n: int, d: int, k: int = 3, c: int = 64) -> Cost:
+def cost(kind: str, n: int, d: int, k: int = 3, c: int = 64, num_heads: int = 1) -> Cost:
     """Operations, sequential steps and path lengths of one layer over n tokens of width d.
 
     As Vaswani et al. 2017, table 1. ``FORMULAS`` and ``LINEAR_FORMULAS`` have them in writing;
-    their keys are the kinds. A convolution has the kernel k, which is odd; a chunk has c tokens.
-    Numbers are exact where textbooks give orders, and count matrix products alone. "attention
-    layer" adds the four projections to "attention products". Raises TypeError for sizes that
-    aren't integers, ValueError for another kind, sizes below 1, or a kernel that isn't odd and at
+    their keys are the kinds. A convolution has the kernel k, which is odd; a chunk has c tokens;
+    ``num_heads``, in writing h, changes only what ``LINEAR_FORMULAS`` has. Numbers are exact where
+    textbooks give orders, and count matrix products alone. "attention layer" adds the four
+    projections to "attention products". Raises TypeError for sizes that aren't integers, ValueError
+    for another kind, sizes below 1, heads that don't divide d, or a kernel that isn't odd and at
     least 3.
 
     >>> cost("recurrence", n=10, d=2)
     Cost(operations=160, sequential=10, path=9, meet=9)
     """
     check_choice("kind", kind, [*FORMULAS, *LINEAR_FORMULAS])
-    check_size(n=n, d=d, k=k, c=c)
+    check_size(n=n, d=d, k=k, c=c, num_heads=num_heads)
+    if d % num_heads:
+        raise ValueError(f"{num_heads=} does not divide {d=}")
     if k < 3 or k % 2 == 0:
         raise ValueError(f"{k=} must be odd and at least 3: a kernel of 1 sees no neighbour")
     if kind in LINEAR_FORMULAS:
-        return linear_cost(kind, n, d, c)
+        return linear_cost(kind, n, d, c, num_heads)
     if kind == "convolution":
         return Cost(2 * k * n * d**2, 1, ceil(2 * (n - 1) / (k - 1)), ceil((n - 1) / (k - 1)))
     if kind in PAIRS:
@@ -209,34 +212,34 @@ def cost(kind: str, n: int, d: int, k: int = 3, c: int = 64) -> Cost:
     return Cost(8 * n * d**2 + products, 4, moves, moves)
 
 
-def linear_cost(kind: str, n: int, d: int, c: int) -> Cost:
+def linear_cost(kind: str, n: int, d: int, c: int, h: int) -> Cost:
     """``cost`` of the kinds of ``LINEAR_FORMULAS``."""
-    projections, moves = 8 * n * d**2, min(n - 1, 1)
+    projections, memory, moves = 8 * n * d**2, d**2 // h, min(n - 1, 1)
     if kind == "linear attention, at once":
         return Cost(projections + 4 * n**2 * d, 4, moves, moves)
     if kind == "linear attention, by token":
-        return Cost(projections + 4 * n * d**2, n + 3, moves, moves)
+        return Cost(projections + 4 * n * memory, n + 3, moves, moves)
     if kind == "delta rule, by token":
-        return Cost(projections + 2 * n * d + (6 * n - 2) * d**2, 2 * n + 2, n - 1, n - 1)
+        return Cost(projections + 2 * n * d * h + (6 * n - 2) * memory, 2 * n + 2, n - 1, n - 1)
     chunks = [min(c, n - start) for start in range(0, n, c)]
     products = sum(4 * size**2 * d for size in chunks)
-    reads_and_updates = 2 * (n - chunks[0]) * d**2 + 2 * n * d**2
+    reads_and_updates = 2 * (n - chunks[0]) * memory + 2 * n * memory
     return Cost(projections + products + reads_and_updates, max(4, len(chunks) + 2), moves, moves)
 
 
-def state_size(kind: str, n: int, d: int, k: int = 3) -> int:
+def state_size(kind: str, n: int, d: int, k: int = 3, num_heads: int = 1) -> int:
     """How many numbers a causal layer of width d must keep of n tokens, to go on with the next.
 
     ``STATES`` has them in writing; arguments and errors are those of ``cost``. A convolution keeps
-    its last k - 1 inputs, attention all keys and values, linear attention and the delta rule one
-    matrix (with h heads d²/h, and with a normaliser d more).
+    its last k - 1 inputs, attention all keys and values, linear attention and the delta rule a
+    matrix in each head (and with a normaliser d more).
 
     >>> state_size("attention layer", n=100, d=8), state_size("delta rule, by token", n=100, d=8)
     (1600, 64)
     """
-    cost(kind, n, d, k)
+    cost(kind, n, d, k, num_heads=num_heads)
     if kind in LINEAR_FORMULAS:
-        return d**2
+        return d**2 // num_heads
     if kind.startswith("attention"):
         return 2 * n * d
     return {"convolution": (k - 1) * d, "LSTM": 2 * d}.get(kind, d)

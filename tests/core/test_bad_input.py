@@ -314,6 +314,7 @@ SEQUENCE = [
     (lambda: cost("convolution", 2, 2, 4), "k=4"),
     (lambda: cost("convolution", 2, 2, 3.0), r"^k must be an integer, got 3\.0", TypeError),
     (lambda: cost("linear attention, in chunks", 2, 2, 3, 0), "^c=0 must be at least 1$"),
+    (lambda: cost("recurrence", 5, 6, num_heads=4), "^num_heads=4 does not divide d=6$"),
     (lambda: state_size("linear", 2, 2), "^there is no kind 'linear': choose from 'convolution'"),
     (lambda: state_size("convolution", 2, 2, 4), "k=4"),
     (lambda: influence(nn.Identity(), 3),

@@ -452,27 +452,27 @@ def test_a_parallel_scan_takes_logarithmically_many_rounds(n, rounds):
 # ---- costs ---------------------------------------------------------------------------------------
 
 def costs_what_pytorch_counts(formula):
-    for n, d, c in [(12, 4, 3), (13, 5, 4), (5, 8, 64), (8, 3, 8)]:
-        plain = functools.partial(LinearAttention, d, feature_map=None, normalise=False)
+    for n, d, c, h in [(12, 4, 3, 1), (13, 10, 4, 5), (5, 8, 64, 2), (8, 3, 8, 3)]:
+        plain = functools.partial(LinearAttention, d, h, feature_map=None, normalise=False)
         layers = {"linear attention, at once": plain(),
                   "linear attention, in chunks": plain(chunk_size=c),
                   "linear attention, by token": plain(chunk_size=1),
-                  "delta rule, by token": DeltaRule(d, chunk_size=1)}
+                  "delta rule, by token": DeltaRule(d, h, chunk_size=1)}
         assert layers.keys() == LINEAR_FORMULAS.keys()
         for kind, layer in layers.items():
-            found = formula(kind, n, d, 3, c)
+            found = formula(kind, n, d, 3, c, h)
             assert found.operations == flops(layer, n, d), kind
             assert found.sequential == longest_chain(layer, n, d), kind
 
 
 def keeps_what_it_needs(formula):
     """What a layer hands on, or would have to, is counted in the layer itself."""
-    for n, d, k in [(12, 4, 3), (9, 6, 5)]:
+    for n, d, k, h in [(12, 4, 3, 1), (9, 6, 5, 2), (7, 12, 3, 3)]:
         X = torch.randn(1, n, d)
         softmax = SelfAttention(d, causal=True).attention
         keys, values = softmax.W_k(X), softmax.W_v(X)
         window = reach(Convolution(d, k, causal=True), n)[-1].sum().item()
-        plain = functools.partial(LinearAttention, d, feature_map=None, normalise=False)
+        plain = functools.partial(LinearAttention, d, h, feature_map=None, normalise=False)
         kept = {
             "convolution": (window - 1) * d,  # its newest input is still to come
             "recurrence": Recurrence(d).rnn(X)[1].numel(), "GRU": GRU(d).rnn(X)[1].numel(),
@@ -482,16 +482,16 @@ def keeps_what_it_needs(formula):
             "linear attention, at once": plain()(X, need_state=True)[1].numel(),
             "linear attention, in chunks": plain(chunk_size=4)(X, need_state=True)[1].numel(),
             "linear attention, by token": plain(chunk_size=1)(X, need_state=True)[1].numel(),
-            "delta rule, by token": DeltaRule(d)(X, need_state=True)[1].numel()}
+            "delta rule, by token": DeltaRule(d, h)(X, need_state=True)[1].numel()}
         assert kept.keys() == STATES.keys()
         for kind, numbers in kept.items():
-            assert formula(kind, n, d, k) == numbers, kind
+            assert formula(kind, n, d, k, h) == numbers, kind
 
 
 def only(kind, **fields):
     """``cost`` with fields of one kind replaced by functions of (n, d, c)."""
-    def wrong(name, n, d, k=3, c=64):
-        right = cost(name, n, d, k, c)
+    def wrong(name, n, d, k, c, h):
+        right = cost(name, n, d, k, c, h)
         replaced = {field: change(n, d, c) for field, change in fields.items()}
         return right._replace(**replaced) if name == kind else right
     return wrong
@@ -510,15 +510,17 @@ WRONG_COSTS = {
         "one product a step": only("delta rule, by token", sequential=lambda n, d, c: n + 3),
         "the missing part for free": only("delta rule, by token",
                                           operations=lambda n, d, c: 12 * n * d**2 + 2 * n * d),
+        "one head, whatever is said": lambda kind, n, d, k, c, h: cost(kind, n, d, k, c),
     },
     keeps_what_it_needs: {
-        "all of the past": lambda kind, n, d, k: 2 * n * d,
-        "keys alone": lambda kind, n, d, k: state_size(kind, n, d, k) // (
+        "all of the past": lambda kind, n, d, *_: 2 * n * d,
+        "keys alone": lambda kind, *size: state_size(kind, *size) // (
             2 if kind.startswith("attention") else 1),
-        "the cell forgotten": lambda kind, n, d, k: (
-            d if kind == "LSTM" else state_size(kind, n, d, k)),
-        "the whole kernel": lambda kind, n, d, k: (
-            k * d if kind == "convolution" else state_size(kind, n, d, k)),
+        "the cell forgotten": lambda kind, n, d, *size: (
+            d if kind == "LSTM" else state_size(kind, n, d, *size)),
+        "the whole kernel": lambda kind, n, d, k, h: (
+            k * d if kind == "convolution" else state_size(kind, n, d, k, h)),
+        "one head, whatever is said": lambda kind, n, d, k, h: state_size(kind, n, d, k),
     },
 }
 
@@ -539,17 +541,17 @@ def test_the_formulas_are_written_out_for_every_kind_and_field():
     assert all({*Cost._fields, "holds for"} == set(words) for words in LINEAR_FORMULAS.values())
     assert [*STATES] == [*FORMULAS, *LINEAR_FORMULAS]
     for kind, said in STATES.items():
-        assert worth(said) == state_size(kind, 12, 5, 7)
+        assert worth(said) == state_size(kind, 12, 10, 7, 5)
     for kind, words in LINEAR_FORMULAS.items():
-        for field, number in zip(Cost._fields, cost(kind, 12, 5, 7, 4)):
+        for field, number in zip(Cost._fields, cost(kind, 12, 10, 7, 4, 5)):
             assert worth(words[field]) == number, (kind, field)
 
 
 def worth(said):
-    """A formula's number for n = 12, d = 5, k = 7, c = 4."""
+    """A formula's number for n = 12, d = 10, k = 7, c = 4, h = 5."""
     said = said.replace("²", "**2")
-    said = re.sub(r"(?<=[\dknc)])(?=[kncd(])", "*", said)
-    return eval(said, {"n": 12, "d": 5, "k": 7, "c": 4, "max": max})
+    said = re.sub(r"(?<=[\dkncd)])(?=[kncdh(])", "*", said)
+    return eval(said, {"n": 12, "d": 10, "k": 7, "c": 4, "h": 5, "max": max})
 
 
 # ---- beside the numbers --------------------------------------------------------------------------
