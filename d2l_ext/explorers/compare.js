@@ -1,30 +1,51 @@
 // Convolution, recurrence, self-attention: what a layer costs at any size, and who sees whom as
-// layers are added.
+// layers are added; or, with linear attention beside them, what each has to keep.
 
-// The attention products are a part of the attention layer. The recurrences share a colour, and
-// differ in their dashes.
-export const KINDS = [
-  "convolution", "recurrence", "GRU", "LSTM", "attention products", "attention layer",
-];
-const ROLE = ["query", "key", "key", "key", "value", "output"];
-const DASHES = [[], [], [9, 3], [2, 3], [6, 4], []];
-const PART = KINDS.indexOf("attention products");
-const WHOLE = places(KINDS.length).filter((i) => i !== PART);
+// The attention products are a part of the attention layer. Kinds that share a colour differ in
+// their dashes.
+const LOOKS = {
+  convolution: ["query", []], recurrence: ["key", []], GRU: ["key", [9, 3]], LSTM: ["key", [2, 3]],
+  "attention products": ["value", [6, 4]], "attention layer": ["output", []],
+  "linear attention, at once": ["value", [2, 3]],
+  "linear attention, in chunks": ["value", [9, 3]],
+  "linear attention, by token": ["value", []],
+  "delta rule, by token": ["ink", []],
+};
+export const KINDS = Object.keys(LOOKS);
+const PART = "attention products";
 
-/** Operations, sequential steps and longest path of one layer, as `d2l_ext.cost` has them; the
- * number of heads changes none of them. */
-export function cost(kind, n, d, k) {
-  const products = 4 * n * n * d;
+/** Operations, sequential steps and longest path of one layer as `d2l_ext.cost` has them, and what
+ * it keeps as `d2l_ext.state_size`; n, d, c and the heads are powers of 2. */
+export function cost(kind, { n, d, k, c, num_heads }) {
+  const [square, products, memory] = [n * d * d, 4 * n * n * d, (d * d) / num_heads];
   const direct = Math.min(n - 1, 1);
+  const chunk = Math.min(n, c);
   return {
     convolution: {
-      operations: 2 * k * n * d * d, sequential: 1, path: Math.ceil((2 * (n - 1)) / (k - 1)),
+      operations: 2 * k * square, sequential: 1, path: Math.ceil((2 * (n - 1)) / (k - 1)),
+      keeps: (k - 1) * d,
     },
-    recurrence: { operations: 4 * n * d * d, sequential: n, path: n - 1 },
-    GRU: { operations: 12 * n * d * d, sequential: n, path: n - 1 },
-    LSTM: { operations: 16 * n * d * d, sequential: n, path: n - 1 },
-    "attention products": { operations: products, sequential: 2, path: direct },
-    "attention layer": { operations: 8 * n * d * d + products, sequential: 4, path: direct },
+    recurrence: { operations: 4 * square, sequential: n, path: n - 1, keeps: d },
+    GRU: { operations: 12 * square, sequential: n, path: n - 1, keeps: d },
+    LSTM: { operations: 16 * square, sequential: n, path: n - 1, keeps: 2 * d },
+    "attention products": { operations: products, sequential: 2, path: direct, keeps: 2 * n * d },
+    "attention layer": {
+      operations: 8 * square + products, sequential: 4, path: direct, keeps: 2 * n * d,
+    },
+    "linear attention, at once": {
+      operations: 8 * square + products, sequential: 4, path: direct, keeps: memory,
+    },
+    "linear attention, in chunks": {
+      operations: 8 * square + 4 * n * chunk * d + (4 * n - 2 * chunk) * memory,
+      sequential: Math.max(4, n / chunk + 2), path: direct, keeps: memory,
+    },
+    "linear attention, by token": {
+      operations: 8 * square + 4 * n * memory, sequential: n + 3, path: direct, keeps: memory,
+    },
+    "delta rule, by token": {
+      operations: 8 * square + 2 * n * d * num_heads + (6 * n - 2) * memory,
+      sequential: 2 * n + 2, path: n - 1, keeps: memory,
+    },
   }[kind];
 }
 
@@ -58,29 +79,50 @@ export function amount(number) {
   return String(number);
 }
 
+/** All digits of a number up to a million. */
+export const count = (number) => (number < 1e6 ? number.toLocaleString("en") : amount(number));
+
 /** Which of the whole layers have the least of something. */
-export function least(costs, what) {
-  const smallest = Math.min(...WHOLE.map((i) => costs[i][what]));
-  return WHOLE.filter((i) => costs[i][what] === smallest);
+export function least(kinds, size, what) {
+  const amounts = new Map(kinds.map((kind) => [kind, cost(kind, size)[what]]));
+  amounts.delete(PART);
+  const smallest = Math.min(...amounts.values());
+  return [...amounts.keys()].filter((kind) => amounts.get(kind) === smallest);
 }
 
 /** The result in a sentence. */
-export function tell({ n, d, k }) {
-  const costs = KINDS.map((kind) => cost(kind, n, d, k));
-  const [cheapest] = least(costs, "operations");
-  const { operations } = costs[cheapest];
-  const layer = cost("attention layer", n, d, k);
+export function tell(kinds, size) {
+  return kinds.includes("linear attention, in chunks") ? tellKept(size) : tellWork(kinds, size);
+}
+
+function tellWork(kinds, size) {
+  const { n, d, k } = size;
+  const [cheapest] = least(kinds, size, "operations");
+  const { operations } = cost(cheapest, size);
+  const layer = cost("attention layer", size);
   const against = (other, limit) => {
     const verdict = n < limit ? "less than" : n > limit ? "more than" : "as many as";
     return `${verdict} the ${other} (they cross at n = ${limit})`;
   };
   const ratio = (layer.operations / operations).toPrecision(3);
-  return `n = ${n}, d = ${d}, k = ${k}: of the whole layers the ${KINDS[cheapest]} takes the `
+  return `n = ${n}, d = ${d}, k = ${k}: of the whole layers the ${cheapest} takes the `
     + `fewest operations, ${amount(operations)}; self-attention ${ratio} times as many, with a `
     + `longest path of ${layer.path} against ${n - 1}. `
     + `It takes ${against("GRU", d)} and ${against("LSTM", 2 * d)}. `
     + `Its products alone take ${against("recurrence", d)} and `
     + `${against("convolution", (k * d) / 2)}.`;
+}
+
+function tellKept(size) {
+  const { n, d, k, c, num_heads } = size;
+  const [softmax, memory] = ["attention layer", "linear attention, in chunks"]
+    .map((kind) => cost(kind, size));
+  const share = (what) => (memory[what] / softmax[what]).toPrecision(3);
+  return `n = ${n}, d = ${d}, k = ${k}, ${plural(num_heads, "head")}: in chunks of ${c}, linear `
+    + `attention takes ${share("operations")} times the operations of self-attention, `
+    + `${memory.sequential} steps against ${softmax.sequential}. It keeps ${count(memory.keeps)} `
+    + `numbers, self-attention ${count(softmax.keeps)}; they keep the same at `
+    + `n = ${d / 2 / num_heads}.`;
 }
 
 // ---- on the screen -------------------------------------------------------------
@@ -101,6 +143,7 @@ const COMPARE_STYLE = `
   }
   .sizes { display: flex; flex-wrap: wrap; gap: 8px 20px; }
   .sizes .scroll { flex: 1 1 560px; min-width: 0; }
+  .sizes .scroll:has(+ canvas + canvas) { flex-basis: 100%; }
   .stacks { display: flex; flex-wrap: wrap; gap: 6px 24px; margin-top: 6px; }
   .stacks > div { width: min-content; }
   @media (max-width: 500px) {
@@ -117,7 +160,7 @@ function numbers(name, values, pick) {
 }
 
 export function render({ model, el }) {
-  const { choices } = model.get("data");
+  const { choices, kinds } = model.get("data");
   const set = setter(model);
   const named = (values) => values.map((value) => [value, String(value)]);
   const controls = {
@@ -126,79 +169,135 @@ export function render({ model, el }) {
     k: choice("kernel k", named(choices.k), set("k")),
     num_heads: choice("heads", named(choices.num_heads), set("num_heads")),
   };
-  const layers = numbers("layers, in the picture below", choices.layers, set("layers"));
+  if (choices.c) controls.c = choice("chunk c", named(choices.c), set("c"));
   const { root, body, result } = frame(el, COMPARE_STYLE, ...elements(controls));
   const table = node("table", { class: "table costs" });
-  const plot = node("canvas", { role: "img" });
+  const plots = (choices.c ? ["operations", "keeps"] : ["operations"])
+    .map((what) => [what, node("canvas", { role: "img" })]);
+  const canvases = plots.map(([, canvas]) => canvas);
+  body.append(node("div", { class: "sizes" }, scrolling("costs", table), ...canvases));
+  const showSeen = choices.layers ? whoSeesWhom(body, choices.layers, set("layers")) : () => {};
+
+  return keepDrawn(model, root, (colours, width) => {
+    const state = model.get("state");
+    showAll(controls, state);
+    showTable(table, kinds, state, colours);
+    for (const [what, canvas] of plots) {
+      const wide = width < 1100 ? Math.min(width - 12, 760) : 500;
+      drawPlot(canvas, what, kinds, state, choices.n, wide, colours);
+    }
+    showSeen(state, width, colours);
+    write(result, tell(kinds, state));
+  });
+}
+
+/** The slider of layers, and a picture for each kind of layer; returns what shows a state. */
+function whoSeesWhom(body, choices, pick) {
+  const layers = numbers("layers, in the picture below", choices, pick);
   const stacks = Object.keys(takesFrom).map((kind) => {
     const [canvas, words] = [node("canvas", { role: "img" }), node("p")];
     const element = node("div", {}, node("b", {}, kind), canvas, words);
     return { element, show: memoized((...size) => showStack(kind, canvas, words, ...size)) };
   });
   const title = "Who sees whom, for nine tokens: what the last output knows, layer by layer";
-  body.append(node("div", { class: "sizes" }, scrolling("costs", table), plot),
-    node("div", { class: "own" }, node("p", { class: "title" }, title), layers.element,
-      node("div", { class: "stacks" }, ...elements(stacks))));
-
-  return keepDrawn(model, root, (colours, width) => {
-    const state = model.get("state");
-    showAll(controls, state);
+  body.append(node("div", { class: "own" }, node("p", { class: "title" }, title), layers.element,
+    node("div", { class: "stacks" }, ...elements(stacks))));
+  return (state, width, colours) => {
     layers.show(state.layers);
-    showTable(table, state, colours);
-    drawPlot(plot, state, choices.n, width < 1100 ? Math.min(width - 12, 760) : 500, colours);
     const across = Math.max(20, Math.min(29, Math.floor((width - 60) / 24) - 4));
     for (const stack of stacks) stack.show(state.k, state.layers, across, colours);
-    write(result, tell(state));
-  });
+  };
 }
 
-const COLUMNS = [
-  ["operations", "operations"], ["sequential", "sequential steps"], ["path", "longest path"],
-];
+const COLUMNS = {
+  operations: "operations", sequential: "sequential steps", path: "longest path", keeps: "keeps",
+};
 
-function showTable(table, { n, d, k, num_heads }, colours) {
-  const costs = KINDS.map((kind) => cost(kind, n, d, k));
-  const cell = (i, what) => {
-    const best = least(costs, what).includes(i);
-    const number = costs[i][what];
-    const words = what === "operations" ? amount(number) : number.toLocaleString("en");
+function showTable(table, kinds, size, colours) {
+  const columns = Object.keys(COLUMNS).filter((what) => what !== "keeps" || size.c);
+  const cell = (kind, what) => {
+    const best = least(kinds, size, what).includes(kind);
+    const number = cost(kind, size)[what];
+    const words = what === "operations" ? amount(number) : count(number);
     return node("td", { class: best ? "least" : "" }, words, best ? " ◂ least" : "");
   };
-  const more = { 4: ", part of the layer", 5: `, ${plural(num_heads, "head")}` };
-  const rows = KINDS.map((kind, i) => {
-    const line = node("i", { class: "drawn", style: `background: ${swatch(i, colours)}` });
-    const name = { scope: "row", class: i === PART ? "part" : "" };
-    return node("tr", {}, node("th", name, line, kind + (more[i] ?? "")),
-      ...COLUMNS.map(([what]) => cell(i, what)));
+  const more = {
+    [PART]: ", part of the layer", "attention layer": `, ${plural(size.num_heads, "head")}`,
+  };
+  const rows = kinds.map((kind) => {
+    const line = node("i", { class: "drawn", style: `background: ${swatch(kind, colours)}` });
+    const name = { scope: "row", class: kind === PART ? "part" : "" };
+    return node("tr", {}, node("th", name, line, kind + (more[kind] ?? "")),
+      ...columns.map((what) => cell(kind, what)));
   });
-  const titles = ["one layer", ...COLUMNS.map(([, title]) => title)];
+  const titles = ["one layer", ...columns.map((what) => COLUMNS[what])];
   const head = titles.map((title) => node("th", { scope: "col" }, title));
   table.replaceChildren(
     node("thead", {}, node("tr", {}, ...head)), node("tbody", {}, ...rows));
 }
 
 /** The line of a kind, as a background. */
-function swatch(i, colours) {
-  const colour = css(colours[ROLE[i]]);
-  const [on, off] = DASHES[i].length ? DASHES[i] : [1, 0];
+function swatch(kind, colours) {
+  const [role, dashes] = LOOKS[kind];
+  const colour = css(colours[role]);
+  const [on, off] = dashes.length ? dashes : [1, 0];
   const dash = `${colour} 0 ${on}px, transparent ${on}px ${on + off}px`;
   return `repeating-linear-gradient(90deg, ${dash})`;
 }
 
-/** Operations against n, both axes logarithmic; the chosen n as a line, crossovers of the products
- * and of the layer as dots. */
-function drawPlot(canvas, { n, d, k }, values, width, colours) {
-  const right = Math.max(...KINDS.map(colours.measure)) + 10;
+/** The lines of a plot and their names. The delta rule's work would hide linear attention's; what
+ * has a memory keeps the same in every form. */
+export function lines(kinds, what) {
+  const [memory, delta] = ["linear attention, by token", "delta rule, by token"];
+  const kept = (kind) => !kind.includes(",") || kind === memory;
+  if (what === "keeps") {
+    return kinds.filter(kept).map((kind) => [kind, kind === memory ? "linear, delta rule" : kind]);
+  }
+  return kinds.filter((kind) => kind !== delta)
+    .map((kind) => [kind, kind.replace(" attention,", ",")]);
+}
+
+/** Where attention's line crosses others, in a plot: [kind, n]. */
+function crossings(kinds, what, { d, k, num_heads }) {
+  const layer = "attention layer";
+  if (what === "keeps") return [[layer, d / 2 / num_heads]];
+  if (!kinds.includes(PART)) return [[layer, d / num_heads]];
+  return [[PART, d], [PART, (k * d) / 2], [layer, d], [layer, 2 * d]];
+}
+
+/** The plot for those who listen. */
+export function describe(kinds, what, { d, k, num_heads }) {
+  if (what === "keeps") {
+    return "What a layer keeps against n on logarithmic axes: attention's line rises with n and "
+      + `crosses at n = ${d / 2 / num_heads} the level line of the memories; the convolution's and `
+      + "the recurrence's lie level below.";
+  }
+  const start = `Operations against n on logarithmic axes, d = ${d}, k = ${k}. `;
+  if (!kinds.includes(PART)) {
+    return `${start}The attention layer and linear attention at once are one line, which bends `
+      + `upwards; linear attention by token is straight, and below it from n = ${d / num_heads} `
+      + "on.";
+  }
+  return `${start}The attention products, a steeper line, cross the recurrence at n = ${d} and the `
+    + `convolution at n = ${(k * d) / 2}; the whole attention layer stays above both, and crosses `
+    + `the GRU at n = ${d} and the LSTM at n = ${2 * d}.`;
+}
+
+/** Operations or what is kept against n, both axes logarithmic; the chosen n as a line, crossovers
+ * as dots. */
+function drawPlot(canvas, what, kinds, size, values, width, colours) {
+  const drawn = lines(kinds, what);
+  const right = Math.max(...drawn.map(([, name]) => colours.measure(name))) + 10;
   const [left, top, height] = [46, 18, 180];
   const context = pen(canvas, width, top + height + 44, colours);
   const [from, to] = [values[0], values.at(-1)];
-  const work = (i, at) => cost(KINDS[i], at, d, k).operations;
-  const all = (at) => KINDS.map((_, i) => work(i, at));
+  const worth = (kind, at) => cost(kind, { ...size, n: at })[what];
+  const all = (at) => kinds.map((kind) => worth(kind, at));
   const low = Math.floor(Math.log10(Math.min(...all(from))));
   const high = Math.ceil(Math.log10(Math.max(...all(to))));
   const wide = width - left - right;
   const x = (at) => left + (Math.log(at / from) / Math.log(to / from)) * wide;
-  const y = (operations) => top + height * (1 - (Math.log10(operations) - low) / (high - low));
+  const y = (number) => top + height * (1 - (Math.log10(number) - low) / (high - low));
 
   for (let power = low; power <= high; power += 2) {
     const raised = Array.from(String(power), (digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit]).join("");
@@ -208,27 +307,28 @@ function drawPlot(canvas, { n, d, k }, values, width, colours) {
   for (let i = 0; i < values.length; i += 3) {
     label(context, String(values[i]), x(values[i]), top + height + 14, { align: "center" });
   }
-  label(context, "operations of one layer, against n", left, top + height + 34);
-  outline(context, colours.ink, x(n), top, 0, height, 1);
-  label(context, `n = ${n}`, x(n) + 5, top + 8, { bold: true });
-  KINDS.forEach((_, i) => {
-    context.setLineDash(DASHES[i]);
-    curve(context, values.map((at) => [x(at), y(work(i, at))]), colours[ROLE[i]], 2.5);
-  });
+  const title = { operations: "operations of one layer", keeps: "numbers that one layer keeps" };
+  label(context, `${title[what]}, against n`, left, top + height + 34);
+  outline(context, colours.ink, x(size.n), top, 0, height, 1);
+  const [chosen, bold] = [`n = ${size.n}`, true];
+  const fits = x(size.n) + colours.measure(chosen) * 1.1 + 5 < left + wide;
+  const beside = fits ? [x(size.n) + 5, "left"] : [x(size.n) - 5, "right"];
+  label(context, chosen, beside[0], top + 8, { bold, align: beside[1] });
+  for (const [kind] of drawn) {
+    const [role, dashes] = LOOKS[kind];
+    context.setLineDash(dashes);
+    curve(context, values.map((at) => [x(at), y(worth(kind, at))]), colours[role], 2.5);
+  }
   context.setLineDash([]);
-  const layer = KINDS.indexOf("attention layer");
-  for (const [i, at] of [[PART, d], [PART, (k * d) / 2], [layer, d], [layer, 2 * d]]) {
-    if (at >= from && at <= to) disc(context, x(at), y(work(i, at)), 4.5, colours.ink);
+  for (const [kind, at] of crossings(kinds, what, size)) {
+    if (at >= from && at <= to) disc(context, x(at), y(worth(kind, at)), 4.5, colours.ink);
   }
   let lowest = -Infinity;  // names don't overlap
-  for (const i of places(KINDS.length).sort((a, b) => work(b, to) - work(a, to))) {
-    lowest = Math.max(y(work(i, to)), lowest + colours.size + 4);
-    label(context, KINDS[i], width - right + 8, lowest, { width: right - 8 });
+  for (const [kind, name] of drawn.sort(([a], [b]) => worth(b, to) - worth(a, to))) {
+    lowest = Math.max(y(worth(kind, to)), lowest + colours.size + 4);
+    label(context, name, width - right + 8, lowest, { width: right - 8 });
   }
-  put(canvas, "aria-label", `Operations against n on logarithmic axes, d = ${d}, k = ${k}. `
-    + `The attention products, a steeper line, cross the recurrence at n = ${d} and the `
-    + `convolution at n = ${(k * d) / 2}; the whole attention layer stays above both, and crosses `
-    + `the GRU at n = ${d} and the LSTM at n = ${2 * d}.`);
+  put(canvas, "aria-label", describe(kinds, what, size));
 }
 
 const TOKENS = 9;

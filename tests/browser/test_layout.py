@@ -16,7 +16,7 @@ PROJECTOR = {"width": 853, "height": 359}  # what JupyterLab leaves of 1280 x 72
 SLIDE = {"width": 828, "height": 445}  # what a slide of 1280 x 720 leaves, at 143 %
 PHONE = {"width": 390, "height": 844}
 # What is looked at while the controls move, where a piece is taller than a slide.
-MAIN = {"clock": "canvas >> nth=1", "compare": "table"}
+MAIN = {"clock": "canvas >> nth=1", "compare": "table", "memories": "table"}
 LEAST = 44
 
 # The height that the controls take together with the sentence that they change; a part of a piece
@@ -181,7 +181,8 @@ def test_a_phone_shows_all(opened, name):
 @pytest.mark.parametrize("name, right, wrong, message", [
     ("lengths", "bars.wide, width - measure(words));", "bars.wide);", "cut off: chance 0.10"),
     ("lengths", 'position", left - 10, size + 18', 'position", left + 60, size / 2 + 2', "on each"),
-    ("compare", "...KINDS.map(colours.measure)) + 10", "...[80])", "shortened: attentio"),
+    ("compare", "...drawn.map(([, name]) => colours.measure(name))) + 10", "...[80])",
+     "shortened: attentio"),
     ("clock", "room / each >= least", "room / each >= 20", "on each"),
     ("order", "max-width: 16em;", "max-width: 3em;", "shortened: padding"),
 ])

@@ -75,9 +75,9 @@ def tiles(**change):
 PIECES = {
     "pooling": pooling, "heads": heads, "order": order, "clock": explorers.clock_explorer,
     "lengths": lengths, "compare": explorers.compare_explorer, "dates": dates,
-    "tiles": tiles,
+    "tiles": tiles, "memories": lambda: explorers.compare_explorer(4096, c=64),
 }
-LESSONS = dict(zip(("01", "02", "03", "04", "05", "06", "07", "09"), PIECES))
+LESSONS = dict(zip(("01", "02", "03", "04", "05", "06", "07", "09", "10"), PIECES))
 
 RIGHT, LEFT, UP, DOWN, HOME, END = (
     "ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown", "Home", "End")
@@ -160,6 +160,13 @@ STEPS = {
         Step("keys in a tile", [LEFT], {"key_tile": 2, "step": 1}, "Step 1 of 8"),
         Step("step", [HOME], {"step": 0}, "nothing is in fast memory"),
         Step("step", [RIGHT] * 3, {"step": 3}, "queries 0 to 3 and keys 2 and 3"),
+    ],
+    "memories": [
+        Step("tokens n", [RIGHT], {"n": 8192}, "n = 8192, d = 512, k = 3, 8 heads: in chunks of 64"),
+        Step("width d", [LEFT], {"d": 256}, "they keep the same at n = 16"),
+        Step("kernel k", [RIGHT], {"k": 5}, "k = 5"),
+        Step("heads", [RIGHT], {"num_heads": 16}, "16 heads"),
+        Step("chunk c", [LEFT], {"c": 16}, "in chunks of 16"),
     ],
 }
 # What can be done without a kernel.

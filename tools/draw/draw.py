@@ -500,6 +500,62 @@ def encoder_decoder():
     return s
 
 
+def two_brackets():
+    s = Sheet(800, 412, "All pairs at once, or a memory token by token", (
+        "Left, a table of three queries by three keys: a row for each token, filled up to its own "
+        "column, leads to an output; dashed cells show the row and column that the next token adds. "
+        "Right, a memory of four by four after each of the same tokens: a column of the key and a "
+        "row of the value are multiplied and added, the query reads one of the same three outputs. "
+        "It never grows."))
+    cell, small = 42, 20
+    left, top, end = 56, 124, 56 + 4 * 42
+    s.head(190, 30, "A query meets each key")
+    s.text(190, 56, "(*Q K*^{T} ⊙ *M*) *V*", BODY)
+    for i in range(3):
+        s.text(left + (i + 0.5) * cell, top - 14, f"*k*_{i + 1}", BODY)
+        s.text(left - 14, top + (i + 0.5) * cell, f"*q*_{i + 1}", BODY, "end")
+        y = top + (i + 0.5) * cell
+        s.arrow([(end + 6, y), (end + 28, y)])
+        vector(s, end + 34, y - 8, 16, OUTPUT)
+        s.text(end + 106, y, f"*y*_{i + 1}", BODY, "start")
+    s.weights(left, top, [[1 * (j <= i) * 0.45 for j in range(3)] for i in range(3)], cell, cell)
+    for x, y, wide, tall in ((left, top + 3 * cell, 4 * cell, cell), (left + 3 * cell, top, cell,
+                                                                    4 * cell)):
+        s.line([(x, y), (x + wide, y), (x + wide, y + tall), (x, y + tall), (x, y)], LINE, 1.5,
+               dash="4 4")
+    s.text(end + 8, top + 3.5 * cell, "the next token", SMALL, "start")
+    s.bold(left, 354, "*n* × *n* weights, growing")
+    s.text(left, 382, "to go on, all keys and values stay", SMALL, "start")
+
+    start, grid_top = 424, 156
+    s.head(start + 172, 30, "A memory is added to")
+    s.text(start + 172, 56, "*S* ← *S* + *k v*^{T},   *y* = *S*^{T}*q*", BODY)
+    for i, word in enumerate(TOKENS):
+        x, wide = start + i * 126, 4 * small
+        s.token(x + wide / 2, 92, word)
+        s.text(x - 6, grid_top - 16, f"*v*_{i + 1}", SMALL, "end")
+        vector(s, x, grid_top - 26, small, VALUE)
+        s.text(x - 16, grid_top + wide + 14, f"*k*_{i + 1}", SMALL)
+        vector(s, x - 26, grid_top, small, KEY, down=True)
+        s.grid(x, grid_top, [[""] * 4] * 4, small, LINE, [[0.12 * (i + 1)] * 4] * 4)
+        s.text(x + wide / 2, grid_top + wide / 2, f"*S*_{i + 1}", BODY, colour=STRONG)
+        if i < 2:
+            s.text(x + wide + 9, grid_top + wide / 2, "+", HEAD, colour=STRONG)
+        s.arrow([(x + wide / 2, grid_top + wide + 6), (x + wide / 2, grid_top + wide + 40)])
+        s.text(x + wide / 2 + 10, grid_top + wide + 22, f"*q*_{i + 1}", SMALL, "start")
+        vector(s, x, grid_top + wide + 46, small, OUTPUT)
+        s.text(x + wide / 2, grid_top + wide + 80, f"*y*_{i + 1}", BODY)
+    s.bold(start - 26, 354, "*d* × *d* numbers, for any *n*")
+    s.text(start - 26, 382, "to go on, the memory stays, and no token", SMALL, "start")
+    s.line([(372, 84), (372, 388)], FAINT, 1.5)
+    return s
+
+
+def vector(s, x, y, size, colour, down=False):
+    """Four cells in a row, or down."""
+    s.grid(x, y, [[""]] * 4 if down else [[""] * 4], size, colour)
+
+
 PICTURES = {
     "01_attention_pooling": attention_pooling,
     "02_multi_head_block": multi_head_block,
@@ -511,6 +567,7 @@ PICTURES = {
     "05_offsets": offsets,
     "06_who_sees_whom": who_sees_whom,
     "07_encoder_decoder": encoder_decoder,
+    "10_two_brackets": two_brackets,
     **explorer_stills.PICTURES,
 }
 

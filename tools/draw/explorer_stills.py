@@ -172,6 +172,44 @@ def compare():
     return s
 
 
+def memories():
+    """What it costs, and what is kept, at n = 4,096, d = 512, k = 3, h = 8 heads, c = 64."""
+    n, d, k, h, c = 4096, 512, 3, 8, 64
+    square, products, memory = n * d * d, 4 * n * n * d, d * d // h
+    costs = {  # operations, sequential steps, longest path, numbers kept
+        "convolution": (2 * k * square, 1, 2 * (n - 1) // (k - 1), (k - 1) * d),
+        "recurrence": (4 * square, n, n - 1, d),
+        "attention layer": (8 * square + products, 4, 1, 2 * n * d),
+        "linear attention, at once": (8 * square + products, 4, 1, memory),
+        "linear attention, in chunks": (
+            8 * square + 4 * n * c * d + (4 * n - 2 * c) * memory, n // c + 2, 1, memory),
+        "linear attention, by token": (8 * square + 4 * n * memory, n + 3, 1, memory),
+        "delta rule, by token": (
+            8 * square + 2 * n * d * h + (6 * n - 2) * memory, 2 * n + 2, n - 1, memory),
+    }
+    least = [min(column) for column in zip(*costs.values())]
+    told = [f"{word} {', '.join(f'{number:,}' for number in cost)}"
+            for word, cost in costs.items()]
+    s = Sheet(800, 334, "Linear attention beside convolution, recurrence and self-attention", (
+        "A table of work, steps, longest path, and numbers kept. "
+        f"n = {n}, d = {d}, k = {k}, {h} heads, chunks of {c}; operations, steps, path, kept: "
+        f"{'; '.join(told)}."))
+    columns, top = (24, 266, 394, 560, 686), 66
+    s.bold(24, 26, f"n = {n:,} tokens, width d = {d}, kernel k = {k}, {h} heads, chunks of {c}")
+    names = "one layer", "operations", "sequential steps", "longest path", "keeps"
+    for x, name in zip(columns, names):
+        s.bold(x, top, name)
+    for i, (word, cost) in enumerate(costs.items()):
+        y = top + 30 * (i + 1)
+        s.say(columns[0], y, word)
+        for x, number, best in zip(columns[1:], cost, least):
+            words = f"{number / 1e9:.3g} billion" if x == columns[1] else f"{number:,}"
+            s.text(x, y, words, BODY, "start", bold=number == best,
+                   colour=STRONG if number == best else TEXT)
+    s.text(24, top + 246, "The least of a column is bold.", SMALL, "start")
+    return s
+
+
 def knowing(s, x, word, colour, known):
     """Nine inputs below nine outputs, and lines from those that the last output knows."""
     low, high, last, chain = 418, 342, 8, word == "recurrence"
@@ -352,4 +390,4 @@ def tiles():
 
 PICTURES = {"01_explorer": pooling, "02_explorer": heads, "03_explorer": order,
             "04_explorer": clock, "05_explorer": lengths, "06_explorer": compare,
-            "07_explorer": dates, "09_explorer": tiles}
+            "07_explorer": dates, "09_explorer": tiles, "10_explorer": memories}
