@@ -143,21 +143,44 @@ def reader(
                       positions="self-attention" in kind or kind == "linear attention")
 
 
+def writes(steps: int) -> Tensor:
+    """Where the values of ``recall`` stand, each beside its key: (steps, 1), 1 or 0."""
+    step = torch.arange(steps)
+    return ((step % 2 == 1) & (step < steps // 3 * 2)).float()[:, None]
+
+
 class Told(DeltaRule):
-    """The delta rule, told when to write: at the values of ``recall``, with rate 1."""
+    """The delta rule, told when to write: at the values of ``recall``; with a rate it learns."""
 
     def gate(self, X: Tensor, keep: Tensor | None) -> Tensor:
-        steps = torch.arange(X.shape[1])
-        writes = (steps % 2 == 1) & (steps < X.shape[1] // 3 * 2)
-        return writes.to(X.dtype)[:, None].expand(*X.shape[:2], 1)
+        return super().gate(X, keep) * writes(X.shape[1])
 
 
-RECALLERS = {  # layers of one head; of 4,096 numbers, the delta rule's of 4,129
+class ToldFully(Told):
+    """The same, with rate 1."""
+
+    def gate(self, X: Tensor, keep: Tensor | None) -> Tensor:
+        return writes(X.shape[1]).to(X.dtype).expand(*X.shape[:2], 1)
+
+
+class ToldSum(LinearAttention):
+    """A sum of keys and values, told when to write."""
+
+    def walk(
+        self, S: Tensor | None, need_state: bool, *inputs: Tensor,
+    ) -> tuple[Tensor, Tensor | None]:
+        q, k, v = inputs
+        return super().walk(S, need_state, q, k, v * writes(v.shape[1]))
+
+
+RECALLERS = {  # layers of one head; of 4,096 numbers, the delta rules' of 4,129
     "softmax": lambda d: SelfAttention(d, causal=True),
     "linear, elu + 1": LinearAttention,
     "linear, plain": lambda d: LinearAttention(d, feature_map=None, normalise=False),
+    "linear, told when to write": lambda d: ToldSum(d, feature_map=None, normalise=False),
     "delta rule": lambda d: DeltaRule(d, chunk_size=64),
     "delta rule, told when to write": lambda d: Told(d, chunk_size=64),
+    "delta rule, told, rate 1": lambda d: ToldFully(d, chunk_size=64),
 }
 
 

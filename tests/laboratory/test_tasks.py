@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 from torch import nn
+from torch.nn import functional as F
 
 from d2l_ext import influence, reach
 from d2l_ext.laboratory import (CONTROLS, MAKERS, MEMORIES, READERS, RECALLERS, TRIALS, Reader,
@@ -352,23 +353,44 @@ def test_a_recaller_joins_neighbours_and_sees_the_past_alone(kind):
 
 
 def test_what_is_told_when_to_write_keeps_the_pairs_alone():
-    """Keys and questions change no memory; a value replaces what its key had."""
-    layer, X = recaller("delta rule, told when to write").layers[1].double(), torch.randn(1, 12, 32)
-    X, moved = X.double(), X.double()
+    """Keys and questions change no memory; with rate 1, a value replaces what its key had."""
+    X = torch.randn(1, 12, 32).double()
+    moved = X.clone()
     moved[:, [0, 2, 4, 6, 8, 9, 10]] += 1
-    states = [layer(each, need_state=True)[1] for each in (X, moved)]
-    torch.testing.assert_close(*states)
-    moved[:, 3] += 1
-    assert not torch.allclose(states[0], layer(moved, need_state=True)[1])
+    told = [kind for kind in RECALLERS if "told" in kind]
+    assert len(told) == 3
+    for kind in told:
+        layer = recaller(kind).layers[1].double()
+        states = [layer(each, need_state=True)[1] for each in (X, moved)]
+        torch.testing.assert_close(*states)
+        other = moved.clone()
+        other[:, 3] += 1
+        assert not torch.allclose(states[0], layer(other, need_state=True)[1])
+        answer = F.normalize(layer.W_k(X[0, 7]), dim=0) @ states[0][0, 0]
+        assert torch.allclose(answer, layer.W_v(X[0, 7])) == (kind == "delta rule, told, rate 1")
+    untold = recaller("delta rule").layers[1].double()
+    assert not torch.allclose(*(untold(each, need_state=True)[1] for each in (X, moved)))
+
+
+def test_learned_rates_are_means_by_what_stands_there():
+    """Keys, values and questions; where they are told, those of values alone."""
+    found = [script.learned_rates(recaller(f"delta rule, told{how}"))
+             for how in (" when to write", ", rate 1")]
+    assert found[0]["keys"] == found[0]["questions"] == 0 < found[0]["values"] < 1
+    assert found[1] == {"keys": 0, "values": 1, "questions": 0}
+    model = recaller("delta rule")
+    model.layers[1].gate = lambda X, keep: torch.arange(48.0)[:, None].expand(*X.shape[:2], 1)
+    assert script.learned_rates(model) == {"keys": 15, "values": 16, "questions": 39.5}
 
 
 def test_recallers_hold_equal_numbers():
     sizes = [sum(W.numel() for W in recaller(kind).layers[1].parameters()) for kind in RECALLERS]
-    assert sizes == [4096, 4096, 4096, 4129, 4129]
+    assert sizes == [4096] * 4 + [4129] * 3
 
 
 def test_the_table_of_lesson_10_is_complete():
     wanted = {("recall", 600, 0.003, kind) for kind in RECALLERS}
+    wanted |= {("recall", 1800, 0.003, kind) for kind in ("linear, plain", "delta rule")}
     wanted |= {(MARKED, 400, script.RATE, kind) for kind in MEMORIES}
     wanted |= {("running parity", 400, None, kind) for kind in MEMORIES}
     rows = [(row["task"], row["steps"], row.get("rate"), row["reader"], row["seed"])

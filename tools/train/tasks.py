@@ -57,8 +57,22 @@ def recall_row(kind, seed, steps):
     train(model, recall, steps, lengths=(3, 96), batch=32, rate=3e-3, seed=seed)
     right = {str(pairs): round(accuracy(model, recall, 3 * pairs).nanmean().item(), 3)
              for pairs in (4, 8, 16, 32, 64)}
-    return {"task": "recall", "reader": kind, "seed": seed, "steps": steps, "rate": 3e-3,
-            "accuracy by pairs": right}
+    row = {"task": "recall", "reader": kind, "seed": seed, "steps": steps, "rate": 3e-3,
+           "accuracy by pairs": right}
+    return row | ({"rates": learned_rates(model)} if "delta rule" in kind else {})
+
+
+def learned_rates(model, pairs=16):
+    """The mean rate with which a recaller of the delta rule writes at keys, values, questions."""
+    layer, rates = model.layers[1], []
+    hook = layer.register_forward_pre_hook(lambda _, X: rates.append(layer.gate(X[0], None)))
+    with torch.no_grad():
+        model(recall(torch.Generator().manual_seed(10_000), 512, 3 * pairs)[0])
+    hook.remove()
+    by_step = rates[0].mean((0, 2))
+    parts = {"keys": by_step[0:2 * pairs:2], "values": by_step[1:2 * pairs:2],
+             "questions": by_step[2 * pairs:]}
+    return {name: round(part.mean().item(), 3) for name, part in parts.items()}
 
 
 def influence_row(kind, seed):
@@ -111,6 +125,9 @@ def lesson_10():
     for kind in RECALLERS:
         for seed in SEEDS:
             yield recall_row(kind, seed, steps=600)
+    for kind in ("linear, plain", "delta rule"):
+        for seed in SEEDS:
+            yield recall_row(kind, seed, steps=1800)
     for kind in MEMORIES:
         for seed in SEEDS:
             yield marked_row(kind, seed, steps=400)
