@@ -5,38 +5,52 @@ import torch
 
 from .kinds import Build, Choice
 
-# ---- share-mask ----
+# ---- share-chunk ----
 
 
-def share_mask(a):
-    return mask_of(a, lambda i, j: a[j + 1:i + 1])
+def in_one(S, q, k, v, a, *, first=0, own=1, read=0, end=1, reading=1, old=1, mask=torch.tril):
+    """The chunk at once; each option other than the given one is a mistake."""
+    since = a.cumprod(0)
+    before = torch.cat([a.new_ones(1), since[:-1]]) if first else since
+    stored = since if own else torch.cat([a.new_ones(1), since[:-1]])
+    M = mask(since[:, None] / stored)
+    Y = (q @ k.T * M) @ v + reading * (before ** (1 - read))[:, None] * (q @ S)
+    return Y, old * S * since[-1] ** (old == 1) + (k * (since[-1] / stored)[:, None] ** end).T @ v
 
 
-def mask_of(a, between, later=0):
-    """Products of the shares that ``between(i, j)`` picks."""
-    return [[math.prod(between(i, j)) if j <= i else later for j in range(len(a))]
-            for i in range(len(a))]
-
-
-SHARE_MASK = [
-    (lambda a: mask_of(a, lambda i, j: a[j:i + 1]),
-     "The share of step j itself is in it. A memory lets go before it adds: "
-     "what step j stores is touched by steps j + 1 to i."),
-    (lambda a: mask_of(a, lambda i, j: a[j:i]),
-     "One step early: between storing at j and reading at i lie the steps j + 1 to i."),
-    (lambda a: mask_of(a, lambda i, j: a[j + 1:i]),
-     "The share of step i is missing: it lets go before it adds and reads."),
-    (lambda a: [list(column) for column in zip(*share_mask(a))],
-     "Rows and columns are swapped: row i is the step that reads, column j the one that stored."),
-    (lambda a: mask_of(a, lambda i, j: a[j + 1:i + 1], later=1),
-     "What is stored later than step i isn't there yet: 0."),
-    (lambda a: [[a[i] ** (i - j) if j <= i else 0 for j in range(len(a))] for i in range(len(a))],
-     "That holds where all shares are equal. Here each step has its own: multiply them."),
-    (lambda a: mask_of(a, lambda i, j: [1]),
-     "That is the causal mask, in which nothing is forgotten."),
-    (lambda a: mask_of(a, lambda i, j: a[1:i + 1]),
-     "That is what is left of the first token. What was stored at j has met steps j + 1 to i."),
+SHARE_CHUNK = [
+    (lambda *given: in_one(*given, read=1),
+     "The outputs read the memory as it was before the chunk. At step t the shares a[0] to a[t] "
+     "have been let go of it."),
+    (lambda *given: in_one(*given, first=1),
+     "A step keeps its share before it reads: at step t the memory has met a[0] to a[t]."),
+    (lambda *given: in_one(*given, own=0),
+     "What step j stores has not met a[j]: a memory lets go before it adds."),
+    (lambda *given: in_one(*given, end=0),
+     "The outputs are right. But what step j stored meets a[j + 1] and all later shares before the "
+     "chunk ends."),
+    (lambda *given: in_one(*given, reading=0),
+     "The outputs don't read what was stored before the chunk: S is missing."),
+    (lambda *given: in_one(*given, old=0),
+     "The outputs are right. But the memory after the chunk holds the chunk alone: S is missing."),
+    (lambda S, q, k, v, a: (in_one(S, q, k, v, a)[0],
+                            in_one(S, q, k, v, a)[1] + (1 - a.prod()) * S),
+     "The outputs are right. But the memory from before has met all shares of the chunk when it "
+     "ends."),
+    (lambda *given: in_one(*given, mask=lambda M: M),
+     "Tokens see the future: step i has nothing of what is stored later."),
+    (lambda S, q, k, v, a: in_one(S, q, k, v, torch.ones_like(a)),
+     "Nothing is let go of: the shares are missing."),
 ]
+
+
+def chunk_inputs():
+    generator = torch.Generator().manual_seed(3)
+    for c, d in ((4, 3), (5, 2), (1, 4)):
+        q, k, v = torch.randn(3, c, d, generator=generator)
+        yield (torch.randn(d, d, generator=generator), q, k, v,
+               0.3 + 0.6 * torch.rand(c, generator=generator))
+
 
 # ---- window-memory ----
 
@@ -93,12 +107,12 @@ EXERCISES = [
         },
     ),
     Build(
-        "share-mask", reference=share_mask,
-        inputs=lambda: [([0.5, 0.25, 0.8, 0.4],), ([0.9, 0.3, 0.7],), ([0.6],)],
-        misconceptions=SHARE_MASK,
-        praise="Right: all shares of 1 give the causal mask, equal ones powers.",
-        hints=["What was stored at step 1 and is read at step 3 has met steps 2 and 3.",
-               "math.prod(a[j + 1:i + 1]); for i = j the slice is empty, and its product 1."],
+        "share-chunk", reference=in_one, inputs=lambda: [*chunk_inputs()],
+        misconceptions=SHARE_CHUNK,
+        praise="Right: chunks carry the shares along, and still wait for each other only once.",
+        hints=["a.cumprod(0) holds a[0], a[0] a[1], ...: what is left of the memory at each step.",
+               "Of what step j stored, since[i] / since[j] is left at step i: a mask with tril().",
+               "The memory after it: since[-1] * S, and each key times since[-1] / since[j]."],
     ),
     Choice(
         "brackets", right="abe",

@@ -2,28 +2,34 @@
 import torch
 
 
-def loops(a, first, last):
-    """Entry (i, j): the product of a[j + first] to a[i + last]."""
-    n, M = len(a), []
-    for i in range(n):
-        row = []
-        for j in range(n):
-            left = 1 if j <= i else 0
-            for t in range(j + first, i + last + 1):
-                left *= a[t]
-            row.append(left)
-        M.append(row)
-    return M
+def steps(S, q, k, v, a, *, late=False, fresh=False, blind=False):
+    """Token by token; late: adds, then lets go; fresh: reads, then lets go of the old."""
+    Y, old, new = [], S, torch.zeros_like(S)
+    for t in range(len(q)):
+        read = old
+        old = a[t] * old
+        new = a[t] * (new + torch.outer(k[t], v[t])) if late else (
+            a[t] * new + torch.outer(k[t], v[t]))
+        Y.append(q[t] @ new + (0 if blind else q[t] @ (read if fresh else old)))
+    return torch.stack(Y), old + new
 
 
-SHARES = [
-    (lambda a: loops(a, 0, 0), "share of step j itself"),
-    (lambda a: loops(a, 0, -1), "One step early"),
-    (lambda a: loops(a, 1, -1), "share of step i is missing"),
-    (lambda a: [list(row) for row in zip(*loops(a, 1, 0))], "swapped"),
-    (lambda a: [[1 if j <= i else 0 for j in range(len(a))] for i in range(len(a))],
-     "nothing is forgotten"),
-    (lambda a: [[1 if i == j else 0 for j in range(len(a))] for i in range(len(a))], "Expected"),
+def right(*given):
+    return steps(*given)[0]
+
+
+CHUNKS = [
+    (lambda S, q, k, v, a: (steps(0 * S, q, k, v, a)[0] + q @ S, steps(S, q, k, v, a)[1]),
+     "as it was before the chunk"),
+    (lambda *given: steps(*given, fresh=True), "keeps its share before it reads"),
+    (lambda *given: steps(*given, late=True), "lets go before it adds"),
+    (lambda S, q, k, v, a: (right(S, q, k, v, a), a.prod() * S + k.T @ v), "before the chunk ends"),
+    (lambda *given: steps(*given, blind=True), "S is missing"),
+    (lambda S, q, k, v, a: (right(S, q, k, v, a), steps(0 * S, q, k, v, a)[1]), "chunk alone"),
+    (lambda S, q, k, v, a: (right(S, q, k, v, a), steps(0 * S, q, k, v, a)[1] + S),
+     "met all shares"),
+    (lambda S, q, k, v, a: steps(S, q, k, v, 0 * a + 1), "Nothing is let go of"),
+    (right, "Return 2 things"),
 ]
 
 
@@ -62,7 +68,7 @@ WINDOWS = [
 WRONG = {
     "keeps": [("a", "More heads"), ("c", "a state and a cell"), ("d", "2nd numbers"),
               (("b", "a"), "More heads")],
-    "share-mask": SHARES,
+    "share-chunk": CHUNKS,
     "brackets": [({"a", "b", "c", "e"}, "the first output would see"), ({"a", "b", "d"}, "softmax"),
                  ({"a", "b"}, "1 more"), ("e", "2 more")],
     "why-linear": [({"a", "b", "c", "e"}, "Below n = d"), ({"a", "c", "d"}, "as many cells"),

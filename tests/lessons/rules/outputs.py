@@ -8,6 +8,7 @@ from .notebook import ROOT, rule, rule_for_all
 
 ALT = ROOT / "d2l_ext/alt"  # the words of figures, a file for each lesson
 WIDGET = "application/vnd.jupyter.widget-view+json"
+WITHOUT_EXPLORER = 8, 9  # lessons that have no interactive piece
 
 
 @rule()
@@ -104,13 +105,11 @@ def predictions(notebook):
             yield cell.id, "an assert above the folded output gives it away"
 
 
-@rule(1, 9)
+@rule(1)
 def explorers(notebook):
-    """A lesson has one or two interactive pieces, stored as pages that need no kernel."""
-    if notebook.number == 8:  # whose subject is code
-        return
+    """Lessons but for a few have one or two interactive pieces, stored as pages without kernel."""
     found = notebook.tagged("explorer")
-    if not 1 <= len(found) <= 2:
+    if not (0 if notebook.number in WITHOUT_EXPLORER else 1) <= len(found) <= 2:
         yield "explorer", f"there are {len(found)}"
     for cell in found:
         if not cell.shows("text/html"):
