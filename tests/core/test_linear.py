@@ -380,6 +380,14 @@ def test_one_step_of_the_delta_rule_with_rate_one_replaces_what_a_key_had():
     torch.testing.assert_close(k[:2] @ added[0], torch.stack([v[0] + v[2], v[1]]))
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_fixed_decays_have_the_memory_s_dtype_before_they_move(dtype):
+    """Not every device has double precision."""
+    gate = MAKE["fixed decay"]().gate(torch.zeros(2, 5, WIDTH, dtype=dtype), None)
+    assert gate.dtype == (torch.float64 if dtype == torch.float64 else torch.float32)
+    assert gate.shape == (2, 5, HEADS)
+
+
 def test_decays_are_those_of_the_papers():
     mask = decay_mask(torch.full((1, 4), math.log(0.9)))
     i = torch.arange(4)
