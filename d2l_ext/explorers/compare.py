@@ -1,4 +1,4 @@
-"""The explorer of lessons 06 and 10: what layers cost at any size; who sees whom, or what is kept."""
+"""The explorer of 06 and 10: what layers cost at any size; who sees whom, or what is kept."""
 from __future__ import annotations
 
 from ..sequence import FORMULAS, LINEAR_FORMULAS, cost, state_size
@@ -21,8 +21,8 @@ def compare_explorer(
     The costs of one layer are those of ``d2l_ext.cost``. Settings: ``n`` tokens, 16 to 65,536,
     and the width ``d``, 16 to 4,096, both powers of 2; ``k``, the kernel, 3, 5, 7 or 9;
     ``num_heads``, 1, 2, 4, 8 or 16; ``layers`` in the picture of who sees whom, 1 to 8, at the
-    start 1. Given ``c``, tokens in a chunk, 16, 64 or 256, it is a setting too: linear attention and
-    the delta rule stand beside the others, and what each keeps (``d2l_ext.state_size``) is a column
+    start 1. Given ``c``, tokens in a chunk, 16, 64 or 256, it is a setting too: linear attention
+    and the delta rule stand beside the others, and what each keeps (``d2l_ext.state_size``) is a column
     and a plot in place of that picture. Raises ValueError for sizes that aren't among these.
     """
     size = {"n": n, "d": d, "k": k, "num_heads": num_heads} | ({} if c is None else {"c": c})
@@ -32,8 +32,8 @@ def compare_explorer(
         "compare",
         title="Convolution, recurrence and self-attention: work, sequential steps and longest "
               "path at any size." if c is None else
-              "Linear attention beside convolution, recurrence and self-attention: work, sequential "
-              "steps, longest path, and what a layer keeps.",
+              "Linear attention beside convolution, recurrence and self-attention: work, "
+              "sequential steps, longest path, and what a layer keeps.",
         numbers="",
         data={"choices": sizes, "kinds": kinds}, state=size | ({"layers": 1} if c is None else {}),
         rules={name: choices(values) for name, values in sizes.items()},

@@ -162,7 +162,8 @@ STEPS = {
         Step("step", [RIGHT] * 3, {"step": 3}, "queries 0 to 3 and keys 2 and 3"),
     ],
     "memories": [
-        Step("tokens n", [RIGHT], {"n": 8192}, "n = 8192, d = 512, k = 3, 8 heads: in chunks of 64"),
+        Step("tokens n", [RIGHT], {"n": 8192},
+             "n = 8192, d = 512, k = 3, 8 heads: in chunks of 64"),
         Step("width d", [LEFT], {"d": 256}, "they keep the same at n = 16"),
         Step("kernel k", [RIGHT], {"k": 5}, "k = 5"),
         Step("heads", [RIGHT], {"num_heads": 16}, "16 heads"),
