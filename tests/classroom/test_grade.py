@@ -166,6 +166,33 @@ def test_everybody_can_have_numbers_of_their_own(tmp_path):
     assert words == {True: ["right", "wrong"], False: ["right", "right"]}
 
 
+WEAK = """def test(read):
+    X = torch.randn(2, 5, 6)
+    assert read(X, X, X, torch.tensor([2, 4])).shape == X.shape"""
+STRICT = """def test(read):
+    X, lens = torch.randn(2, 5, 6), torch.tensor([2, 4])
+    Y = torch.where((torch.arange(5) < lens[:, None])[..., None], X, 9.0)
+    assert torch.allclose(read(X, Y, Y, lens), read(X, X, X, lens), atol=1e-5)"""
+
+
+def test_tests_that_students_wrote_are_judged(tmp_path):
+    lesson = next((ROOT / "notebooks").glob("12_*.ipynb")).read_text(encoding="utf-8")
+    folder = tmp_path / "submissions"
+    folder.mkdir()
+    for name, test in (("anna", STRICT), ("ben", WEAK), ("cleo", "")):
+        made = json.loads(lesson)
+        cell, = (cell for cell in made["cells"] if cell["id"] == "polarity")
+        mine = 'mine = {"symptom": "b", "line": 5, "test": test}\ncheck("polarity", mine)'
+        cell["source"] = f"{test}\n\n{mine}" if test else cell["source"]
+        (folder / f"{name}.ipynb").write_text(json.dumps(made), encoding="utf-8")
+    made = grade.settings_for(grade.options([str(folder), "--lesson", "12"]))
+    rows = grade.grade_all(folder, made, 1, lambda *words, **more: None)
+    found = {row.student: row for row in rows if row.exercise == "polarity"}
+    assert {name: row.state for name, row in found.items()} == {
+        "anna": "right", "ben": "wrong", "cleo": "not attempted"}
+    assert "random numbers of the right shape" in found["ben"].message
+
+
 # ---- nbgrader ------------------------------------------------------------------------------------
 
 def test_each_answer_becomes_two_cells():

@@ -107,7 +107,7 @@ class Talk:
         self.process, self.line, self.limits, self.end = process, line, limits, end
         self.seed = seed  # of everybody's own numbers; without it, what the notebook says
         self.cell, self.judged, self.errors, self.refused = -1, {}, {}, {}
-        self.classes = []
+        self.there = []  # what is judged in the other process: classes, tests of code
         self.wait_anew()
 
     def wait_anew(self) -> None:
@@ -144,7 +144,7 @@ class Talk:
         return rebuilt(heard["result"], self.call)
 
     def listen(self) -> None:
-        """Until all cells have run and all classes are judged."""
+        """Until all cells have run and all answers are judged."""
         while "done" not in (heard := self.hear()):
             if "cell" in heard:
                 self.cell = int(heard["cell"])
@@ -154,10 +154,10 @@ class Talk:
             else:
                 self.errors[self.cell] = heard.get("error")
                 self.refused[self.cell] = heard.get("refused", [])
-        for name, place, cell in self.classes:
+        for name, place, seed, cell in self.there:
             self.cell = cell
             self.wait_anew()
-            self.order(name, place)
+            self.order(name, place, seed)
             heard = self.hear()
             self.note(name, str(heard.get("state")), str(heard.get("text")))
         self.order()
@@ -165,13 +165,16 @@ class Talk:
     def judge(self, name: str, answer, seed) -> None:
         from d2l_ext.exercises import all_exercises, check
         exercise = all_exercises().get(name)
+        seed = seed if self.seed is None else self.seed
+        there = isinstance(answer, dict) and (
+            answer.get("class") and hasattr(exercise, "stages")
+            or answer.get("kind") == "dict" and hasattr(exercise, "case"))
         if exercise is None:
             self.note(name, "error", f"there is no exercise {name!r}")
-        elif isinstance(answer, dict) and answer.get("class") and hasattr(exercise, "stages"):
-            self.classes.append((name, int(answer["place"]), self.cell))
+        elif there:
+            self.there.append((name, int(answer["place"]), seed, self.cell))
         else:
             try:
-                seed = seed if self.seed is None else self.seed
                 result = check(name, rebuilt(answer, self.call), seed=seed)
                 self.note(name, result.state, result.message)
             except TimeoutGone as over:
