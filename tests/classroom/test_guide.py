@@ -119,7 +119,7 @@ def test_a_route_that_cannot_be_is_refused_in_a_sentence(elsewhere):
     assert refused(show={"02": "half"}) == \
         "teaching/routes.toml: 02 = 'half' is none of core, deeper, all"
     assert refused(limit=40) == "teaching/routes.toml: 'Monday' takes 45 minutes, its limit is 40"
-    assert refused(show={"12": "core"}) == "teaching/routes.toml: no lesson has the number '12'"
+    assert refused(show={"77": "core"}) == "teaching/routes.toml: no lesson has the number '77'"
     change(elsewhere / "routes.toml", "limit = 45", "limit = 30")
     with pytest.raises(SystemExit, match="by cell' takes .. minutes, its limit is 30"):
         guide.main([])

@@ -140,10 +140,11 @@ def plain(words: str) -> str:
 
 def exercises(cells: dict) -> dict:
     """By an exercise's heading: the words for the misconceptions that its check knows."""
-    found = {}
+    found, sections = {}, headings(cells)
     for name, cell in cells.items():
-        if name.startswith("answer-"):
-            heading = cells[name.replace("answer-", "exercise-")].text.splitlines()[0]
+        if name.startswith("answer-") or f"{name}-page" in cells:
+            asks = cells.get(name.replace("answer-", "exercise-"))
+            heading = sections[name] if f"{name}-page" in cells else asks.text.splitlines()[0]
             title = heading.lstrip("# ").split(" · ")[0]
             found[title] = known(find(re.search(r'check\(\s*"([\w-]+)"', cell.text)[1]))
     return found
