@@ -444,6 +444,41 @@ def who_sees_whom():
     return s
 
 
+def museum():
+    s = Sheet(800, 372, "Predict, point, test", (
+        "Left, an exhibit: seven lines of code, one of them marked. Arrows lead to three steps: "
+        "predict the symptom, point to the line, write a test. Below, the test meets five versions "
+        "of the code. Right code and right code in other words must pass, each with a tick; the "
+        "exhibit and two siblings of its mistake must fail, each with a cross."))
+    s.panel(40, 56, 210, 148)
+    s.head(145, 30, "an exhibit")
+    for i, (indent, length) in enumerate(((0, 150), (18, 120), (18, 142), (18, 108), (18, 150),
+                                          (18, 96))):
+        y = 76 + 21 * i
+        if i == 3:
+            s.box(66, y - 10, 170, 20, AMBER, amount=0.4)
+        s.line([(58 + indent, y), (58 + indent + length, y)], LINE, 5)
+    steps = (("predict", "its symptom"), ("point", "to the line"), ("write", "a test"))
+    for i, (label, what) in enumerate(steps):
+        x = 320 + 158 * i
+        s.box(x, 92, 124, 74, SKY)
+        s.bold(x + 62, 116, label, "middle")
+        s.text(x + 62, 142, what, BODY, colour=STRONG)
+        s.arrow([(x - 60 if i == 0 else x - 30, 129), (x - 6, 129)])
+    versions = (("right", "code", True), ("right, in", "other words", True),
+                ("the", "exhibit", False), ("one", "sibling", False),
+                ("another", "sibling", False))
+    s.head(40, 244, "Your test is tested", "start")
+    s.arrow([(698, 172), (698, 244), (240, 244)])
+    for i, (one, two, passes) in enumerate(versions):
+        x = 40 + 147 * i
+        colour, sign, verb = (VALUE, "✓", "passes") if passes else (KEY, "✗", "fails")
+        s.box(x, 268, 132, 84, colour)
+        s.lines(x + 66, 288, one, two, size=BODY, step=1.25, colour=STRONG)
+        s.bold(x + 66, 334, f"{sign} {verb}", "middle")
+    return s
+
+
 def encoder_decoder():
     s = Sheet(800, 450, "Encoder and decoder", (
         "The encoder reads dog, bites, man through self-attention, every token seeing every "
@@ -568,6 +603,7 @@ PICTURES = {
     "06_who_sees_whom": who_sees_whom,
     "07_encoder_decoder": encoder_decoder,
     "10_two_brackets": two_brackets,
+    "12_museum": museum,
     **explorer_stills.PICTURES,
 }
 
