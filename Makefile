@@ -9,7 +9,7 @@ NEEDS = $(RUN) tools/setup.py
 NOTEBOOKS = $(foreach name,$(NB),$(or $(wildcard notebooks/$(name)*.ipynb),\
 	$(error No notebook is called $(name))))
 
-.PHONY: help setup lab test quick test-browser notebooks standalone html slides lecture student handout grade \
+.PHONY: help setup lab test quick test-browser notebooks standalone html site slides lecture student handout grade \
 	readme bench mutants clean
 
 help:
@@ -25,7 +25,7 @@ quick: setup  ## the same without notebooks and slow tests: a minute
 	@$(PYTEST) -q -p no:nbval -o addopts="$(QUICK)" -m "not slow" tests d2l_ext $(ARGS)
 
 test-browser: setup  ## check pages and interactive pieces in a real browser
-	@$(NEEDS) browser html slides
+	@$(NEEDS) browser html slides site
 	@$(PYTEST) -m browser tests $(ARGS)
 
 test-%: setup  ## make test elsewhere: test-colab, -offline, -oldest, -newest or -gpu
@@ -40,6 +40,10 @@ standalone: setup  ## write notebooks that carry the package with them into dist
 html: setup  ## write pages to read and play with offline into dist/html
 	@$(NEEDS) html
 	@$(RUN) tools/notebooks/export.py $(ARGS)
+
+site: setup  ## write a website into dist/site; ARGS=--serve opens it at a local address
+	@$(NEEDS) html slides site
+	@$(RUN) tools/website/website.py $(ARGS)
 
 slides: setup  ## write decks to lecture with offline into dist/slides; NB="02 05": only these
 	@$(NEEDS) html slides

@@ -3,7 +3,8 @@
     python tools/setup.py [EXTRA ...]
 
 A finished set-up is recognised at once, an interrupted one goes on where it stopped.
-EXTRA is one of pyproject.toml's lists that not everybody needs: html, slides, browser, mutants.
+EXTRA is one of pyproject.toml's lists that not everybody needs: html, slides, site, browser,
+mutants.
 Two environment variables change what is installed:
 
     PINS         the file of exact versions, pins.txt if not given;

@@ -1,0 +1,130 @@
+"""The website in a real browser: alone, readable on three widths, by keyboard, searched, printed."""
+import functools
+import http.server
+import threading
+
+import pytest
+from screen import axe, watch
+
+import website
+
+WIDTHS = 390, 768, 1280
+UNFOLD = "document.querySelectorAll('details').forEach((box) => { box.open = true; })"
+PAGES = [f"{path.stem}.html" for path in sorted((website.ROOT / "notebooks").glob("*.ipynb"))]
+PAGES += ["index.html", "references.html", "search.html?q=mask", "symbols/index.html",
+          "symbols/num_heads.html"]
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    website.build(folder)
+    handler = functools.partial(Quiet, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+@pytest.fixture
+def opened(browser, address):
+    """Open pages of the site. They are closed at the end; none may have asked elsewhere."""
+    made = []
+
+    def go(name, width=1280, scheme="light", **settings):
+        page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme,
+                                **settings)
+        made.append((watch(page), asked := []))
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(address + name, wait_until="load")
+        return page
+
+    yield go
+    for page, asked in made:
+        assert page.errors == []
+        assert [url for url in asked if not url.startswith((address, "data:", "blob:"))] == []
+        page.close()
+
+
+def overflows(page):
+    return page.evaluate("document.documentElement.scrollWidth > innerWidth")
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_readable_on_three_widths(opened, name):
+    for width, scheme in zip(WIDTHS, ("dark", "light", "light")):
+        page = opened(name, width, scheme)
+        page.evaluate(UNFOLD)
+        assert not overflows(page), width
+    assert axe(page, "html") == []
+
+
+@pytest.mark.parametrize("name", PAGES[2:3] + PAGES[-5:])
+def test_in_the_dark(opened, name):
+    page = opened(name, 390, "dark")
+    page.evaluate(UNFOLD)
+    assert axe(page, "html") == []
+    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert sum(map(int, background[4:-1].split(","))) < 150
+
+
+def test_too_wide_is_noticed(opened):
+    page = opened(PAGES[2], 390)
+    page.evaluate("document.querySelector('main p').style.minWidth = '500px'")
+    assert overflows(page)
+
+
+def test_search_finds_a_section_and_leads_there(opened):
+    page = opened("index.html")
+    page.get_by_role("searchbox").first.fill("softmax overflows")
+    page.keyboard.press("Enter")
+    found = page.locator(".pagefind-ui__result-link").first
+    found.wait_for()
+    assert "¶" not in found.inner_text()
+    found.click()
+    page.wait_for_load_state()
+    assert page.locator("h1").first.is_visible() and "search.html" not in page.url
+
+
+def test_search_finds_nothing_in_words(opened):
+    page = opened("search.html?q=qqqqzzzz")
+    page.get_by_text("No results").wait_for()
+
+
+def test_a_link_to_a_folded_cell_opens_it(opened):
+    page = opened("00_start_here.html")
+    inside = page.evaluate("document.querySelector('details [id]').id")
+    page.evaluate("(id) => { location.hash = id; }", inside)
+    page.wait_for_function("(id) => document.getElementById(id).closest('details').open",
+                           arg=inside)
+
+
+def test_the_piece_on_the_first_page_is_alive_by_touch(opened):
+    page = opened("index.html", 390, has_touch=True)
+    said = page.locator(".d2l-piece .result")
+    before = said.inner_text()
+    page.locator(".d2l-piece label").filter(has_text="4").first.tap()
+    page.wait_for_function("(before) => document.querySelector('.d2l-piece .result').innerText"
+                           " !== before", arg=before)
+
+
+def test_next_and_previous(opened):
+    page = opened(PAGES[1])
+    page.locator("a[rel=next]").click()
+    assert page.url.endswith(PAGES[2])
+    page.locator("a[rel=prev]").click()
+    assert page.url.endswith(PAGES[1])
+
+
+def test_paper_has_the_text_alone(opened):
+    page = opened(PAGES[2])
+    page.emulate_media(media="print")
+    assert not page.locator("header").is_visible() and not page.locator(".contents").is_visible()
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("details:not([open])").count() == 0
+    assert not overflows(page)

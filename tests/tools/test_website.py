@@ -1,0 +1,144 @@
+"""The website: its pages, links, symbols and references, without a browser."""
+import functools
+import re
+import shutil
+from urllib.parse import unquote, urldefrag
+
+import pytest
+
+bs4 = pytest.importorskip("bs4")
+pytest.importorskip("ziamath")
+pytest.importorskip("pagefind")
+
+import website  # noqa: E402
+
+HEAD = "| symbol | in code | shape | first in |\n|---|---|---|---|\n"
+
+
+# ---- its parts ------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("symbol, parts", [
+    ("$b$", ["b"]),
+    ("$p = d/h$", ["p"]),
+    (r"$\mathbf q, \mathbf k_i$", [r"\mathbf q", r"\mathbf k"]),
+    (r"$\alpha_{ij}$", [r"\alpha"]),
+])
+def test_what_is_looked_for(symbol, parts):
+    assert website.pieces(symbol) == parts
+
+
+def lesson(name, *cells):
+    cells = [{"cell_type": "markdown", "id": f"cell-{i}", "source": text}
+             for i, text in enumerate(cells)]
+    return {"name": name, "title": name, "cells": cells}
+
+
+def test_a_symbol_is_found_in_formulas_only_and_as_a_whole():
+    lessons = [lesson("00"), lesson("01", "## Words\n\na beta, $\\beta$ and $ab$", "## Here\n\nwords",
+                                    "still $2 b$", "## Code\n\n`b`")]
+    assert [found["under"].keys() for found in website.used("$b$", lessons)] == [{"cell-1"}]
+    assert [found["under"].keys() for found in website.used(r"$\beta$", lessons)] == [{"cell-0"}]
+
+
+def test_rows_of_a_table():
+    assert website.rows(f"words\n\n{HEAD}| $b$ | `batch` | a number | 02 |\n") == [
+        ["$b$", "`batch`", "a number", "02"]]
+
+
+def test_a_cell_that_is_gone_is_named():
+    with pytest.raises(KeyError, match="clashes"):
+        website.cell(lesson("00"), "clashes")
+
+
+def test_references_are_all_there():
+    made = website.references()
+    text = (website.ROOT / "references.bib").read_text(encoding="utf-8")
+    assert len(made) == text.count("\n@") and all(entry["title"] for entry in made)
+
+
+# ---- all of it ------------------------------------------------------------------------------------
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    patch = pytest.MonkeyPatch()
+    patch.setattr(website, "decks", lambda target: (target / "slides").mkdir())  # tested elsewhere
+    website.build(folder)
+    patch.undo()
+    return folder
+
+
+@functools.cache
+def pages(folder):
+    return {path.relative_to(folder): bs4.BeautifulSoup(path.read_text("utf-8"), "html.parser")
+            for path in sorted(folder.rglob("*.html"))}
+
+
+def broken(folder):
+    """Links and pictures that lead nowhere, as (page, address). Decks are made elsewhere."""
+    found, made = [], pages(folder)
+    for name, page in made.items():
+        for tag in page.select("[href], [src], [action]"):
+            address = tag.get("href") or tag.get("src") or tag.get("action")
+            if re.match(r"https?:|data:", address) or "slides/" in address:
+                continue
+            path, anchor = urldefrag(address)
+            target = (folder / name.parent / path).resolve() if path else folder / name
+            inside = made.get(target.relative_to(folder)) if target.is_file() else None
+            if not target.is_file() or anchor and not (inside.find(id=anchor)
+                                                       or inside.find(id=unquote(anchor))):
+                found.append((str(name), address))
+    return found
+
+
+@pytest.mark.slow
+def test_every_link_leads_somewhere(site):
+    assert broken(site) == []
+
+
+@pytest.mark.slow
+def test_a_wrong_link_is_found(site, tmp_path):
+    folder = shutil.copytree(site, tmp_path / "site")
+    path = next(folder.glob("02_*.html"))
+    path.write_text(path.read_text("utf-8").replace('href="#', 'href="#not-', 1), encoding="utf-8")
+    next(folder.glob("01_*.html")).unlink()
+    found = broken(folder)
+    assert any("#not-" in address for _, address in found)
+    assert ("index.html", next(site.glob("01_*.html")).name) in found
+
+
+@pytest.mark.slow
+def test_lessons_are_whole_and_light(site):
+    """Every cell's words stand in its page, pictures have words, and a page is below 1.5 MB."""
+    made = pages(site)
+    for path in sorted((website.ROOT / "notebooks").glob("*.ipynb")):
+        page = next(page for name, page in made.items() if str(name) == f"{path.stem}.html")
+        content = website.nbformat.read(path, as_version=4)
+        for cell in content.cells:
+            assert page.find(id=f"cell-id={cell['id']}"), (path.name, cell["id"])
+        assert all(image.get("alt") for image in page.find_all("img")), path.name
+        assert (site / f"{path.stem}.html").stat().st_size < 1.5e6
+        assert not re.search(r"\$[^$\s][^$]*\$", page.find("main").find("p").text)
+        assert (site / "notebooks" / path.name).read_bytes() == path.read_bytes()
+
+
+@pytest.mark.slow
+def test_nothing_is_fetched_from_elsewhere(site):
+    for name, page in pages(site).items():
+        for tag in page.select("img, script[src], link, source, iframe"):
+            address = tag.get("src") or tag.get("href")
+            assert not re.match("https?:|//", address), (name, address)
+
+
+@pytest.mark.slow
+def test_what_is_folded_stays_folded(site):
+    page = pages(site)[next(site.glob("02_*.html")).relative_to(site)]
+    assert not page.select("main details[open]")
+    assert page.select("details.answer") and page.select("details.folded")
+
+
+@pytest.mark.slow
+def test_symbols_lead_to_lessons(site):
+    page = pages(site)[website.pathlib.Path("symbols/num_heads.html")]
+    assert page.h1.math and "num_heads" in page.h1.text
+    assert page.find("a", href=re.compile(r"^\.\./02_.*#cell-id="))

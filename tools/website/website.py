@@ -1,0 +1,241 @@
+"""Write the website into dist/site: `make site`.
+
+It is made from the stored notebooks alone: no kernel, no network. nbconvert gives each lesson's
+cells (Sphinx with myst-nb replaces alternative texts by file names, Jupyter Book and Quarto can't
+build without a network), pagefind the search. To look at it: `make site ARGS=--serve`.
+"""
+import functools
+import http.server
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import nbformat
+from bs4 import BeautifulSoup
+from jinja2 import DictLoader, Environment, FileSystemLoader
+from markupsafe import Markup
+from nbconvert.filters.markdown_mistune import MarkdownWithMath
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path[:0] = [str(ROOT / "tools" / "notebooks"), str(ROOT / "tools" / "classroom")]
+
+from export import Exporter, Renderer, font  # noqa: E402
+from readme import notebook as titled, slug  # noqa: E402
+
+TARGET = ROOT / "dist" / "site"
+CELLS = """{% extends 'classic/base.html.j2' %}
+{% block input_group %}
+{% if cell.metadata.get("jupyter", {}).get("source_hidden") %}
+<details class="folded"><summary>Code</summary>{{ super() }}</details>
+{% else %}{{ super() }}{% endif %}
+{% endblock %}
+{% block output_group %}
+{% if cell.metadata.get("jupyter", {}).get("outputs_hidden") %}
+<details class="folded answer"><summary>Have you predicted it? Open the answer</summary>
+{{ super() }}</details>
+{% else %}{{ super() }}{% endif %}
+{% endblock %}"""
+REPOSITORY = f"https://github.com/{slug()}"
+COLAB = f"https://colab.research.google.com/github/{slug()}/blob/main/notebooks/"
+
+
+def markdown(text: str) -> Markup:
+    return Markup(MarkdownWithMath(renderer=Renderer(escape=False)).render(text))
+
+
+def cell(lesson: dict, name: str) -> dict:
+    """A lesson's cell. Raises KeyError for one that isn't there."""
+    found = {cell["id"]: cell for cell in lesson["cells"]}
+    return found[name]
+
+
+# ---- lessons ------------------------------------------------------------------------------------
+
+def read(path: pathlib.Path) -> dict:
+    """A lesson: what its title says, its name, and its cells with their outputs."""
+    notebook = nbformat.read(path, as_version=4)
+    return titled(path)[1] | {"name": path.stem, "cells": notebook.cells, "notebook": notebook}
+
+
+def body(lesson: dict) -> BeautifulSoup:
+    """The cells of a lesson as HTML: the badge is left out, headings can be linked to."""
+    notebook = lesson["notebook"]
+    for each in notebook.cells:
+        if each["id"] == "title":
+            each["source"] = each["source"].replace(lesson["badge"], "")
+    exporter = Exporter(template_file="cells", extra_loaders=[DictLoader({"cells": CELLS})])
+    exporter.exclude_input_prompt = exporter.exclude_output_prompt = True
+    page = BeautifulSoup(exporter.from_notebook_node(notebook)[0], "html.parser")
+    for empty in page.select("th:empty"):
+        empty.name = "td"
+    for anchor in page.select(".anchor-link"):
+        anchor["data-pagefind-ignore"], anchor["aria-label"] = "", "A link to this heading"
+    return page
+
+
+def headings(page: BeautifulSoup) -> list[dict]:
+    """What the contents list: an exercise without its minutes."""
+    made = []
+    for found in page.find_all("h2"):
+        text, *rest = found.decode_contents().split("<a class=")[0].split(" · ")
+        made.append({"id": found["id"], "text": Markup(text), "deeper": "deeper" in rest})
+    return made
+
+
+def explorer(lesson: dict) -> Markup:
+    """The first interactive piece of a lesson, alive."""
+    outputs = [output for each in lesson["cells"] for output in each.get("outputs", [])]
+    texts = [output.get("data", {}).get("text/html", "") for output in outputs]
+    return Markup(next(text for text in texts if 'class="d2l-explorer"' in text))
+
+
+# ---- symbols ------------------------------------------------------------------------------------
+
+def rows(text: str) -> list[list[str]]:
+    """The rows of a Markdown table, without its head."""
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    return [[part.strip() for part in line.strip("|").split("|")] for line in lines[2:]]
+
+
+def pieces(symbol: str) -> list[str]:
+    r"""What to look for: $\mathbf q, \mathbf k_i$ -> [r"\mathbf q", r"\mathbf k"]."""
+    whole = re.sub(r" = .*", "", symbol.strip("$"))
+    return [re.sub(r"_.*", "", part.strip()) for part in re.sub(r"\{[^}]*\}", "", whole).split(",")]
+
+
+def used(symbol: str, lessons: list[dict]) -> list[dict]:
+    """By lesson the headings under which a symbol stands in a formula."""
+    wanted = [rf"(?<![A-Za-z\\]){re.escape(part)}(?![A-Za-z])" for part in pieces(symbol)]
+    found = []
+    for lesson in lessons[1:]:
+        under, heading = {}, None
+        for each in lesson["cells"]:
+            if each["cell_type"] != "markdown":
+                continue
+            if title := re.match(r"## (.+)", each["source"]):
+                heading = title[1], each["id"]
+            formulas = " ".join(re.findall(r"\$\$.*?\$\$|\$[^$]+\$", each["source"], re.S))
+            if heading and any(re.search(part, formulas) for part in wanted):
+                under.setdefault(heading[1], markdown(heading[0]))
+        if under:
+            found.append({"lesson": lesson, "under": under})
+    return found
+
+
+def symbols(lessons: list[dict]) -> list[dict]:
+    """A page for each line of 00's table of symbols."""
+    made = []
+    for symbol, code, meaning, first in rows(cell(lessons[0], "symbols")["source"]):
+        name = re.sub(r"\W+", "-", re.sub(r"\[.*?\]|`", "", code)).strip("-").lower()
+        while name in [other["name"] for other in made]:
+            name += "-i"
+        made.append({"name": name, "symbol": symbol, "code": code, "meaning": meaning,
+                     "first": next(lesson for lesson in lessons if lesson["name"][:2] == first),
+                     "used": used(symbol, lessons)})
+    return made
+
+
+# ---- references ---------------------------------------------------------------------------------
+
+def references() -> list[dict]:
+    """references.bib, by author; each with its key, its parts and the lessons that cite its URL."""
+    made = []
+    for entry in re.findall(r"(?ms)^@\w+\{.*?^\}", (ROOT / "references.bib").read_text("utf-8")):
+        parts = dict(re.findall(r"(?m)^  (\w+) = \{(.*)\},$", entry))
+        made.append(parts | {"key": re.match(r"@\w+\{(\w+)", entry)[1]})
+    return sorted(made, key=lambda parts: (parts["author"].lower(), parts["year"]))
+
+
+# ---- the site -----------------------------------------------------------------------------------
+
+def build(target: pathlib.Path = TARGET) -> None:
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    lessons = [read(path) for path in sorted((ROOT / "notebooks").glob("*.ipynb"))]
+    jinja = Environment(loader=FileSystemLoader(HERE), autoescape=True, trim_blocks=True,
+                        lstrip_blocks=True)
+    jinja.filters["markdown"] = markdown
+    letters: set[str] = set()
+
+    def write(name: str, template: str, **parts) -> None:
+        depth = "../" * name.count("/")
+        text = jinja.get_template(template).render(root=depth, lessons=lessons, **parts)
+        letters.update("".join(re.findall("<math.*?</math>", text, re.S)))
+        path = target / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    for i, lesson in enumerate(lessons):
+        page = body(lesson)
+        write(f"{lesson['name']}.html", "lesson.html.j2", lesson=lesson, headings=headings(page),
+              body=Markup(page), colab=COLAB + lesson["file"],
+              before=lessons[i - 1] if i else None, after=(lessons + [None])[i + 1])
+        (target / "notebooks").mkdir(exist_ok=True)
+        shutil.copy(ROOT / "notebooks" / lesson["file"], target / "notebooks")
+    all_symbols = symbols(lessons)
+    for symbol in all_symbols:
+        write(f"symbols/{symbol['name']}.html", "symbol.html.j2", symbol=symbol)
+    write("symbols/index.html", "symbols.html.j2", symbols=all_symbols,
+          clashes=cell(lessons[0], "clashes")["source"])
+    cited = {lesson["name"]: json.dumps(lesson["notebook"]) for lesson in lessons}
+    write("references.html", "references.html.j2", references=references(), cited=cited)
+    write("search.html", "search.html.j2")
+    write("index.html", "index.html.j2", repository=REPOSITORY, piece=explorer(lessons[2]),
+          routes=cell(lessons[0], "routes")["source"].partition("\n\n")[2])
+    style = (HERE / "site.css").read_text("utf-8").replace("formulas.woff", font(letters))
+    code = [f"@media (prefers-color-scheme: {scheme}) {{\n{code_style(f'a11y-{scheme}')}}}"
+            for scheme in ("light", "dark")]
+    (target / "site.css").write_text("\n".join([style, *code]), encoding="utf-8")
+    shutil.copy(HERE / "site.js", target)
+    decks(target)
+    search(target)
+
+
+def run(*command: str) -> str:
+    done = subprocess.run([sys.executable, "-m", *command], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def code_style(name: str) -> str:
+    """Colours of code that can be read. In a process of its own: these styles change logging."""
+    return run("pygments", "-S", name, "-f", "html", "-a", ".highlight")
+
+
+def decks(target: pathlib.Path) -> None:
+    """The lectures, each a file of its own."""
+    import slides
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        slides.deck(path, target / "slides")
+
+
+def search(target: pathlib.Path) -> None:
+    run("pagefind", "--site", str(target), "--force-language", "en")
+
+
+def serve(target: pathlib.Path, port: int = 8000) -> None:
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(target))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", port), handler) as server:
+        print(f"http://127.0.0.1:{port}/  (Ctrl+C ends it)")
+        server.serve_forever()
+
+
+def main(words: list[str]) -> None:
+    if set(words) - {"--serve"}:
+        sys.exit(f"make site knows only ARGS=--serve, not {' '.join(words)}")
+    build()
+    pages = sorted(TARGET.glob("*.html"))
+    for page in pages:
+        print(f"{os.path.relpath(page, ROOT)}: {page.stat().st_size / 1e3:,.0f} kB")
+    if words:
+        serve(TARGET)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
