@@ -14,9 +14,10 @@ import yaml
 import d2l_ext
 import readme
 import standalone
+from d2l_ext import __main__ as opening
 
 ROOT = Path(__file__).parents[2]
-BUILT_FROM = ("pyproject.toml", "LICENSE", "LICENSE-text", "d2l_ext", "images")
+BUILT_FROM = ("pyproject.toml", "LICENSE", "LICENSE-text", "d2l_ext", "images", "notebooks")
 PIP = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check",
        "--no-index", "--no-build-isolation", "--no-deps", "--no-cache-dir"]
 IMPORTS = """import importlib, pathlib, sys
@@ -57,9 +58,10 @@ def test_the_wheel_holds_the_package_and_its_drawings(wheel):
     package = {path.relative_to(ROOT).as_posix() for path in (ROOT / "d2l_ext").rglob("[!.]*")
                if path.is_file() and path.parent.name[0] not in "._"}  # caches
     drawings = {f"d2l_ext/images/{path.name}" for path in (ROOT / "images").iterdir()}
+    lessons = {f"d2l_ext/notebooks/{path.name}" for path in (ROOT / "notebooks").glob("*.ipynb")}
     carried = set(standalone.members())
     assert carried == (package | drawings) - {"d2l_ext/README.md"}
-    assert carried == {name for name in found if ".dist-info/" not in name}
+    assert carried | lessons == {name for name in found if ".dist-info/" not in name}
 
 
 @pytest.mark.slow
@@ -67,6 +69,46 @@ def test_every_module_in_it_can_be_imported(wheel):
     command = [sys.executable, "-I", "-c", IMPORTS, str(wheel)]
     done = subprocess.run(command, cwd=wheel.parent, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+ALONE = """import pathlib, sys
+sys.path.insert(0, sys.argv[1])
+import torch
+import d2l_ext
+from d2l_ext import __main__, exercises, explorers
+assert pathlib.Path(d2l_ext.__file__).parent == pathlib.Path(sys.argv[1], "d2l_ext")
+attention, X = d2l_ext.MultiHeadAttention(6, 3), torch.randn(4, 6)
+piece = explorers.heads_explorer(attention, X, list("abcd"), list("abcdef"))
+assert 'class="d2l-explorer"' in piece.html()
+exercises.check("split-heads", lambda X, h: X.unflatten(-1, (h, -1)).transpose(1, 2))
+__main__.main([sys.argv[2], "--no-open"])
+__main__.main([sys.argv[2], "--no-open"])
+"""
+
+
+@pytest.mark.slow
+def test_it_works_alone_and_brings_the_lessons(wheel, tmp_path):
+    command = [sys.executable, "-I", "-c", ALONE, str(wheel), str(tmp_path / "lessons")]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    made = {path.name for path in (tmp_path / "lessons").iterdir()}
+    assert made == {path.name for path in (ROOT / "notebooks").glob("*.ipynb")}
+    assert "0 lessons copied" in done.stdout and "kept as they are" in done.stdout
+
+
+def test_a_lesson_that_was_worked_on_is_kept(tmp_path, capsys):
+    name = opening.lessons()[2].name
+    (tmp_path / name).write_text("my work")
+    assert opening.main([str(tmp_path), "--no-open"]) == 0
+    assert (tmp_path / name).read_text() == "my work"
+    assert "1 kept as they are" in capsys.readouterr().out
+
+
+def test_a_file_instead_of_a_folder_is_refused(tmp_path):
+    (tmp_path / "mine").write_text("my work")
+    with pytest.raises(SystemExit, match="mine is a file: name a folder"):
+        opening.main([str(tmp_path / "mine"), "--no-open"])
+    assert (tmp_path / "mine").read_text() == "my work"
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ import website  # noqa: E402
 HEAD = "| symbol | in code | shape | first in |\n|---|---|---|---|\n"
 
 
-# ---- its parts ------------------------------------------------------------------------------------
+# ---- its parts ----------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("symbol, parts", [
     ("$b$", ["b"]),
@@ -34,8 +34,8 @@ def lesson(name, *cells):
 
 
 def test_a_symbol_is_found_in_formulas_only_and_as_a_whole():
-    lessons = [lesson("00"), lesson("01", "## Words\n\na beta, $\\beta$ and $ab$", "## Here\n\nwords",
-                                    "still $2 b$", "## Code\n\n`b`")]
+    cells = "## Words\n\na beta, $\\beta$, $ab$", "## Here\n\nwords", "still $2 b$", "## Code\n\n`b`"
+    lessons = [lesson("00"), lesson("01", *cells)]
     assert [found["under"].keys() for found in website.used("$b$", lessons)] == [{"cell-1"}]
     assert [found["under"].keys() for found in website.used(r"$\beta$", lessons)] == [{"cell-0"}]
 
@@ -56,7 +56,7 @@ def test_references_are_all_there():
     assert len(made) == text.count("\n@") and all(entry["title"] for entry in made)
 
 
-# ---- all of it ------------------------------------------------------------------------------------
+# ---- all of it ----------------------------------------------------------------------------------
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):

@@ -43,7 +43,10 @@ def slug():
 
 
 def own_address(text):
-    return re.sub(rf"(github\.com/|mybinder\.org/v2/gh/){SLUG}", rf"\g<1>{slug()}", text)
+    text = re.sub(rf"(github\.com/|mybinder\.org/v2/gh/){SLUG}", rf"\g<1>{slug()}", text)
+    owner, name = slug().split("/")
+    website = f"https://{owner}.github.io/{name}/"  # GitHub Pages
+    return re.sub(r"https://[\w-]+\.github\.io/[\w.-]+/", website, text)
 
 
 def colab_links(text):
@@ -193,7 +196,8 @@ def wanted(results):
         lessons, "| notebook | afterwards you can | minutes: core / all | |",
         "| [{title}](notebooks/{file}) | {able} | {core} / {all} | {badge} |")
     text = colab_links(put(read(ROOT / "README.md"), "notebooks", table))
-    text = re.sub(r"(?m)^ *git clone .*", lambda clone: own_address(clone[0]), text)
+    ours = r"(?m)^ *git clone .*|https://[\w-]+\.github\.io/\S+"
+    text = re.sub(ours, lambda found: own_address(found[0]), text)
     texts[ROOT / "README.md"] = put(text, "versions", version_table(results))
     texts[ROOT / KEPT] = json.dumps(results, indent=1) + "\n"
     return texts | {ROOT / name: own_address(read(ROOT / name)) for name in WITH_ADDRESS}

@@ -1,0 +1,64 @@
+"""The ways in beside `make lab`: containers, forms, the paper. What can be checked without them."""
+import json
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+import readme
+
+ROOT = Path(__file__).parents[2]
+FORMS = sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml"))
+WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
+PARTS = ["Summary", "Statement of need", "Learning objectives", "Content and design",
+         "Use in teaching", "Experience so far", "References"]
+
+
+def loaded(path):
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
+def test_the_container_is_set_up_by_what_sets_up_everything():
+    container = json.loads((ROOT / ".devcontainer/devcontainer.json").read_text("utf-8"))
+    assert container["postCreateCommand"] == "python tools/setup.py"
+    custom = container["customizations"]
+    assert all((ROOT / name).is_file() for name in custom["codespaces"]["openFiles"])
+    assert custom["vscode"]["settings"]["python.defaultInterpreterPath"].endswith(
+        "/.venv/bin/python")
+
+
+@pytest.mark.parametrize("path", FORMS, ids=lambda path: path.stem)
+def test_forms_ask_for_the_cell(path):
+    form = loaded(path)
+    assert form.keys() >= {"name", "description", "body"}
+    asked = {part["id"]: part for part in form["body"]}
+    assert len(asked) == len(form["body"]) and asked["cell"]["validations"]["required"]
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_workflows_run_commands_that_exist(path):
+    targets = re.findall(r"^([a-z%-]+):", (ROOT / "Makefile").read_text("utf-8"), re.M)
+    steps = [step for job in loaded(path)["jobs"].values() for step in job["steps"]]
+    for step in steps:
+        for target in re.findall(r"\bmake ([a-z-]+)", step.get("run", "")):
+            assert target in targets or re.sub("-.*", "-%", target) in targets
+    assert all(job["timeout-minutes"] <= 60 for job in loaded(path)["jobs"].values())
+
+
+def paper():
+    return (ROOT / "paper/paper.md").read_text(encoding="utf-8")
+
+
+def test_the_paper_has_the_parts_that_journals_of_its_kind_ask_for():
+    assert re.findall(r"^# (.+)", paper(), re.M) == PARTS
+    head = yaml.safe_load(paper().split("---")[1])
+    assert head.keys() >= {"title", "tags", "authors", "affiliations", "date", "bibliography"}
+    assert (ROOT / "paper" / head["bibliography"]).resolve() == ROOT / "references.bib"
+    assert 250 < readme.count_words(paper()) < 1000
+
+
+def test_the_paper_cites_what_there_is():
+    known = re.findall(r"^@\w+\{(\w+),", (ROOT / "references.bib").read_text("utf-8"), re.M)
+    cited = re.findall(r"@(\w+\d{4})", paper())
+    assert cited and set(cited) <= set(known)
