@@ -34,7 +34,8 @@ def lesson(name, *cells):
 
 
 def test_a_symbol_is_found_in_formulas_only_and_as_a_whole():
-    cells = "## Words\n\na beta, $\\beta$, $ab$", "## Here\n\nwords", "still $2 b$", "## Code\n\n`b`"
+    cells = ("## Words\n\na beta, $\\beta$, $ab$", "## Here\n\nwords", "still $2 b$",
+             "## Code\n\n`b`")
     lessons = [lesson("00"), lesson("01", *cells)]
     assert [found["under"].keys() for found in website.used("$b$", lessons)] == [{"cell-1"}]
     assert [found["under"].keys() for found in website.used(r"$\beta$", lessons)] == [{"cell-0"}]
