@@ -22,8 +22,8 @@ def compare_explorer(
     and the width ``d``, 16 to 4,096, both powers of 2; ``k``, the kernel, 3, 5, 7 or 9;
     ``num_heads``, 1, 2, 4, 8 or 16; ``layers`` in the picture of who sees whom, 1 to 8, at the
     start 1. Given ``c``, tokens in a chunk, 16, 64 or 256, it is a setting too: linear attention
-    and the delta rule stand beside the others, and what each keeps (``d2l_ext.state_size``) is a column
-    and a plot in place of that picture. Raises ValueError for sizes that aren't among these.
+    and the delta rule stand beside the others, and what each keeps (``d2l_ext.state_size``) is a
+    column and a plot in place of that picture. Raises ValueError for sizes that aren't among these.
     """
     size = {"n": n, "d": d, "k": k, "num_heads": num_heads} | ({} if c is None else {"c": c})
     sizes = SIZES | (LAYERS if c is None else CHUNKS)

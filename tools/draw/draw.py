@@ -537,11 +537,11 @@ def encoder_decoder():
 
 def two_brackets():
     s = Sheet(800, 412, "All pairs at once, or a memory token by token", (
-        "Left, a table of three queries by three keys: a row for each token, filled up to its own "
-        "column, leads to an output; dashed cells show the row and column that the next token "
-        "adds. Right, a memory of four by four after each of the same tokens: a column of the key and a "
-        "row of the value are multiplied and added, the query reads one of the same three outputs. "
-        "It never grows."))
+        "Left, a table of three queries by three keys: a row for each token, filled up to its "
+        "own column, leads to an output; dashed cells show the row and column that the next token "
+        "adds. Right, a memory of four by four after each of the same tokens: a column of the key "
+        "and a row of the value are multiplied and added, the query reads one of the same three "
+        "outputs. It never grows."))
     cell, small = 42, 20
     left, top, end = 56, 124, 56 + 4 * 42
     s.head(190, 30, "A query meets each key")
