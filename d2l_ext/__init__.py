@@ -6,10 +6,11 @@
 from importlib import import_module
 
 from .attention import (AdditiveAttention, MultiHeadAttention, dot_product_attention,
-                        masked_softmax, merge_heads, record_attention, split_heads)
+                        masked_softmax, merge_heads, split_heads)
 from .linear import DeltaRule, LinearAttention, SelectiveStateSpace
 from .masks import Mask, causal, padding, to_sdpa, to_torch_mha, window
 from .positional import LearnedPositionalEncoding, PositionalEncoding, sinusoids
+from .recording import record_attention
 from .relative import ALiBi, RotaryEmbedding, ShawRelativeKeys, T5RelativeBias
 from .sequence import (GRU, LSTM, Convolution, Recurrence, SelfAttention, cost, flops, influence,
                        reach, state_size)

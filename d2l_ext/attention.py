@@ -2,9 +2,6 @@
 from __future__ import annotations
 
 import math
-import sys
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import torch
@@ -505,55 +502,3 @@ def addable(bias: Tensor | None, shape: tuple[int, ...]) -> Tensor | None:
         raise ValueError(f"position.bias has shape {tuple(bias.shape)}, "
                          f"which can't be added to scores of shape {tuple(shape)}")
     return bias.reshape((1,) * (4 - bias.dim()) + tuple(bias.shape))
-
-
-def eagerly() -> AbstractContextManager[object]:
-    """While open, compiled models run uncompiled: compiled code would skip hooks added later."""
-    loaded = "torch._dynamo" in sys.modules
-    return torch.compiler.set_stance("force_eager") if loaded else nullcontext()
-
-
-@contextmanager
-def record_attention(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
-    """While open, records the weights of every ``MultiHeadAttention`` in ``model``.
-
-    They are recorded whether or not a caller asks for them. Yields a dictionary: name in the model
-    (``"attention"`` if the model is one itself) -> list of detached weights
-    (batch, heads, queries, keys), one per call. The hooks are removed at the end, also after an
-    exception.
-
-    >>> attention = MultiHeadAttention(8, 2)
-    >>> with record_attention(attention) as weights:
-    ...     output = attention(*[torch.rand(1, 3, 8)] * 3)
-    >>> weights["attention"][0].shape
-    torch.Size([1, 2, 3, 3])
-    """
-    if not isinstance(model, nn.Module):
-        raise TypeError(f"model must be an nn.Module, got {type(model).__name__}")
-    recorded: dict[str, list[Tensor]] = {}
-    handles = []
-
-    def watch(name: str, module: MultiHeadAttention) -> None:
-        calls = recorded[name] = []
-        asked: list[bool] = []
-
-        def before(module: nn.Module, args: Any, kwargs: dict[str, Any]) -> tuple[Any, Any]:
-            asked[:] = [kwargs.get("need_weights", False)]
-            return args, {**kwargs, "need_weights": True}
-
-        def after(module: nn.Module, args: Any, output: Any) -> Any:
-            calls.append(output[1].detach())
-            return output if asked[0] else output[0]
-
-        handles.append(module.register_forward_pre_hook(before, with_kwargs=True))
-        handles.append(module.register_forward_hook(after, prepend=True))
-
-    try:
-        for name, module in model.named_modules():
-            if isinstance(module, MultiHeadAttention):
-                watch(name or "attention", module)
-        with eagerly():
-            yield recorded
-    finally:
-        for handle in handles:
-            handle.remove()

@@ -1,21 +1,28 @@
 """Which heads matter: gates on heads, four measures of their worth, and smaller layers.
 
 A head is named by its layer, as in ``model.named_modules()``, and its number:
-``("decoder.0.cross", 2)``.
+``("decoder.0.cross", 2)``. Gates and measures work on any model whose attention
+``record_attention`` sees; pruning on ``MultiHeadAttention``.
 """
 from __future__ import annotations
 
 import copy
+import inspect
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
-from .attention import MultiHeadAttention, eagerly
+from .attention import MultiHeadAttention
 from ._validate import check_integer
 from .progress import progress_bar
+from .recording import Watch, eagerly
 
+T = TypeVar("T")
 Head = tuple[str, int]
 Score = Callable[[], float]  # runs the model; higher is better
 
@@ -26,14 +33,55 @@ def attention_layers(model: nn.Module) -> dict[str, MultiHeadAttention]:
     return {name: layer for name, layer in modules if isinstance(layer, MultiHeadAttention)}
 
 
-def all_heads(model: nn.Module) -> list[Head]:
+class Counts(Watch):
+    """The number of heads of each layer by name, in the model's order.
+
+    ``MultiHeadAttention`` and ``nn.MultiheadAttention`` say it themselves; others are seen at work.
+    """
+
+    def __init__(self, model: nn.Module):
+        super().__init__(model)
+        self.counts = {name: module.num_heads for module, name in self.names.items()
+                       if isinstance(module, (MultiHeadAttention, nn.MultiheadAttention))}
+
+    def fused(self, args, kwargs):
+        output = F.scaled_dot_product_attention(*args, **kwargs)
+        self.counts.setdefault(self.name, heads_at(self.grouped(output)))
+        return output
+
+    def softmax(self, func, args, kwargs):
+        self.counts.setdefault(self.name, self.heads_of(args, kwargs))
+        return func(*args, **kwargs)
+
+    def __exit__(self, *error):
+        super().__exit__(*error)
+        self.counts = {name: self.counts[name] for name in self.names.values()
+                       if name in self.counts}
+
+    @property
+    def heads(self) -> list[Head]:
+        return [(name, head) for name, count in self.counts.items() for head in range(count)]
+
+
+def heads_at(output: Tensor) -> int:
+    """The heads of an attention's output (..., heads, queries, size); three axes have one."""
+    return output.shape[-3] if output.dim() > 3 else 1
+
+
+def all_heads(model: nn.Module, run: Callable[[], object] | None = None) -> list[Head]:
     """Every head of every layer, in the model's order; all measures below keep this order.
+
+    run: runs the model, which shows the heads of layers of other classes than
+    ``MultiHeadAttention`` and ``nn.MultiheadAttention``.
 
     >>> all_heads(nn.ModuleDict({"first": MultiHeadAttention(4, 2)}))
     [('first', 0), ('first', 1)]
     """
-    layers = attention_layers(model)
-    return [(name, head) for name in layers for head in range(layers[name].num_heads)]
+    counts = Counts(model)
+    if run is not None:
+        with eagerly(), counts:
+            run()
+    return counts.heads
 
 
 def _check_iterable(heads: object, example: str) -> None:
@@ -48,8 +96,8 @@ def _as_integer(head: object) -> int:
     return int(number)
 
 
-def _as_pairs(model: nn.Module, heads: Iterable[Head]) -> list[Head]:
-    """A list of the heads, each checked to be a head of ``model``."""
+def _as_pairs(heads: Iterable[Head], known: list[Head], others: Iterable[str] = ()) -> list[Head]:
+    """A list of the heads, each checked to be known, or in one of the ``others``."""
     example = "('decoder.0.cross', 2)"
     _check_iterable(heads, example)
     pairs = []
@@ -59,38 +107,112 @@ def _as_pairs(model: nn.Module, heads: Iterable[Head]) -> list[Head]:
                 pairs.append((name, _as_integer(number)))
             case _:
                 raise TypeError(f"a head is a pair such as {example}, got {head!r:.60}")
-    unknown = set(pairs) - set(all_heads(model))
+    unknown = {(name, head) for name, head in pairs
+               if (name, head) not in known and (name not in others or head < 0)}
     if unknown:
-        raise ValueError(f"there are no heads {sorted(unknown)}: the model has {all_heads(model)}")
+        raise ValueError(f"there are no heads {sorted(unknown)}: the model has {known}")
     return pairs
 
 
 # ---- gates ----
 
+Gate = Callable[[int], Tensor]  # for the number of heads: their gates, (heads,) or (batch, heads)
+
+
+class Gating(Watch):
+    """While open, multiplies each head's output by its gate, in attention of any class."""
+
+    def __init__(self, model: nn.Module, gates: dict[str, Gate]):
+        super().__init__(model)
+        self.gates, self.met = gates, set()
+
+    def gate(self, heads: int) -> Tensor | None:
+        """The gates for the layer that is at work, None where it has none."""
+        name = self.name
+        if name not in self.gates:
+            return None
+        self.met.add(name)
+        return self.gates[name](heads)
+
+    def fused(self, args, kwargs):
+        output = F.scaled_dot_product_attention(*args, **kwargs)
+        heads = self.grouped(output)
+        gate = self.gate(heads_at(heads))
+        if gate is None:
+            return output
+        return (heads * gate[..., None, None].to(output)).reshape(output.shape)
+
+    def softmax(self, func, args, kwargs):
+        """The weights, multiplied: their sums of values then are."""
+        weights, heads = func(*args, **kwargs), self.heads_of(args, kwargs)
+        gate = self.gate(heads)
+        if gate is None:
+            return weights
+        unfolded = weights if weights.dim() == 4 else weights.unflatten(0, (-1, heads))
+        return (unfolded * gate[..., None, None].to(weights)).reshape(weights.shape)
+
+    def packed(self, func, args, kwargs):
+        """The heads side by side, multiplied, and only then projected."""
+        given = inspect.signature(func).bind(*args, **kwargs).arguments
+        gate = self.gate(given["num_heads"])
+        if gate is None:
+            return func(*args, **kwargs)
+        W_o, bias = given["out_proj_weight"], given["out_proj_bias"]
+        alone = {"out_proj_weight": torch.eye(len(W_o)).to(W_o), "out_proj_bias": None}
+        merged, weights = func(**given | alone)
+        wide = gate.repeat_interleave(merged.shape[-1] // gate.shape[-1], dim=-1)
+        return F.linear(merged * wide.to(merged), W_o, bias), weights
+
+    def __exit__(self, *error):
+        super().__exit__(*error)
+        if error == (None, None, None) and (idle := sorted(self.gates.keys() - self.met)):
+            raise ValueError(f"no attention ran in {', '.join(map(repr, idle))} while gates were "
+                             "open: all_heads(model, run) lists where it does")
+
+
 @contextmanager
 def gates(model: nn.Module, values: dict[str, Tensor]) -> Iterator[None]:
-    """While open, each head's output is multiplied by its gate before it enters ``W_o``.
+    """While open, each head's output is multiplied by its gate before the heads are joined.
 
     A gate of 0 closes the head. values: for each layer's name its gates, (heads,), or
-    (batch, heads) with gates for each example. Layers left out stay as they are. The hooks are
-    removed at the end, also after an exception. Raises KeyError for an unknown layer, ValueError
-    for gates of another shape.
+    (batch, heads) with gates for each example. Layers left out stay as they are, and so do a
+    head's weights, except where a model writes its softmax itself: there they are multiplied. All
+    is undone at the end, also after an exception. Raises KeyError for an unknown layer, ValueError
+    for gates of another shape, and at the end where a layer showed no attention.
     """
-    layers = attention_layers(model)
-    for name, gate in values.items():
-        if name not in layers:
-            listed = ", ".join(map(repr, layers))
+    known = Counts(model).counts
+    for name in values:
+        if name not in dict(model.named_modules()):
+            listed = ", ".join(map(repr, known))
             raise KeyError(f"there is no attention layer {name!r}, only {listed}")
-        heads = layers[name].num_heads
-        if gate.shape[-1:] != (heads,) or gate.dim() > 2:
-            raise ValueError(f"gates of {name!r} have shape {tuple(gate.shape)}, "
-                             f"expected ({heads},) or (batch, {heads})")
+
+    def checked(name: str) -> Gate:
+        def gate(heads: int) -> Tensor:
+            value = values[name]
+            if value.shape[-1:] != (heads,) or value.dim() > 2:
+                raise ValueError(f"gates of {name!r} have shape {tuple(value.shape)}, "
+                                 f"expected ({heads},) or (batch, {heads})")
+            return value
+        return gate
+
+    made = {name: checked(name) for name in values}
+    for name in values.keys() & known.keys():
+        made[name](known[name])
+    with _gated(model, made):
+        yield
+
+
+@contextmanager
+def _gated(model: nn.Module, made: dict[str, Gate]) -> Iterator[None]:
+    """``MultiHeadAttention`` has a hook before ``W_o``, so that its weights stay; others a mode."""
+    ours = attention_layers(model)
+    others = {name: gate for name, gate in made.items() if name not in ours}
     handles = []
-    for name, gate in values.items():
-        hook = _multiply_by(gate, layers[name].head_size)
-        handles.append(layers[name].W_o.register_forward_pre_hook(hook))
+    for name in made.keys() & ours.keys():
+        hook = _multiply_by(made[name](ours[name].num_heads), ours[name].head_size)
+        handles.append(ours[name].W_o.register_forward_pre_hook(hook))
     try:
-        with eagerly():
+        with eagerly(), Gating(model, others) if others else nullcontext():
             yield
     finally:
         for handle in handles:
@@ -110,13 +232,19 @@ def closed(model: nn.Module, heads: Iterable[Head]) -> AbstractContextManager[No
     Raises TypeError for heads that are not pairs of a name and an integer, ValueError for heads
     that ``model`` doesn't have.
     """
-    heads, layers = _as_pairs(model, heads), attention_layers(model)
+    known, places = all_heads(model), dict(model.named_modules()).keys()
+    heads = _as_pairs(heads, known, places - {name for name, _ in known})
 
-    def left(name: str) -> Tensor:
-        every = range(layers[name].num_heads)
-        return torch.tensor([float((name, head) not in heads) for head in every])
+    def left(name: str) -> Gate:
+        def gate(count: int) -> Tensor:
+            off = [head for where, head in heads if where == name]
+            if max(off) >= count:
+                last = count - 1
+                raise ValueError(f"there is no head {max(off)} in {name!r}: it has 0 to {last}")
+            return torch.ones(count).index_fill(0, torch.tensor(off), 0.0)
+        return gate
 
-    return gates(model, {name: left(name) for name, _ in heads})
+    return _gated(model, {name: left(name) for name, _ in heads})
 
 
 # ---- four measures ----
@@ -139,15 +267,21 @@ def _score_without(model: nn.Module, score: Score, heads: list[Head]) -> float:
         return score()
 
 
+def _counted(model: nn.Module, run: Callable[[], T]) -> tuple[list[Head], T]:
+    """The heads of ``model``, and what ``run`` returned."""
+    results: list[T] = []
+    heads = all_heads(model, lambda: results.append(run()))
+    return heads, results[0]
+
+
 def ablate_one(model: nn.Module, score: Score) -> Tensor:
     """How much the score falls when a head alone is closed (Michel et al. 2019, section 3.2).
 
     Returns one number per head, (heads,); below 0 where the head did harm.
     """
     with evaluating(model):
-        full = score()
-        return torch.tensor([full - _score_without(model, score, [head])
-                             for head in all_heads(model)])
+        heads, full = _counted(model, score)
+        return torch.tensor([full - _score_without(model, score, [head]) for head in heads])
 
 
 def keep_one(model: nn.Module, score: Score) -> Tensor:
@@ -155,12 +289,11 @@ def keep_one(model: nn.Module, score: Score) -> Tensor:
 
     The other layers stay as they are (Michel et al. 2019, section 3.3).
     """
-    heads = all_heads(model)
-
     def others(head: Head) -> list[Head]:
         return [other for other in heads if other[0] == head[0] and other != head]
 
     with evaluating(model):
+        heads, _ = _counted(model, score)
         return torch.tensor([_score_without(model, score, others(head)) for head in heads])
 
 
@@ -174,13 +307,13 @@ def gradient(model: nn.Module, losses: Callable[[], Tensor]) -> Tensor:
     no gradient for a gate.
     """
     with evaluating(model), torch.no_grad():
-        first = losses()
+        heads, first = _counted(model, losses)
     if first.dim() != 1:
         got = f"got shape {tuple(first.shape)}"
         raise ValueError(f"losses() must return one loss per example, (batch,), {got}")
     batch, device = len(first), first.device
-    opened = {name: torch.ones(batch, layer.num_heads, device=device, requires_grad=True)
-              for name, layer in attention_layers(model).items()}
+    opened = {name: torch.ones(batch, count, device=device, requires_grad=True)
+              for name, count in Counter(name for name, _ in heads).items()}
     with evaluating(model), gates(model, opened):
         slopes = _slopes(losses().sum(), opened)
     means = [slope.abs().mean(0) for slope in slopes]
@@ -207,10 +340,11 @@ def greedy(model: nn.Module, score: Score, progress: str = "") -> tuple[list[Hea
     Returns the heads in the order of closing, and the scores: one with all heads open, then one
     after each closing. progress: the name of a progress bar; none is shown where it is empty.
     """
-    left, order, scores = all_heads(model), [], []
-    bar = progress_bar(progress, len(left)) if progress else None
+    order = []
     with evaluating(model):
-        scores.append(score())
+        left, full = _counted(model, score)
+        scores = [full]
+        bar = progress_bar(progress, len(left)) if progress else None
         while left:
             results = {head: _score_without(model, score, [*order, head]) for head in left}
             best = max(left, key=results.get)
@@ -333,7 +467,9 @@ def prune(model: nn.Module, heads: Iterable[Head]) -> nn.Module:
 
     Raises as ``closed`` and ``prune_heads`` do.
     """
-    heads = _as_pairs(model, heads)
+    layers = attention_layers(model)
+    heads = _as_pairs(heads, [(name, head) for name, layer in layers.items()
+                              for head in range(layer.num_heads)])
     model = copy.deepcopy(model)
     for name, layer in attention_layers(model).items():
         gone = {head for where, head in heads if where == name}

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ..attention import record_attention
+from ..recording import record_attention
 from .._validate import check_size
 from ..transformer import EncoderDecoder
 from .training import fit

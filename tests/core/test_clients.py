@@ -1,0 +1,194 @@
+"""Models of others, of random weights: what is recorded is what they themselves return.
+
+Packages that are no part of the tests' environment come with `make test-clients`.
+"""
+import importlib
+import os
+import warnings
+
+import pytest
+import torch
+
+from d2l_ext import record_attention
+from d2l_ext import heads as measures
+
+IDS = 3 + torch.arange(14).reshape(2, 7) * 3 % 47
+REAL = torch.arange(7) < torch.tensor([[7], [4]])
+SIZES = dict(vocab_size=50, hidden_size=24, num_hidden_layers=2, num_attention_heads=6,
+             intermediate_size=40, max_position_embeddings=32, pad_token_id=0, bos_token_id=1,
+             eos_token_id=2)
+GROUPS = SIZES | {"num_key_value_heads": 2}
+CONFIGS = {  # each with what makes it worth trying
+    "Bert": SIZES,
+    "GPT2": dict(vocab_size=50, n_embd=24, n_layer=2, n_head=6, n_positions=32),
+    "T5": dict(vocab_size=50, d_model=24, d_kv=4, d_ff=40, num_layers=2, num_heads=6),  # biases
+    "Llama": GROUPS,
+    "Mistral": GROUPS | {"sliding_window": 3},
+    "DeepseekV3": SIZES | dict(  # latent keys and values
+        num_key_value_heads=6, kv_lora_rank=8, q_lora_rank=8, qk_rope_head_dim=4,
+        qk_nope_head_dim=4, v_head_dim=4, n_routed_experts=4, num_experts_per_tok=2, n_group=2,
+        topk_group=1, moe_intermediate_size=8, first_k_dense_replace=1),
+    "ViT": dict(hidden_size=24, num_hidden_layers=2, num_attention_heads=6, intermediate_size=40,
+                image_size=32, patch_size=8),
+}
+
+
+def client(name):
+    """A package, or a skip that names it and says why."""
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    try:
+        return importlib.import_module(name)
+    except (ImportError, RuntimeError) as error:  # RuntimeError: made for another PyTorch
+        pytest.skip(f"{name}: {type(error).__name__}: {error}"[:150])
+
+
+def recorded(model, *args, **kwargs):
+    """The output, the same to the last bit, and the weights by name; nothing was left out."""
+    with torch.no_grad(), warnings.catch_warnings():
+        wanted = model(*args, **kwargs)
+        warnings.filterwarnings("error", "record_attention")
+        with record_attention(model) as seen:
+            output = model(*args, **kwargs)
+    assert torch.equal(first(output), first(wanted))
+    return output, seen
+
+
+def first(output):
+    return output if isinstance(output, torch.Tensor) else output[0]
+
+
+# ---- Hugging Face --------------------------------------------------------------------------------
+
+def hugging_face(name):
+    transformers = client("transformers")
+    transformers.logging.set_verbosity_error()
+    torch.manual_seed(0)
+    config = getattr(transformers, f"{name}Config")(**CONFIGS[name])
+    model = transformers.AutoModel.from_config(config, attn_implementation="sdpa").eval()
+    if name == "ViT":
+        return model, {"pixel_values": torch.randn(2, 3, 32, 32)}
+    given = {"input_ids": IDS, "attention_mask": REAL.long()}
+    return model, given | ({"decoder_input_ids": IDS[:, :5]} if name == "T5" else {})
+
+
+def returned(model, given):
+    """The weights that the library returns on its slow path, in the order of the modules."""
+    model.set_attn_implementation("eager")
+    with torch.no_grad():
+        output = model(**given, output_attentions=True)
+    model.set_attn_implementation("sdpa")
+    if "encoder_attentions" not in output:
+        return output["attentions"]
+    decoder = zip(output["decoder_attentions"], output["cross_attentions"])
+    return (*output["encoder_attentions"], *(each for pair in decoder for each in pair))
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_hugging_face(name):
+    model, given = hugging_face(name)
+    _, seen = recorded(model, **given)
+    theirs = returned(model, given)
+    assert len(seen) == len(theirs) == (6 if name == "T5" else 2)
+    for (where, (ours,)), wanted in zip(seen.items(), theirs):
+        rows = ours.shape[2]
+        real = REAL[:, :rows] if name != "ViT" and rows == 7 else torch.ones(2, rows).bool()
+        # A query that is padding may see nothing: both then answer as they like.
+        furthest = (ours - wanted).transpose(1, 2)[real].abs().max()
+        assert furthest < 1e-5, where
+    model.set_attn_implementation("eager")  # the softmax is written out
+    with torch.no_grad(), record_attention(model) as slowly:
+        model(**given)
+    assert slowly.keys() == seen.keys()
+    assert all(torch.equal(slowly[where][0], wanted) for where, wanted in zip(slowly, theirs))
+
+
+@pytest.mark.parametrize("name", ["GPT2", "Llama", "Mistral", "DeepseekV3"])
+@pytest.mark.parametrize("masked", [False, True])
+def test_one_query_with_a_cache(name, masked):
+    model, given = hugging_face(name)
+    ids, mask = given["input_ids"], given["attention_mask"].flip(1)  # padding on the left
+    masks = [{"attention_mask": each} if masked else {} for each in (mask[:, :6], mask)]
+    with torch.no_grad():
+        before = model(ids[:, :6], use_cache=True, **masks[0])
+        _, whole = recorded(model, ids, **masks[1])
+        with record_attention(model) as seen:
+            model(ids[:, 6:], past_key_values=before.past_key_values, **masks[1])
+    for where, (weights,) in seen.items():
+        last = whole[where][0][:, :, -1:, -weights.shape[-1]:]  # a window's cache forgets
+        assert weights.shape[1:3] == (6, 1)
+        torch.testing.assert_close(weights, last, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["Bert", "Llama", "T5"])
+@pytest.mark.parametrize("how", ["sdpa", "eager"])
+def test_the_four_measures_on_hugging_face(name, how):
+    """A closed head is a head whose columns of the output's projection are zero."""
+    model, given = hugging_face(name)
+    model.set_attn_implementation(how)
+    losses = lambda: model(**given)[0].square().mean((1, 2))
+    score = lambda: -losses().mean().item()
+    every = measures.all_heads(model, score)
+    alone = measures.ablate_one(model, score)
+    assert len(every) == (36 if name == "T5" else 12)
+    with torch.no_grad():
+        full = score()
+        for head, worth in list(zip(every, alone))[::5]:
+            linear = projection(model, head[0])
+            columns = linear.weight[:, 4 * head[1]:4 * head[1] + 4]
+            kept = columns.clone()
+            columns.zero_()
+            assert full - score() == pytest.approx(worth.item(), abs=1e-5)
+            columns.copy_(kept)
+    for measure in (measures.keep_one(model, score), measures.gradient(model, losses)):
+        assert measure.shape == (len(every),) and measure.isfinite().all()
+    if name == "Bert":
+        order, scores = measures.greedy(model, score)
+        assert sorted(order) == sorted(every) and len(scores) == 13
+
+
+def projection(model, name):
+    """The linear map after the heads of a layer."""
+    layer = model.get_submodule(name)
+    if name.endswith(".self"):  # BERT's stands beside it
+        return model.get_submodule(f"{name.removesuffix('.self')}.output.dense")
+    return layer.o if hasattr(layer, "o") else layer.o_proj
+
+
+# ---- PyTorch's vision Transformer, and d2l -------------------------------------------------------
+
+def test_torchvision():
+    torchvision = client("torchvision")
+    torch.manual_seed(0)
+    model = torchvision.models.VisionTransformer(
+        image_size=32, patch_size=8, num_layers=2, num_heads=6, hidden_dim=24, mlp_dim=40).eval()
+    images = torch.randn(2, 3, 32, 32)
+    asked = []
+    for block in model.encoder.layers:
+        block.self_attention.register_forward_pre_hook(lambda module, args, given: (
+            args, given | {"need_weights": True, "average_attn_weights": False}), with_kwargs=True)
+        block.self_attention.register_forward_hook(
+            lambda module, args, output: asked.append(output[1]))
+    model(images)
+    wanted = list(asked)
+    _, seen = recorded(model, images)
+    for (weights,), theirs in zip(seen.values(), wanted, strict=True):
+        assert weights.shape == (2, 6, 17, 17)
+        torch.testing.assert_close(weights, theirs, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_d2l():
+    d2l = client("d2l.torch")
+    torch.manual_seed(0)
+    encoder = d2l.TransformerEncoder(50, 24, 40, 6, 2, 0.5).eval()
+    lengths = torch.tensor([7, 4])
+    _, seen = recorded(encoder, IDS, lengths)
+    theirs = [weights.unflatten(0, (2, 6)) for weights in encoder.attention_weights]
+    assert all(torch.equal(weights, wanted)
+               for (weights,), wanted in zip(seen.values(), theirs, strict=True))
+    score = lambda: -encoder(IDS, lengths).square().mean().item()
+    worth = measures.ablate_one(encoder, score)
+    with torch.no_grad():
+        full = score()
+        encoder.blks[1].attention.W_o.weight[:, 8:12] = 0
+    assert worth[6 + 2].item() == pytest.approx(full - score(), abs=1e-6)

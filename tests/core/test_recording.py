@@ -1,0 +1,510 @@
+"""Attention seen from outside: weights, names, bits of the outputs; and gates on any heads."""
+import math
+import warnings
+
+import pytest
+import torch
+from test_bad_input import assert_refused
+from torch import nn
+from torch.nn import functional as F
+from torch.nn.modules import module as modules
+
+from d2l_ext import AdditiveAttention, MultiHeadAttention, record_attention
+from d2l_ext import heads as measures
+from d2l_ext import recording
+
+LENGTHS = torch.tensor([5, 2])
+PADDING = torch.arange(5) >= LENGTHS[:, None]  # True = hidden, as PyTorch's modules want it
+
+
+class Calls(nn.Module):
+    """Runs ``attend`` on its inputs: whatever a model may do."""
+
+    def __init__(self, attend, **facts):
+        super().__init__()
+        self.attend = attend
+        for name, fact in facts.items():
+            setattr(self, name, fact)
+
+    def forward(self, *args, **kwargs):
+        return self.attend(*args, **kwargs)
+
+
+class SomeAttention(Calls):
+    """A class that is called attention."""
+
+
+def alone(model, *args, **kwargs):
+    """The one recorded call; the output must be the same to the last bit, and nothing warned."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        torch.manual_seed(1)
+        wanted = model(*args, **kwargs)
+        torch.manual_seed(1)
+        with record_attention(model) as seen:
+            output = model(*args, **kwargs)
+    first = [each[0] if isinstance(each, tuple) else each for each in (output, wanted)]
+    assert torch.equal(*first)
+    (weights,), = (calls for calls in seen.values() if calls)
+    return weights
+
+
+# ---- fused calls: their output is the weights where values are rows of an identity ---------------
+
+FUSED = {
+    "plain": ((2, 3, 4, 6), (2, 3, 5, 6), {}),
+    "scale": ((2, 3, 4, 6), (2, 3, 5, 6), {"scale": 0.9}),
+    "booleans": ((2, 3, 4, 6), (2, 3, 5, 6), {"attn_mask": torch.rand(2, 1, 4, 5) > 0.4}),
+    "numbers": ((2, 3, 4, 6), (2, 3, 5, 6), {"attn_mask": torch.randn(3, 4, 5)}),
+    "causal": ((2, 3, 4, 6), (2, 3, 5, 6), {"is_causal": True}),
+    "groups": ((2, 6, 4, 8), (2, 3, 5, 8), {"enable_gqa": True}),
+    "causal groups": ((2, 4, 5, 8), (2, 2, 5, 8), {"is_causal": True, "enable_gqa": True}),
+    "one query, a cache": ((2, 3, 1, 6), (2, 3, 7, 6), {}),
+    "no heads": ((2, 4, 6), (2, 5, 6), {}),
+    "no batch": ((4, 6), (5, 6), {}),
+}
+
+
+def furthest(case, dtype=torch.float32):
+    """How far the recorded weights are from those that PyTorch's function applies."""
+    torch.manual_seed(0)
+    queries, keys, options = FUSED[case]
+    q, k = torch.randn(queries).to(dtype), torch.randn(keys).to(dtype)
+    v = torch.eye(k.shape[-2]).expand(*k.shape[:-1], -1).to(dtype)
+    recorded = alone(Calls(F.scaled_dot_product_attention), q, k, v, **options)
+    wide = F.scaled_dot_product_attention(q.float(), k.float(), v.float(), **options)
+    assert recorded.dim() == 4 and recorded.dtype == torch.float32
+    return (recorded - wide.reshape(recorded.shape)).abs().max().item()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize("case", FUSED)
+def test_fused_calls(case, dtype):
+    assert furthest(case, dtype) < 1e-6
+
+
+SLIPS = {
+    "scale": ("plain", lambda q, k, v, **rest: (q @ k.mT).softmax(-1)),
+    "polarity": ("booleans", lambda q, k, v, attn_mask:
+                 recording.fused_weights(q, k, v, ~attn_mask)),
+    "corner": ("causal", lambda q, k, v, is_causal: recording.fused_weights(
+        q, k, v, torch.ones(q.shape[-2], k.shape[-2]).tril(k.shape[-2] - q.shape[-2]).bool())),
+    "groups": ("groups", lambda q, k, v, enable_gqa: recording.fused_weights(
+        q, k.repeat(1, 2, 1, 1), v)),
+}
+
+
+@pytest.mark.parametrize("slip", SLIPS)
+def test_a_wrong_weight_is_noticed(monkeypatch, slip):
+    (case, wrong), right = SLIPS[slip], recording.fused_weights
+    monkeypatch.setattr(recording, "fused_weights", lambda *args, **kwargs: (
+        monkeypatch.undo(), wrong(*args, **kwargs))[1])
+    assert furthest(case) > 1e-2
+    assert recording.fused_weights is right
+
+
+def test_dropout_is_not_in_the_weights_and_stays_the_same_in_the_output():
+    q, k, v = torch.randn(3, 2, 3, 4, 6)
+    model = Calls(F.scaled_dot_product_attention)
+    torch.testing.assert_close(alone(model, q, k, v, dropout_p=0.5), alone(model, q, k, v))
+
+
+def test_a_query_that_sees_nothing_has_zeros():
+    q, k, v = torch.randn(3, 2, 3, 4, 6)
+    mask = torch.ones(4, 4, dtype=torch.bool).tril(-1)
+    weights = alone(Calls(F.scaled_dot_product_attention), q, k, v, attn_mask=mask)
+    assert not weights[:, :, 0].any()
+    torch.testing.assert_close(weights[:, :, 1:].sum(-1), torch.ones(2, 3, 3))
+
+
+def test_autocast_does_not_reach_the_weights():
+    q, k, v = torch.randn(3, 2, 3, 4, 6)
+    model = Calls(F.scaled_dot_product_attention)
+    with torch.autocast("cpu", torch.bfloat16):
+        recorded = alone(model, q, k, v)
+    assert torch.equal(recorded, alone(model, q, k, v))
+
+
+def test_grouped_heads_that_come_as_queries_are_heads_again():
+    """As some models do while they write: one query, and heads that share keys side by side."""
+    q, k, v = torch.randn(2, 6, 1, 8), torch.randn(2, 3, 5, 8), torch.randn(2, 3, 5, 8)
+    model = Calls(F.scaled_dot_product_attention, num_heads=6)
+    wanted = alone(model, q, k, v, enable_gqa=True)
+    packed = q.reshape(2, 3, 2, 8)
+    torch.testing.assert_close(alone(model, packed, k, v), wanted)
+    gate = torch.rand(2, 6)
+    with measures.gates(model, {"": gate}):
+        gated = model(packed, k, v).reshape(2, 6, 1, 8)
+    output = model(q, k, v, enable_gqa=True)
+    torch.testing.assert_close(gated, output * gate[..., None, None])
+
+
+# ---- softmaxes -----------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("softmax", [
+    F.softmax, torch.softmax, torch.special.softmax, torch.Tensor.softmax,
+    lambda X, dim: nn.Softmax(dim)(X),
+    lambda X, dim: X.softmax(dim=3), lambda X, dim: F.softmax(X, dim=dim, dtype=torch.float64)])
+def test_softmaxes_over_the_last_of_four_axes(softmax):
+    scores = torch.randn(2, 3, 4, 5)
+    assert torch.equal(alone(Calls(softmax), scores, -1), softmax(scores, -1))
+
+
+@pytest.mark.parametrize("count", ["num_heads", "num_attention_heads", "n_heads", "n_head"])
+def test_heads_folded_into_the_batch_are_unfolded(count):
+    scores = torch.randn(6, 4, 5)
+    weights = alone(SomeAttention(F.softmax, **{count: 3}), scores, dim=-1)
+    assert torch.equal(weights, scores.softmax(-1).reshape(2, 3, 4, 5))
+    assert alone(SomeAttention(F.softmax), scores, dim=2).shape == (6, 1, 4, 5)
+
+
+def test_what_is_changed_in_place_afterwards_is_kept_as_it_was():
+    scores = torch.randn(2, 3, 4, 5)
+    weights = alone(Calls(lambda X: X.softmax(-1).mul_(0.5)), scores)
+    assert torch.equal(weights, scores.softmax(-1))
+
+
+@pytest.mark.parametrize("shape, axis", [((2, 3, 4, 5), 1), ((6, 4, 5), -1), ((4, 5), -1)])
+def test_other_softmaxes_are_not_attention(shape, axis):
+    """Over channels; over a vocabulary, in a model that has heads; over classes."""
+    model = Calls(F.softmax, num_heads=3)
+    with record_attention(model) as seen:
+        model(torch.randn(shape), axis)
+    assert seen == {}
+
+
+def test_single_head_attention_of_ours_is_seen():
+    attention, X = AdditiveAttention(6).eval(), torch.randn(2, 4, 6)
+    weights = alone(attention, X, X, X)
+    torch.testing.assert_close(weights[:, 0], attention(X, X, X, need_weights=True)[1])
+
+
+# ---- PyTorch's own modules -----------------------------------------------------------------------
+
+def packed(**change):
+    sizes = dict(embed_dim=12, num_heads=4, batch_first=True) | change
+    return nn.MultiheadAttention(**sizes).eval()
+
+
+PACKED = {
+    "fast path": (packed(), {}),
+    "odd heads": (packed(num_heads=3), {}),
+    "padding": (packed(), {"key_padding_mask": PADDING}),
+    "causal": (packed(), {"attn_mask": nn.Transformer.generate_square_subsequent_mask(5),
+                          "is_causal": True}),
+    "one mask a head": (packed(), {"attn_mask": torch.randn(8, 5, 5)}),
+    "steps first": (packed(batch_first=False), {}),
+    "one more key": (packed(add_bias_kv=True), {}),
+    "dropout": (packed(dropout=0.5).train(), {}),
+}
+
+
+@pytest.mark.parametrize("grad", [False, True])
+@pytest.mark.parametrize("asks", [False, True])
+@pytest.mark.parametrize("case", PACKED)
+def test_packed_attention(case, asks, grad):
+    (model, masks), X = PACKED[case], torch.randn(2, 5, 12)
+    X = X if model.batch_first else X.transpose(0, 1)
+    with torch.set_grad_enabled(grad):
+        weights = alone(model, X, X, X, need_weights=asks, **masks)
+        wanted = packed_by_hand(model, X, **masks)
+    torch.testing.assert_close(weights, wanted, atol=1e-6, rtol=1e-5)
+
+
+def packed_by_hand(model, X, attn_mask=None, key_padding_mask=None, is_causal=False):
+    """The weights from the parts of ``nn.MultiheadAttention``, for one set of inputs."""
+    X = X if model.batch_first else X.transpose(0, 1)
+    q, k, _ = F.linear(X, model.in_proj_weight, model.in_proj_bias).chunk(3, -1)
+    if model.bias_k is not None:
+        k = torch.cat([k, model.bias_k.expand(2, 1, 12)], 1)
+    q, k = (Y.unflatten(-1, (model.num_heads, -1)).transpose(1, 2) for Y in (q, k))
+    scores = q @ k.mT / math.sqrt(q.shape[-1])
+    if key_padding_mask is not None:
+        scores = scores.masked_fill(key_padding_mask[:, None, None], -math.inf)
+    if attn_mask is not None:
+        scores = scores + (attn_mask.reshape(2, -1, 5, 5) if attn_mask.dim() == 3 else attn_mask)
+    return scores.softmax(-1)
+
+
+def test_packed_attention_without_a_batch():
+    model, X = packed(), torch.randn(5, 12)
+    wanted = packed_by_hand(model, X.expand(2, 5, 12))[:1]
+    torch.testing.assert_close(alone(model, X, X, X), wanted)
+
+
+def encoder(depth=2, **change):
+    torch.manual_seed(0)
+    options = dict(d_model=12, nhead=4, dim_feedforward=20, batch_first=True) | change
+    return nn.TransformerEncoder(nn.TransformerEncoderLayer(**options), depth).eval()
+
+
+@pytest.mark.filterwarnings("ignore")  # PyTorch says which layers have no fast path
+@pytest.mark.parametrize("grad", [False, True])
+@pytest.mark.parametrize("change", [{}, {"norm_first": True}, {"nhead": 3}, {"batch_first": False}],
+                         ids=str)
+@pytest.mark.parametrize("padding", [None, PADDING, PADDING.flip(1)], ids=["all", "right", "left"])
+def test_encoders_with_and_without_their_fast_path(grad, change, padding):
+    """Outputs to the bit; weights as on the slow path, where a key or a query is no padding."""
+    model, X = encoder(**change), torch.randn(2, 5, 12)
+    X = X if change.get("batch_first", True) else X.transpose(0, 1)
+    with torch.set_grad_enabled(grad):
+        wanted = model(X, src_key_padding_mask=padding)
+        with record_attention(model) as seen:
+            output = model(X, src_key_padding_mask=padding)
+        assert torch.equal(output, wanted)
+        slow = nn.ModuleList(model.layers)
+        with torch.enable_grad(), record_attention(slow) as slowly:
+            Y = X.clone().requires_grad_()
+            for layer in slow:
+                Y = layer(Y, src_key_padding_mask=padding)
+    rows = slice(None) if padding is None else ~padding
+    for i in range(2):
+        (fast,), (by_steps,) = seen[f"layers.{i}.self_attn"], slowly[f"{i}.self_attn"]
+        fast, by_steps = (each.transpose(1, 2)[rows] for each in (fast, by_steps))
+        torch.testing.assert_close(fast, by_steps, atol=1e-6, rtol=1e-5)
+
+
+def test_the_fast_path_is_taken_and_left_by_a_mode(monkeypatch):
+    """Or the test above would show nothing."""
+    model, X = encoder(1), torch.randn(2, 5, 12)
+    taken = []
+    fast = torch._transformer_encoder_layer_fwd
+    monkeypatch.setattr(torch, "_transformer_encoder_layer_fwd",
+                        lambda *args: taken.append(0) or fast(*args))
+    with torch.no_grad():
+        model(X)
+        with record_attention(model):
+            model(X)
+        assert len(taken) == 2
+        monkeypatch.setattr(recording.Recorder, "quietly", False)
+        with record_attention(model):
+            model(X)
+        assert len(taken) == 2
+
+
+def test_a_whole_transformer():
+    model = nn.Transformer(12, 3, 1, 1, 20, batch_first=True).eval()
+    X, Y = torch.randn(2, 5, 12), torch.randn(2, 4, 12)
+    mask = nn.Transformer.generate_square_subsequent_mask(4)
+    with torch.no_grad(), record_attention(model) as seen:
+        model(X, Y, tgt_mask=mask)
+    assert {name: calls[0].shape for name, calls in seen.items()} == {
+        "encoder.layers.0.self_attn": (2, 3, 5, 5), "decoder.layers.0.self_attn": (2, 3, 4, 4),
+        "decoder.layers.0.multihead_attn": (2, 3, 4, 5)}
+    assert not seen["decoder.layers.0.self_attn"][0].triu(1).any()
+
+
+# ---- ours ----------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("asks", [False, True])
+@pytest.mark.parametrize("options", [
+    {}, {"causal": True}, *({"valid_lens": torch.tensor(each)} for each in ([3, 0], [1, 2])),
+    {"mask": torch.rand(2, 3, 9, 9) > 0.7}], ids=["all", "causal", "none", "short", "mask"])
+@pytest.mark.parametrize("made", [{}, {"num_kv_heads": 1}, {"dropout": 0.5}], ids=str)
+def test_ours(made, options, asks):
+    model = MultiHeadAttention(12, 3, **made)
+    X = torch.randn(2, 9, 12)
+    weights = alone(model, X, X, X, need_weights=asks, **options)
+    torch.testing.assert_close(weights, model(X, X, X, need_weights=True, **options)[1])
+
+
+# ---- names, limits, and what can't be seen -------------------------------------------------------
+
+class Blocks(nn.Module):
+    def __init__(self, *blocks):
+        super().__init__()
+        self.blocks = nn.ModuleList(blocks)
+
+    def forward(self, X):
+        for block in self.blocks:
+            X = block(X)
+        return X
+
+
+def test_each_call_stands_under_the_name_of_its_innermost_module():
+    plain = Calls(lambda X: X.softmax(-1))
+    model, X = Blocks(plain, Blocks(Calls(lambda X: X.softmax(-1))), plain), torch.randn(2, 3, 4, 5)
+    with record_attention(model) as seen:
+        model(X), model(X)
+        X.softmax(-1)
+        Calls(lambda X: X.softmax(-1))(X)  # not of this model
+    assert {name: len(calls) for name, calls in seen.items()} == {"blocks.0": 4,
+                                                                  "blocks.1.blocks.0": 2}
+    model(X)
+    assert len(seen["blocks.0"]) == 4
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+@pytest.mark.parametrize("broken", [packed, lambda: Calls(None)], ids=["fast", "plain"])
+def test_nothing_stays_after_an_error(error, broken):
+    def fail(*args, **kwargs):
+        raise error
+
+    model, X = Blocks(broken()), torch.randn(2, 3, 4, 5)
+    model.blocks[0].forward = fail
+    with pytest.raises(error), record_attention(model):
+        model(X)
+    assert not modules._global_forward_hooks and not modules._global_forward_pre_hooks
+    with record_attention(works := Calls(F.softmax)) as seen:  # torch functions are seen again
+        works(X, -1)
+    assert len(seen["attention"]) == 1
+
+
+def test_beyond_the_limit_calls_are_counted_and_named():
+    model, X = Blocks(*(Calls(lambda X: X.softmax(-1)) for _ in "ab")), torch.randn(2, 3, 4, 5)
+    words = (r"^record_attention left out 2 of 4 calls, the first of 'blocks.0': with their 960 "
+             r"bytes it would keep 1,920, more than most_bytes=1,000$")
+    with pytest.warns(UserWarning, match=words), record_attention(model, most_bytes=1000) as seen:
+        model(X), model(X)
+    assert [len(calls) for calls in seen.values()] == [1, 1]
+
+
+@pytest.mark.parametrize("attend", [
+    lambda X: X.exp() / X.exp().sum(-1, keepdim=True), lambda X: X[..., None].softmax(-2)])
+def test_attention_without_a_softmax_that_counts_is_named_with_the_hook(attend):
+    model = Blocks(Blocks(SomeAttention(attend)))
+    words = (r"^record_attention sees no weights in 'blocks.0.blocks.0', a SomeAttention: it knows "
+             r".*model.get_submodule\('blocks.0.blocks.0'\).register_forward_hook\(...\) shows")
+    with pytest.warns(UserWarning, match=words), record_attention(model) as seen:
+        model(torch.randn(2, 3, 4, 5))
+    assert seen == {}
+
+
+@pytest.mark.parametrize("row", [
+    (lambda: record_attention("model").__enter__(), "^model must be an nn.Module, got str$",
+     TypeError),
+    (lambda: record_attention(packed(), most_bytes=1.5).__enter__(),
+     "^most_bytes must be an integer, got 1.5$", TypeError),
+])
+def test_what_does_not_fit_is_refused(row):
+    assert_refused(*row)
+
+
+# ---- gates and measures --------------------------------------------------------------------------
+
+class Folded(nn.Module):
+    """Multi-head attention with ``MultiHeadAttention``'s weights that writes out its softmax."""
+
+    def __init__(self, ours):
+        super().__init__()
+        self.ours, self.softmax = ours, SomeAttention(F.softmax, num_heads=ours.num_heads)
+
+    def forward(self, X):
+        ours = self.ours
+        q, k, v = (linear(X).unflatten(-1, (ours.num_heads, -1)).transpose(1, 2).flatten(0, 1)
+                   for linear in (ours.W_q, ours.W_k, ours.W_v))
+        mixed = self.softmax(q @ k.mT / math.sqrt(ours.head_size), dim=-1) @ v
+        return ours.W_o(mixed.unflatten(0, (len(X), -1)).transpose(1, 2).flatten(2))
+
+
+class Fused(Folded):
+    def forward(self, X):
+        ours = self.ours
+        q, k, v = (linear(X).unflatten(-1, (ours.num_heads, -1)).transpose(1, 2)
+                   for linear in (ours.W_q, ours.W_k, ours.W_v))
+        return ours.W_o(F.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2))
+
+
+class Same(nn.Module):
+    """Self-attention by a layer that takes queries, keys and values."""
+
+    def __init__(self, layer):
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, X):
+        output = self.layer(X, X, X)
+        return output[0] if isinstance(output, tuple) else output
+
+
+def siblings():
+    """The same function in four ways, and the name of the layer in each."""
+    torch.manual_seed(0)
+    ours = MultiHeadAttention(12, 3, bias=True).eval()
+    nn.init.normal_(ours.W_o.weight)
+    return {"ours": (Same(ours), "layer"), "packed": (Same(ours.to_torch()), "layer"),
+            "folded": (Folded(ours), "softmax"), "fused": (Fused(ours), "")}
+
+
+OTHERS = pytest.mark.parametrize("kind", ["packed", "folded", "fused"])
+
+
+@OTHERS
+@pytest.mark.parametrize("gate", [torch.tensor([1.0, 0, -0.5]), torch.rand(2, 3)],
+                         ids=["for all", "per example"])
+def test_gates_on_any_model_are_those_on_ours(kind, gate):
+    X, both = torch.randn(2, 5, 12), siblings()
+    outputs = []
+    for model, name in (both["ours"], both[kind]):
+        before = model(X)
+        with torch.no_grad(), measures.gates(model, {name: gate}):
+            outputs.append(model(X))
+        assert torch.equal(model(X), before) and not torch.allclose(before, outputs[-1])
+    torch.testing.assert_close(*outputs)
+
+
+@OTHERS
+def test_the_four_measures_agree_with_those_of_ours(kind):
+    X, both = torch.randn(7, 5, 12), siblings()
+
+    def measured(model, name):
+        losses = lambda: (model(X) - X).square().mean((1, 2))
+        score = lambda: -losses().mean().item()
+        order, scores = measures.greedy(model, score)
+        assert {where for where, _ in order} == {name}
+        return [measures.ablate_one(model, score), measures.keep_one(model, score),
+                measures.gradient(model, losses), torch.tensor(scores),
+                torch.tensor([head for _, head in order])]
+
+    model, name = both[kind]
+    if kind != "packed":  # the layer itself is there to lend its weights, and never called
+        model.ours = Calls(None, **{name: part for name, part in vars(model.ours).items()
+                                    if name in ("num_heads", "head_size")},
+                           **dict(model.ours.named_children()))
+    for ours, theirs in zip(measured(*both["ours"]), measured(model, name)):
+        torch.testing.assert_close(theirs, ours, atol=1e-5, rtol=1e-4)
+
+
+def test_gates_and_recording_go_together():
+    """PyTorch's module has its gates also where it is recorded, and the map stays."""
+    model, X = Same(packed()), torch.randn(2, 5, 12)
+    with torch.no_grad():
+        with record_attention(model) as free:
+            before = model(X)
+        with measures.closed(model, [("layer", 1)]):
+            wanted = model(X)
+            with record_attention(model) as recorded:
+                output = model(X)
+    torch.testing.assert_close(output, wanted)
+    assert not torch.allclose(output, before)
+    torch.testing.assert_close(recorded["layer"], free["layer"])
+
+
+def test_heads_of_any_model_are_listed_in_its_order():
+    X = torch.randn(2, 3, 4, 4)
+    model = Blocks(Calls(lambda X: X.softmax(-1)), Calls(lambda X: X),
+                   Calls(lambda X: F.scaled_dot_product_attention(X, X, X)))
+    model.last = packed(num_heads=2)
+    run = lambda: model.blocks[2](model.blocks[0](X))
+    assert measures.all_heads(model) == [("last", 0), ("last", 1)]
+    assert measures.all_heads(model, run) == [
+        *[(f"blocks.{i}", head) for i in (0, 2) for head in range(3)], ("last", 0), ("last", 1)]
+
+
+@pytest.mark.parametrize("heads, words", [
+    ([("blocks.0", 3)], "^there is no head 3 in 'blocks.0': it has 0 to 2$"),
+    ([("blocks.0", -1)], r"^there are no heads \[\('blocks.0', -1\)\]"),
+    ([("blocks.1", 0)], r"^no attention ran in 'blocks.1' while gates were open: all_heads"),
+    ([("block", 0)], r"^there are no heads \[\('block', 0\)\]"),
+])
+def test_heads_that_are_not_there_are_refused(heads, words):
+    model = Blocks(Calls(lambda X: X.softmax(-1)), Calls(lambda X: X))
+    with pytest.raises(ValueError, match=words), measures.closed(model, heads):
+        model(torch.randn(2, 3, 4, 5))
+
+
+def test_gates_of_another_shape_are_refused():
+    model = Blocks(Calls(lambda X: X.softmax(-1)))
+    words = r"^gates of 'blocks.0' have shape \(2,\), expected \(3,\) or \(batch, 3\)$"
+    with pytest.raises(ValueError, match=words), measures.gates(model, {"blocks.0": torch.ones(2)}):
+        model(torch.randn(2, 3, 4, 5))
