@@ -9,8 +9,8 @@ NEEDS = $(RUN) tools/setup.py
 NOTEBOOKS = $(foreach name,$(NB),$(or $(wildcard notebooks/$(name)*.ipynb),\
 	$(error No notebook is called $(name))))
 
-.PHONY: help setup lab test quick test-browser notebooks standalone html site slides lecture student handout grade \
-	readme bench mutants clean
+.PHONY: help setup lab test quick test-browser test-clients notebooks standalone html site slides \
+	lecture student handout grade readme bench mutants clean
 
 help:
 	@awk -F ':[^#]*## ' '/^[a-z%-]+:.*## /{printf "make %-13s %s\n", $$1, $$2}' Makefile
@@ -27,6 +27,10 @@ quick: setup  ## the same without notebooks and slow tests: a minute
 test-browser: setup  ## check pages and interactive pieces in a real browser
 	@$(NEEDS) browser html slides site
 	@$(PYTEST) -m browser tests $(ARGS)
+
+test-clients: setup  ## check what is recorded of models of other packages (100 MB)
+	@$(NEEDS) clients trained
+	@$(PYTEST) tests/core/test_clients.py $(ARGS)
 
 test-%: setup  ## make test elsewhere: test-colab, -offline, -oldest, -newest or -gpu
 	@$(ONE) $(RUN) tools/environments.py $* $(ARGS)

