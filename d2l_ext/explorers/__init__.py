@@ -3,6 +3,7 @@
 Each explorer has a Python file, which checks what it is given, and a JavaScript file of the same
 name, which shows it; ``base.py`` and ``shared.js`` hold what all share.
 """
+from .attention import attention_explorer
 from .base import Explorer, source
 from .clock import clock_explorer
 from .compare import compare_explorer
@@ -14,6 +15,7 @@ from .pooling import pooling_explorer
 from .tiles import tiles_explorer
 
 __all__ = [
-    "Explorer", "clock_explorer", "compare_explorer", "dates_explorer", "heads_explorer",
-    "lengths_explorer", "order_explorer", "pooling_explorer", "source", "tiles_explorer",
+    "Explorer", "attention_explorer", "clock_explorer", "compare_explorer", "dates_explorer",
+    "heads_explorer", "lengths_explorer", "order_explorer", "pooling_explorer", "source",
+    "tiles_explorer",
 ]

@@ -29,21 +29,6 @@ export function combine(weights, { V }, W_o, token) {
 
 // ---- in words ------------------------------------------------------------------
 
-/** Where a row of weights goes, the `most` largest of them: "dog 0.50 and man 0.50". */
-export function takes(weights, tokens, most = 3) {
-  const [least, largest] = [Math.min(...weights), Math.max(...weights)];
-  if (weights.length > 1 && largest - least < 0.005) {
-    return `all ${weights.length} alike (${digits(largest)} each)`;
-  }
-  const order = weights.map((weight, i) => [weight, i])
-    .filter(([weight]) => weight >= Math.min(0.05, largest))
-    .sort((a, b) => b[0] - a[0])
-    .slice(0, most);
-  const words = order.map(([weight, i]) => `${clip(tokens[i], 20)} ${digits(weight)}`);
-  const rest = 1 - order.reduce((sum, [weight]) => sum + weight, 0);
-  return list(rest > 0.05 ? [...words, `others ${digits(rest)}`] : words);
-}
-
 /** The result for one token in a sentence. */
 export function sentence(weights, output, tokens, asks) {
   const heads = weights.length;
@@ -226,14 +211,6 @@ function drawBare(canvas, colours, { left, top, across, width }, { weights, asks
   outline(context, colours.query, left, top, side, side, 2);
   pointer(context, 2, y + 0.5 * across, colours.ink);
   outline(context, colours.ink, left, y - 1, side, across + 2, 1.5);
-}
-
-/** A small triangle that points to the right, at (x, y). */
-function pointer(context, x, y, colour) {
-  context.beginPath();
-  for (const [right, down] of [[0, -4.5], [8, 0], [0, 4.5]]) context.lineTo(x + right, y + down);
-  context.fillStyle = css(colour);
-  context.fill();
 }
 
 /** The map with its figures, the asking row outlined; under it the values that this row weighs,

@@ -308,6 +308,21 @@ export function digits(number) {
   return (Math.round(number * 100) / 100 || 0).toFixed(2);
 }
 
+/** Where a row of weights goes, the `most` largest of them: "dog 0.50 and man 0.50". */
+export function takes(weights, tokens, most = 3) {
+  const [least, largest] = [Math.min(...weights), Math.max(...weights)];
+  if (weights.length > 1 && largest - least < 0.005) {
+    return `all ${weights.length} alike (${digits(largest)} each)`;
+  }
+  const order = weights.map((weight, i) => [weight, i])
+    .filter(([weight]) => weight >= Math.min(0.05, largest))
+    .sort((a, b) => b[0] - a[0])
+    .slice(0, most);
+  const words = order.map(([weight, i]) => `${clip(tokens[i], 20)} ${digits(weight)}`);
+  const rest = 1 - order.reduce((sum, [weight]) => sum + weight, 0);
+  return list(rest > 0.05 ? [...words, `others ${digits(rest)}`] : words);
+}
+
 // ---- numbers: matrices are arrays of rows -----------------------------------
 
 /** 0, 1, 2 ... */
@@ -460,6 +475,14 @@ export function figures(context, { faint }, values, x, y, across, down, fill, wo
     context.fillStyle = css(on(fill(value)));
     context.fillText(words(value), x + (j + 0.5) * across, y + (i + 0.5) * down + 1);
   }));
+}
+
+/** A small triangle that points to the right, at (x, y). */
+function pointer(context, x, y, colour) {
+  context.beginPath();
+  for (const [right, down] of [[0, -4.5], [8, 0], [0, 4.5]]) context.lineTo(x + right, y + down);
+  context.fillStyle = css(colour);
+  context.fill();
 }
 
 /** A filled rectangle. */

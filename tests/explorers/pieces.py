@@ -72,10 +72,19 @@ def tiles(**change):
     return explorers.tiles_explorer(**start | change)
 
 
+def attention(tokens=(*TOKENS, "today"), layers=2, heads=3):
+    """Maps of scores that grow and fall by place."""
+    scores = torch.arange(layers * heads * len(tokens)**2) * 7 % 11 / 2
+    maps = scores.reshape(layers, 1, heads, len(tokens), -1).softmax(-1)
+    seen = {f"encoder.{i}.attention": [each] for i, each in enumerate(maps)}
+    return explorers.attention_explorer(seen, tokens)
+
+
 PIECES = {
     "pooling": pooling, "heads": heads, "order": order, "clock": explorers.clock_explorer,
     "lengths": lengths, "compare": explorers.compare_explorer, "dates": dates,
     "tiles": tiles, "memories": lambda: explorers.compare_explorer(4096, c=64),
+    "attention": attention,
 }
 LESSONS = dict(zip(("01", "02", "03", "04", "05", "06", "07", "09", "10"), PIECES))
 
@@ -168,6 +177,12 @@ STEPS = {
         Step("kernel k", [RIGHT], {"k": 5}, "k = 5"),
         Step("heads", [RIGHT], {"num_heads": 16}, "16 heads"),
         Step("chunk c", [LEFT], {"c": 16}, "in chunks of 16"),
+    ],
+    "attention": [
+        Step("layer", [DOWN], {"layer": 1}, "encoder.1.attention, head 0: today looks at"),
+        Step("head", [RIGHT], {"head": 1}, "encoder.1.attention, head 1: today looks at"),
+        Step("asking token", [LEFT], {"asks": 2}, "head 1: man looks at"),
+        Step("asking token", [LEFT, LEFT], {"asks": 0}, "head 1: dog looks at"),
     ],
 }
 # What can be done without a kernel.

@@ -39,6 +39,7 @@ STARTS = {
     "dates": {"text": "24/12/1999", "off": [], "layer": "cross"},
     "tiles": {"query_tile": 2, "key_tile": 4, "step": 3},
     "memories": {"n": 4096, "d": 512, "k": 3, "num_heads": 8, "c": 64},
+    "attention": {"layer": 0, "head": 0, "asks": 3},
 }
 SET = [  # what is given, and what the state then holds
     ("pooling", {"q1": -2.5, "scale": math.sqrt(3), "key2": False}, {}),
@@ -50,6 +51,8 @@ SET = [  # what is given, and what the state then holds
     ("dates", {"off": ("cross 2", "encoder 0", "cross 2")}, {"off": ["encoder 0", "cross 2"]}),
     ("dates", {"off": "decoder 1"}, {"off": ["decoder 1"]}),
     ("tiles", {"query_tile": 6, "key_tile": 1, "step": 48}, {}),
+    ("attention", {"layer": "encoder.1.attention", "head": 2, "asks": "man"},
+     {"layer": 1, "asks": 2}),
 ]
 WRONG = {
     "pooling": [{"q4": 1}, {"q1": 11}, {"q1": math.nan}, {"q1": "1"}, {"scale": 0.5},
@@ -67,6 +70,8 @@ WRONG = {
     "tiles": [{"query_tile": 3}, {"query_tile": 8}, {"key_tile": 6}, {"key_tile": 0},
               {"step": -1}, {"step": 49}, {"step": 1.5}, {"tile": 2}],
     "memories": [{"c": 32}, {"layers": 1}, {"n": 65}],
+    "attention": [{"layer": 2}, {"layer": "encoder"}, {"head": 3}, {"head": -1}, {"asks": "cat"},
+                  {"asks": 4}, {"layers": 0}],
 }
 
 

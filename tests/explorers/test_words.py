@@ -19,6 +19,10 @@ LENGTHS = """{ trained: 4, stretch: 2, accuracy: {
             none: { 8: [null, null, null, null] } },
     hard: { Shaw: { 8: [0.4, 0.2, 0.2, 0.2] } },
     easy: { Shaw: { 4: [1, 1], 8: [null, 0.4, 0.4, 0.4] } } } }"""
+MODEL = """M = { tokens: T.slice(0, 3), keys: T.slice(0, 3),
+                 layers: [{ name: 'first', heads: 8 }, { name: 'second', heads: 1 }] },
+    L = { tokens: Array(64).fill('long'), keys: Array(64).fill('long'), layers: M.layers },
+    C = { measure: (text) => 8 * text.length, size: 14 }"""
 DATE = "letters: [...'5/3/21'], full: '2021-03-05'"
 SAID = {
     "heads": {
@@ -96,6 +100,22 @@ SAID = {
             "key 5 gets 0.10 and key 6 gets 0.10. Output: 1.00.",
         "pool({ keys: [[1], [2]], values: [[3], [4]] }, [2], 2, [false, false])":
             {"scores": [1, 2], "weights": [0, 0], "output": [0]},
+    },
+    "attention": {
+        "tell(M, [0.02, 0.05, 0.93], { layer: 1, head: 0, asks: 1 })":
+            "second, head 0: b looks at c 0.93 and b 0.05.",
+        "tell(M, [0, 0, 0], { layer: 0, head: 7, asks: 2 })": "first, head 7: c looks at nothing.",
+        "tell(M, [0.33, 0.33, 0.33], { layer: 0, head: 1, asks: 0 })":
+            "first, head 1: a looks at all 3 alike (0.33 each).",
+        "[0, 1].map((layer) => chosen(M, { layer, head: 5, asks: 0 }).head)": [5, 0],
+        "shrink([[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]], 2)": [[2, 4], [10, 12]],
+        "shrink([[1, 2], [3, 0]], 2)": [[1, 2], [3, 0]],
+        "shrink([[1, 2], [3, 0]], 9)": [[1, 2], [3, 0]],
+        "(({ beside, titled, named }) => [beside, titled, named])(plan(M, 900, C))":
+            [True, True, True],
+        "(({ across, down }) => across === down)(plan(M, 900, C))": True,
+        "plan(M, 300, C).beside": False,
+        "(({ named, across, down }) => [named, across / down])(plan(L, 1100, C))": [False, 2],
     },
     "clock": {
         "[35.34, 200, 35312, 0.12345].map(rough)": ["35.3", "200", "35,300", "0.12"],
@@ -213,7 +233,7 @@ def test_word_for_word(tmp_path, piece):
     text = source("clock" if piece == "shared" else piece)
     text += f"\nexport {{ {names} }};\n" if names else ""
     # Everything that the piece exports is there under its own name.
-    expression = f"""(() => {{ const T = {NAMES}, D = {LENGTHS};
+    expression = f"""(() => {{ const T = {NAMES}, D = {LENGTHS}, {MODEL};
         const {{ {', '.join(exported(tmp_path, text))} }} = piece;
         return [{', '.join(SAID[piece])}]; }})()"""
     found = dict(zip(SAID[piece], compute(tmp_path, text, expression)))
