@@ -28,6 +28,12 @@ def large_heads():
     return explorers.heads_explorer(d2l_ext.MultiHeadAttention(64, 16), X, names, names)
 
 
+def large_attention():
+    """12 layers of 12 heads over 64 tokens."""
+    from pieces import attention
+    return attention([f"word{i}" for i in range(64)], layers=12, heads=12)
+
+
 def press(piece, step, moment=0.0):
     """Take a step by keyboard: the milliseconds of its last key. ``moment``: seconds to wait before
     that key. Raises RuntimeError if the key changes nothing."""
@@ -104,7 +110,7 @@ def answers():
         sys.exit("There is no browser: install Chromium or Google Chrome.")
     from frontends import Sheet, serve
     from pieces import PIECES, STEPS, STILL
-    from screen import watch
+    from screen import Step, watch
 
     from .attention import table
     rows = []
@@ -115,6 +121,9 @@ def answers():
 
         candidates = [(name, make, STILL[name]) for name, make in PIECES.items()]
         candidates.append(("heads, 64 tokens", large_heads, STILL["heads"][:1]))
+        keys = [Step(name, ["ArrowDown"], {}, "") for name in ("layer", "head")]
+        keys.append(Step("asking token", ["ArrowUp"], {}, ""))
+        candidates.append(("attention, 144 heads, 64 tokens", large_attention, keys))
         for name, make, steps in candidates:
             pages = functools.partial(plain_page, new_page(), make)
             rows += [[name, "page", *row] for row in measure(pages, steps, PLAIN_GOAL)]
