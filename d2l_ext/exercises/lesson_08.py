@@ -159,8 +159,8 @@ EXERCISES = [
                "three of the statements; the sections on the Transformer and on recording the "
                "others."],
         reasons={
-            "c": "is false: record_attention found nothing. "
-                 "It watches d2l_ext.MultiHeadAttention alone.",
+            "c": "is false: it is (batch * heads, queries, keys), as in D2L's code. "
+                 "record_attention takes the heads out of the batch.",
             "e": "is false: d2l_1_0 has the names of 11.5 and 11.6. "
                  "For the Transformer, import d2l and put our classes in.",
         },
