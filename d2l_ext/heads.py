@@ -148,7 +148,7 @@ class Gating(Watch):
         gate = self.gate(heads)
         if gate is None:
             return weights
-        unfolded = weights if weights.dim() == 4 else weights.unflatten(0, (-1, heads))
+        unfolded = weights.reshape(-1, heads, *weights.shape[-2:])
         return (unfolded * gate[..., None, None].to(weights)).reshape(weights.shape)
 
     def packed(self, func, args, kwargs):

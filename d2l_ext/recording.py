@@ -131,14 +131,15 @@ class Watch(TorchFunctionMode):
         """How many heads a softmax weighs for; 0 where it isn't attention.
 
         Over the last of four axes it is. Over the last of three it is in a module called attention:
-        heads may then be folded into the batch.
+        heads may then be folded into the batch, as they may where four axes have one head.
         """
         scores = args[0] if args else kwargs["input"]
         axis = args[1] if len(args) > 1 else kwargs.get("dim")
         if axis not in (-1, scores.dim() - 1):
             return 0
         near = [each.module for each in self.running[-2:]]
-        if scores.dim() == 3 and any(is_called_attention(module) for module in near):
+        alone = scores.dim() == 3 or scores.dim() == 4 and scores.shape[1] == 1
+        if alone and any(is_called_attention(module) for module in near):
             heads = next((count for module in reversed(near) if (count := count_of(module))), 1)
             return heads if len(scores) % heads == 0 else 1
         return scores.shape[1] if scores.dim() == 4 else 0
@@ -271,8 +272,7 @@ class Recorder(Watch):
         heads, weights = self.heads_of(args, kwargs), func(*args, **kwargs)
 
         def make() -> Tensor:
-            unfolded = weights if weights.dim() == 4 else weights.unflatten(0, (-1, heads))
-            return unfolded.clone()
+            return weights.reshape(-1, heads, *weights.shape[-2:]).clone()
 
         self.keep(self.name, tuple(weights.shape), make)
         return weights

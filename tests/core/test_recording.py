@@ -155,6 +155,8 @@ def test_heads_folded_into_the_batch_are_unfolded(count):
     scores = torch.randn(6, 4, 5)
     weights = alone(SomeAttention(F.softmax, **{count: 3}), scores, dim=-1)
     assert torch.equal(weights, scores.softmax(-1).reshape(2, 3, 4, 5))
+    one_axis_more = alone(SomeAttention(F.softmax, **{count: 3}), scores[:, None], dim=-1)
+    assert torch.equal(one_axis_more, weights)
     assert alone(SomeAttention(F.softmax), scores, dim=2).shape == (6, 1, 4, 5)
 
 
