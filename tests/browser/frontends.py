@@ -21,7 +21,8 @@ SETTINGS = {
 }
 OWN = "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"
 FRONTENDS = {"lab": "lab/tree", "notebook": "notebooks"}
-EXPLORER = "[value for value in Out.values() if hasattr(value, '_rules')][-1]"
+EXPLORER = ("[value for value in Out.values() if hasattr(value, '_rules') "
+            "and value.piece != 'attention'][-1]")  # 07 has a second one
 BADGE = "https://colab.research.google.com/assets/colab-badge.svg"
 
 

@@ -62,8 +62,8 @@ class Played(Lesson):
 
     @pytest.fixture
     def piece(self, sheet):
-        piece = sheet.page.locator(".d2l-piece")
-        until(lambda: piece.count() == 1)
+        piece = sheet.page.locator(".d2l-piece").first
+        piece.wait_for()
         piece.scroll_into_view_if_needed()
         return piece
 
