@@ -1,8 +1,8 @@
-// Where every head of a model looks: a grid of small maps, one of them large, and its rows in words.
+// Where every head of a model looks: a grid of small maps, one large map, and its rows in words.
 
 const bytesOf = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 
-/** Each layer's heads, each a map of rows: they come as percents, a byte each, one after another. */
+/** Each layer's heads, each a map of rows: percents, a byte each, one after another. */
 export function unpack({ tokens, keys, layers, maps }) {
   const percents = bytesOf(maps);
   let place = 0;
