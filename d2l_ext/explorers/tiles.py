@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from .._validate import check_integer
 from ..tiles import Running, Traffic, nothing_yet, tiled_traffic, update_tile
 from .base import Explorer, check_numbers, choices, figures
 
@@ -20,7 +21,8 @@ def tiles_explorer(queries: Sequence[float], keys: Sequence[float], values: Sequ
     many tiles of scores were used: past the last one, all. At the start each query has met the
     first tile of keys.
     Raises ValueError for shapes that don't fit, fewer than 2 or more than 8 queries or keys, tiles
-    of other sizes, numbers that aren't finite or above 1e30 in size.
+    of other sizes, numbers that aren't finite or above 1e30 in size; TypeError for sizes that are
+    no integers.
 
     >>> tiles_explorer([1, -2, 3], [0.5, 2, -1, 1, 3], [10, 20, 30, 40, 50])
     [explorer] Attention of 3 queries over 5 keys, a tile of scores at a time.
@@ -39,27 +41,30 @@ sum 1.64, 1.07, 1.06; output 23.43, 29.22, 20.83. Moved: 38 of 61 numbers; with 
     for name, part in zip(parts, (q, k, v)):
         check_numbers(name, part)
 
-    step = -(-n // query_tile) if query_tile > 0 else 0  # each query has met a tile of keys
     sizes = {"query_tile": sizes_for(n), "key_tile": sizes_for(m)}
-    explorer = Explorer(
+    check_integer(query_tile=query_tile, key_tile=key_tile)
+    for name, size in (("query_tile", query_tile), ("key_tile", key_tile)):
+        if size not in sizes[name]:
+            possible = ", ".join(map(str, sizes[name]))
+            raise ValueError(f"{name}={size} is not possible: choose from {possible}")
+
+    step = -(-n // query_tile)  # each query has met a tile of keys
+    state, moved = after(step, q[:, None], k[:, None], v[:, None], query_tile, key_tile)
+    whole = tiled_traffic(n, m, 1, 1, key_tile)
+    told = [f"{name} {', '.join(figures(part[:, 0]))}"
+            for name, part in zip(("largest", "sum", "output"), state)]
+    return Explorer(
         "tiles",
         title=f"Attention of {n} queries over {m} keys, a tile of scores at a time.",
-        numbers="",
+        numbers=f"In tiles of {query_tile} queries and {key_tile} keys, after {step} of "
+                f"{step * -(-m // key_tile)} steps: {'; '.join(told)}. Moved: "
+                f"{moved.reads + moved.writes} of {whole.reads + whole.writes} numbers; with a "
+                f"table {2 * (n + m) + 4 * n * m}.",
         data={"queries": q.tolist(), "keys": k.tolist(), "values": v.tolist(), "sizes": sizes},
         state={"query_tile": query_tile, "key_tile": key_tile, "step": step},
         rules={name: choices(possible) for name, possible in sizes.items()}
         | {"step": choices(range(n * m + 1))},
         still="09_explorer")
-    explorer.set(query_tile=query_tile, key_tile=key_tile)
-    state, moved = after(step, q[:, None], k[:, None], v[:, None], query_tile, key_tile)
-    whole = tiled_traffic(n, m, 1, 1, key_tile)
-    told = [f"{name} {', '.join(figures(part[:, 0]))}"
-            for name, part in zip(("largest", "sum", "output"), state)]
-    explorer.numbers = (
-        f"In tiles of {query_tile} queries and {key_tile} keys, after {step} of "
-        f"{step * -(-m // key_tile)} steps: {'; '.join(told)}. Moved: {moved.reads + moved.writes} "
-        f"of {whole.reads + whole.writes} numbers; with a table {2 * (n + m) + 4 * n * m}.")
-    return explorer
 
 
 def sizes_for(count: int) -> list[int]:

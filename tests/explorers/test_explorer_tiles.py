@@ -54,6 +54,13 @@ def test_what_cannot_be_shown_is_refused(change, words):
         tiles(**change)
 
 
+@pytest.mark.parametrize("size", ["2", 2.0, None])
+def test_sizes_of_tiles_are_integers(size):
+    for name in ("query_tile", "key_tile"):
+        with pytest.raises(TypeError, match=f"^{name} must be an integer"):
+            tiles(**{name: size})
+
+
 # ---- the mathematics in JavaScript ---------------------------------------------------------------
 
 WALK = """piece.walk(given, given.rows, given.columns).slice(1).map((frame) => {
