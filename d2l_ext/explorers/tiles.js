@@ -83,8 +83,8 @@ function rescaled(states, asking) {
 
 const BESIDE = 670;  // how wide a piece has both tables side by side
 const TILES_STYLE = `
-  .steps { display: flex; gap: 6px; align-items: center; }
-  .steps .control { min-width: 0; }
+  .steps { display: flex; flex-wrap: wrap; gap: 6px; align-items: center; }
+  .steps .control { flex: 1 1 190px; min-width: 0; }
   .go {
     flex: none; font: inherit; color: inherit; background: inherit; border: 1px solid currentColor;
     border-radius: 99px; padding: 3px 12px; cursor: pointer;
