@@ -43,9 +43,11 @@ def test_only_the_set_up_cell_differs_and_the_bytes_are_the_same_every_time(tmp_
     (tmp_path / "09_left_over.ipynb").touch()
     assert standalone.write_all(tmp_path) == []
     assert sorted(path.name for path in tmp_path.iterdir()) == [path.name for path in NOTEBOOKS]
-    setup = standalone.setup_cell()  # packed once more
+    packed = {weights: standalone.setup_cell(weights) for weights in (True, False)}  # once more
+    assert len(packed[True]) > 1.5 * len(packed[False])
     for path in NOTEBOOKS:
         old, new = load(path), load(tmp_path / path.name)
+        setup = packed["dates_explorer" in path.read_text(encoding="utf-8")]
         nbformat.validate(new)
         [cell] = [cell for cell in old["cells"] if cell["id"] == "setup"]
         cell["source"] = setup.splitlines(keepends=True)
@@ -53,7 +55,7 @@ def test_only_the_set_up_cell_differs_and_the_bytes_are_the_same_every_time(tmp_
 
 
 def test_what_is_too_large_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(standalone, "packed", lambda: "")
+    monkeypatch.setattr(standalone, "packed", lambda weights: "")
     monkeypatch.setattr(standalone, "LIMIT", max(path.stat().st_size for path in NOTEBOOKS) - 5000)
     assert len(standalone.write_all(tmp_path)) in range(1, len(NOTEBOOKS))
 
