@@ -266,15 +266,17 @@ def test_what_a_test_does_to_code_changes_no_other_run():
         assert "is right" in hand_in(spoils, "dropout").message
 
 
-def test_seeds_are_the_same_for_all():
+def test_seeds_are_the_same_for_all_versions_and_each_time():
     drawn = []
 
     def test(read):
         drawn.append(torch.rand(1).item())
         by_assert_close(read)
 
-    hand_in(test)
-    assert len(drawn) == 5 and len(set(drawn)) == 1
+    for seed in range(2):
+        torch.manual_seed(seed)
+        hand_in(test)
+    assert len(drawn) == 10 and len(set(drawn)) == 1
 
 
 def test_code_that_a_test_needs_is_its_own_affair():
