@@ -88,7 +88,7 @@ class Explorer:
         """The piece in its default state as HTML that needs nothing else."""
         values = json.dumps({"data": self.data, "state": self._default}).replace("<", "\\u003c")
         return PAGE.format(piece=self.piece, still=self._still(), values=values,
-                           source=source(self.piece))
+                           source=lean(source(self.piece)))
 
     def _still(self) -> str:
         """The picture where it shows the default state, else the words."""
@@ -113,6 +113,11 @@ def source(piece: str) -> str:
     """The JavaScript of a piece, after what all pieces share."""
     files = (HERE / f"{name}.js" for name in ("shared", piece))
     return "\n".join(file.read_text(encoding="utf-8") for file in files)
+
+
+def lean(script: str) -> str:
+    """A script without comments on lines of their own and without indents, to be stored."""
+    return re.sub(r"(?ms)^ *(?://[^\n]*\n|/\*.*?\*/ *\n)?", "", script)
 
 
 def make_widget(esm: str, data: dict, state: dict):
