@@ -235,7 +235,7 @@ class Recorder(Watch):
     def __init__(self, model: nn.Module, most_bytes: int):
         super().__init__(model)
         check_integer(most_bytes=most_bytes)
-        self.most, self.kept = most_bytes, 0
+        self.most, self.kept, self.full = most_bytes, 0, False
         known = (module for module in self.names
                  if isinstance(module, (MultiHeadAttention, nn.MultiheadAttention)))
         self.recorded: dict[str, list[Tensor]] = {self.names[module] or "attention": []
@@ -248,7 +248,8 @@ class Recorder(Watch):
         self.seen += 1
         name, size = name or "attention", 4 * math.prod(shape)
         calls = self.recorded.setdefault(name, [])
-        if self.kept + size > self.most:
+        self.full = self.kept + size > self.most
+        if self.full:
             self.left_out.append((name, size))
             return
         with torch.no_grad(), torch._C.DisableTorchFunction():
@@ -288,7 +289,7 @@ class Recorder(Watch):
             shape = batch, module.num_heads, q.shape[at], k.shape[at]
             self.keep(name, shape, lambda: packed_weights(module, *args, **kwargs))
         elif self.seen > seen:
-            if isinstance(module, MultiHeadAttention):
+            if isinstance(module, MultiHeadAttention) and not self.full:
                 self.complete(module, args, kwargs)
         elif type(module) is nn.TransformerEncoderLayer:
             given = bound(nn.TransformerEncoderLayer, module, args, kwargs)
@@ -309,8 +310,6 @@ class Recorder(Watch):
     def complete(self, module: MultiHeadAttention, args: Any, kwargs: Any) -> None:
         """Ours cuts off padding first, and gives rows that see nothing zeros afterwards."""
         calls = self.recorded[self.names[module] or "attention"]
-        if not calls:
-            return
         given = bound(MultiHeadAttention, module, args, kwargs)
         lengths, mask = given.get("valid_lens"), given.get("mask")
         if lengths is None and mask is None:

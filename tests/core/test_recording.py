@@ -361,6 +361,16 @@ def test_beyond_the_limit_calls_are_counted_and_named():
     assert [len(calls) for calls in seen.values()] == [1, 1]
 
 
+def test_a_call_beyond_the_limit_leaves_the_one_before_as_it_was():
+    model, X = MultiHeadAttention(12, 3), torch.randn(2, 4, 12)
+    wanted = alone(model, X, X, X, torch.tensor([4, 3]))
+    with pytest.warns(UserWarning), record_attention(model, most_bytes=500) as seen:
+        model(X, X, X, torch.tensor([4, 3]))
+        model(X, X, X, torch.tensor([0, 4]))
+    (weights,), = seen.values()
+    assert torch.equal(weights, wanted)
+
+
 @pytest.mark.parametrize("attend", [
     lambda X: X.exp() / X.exp().sum(-1, keepdim=True), lambda X: X[..., None].softmax(-2)])
 def test_attention_without_a_softmax_that_counts_is_named_with_the_hook(attend):
