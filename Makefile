@@ -9,8 +9,8 @@ NEEDS = $(RUN) tools/setup.py
 NOTEBOOKS = $(foreach name,$(NB),$(or $(wildcard notebooks/$(name)*.ipynb),\
 	$(error No notebook is called $(name))))
 
-.PHONY: help setup lab test quick test-browser test-clients notebooks standalone html site slides \
-	lecture student handout grade readme bench mutants clean
+.PHONY: help setup lab test quick test-browser test-clients frameworks notebooks standalone html site \
+	slides lecture student handout grade readme bench mutants clean
 
 help:
 	@awk -F ':[^#]*## ' '/^[a-z%-]+:.*## /{printf "make %-13s %s\n", $$1, $$2}' Makefile
@@ -32,7 +32,10 @@ test-clients: setup  ## check what is recorded of models of other packages (100 
 	@$(NEEDS) clients trained
 	@$(PYTEST) tests/core/test_clients.py $(ARGS)
 
-test-%: setup  ## make test elsewhere: test-colab, -offline, -oldest, -newest or -gpu
+frameworks: setup  ## open lesson 11 with JAX, TensorFlow and MXNet; ARGS=store: store its outputs
+	@$(RUN) tools/frameworks.py $(ARGS)
+
+test-%: setup  ## make test elsewhere: test-colab, -offline, -oldest, -newest, -gpu or -frameworks
 	@$(ONE) $(RUN) tools/environments.py $* $(ARGS)
 
 notebooks: setup  ## run notebooks and store their outputs; ARGS="--runs 2": only compare runs

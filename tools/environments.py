@@ -6,6 +6,7 @@
     colab            the notebooks as Colab runs them (colab_leg.py); names choose some of them
     gpu, pinned      .venv itself: on an NVIDIA GPU; as a row for README's table
     offline          .venv itself, without a network (tools/offline.py)
+    frameworks       lesson 11 with JAX, TensorFlow and MXNet (frameworks.py)
 
 An environment is made once, and again when what belongs in it changes. The result of a whole run
 is kept there for README's table (`make readme`). Other arguments are passed to pytest. PyTorch
@@ -85,20 +86,24 @@ def torch_from(wanted):
     return [same]
 
 
-def build(leg, packages, python=sys.executable, ours=True):
-    """Make `.venv-LEG` with these packages, with d2l and this one if `ours`; return its Python."""
+def build(leg, packages, python=sys.executable, alone=(setup.D2L, "-e", ".")):
+    """Make `.venv-LEG` with these packages, and some without what they ask for; return its Python.
+
+    PyTorch, where it is among them, comes first, as the first line about it says.
+    """
     folder = ROOT / f".venv-{leg}"
-    torch = torch_from(next(line for line in packages if name_of(line) == "torch"))
+    torch = [torch_from(one) for one in [line for line in packages if name_of(line) == "torch"][:1]]
     others = [line for line in packages if name_of(line) != "torch"]
-    mark = hashlib.sha256(repr([str(ROOT), python, torch, others, ours]).encode()).hexdigest()
+    mark = hashlib.sha256(repr([str(ROOT), python, torch, others, alone]).encode()).hexdigest()
     if setup.read(folder / "set-up-done") == mark:
         return program(folder)
     print(f"Making .venv-{leg} (once; a few minutes)", flush=True)
     subprocess.run([python, "-m", "venv", "--clear", folder], check=True)
-    setup.install(*torch, python=program(folder))
-    setup.install(torch[0], *others, python=program(folder))
-    if ours:
-        setup.install("--no-deps", setup.D2L, "-e", ".", python=program(folder))
+    for each in torch:
+        setup.install(*each, python=program(folder))
+    setup.install(*[each[0] for each in torch], *others, python=program(folder))
+    if alone:
+        setup.install("--no-deps", *alone, python=program(folder))
     (folder / "set-up-done").write_text(mark, encoding="utf-8")
     return program(folder)
 
@@ -175,12 +180,17 @@ def colab(names):
     return colab_leg.run(names)
 
 
+def frameworks(arguments):
+    import frameworks
+    return frameworks.prove(arguments)
+
+
 def off_line(arguments):
     return offline.prove(ROOT, ["-n", "2", *arguments])
 
 
 LEGS = {"oldest": oldest, "newest": newest, "colab": colab, "gpu": gpu, "pinned": pinned,
-        "offline": off_line}
+        "offline": off_line, "frameworks": frameworks}
 
 if __name__ == "__main__":
     if not sys.argv[1:] or sys.argv[1] not in LEGS:

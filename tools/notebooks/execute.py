@@ -3,6 +3,7 @@
 Names choose some of them: ARGS="02 05". What varies is not stored: times, live widgets, model ids.
 With ARGS="--runs 2" nothing is stored: all runs are compared byte for byte, pictures too, and
 cells that differ are named, but for those tagged `timing`. --busy keeps a core busy meanwhile.
+Outputs of cells whose framework is missing stay: `make frameworks ARGS=store` makes them.
 """
 import argparse
 import contextlib
@@ -16,6 +17,8 @@ import nbformat
 from nbclient import NotebookClient
 from nbtext import KERNEL, chosen, write
 
+from d2l_ext.frameworks import missing
+
 NOTEBOOKS = pathlib.Path(__file__).parents[2] / "notebooks"
 WIDGET = "application/vnd.jupyter.widget-view+json"
 BUSY = "import time\nwhile True: sum(range(10**6))"
@@ -24,15 +27,21 @@ BUSY = "import time\nwhile True: sum(range(10**6))"
 def executed(path: pathlib.Path) -> dict:
     """The notebook as a fresh kernel leaves it, without what varies. The file stays as it is."""
     notebook = nbformat.read(path, as_version=4)
+    kept = {cell.id: cell.outputs for cell in notebook.cells if needs_more(cell)}
     client = NotebookClient(notebook, timeout=180, kernel_name="python3", coalesce_streams=True,
                             resources={"metadata": {"path": path.parent}})
     client.execute()
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
         if cell.cell_type == "code":
-            cell.outputs = lasting(cell.outputs)
+            cell.outputs = kept.get(cell.id, lasting(cell.outputs))
     notebook.metadata = KERNEL
     return notebook
+
+
+def needs_more(cell: dict) -> bool:
+    """Whether a cell's framework is missing here, so that only its stored outputs say something."""
+    return cell.cell_type == "code" and bool(missing(cell.metadata.get("tags", [])))
 
 
 def lasting(outputs: list[dict]) -> list[dict]:

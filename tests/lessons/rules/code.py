@@ -17,7 +17,7 @@ X = torch.tensor([[1., 0., 0., 1.],   # dog: an animal, one dog tall
 
 @rule()
 def plain_python(notebook):
-    """Write Python alone: no magics, no shell commands, no empty cells."""
+    """Write Python alone: no magics but %%framework, no shell commands, no empty cells."""
     for cell in notebook.code:
         if not cell.statements:
             yield cell.id, "not Python, or empty"
@@ -66,16 +66,27 @@ def names_of(statement):
 @rule()
 def core_runs_alone(notebook):
     """A lesson runs without its deeper cells: define the name in a core cell, or rename it."""
-    last = {}  # name -> the cell that bound it last
+    last = {}  # name, with the framework whose cells share it -> the cell that bound it last
     for cell in notebook.code:
         core = "core" in cell.tags
         for statement in cell.statements:
-            taken, bound = names_of(statement)
-            for name in sorted(taken & last.keys()):
-                if core and "deeper" in last[name].tags:
-                    yield cell.id, f"`{name}` comes from the deeper cell `{last[name].id}`"
+            taken, bound = ({(cell.framework, name) for name in names}
+                            for names in names_of(statement))
+            for place in sorted(taken & last.keys()):
+                if core and "deeper" in last[place].tags:
+                    yield cell.id, f"`{place[1]}` comes from the deeper cell `{last[place].id}`"
             if core or not isinstance(statement, (ast.Import, ast.ImportFrom)):
                 last |= dict.fromkeys(bound, cell)
+
+
+@rule()
+def frameworks_are_tagged(notebook):
+    """A cell of an optional framework is tagged needs-NAME: without it, nbval skips the cell."""
+    for cell in notebook.code:
+        needed = {f"needs-{cell.framework}"} - {"needs-", "needs-torch"}
+        found = {tag for tag in cell.tags if tag.startswith("needs-")}
+        if needed - found or cell.framework and found - needed:
+            yield cell.id, f"tagged {sorted(found)}, not {sorted(needed)}"
 
 
 @rule()

@@ -15,6 +15,7 @@ ID_IS_TAG = {"setup", "imports", "recall", "sentence", "claims", "exit", "refere
 TAGS = ID_IS_TAG | {
     "core", "deeper", "picture", "predict", "explorer", "exercise", "solution", "question",
     "timing", "one-screen", "homework", "raises-exception",
+    "needs-jax", "needs-tensorflow", "needs-mxnet",
     "nbval-ignore-output", "nbval-skip", "nbval-raises-exception"}
 
 

@@ -37,8 +37,11 @@ class Cell:
         self.is_code = stored["cell_type"] == "code"
         self.count, self.outputs = stored.get("execution_count"), stored.get("outputs", [])
         self.data = [output.get("data", {}) for output in self.outputs]
+        # a cell of another framework: its first line is no Python, the rest is
+        found = re.match(r"%%framework (\w+)\n", self.text)
+        self.framework = found[1] if found else ""
         try:
-            tree = ast.parse(self.text if self.is_code else "")
+            tree = ast.parse(self.text[found.end() if found else 0:] if self.is_code else "")
         except SyntaxError:
             tree = ast.parse("")
         self.statements, self.nodes = tree.body, list(ast.walk(tree))

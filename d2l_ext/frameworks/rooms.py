@@ -1,0 +1,170 @@
+"""A room in which the cells of one framework run, here or in an interpreter of its own.
+
+Run as a script it serves such a room: ``python rooms.py mxnet`` takes messages from its input and
+answers on its output. It imports NumPy alone, and of another version than the notebook's: messages
+are arrays by name, a ``.npz`` file each, after its length in 8 bytes.
+"""
+import ast
+import contextlib
+import io
+import os
+import subprocess
+import sys
+import traceback
+from importlib import import_module
+
+import numpy as np
+
+# How each framework makes its tensor of a NumPy array.
+TENSORS = {"torch": ("torch", "from_numpy"), "jax": ("jax.numpy", "asarray"),
+           "tensorflow": ("tensorflow", "constant"), "mxnet": ("mxnet", "np.array")}
+# TensorFlow is to say nothing while it loads, and to sum in the order that others do.
+QUIET = {"TF_CPP_MIN_LOG_LEVEL": "2", "TF_ENABLE_ONEDNN_OPTS": "0", "KERAS_BACKEND": "tensorflow"}
+
+
+def sections(source: str, filename: str):
+    """A cell as compiled code: its statements, and its last line if that is an expression."""
+    tree = ast.parse(source, filename)
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    yield compile(tree, filename, "exec")
+    if last:
+        yield compile(ast.Expression(last.value), filename, "eval")
+
+
+def to_numpy(value):
+    """A framework's result as NumPy arrays: tensors, numbers, text, and tuples or lists of them."""
+    if isinstance(value, (tuple, list)):
+        return tuple(map(to_numpy, value))
+    if hasattr(value, "asnumpy"):  # MXNet
+        return value.asnumpy()
+    return np.asarray(value.detach() if hasattr(value, "detach") else value)
+
+
+class Room:
+    """The names of one framework's cells; they see no others, and the notebook sees none of them.
+
+    >>> room = Room("torch")
+    >>> room.run("def double(x): return 2 * x")
+    >>> room.call("double", [np.array([1., 3.])])
+    array([2., 6.])
+    """
+
+    def __init__(self, framework: str):
+        if framework == "tensorflow":
+            os.environ.update(QUIET)
+        self.framework, self.names = framework, {"__name__": f"{framework}'s cells"}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.names
+
+    def run(self, source: str, filename: str = "<cell>"):
+        """Run a cell, and return the value of its last line if that is an expression."""
+        for section in sections(source, filename):
+            value = eval(section, self.names)
+        return value
+
+    def call(self, name: str, arguments):
+        """Call a function of this room with NumPy arrays, and return NumPy arrays.
+
+        Arrays become tensors, arrays without axes numbers or text.
+        """
+        module, attribute = TENSORS[self.framework]
+        tensor = import_module(module)
+        for part in attribute.split("."):
+            tensor = getattr(tensor, part)
+        given = map(np.asarray, arguments)
+        given = [tensor(array.copy()) if array.ndim else array.item() for array in given]
+        return to_numpy(self.names[name](*given))
+
+
+class Elsewhere:
+    """A room in another interpreter, which stays as long as this object."""
+
+    def __init__(self, framework: str, python: str):
+        self.process = subprocess.Popen(
+            [python, __file__, framework], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, env=os.environ | {"MPLBACKEND": "Agg"})  # no kernel there
+
+    def __contains__(self, name: str) -> bool:
+        return bool(self.ask("has", name)[0])
+
+    def run(self, source: str, filename: str = "<cell>"):
+        """Run a cell, print what it prints, and return the text of its last line's value."""
+        shown = str(self.ask("run", source)[0])
+        return Shown(shown) if shown else None
+
+    def call(self, name: str, arguments):
+        """Call a function of this room with NumPy arrays, and return NumPy arrays."""
+        several, *values = self.ask("call", name, *arguments)
+        return tuple(values) if several else values[0]
+
+    def ask(self, *words) -> list:
+        """Send words and arrays, wait for the answer; RuntimeError holds the traceback there."""
+        send(self.process.stdin, words)
+        error, printed, *values = receive(self.process.stdout)
+        sys.stdout.write(str(printed))
+        if str(error):
+            raise RuntimeError(f"in the other interpreter:\n{error}")
+        return values
+
+    def __del__(self):
+        self.process.stdin.close()  # the other interpreter ends when it hears no more
+        self.process.wait()
+        self.process.stdout.close()
+
+
+class Shown(str):
+    """Text that is shown without quotation marks."""
+
+    __repr__ = str.__str__
+
+
+# ---- messages ----
+
+def send(stream, values) -> None:
+    packed = io.BytesIO()
+    np.savez(packed, **{str(i): np.asarray(value) for i, value in enumerate(values)})
+    stream.write(len(packed.getvalue()).to_bytes(8, "big") + packed.getvalue())
+    stream.flush()
+
+
+def receive(stream) -> list:
+    """The values that were sent; EOFError where the other side has gone."""
+    length = stream.read(8)
+    if len(length) < 8:
+        raise EOFError("the other interpreter has ended")
+    with np.load(io.BytesIO(stream.read(int.from_bytes(length, "big")))) as values:
+        return [values[str(i)] for i in range(len(values))]
+
+
+def obey(room: Room, command: str, first: str, *arguments) -> list:
+    """Do what was asked for: the values of the answer."""
+    if command == "has":
+        return [first in room]
+    if command == "run":
+        value = room.run(first)
+        return ["" if value is None else repr(value)]
+    value = room.call(first, arguments)
+    return [True, *value] if isinstance(value, tuple) else [False, value]
+
+
+def serve(framework: str, questions, answers) -> None:
+    room = Room(framework)
+    while True:
+        try:
+            command, first, *arguments = receive(questions)
+        except EOFError:
+            return
+        error, printed, values = "", io.StringIO(), []
+        with contextlib.redirect_stdout(printed):
+            try:
+                values = obey(room, str(command), str(first), *arguments)
+            except Exception:
+                error = traceback.format_exc(limit=-1)
+        send(answers, [error, printed.getvalue(), *values])
+
+
+if __name__ == "__main__":
+    replies = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints is no answer
+    serve(sys.argv[1], sys.stdin.buffer, replies)
