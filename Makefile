@@ -73,7 +73,7 @@ readme: setup  ## write minutes, tables, versions and address wherever they stan
 	@$(RUN) tools/notebooks/readme.py $(ARGS)
 	@$(RUN) tools/classroom/guide.py $(ARGS)
 
-bench: setup  ## measure speed and memory as ratios (an hour); ARGS=latency: of the pieces
+bench: setup  ## measure speed and memory as ratios (an hour); ARGS=latency, ARGS=frameworks: others
 	@$(if $(findstring latency,$(ARGS)),$(NEEDS) browser html)
 	@$(ONE) $(RUN) -m tools.bench $(ARGS)
 

@@ -131,7 +131,7 @@ def test_lesson_11_runs_to_its_end_without_frameworks():
     hide = nbformat.v4.new_code_cell(
         "from d2l_ext import frameworks\nframeworks.here = lambda name: name == 'torch'")
     notebook.cells.insert(1, hide)
-    NotebookClient(notebook, timeout=300, kernel_name="python3",
+    NotebookClient(notebook, timeout=300, kernel_name="python3", coalesce_streams=True,
                    resources={"metadata": {"path": LESSON.parent}}).execute()
     for cell in notebook.cells:
         found = re.match(r"%%framework (\w+)\n", cell.source)

@@ -2,7 +2,7 @@
 
 Numbers are ratios of CPU time on one thread, each the median over rounds in which all candidates
 took turns; or megabytes at the peak of a process of its own. Without names all parts are measured
-but `latency`, which needs a browser.
+but `latency`, which needs a browser, and `frameworks`, which needs those.
 """
 import pathlib
 import platform
@@ -11,7 +11,7 @@ import sys
 
 import torch
 
-from . import attention, latency, linear, others, slopes
+from . import attention, frameworks, latency, linear, others, slopes
 
 README = pathlib.Path(__file__).with_name("README.md")
 PARTS = {
@@ -23,6 +23,7 @@ PARTS = {
     "reach": ("Who can influence whom", others.reaching),
     "slopes": ("Time against length, as in notebook 06", slopes.table),
     "linear": ("Memories of one size, against attention", linear.table_of_times),
+    "frameworks": ("Four frameworks, as in notebook 11", frameworks.measured_there),
     "import": ("The import", others.importing),
     "whole": ("The whole", others.whole),
     "latency": ("Answers of the interactive pieces to a key, in milliseconds", latency.answers),
@@ -53,7 +54,7 @@ def main(wanted):
     if unknown := set(wanted) - set(PARTS):
         sys.exit(f"There is no part {', '.join(sorted(unknown))}: choose from {', '.join(PARTS)}.")
     torch.set_num_threads(1)
-    for name in wanted or [name for name in PARTS if name != "latency"]:
+    for name in wanted or [name for name in PARTS if name not in ("latency", "frameworks")]:
         title, measure = PARTS[name]
         print(f"-- {title}", flush=True)
         lines = measure()

@@ -133,6 +133,7 @@ LEGS = {
     "colab": "Colab's list, package absent: `make test-colab`",
     "oldest": "oldest admitted: `make test-oldest`",
     "newest": "newest: `make test-newest`",
+    "frameworks": "lesson 11 with JAX, TensorFlow and MXNet: `make test-frameworks`",
     "gpu": "NVIDIA GPU: `make test-gpu`",
 }
 COLUMNS = ["Python", "PyTorch", "NumPy", "matplotlib", "IPython", "ipywidgets", "anywidget",
