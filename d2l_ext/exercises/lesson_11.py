@@ -11,7 +11,7 @@ def kernel_inputs():
     generator = torch.Generator().manual_seed(11)
     return [(torch.randn(inner, width, generator=generator),
              torch.randn(out, inner, generator=generator), heads)
-            for width, inner, out, heads in ((5, 12, 7, 3), (9, 8, 6, 2))]
+            for width, inner, out, heads in ((5, 12, 9, 3), (10, 8, 6, 2))]
 
 
 def kernels(W_q, W_o, num_heads):
@@ -92,12 +92,9 @@ def block(X, W_1, W_2, epsilon=1e-6, approximate="tanh"):
 
 
 TRANSLATE = [
-    (lambda X, W, V: block(X, W, V, 1e-5, "none"),
-     "PyTorch's habits in two places: its GELU is the exact one, and its layer norm adds 0.00001. "
-     "The table of habits has Flax's."),
-    (lambda X, W, V: block(X, W, V, 1e-5),
-     "Right but for inputs that hardly vary: PyTorch's layer norm adds 0.00001 to the variance. "
-     "How much does Flax's?"),
+    (lambda X, W, V: block(X, W, V, 1e-5, "none"), lambda X, W, V: block(X, W, V, 1e-5),
+     "Inputs that hardly vary come out too small: PyTorch's layer norm adds 0.00001 to the "
+     "variance. How much does Flax's? The table of habits has a column for GELU as well."),
     (lambda X, W, V: block(X, W, V, 1e-3),
      "0.001 is Keras's epsilon. How much does Flax's layer norm add?"),
     (lambda X, W, V: block(X, W, V, approximate="none"),
@@ -111,8 +108,6 @@ TRANSLATE = [
      "The norm is taken of the sum, not of what is added."),
     (lambda X, W, V: F.layer_norm(X + F.relu(X @ W) @ V, X.shape[-1:], eps=1e-6),
      "ReLU in GELU's place."),
-    (lambda X, W, V: X @ W.T,
-     "A kernel is (in, out) and multiplies as it is: X @ W_1, nothing to turn."),
 ]
 
 

@@ -126,8 +126,8 @@ def table_of_times(rounds=15):
                       for name in made]
             rows.append([f"{batch} x {steps} x {width}, {heads}", kind,
                          *(f"{ratio:.2f}" for ratio in ratios)])
-    return ["With lengths; each time is a ratio to PyTorch's. JAX's is compiled by `nnx.jit`, which looks "
-            "into the layer at each call, TensorFlow's by `tf.function`; the others are not compiled.", "",
+    return ["With lengths; each time is a ratio to PyTorch's. JAX's is compiled by `nnx.jit`, "
+            "which looks into the layer at each call, TensorFlow's by `tf.function`.", "",
             *table(["batch x steps x hiddens, heads", "pass", "PyTorch", "JAX", "TensorFlow",
                     "MXNet"], rows)]
 
