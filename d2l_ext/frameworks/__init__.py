@@ -112,7 +112,7 @@ class Switch:
             panels += f'<pre aria-label="{title}">{marked(code, self.codes)}</pre>'
             css += f"#{one}:checked~div>pre:nth-child({i + 1}){{display:block}}"
         return (f'<div class="{group}" role="radiogroup" aria-label="Framework"><style>'
-                f".{group} pre{{display:none;padding:.6em;overflow:auto}}"
+                f".{group} pre{{display:none;padding:.6em;overflow:auto;font-family:monospace}}"
                 f".{group} label{{padding:.3em .8em .3em .2em}}.{group} mark{{color:inherit;"
                 f"background:#0072b233}}{css}</style>{tabs}<div>{panels}</div></div>")
 

@@ -55,6 +55,7 @@ BAD = [  # rule, what is changed, words of the complaint: cell, what is wrong
     ("links_lead_somewhere", words("[masks](../d2l_ext/masks.py)"), "new: ../d2l_ext"),
     # code
     ("plain_python", code("%matplotlib inline"), "new: not Python"),
+    ("plain_python", code("x = 1\n%%framework jax"), "new: not Python"),
     ("fits_the_screen", code("\n".join(["x = 1"] * 16)), "new: 16 lines"),
     ("fits_the_screen", code(f"x = {WIDE}"), "new: 85 characters"),
     ("fits_the_screen", swap("mine = 1\n", f"mine = {WIDE}\n"), "solution-four-heads: 88"),
@@ -65,6 +66,10 @@ BAD = [  # rule, what is changed, words of the complaint: cell, what is wrong
     ("core_runs_alone", add("%% code a deeper\ni = 1\n\n%% code new core\ni += 1"), "new: `i`"),
     ("core_runs_alone", add("%% code a deeper\ni = 1\n\n%% code new core\ni = -i"), "new: `i`"),
     ("core_runs_alone", add("%% code a deeper\ni = 1\n\n%% code new core\nlambda: i"), "new: `i`"),
+    ("core_runs_alone", add("%% code a deeper needs-jax\n%%framework jax\ni = 1\n\n"
+                            "%% code new core needs-jax\n%%framework jax\ni + 1"), "new: `i`"),
+    ("frameworks_are_tagged", code("%%framework jax\nx = 1"), "new: tagged [], not ['needs-jax']"),
+    ("frameworks_are_tagged", add("%% code new core needs-jax\n%%framework mxnet\nx = 1"), "new"),
     ("same_setup", swap("pip", "conda"), "setup: not the set-up"),
     ("offline", code("import requests"), "new: `requests`"),
     ("offline", code("path = 'https://example.org/data.csv'"), "new: `https://`"),
