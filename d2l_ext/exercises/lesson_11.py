@@ -113,7 +113,7 @@ TRANSLATE = [
 
 EXERCISES = [
     Choice(
-        "kernel", right="c",
+        "kernel-shape", right="c",
         praise="Right: inputs, heads, head size.",
         hints=["Flax and Keras put a layer's inputs first.",
                "12 hiddens in 3 heads: how wide is a head, and which axes replace the 12?"],

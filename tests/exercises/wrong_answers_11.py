@@ -17,7 +17,7 @@ def by_layers(gelu, epsilon, after=lambda X, hidden: X + hidden):
 
 tanh = nn.GELU("tanh")
 WRONG = {
-    "kernel": [("a", "PyTorch's"), ("b", "parts the heads"), ("d", "after the inputs"),
+    "kernel-shape": [("a", "PyTorch's"), ("b", "parts the heads"), ("d", "after the inputs"),
                ("(5, 3, 4)", "letters"), (("b", "c"), "parts the heads")],
     "to-kernel": [
         (lambda q, o, h: (parted(q, 0, h), parted(o, 1, h)), r"Still \(out, in\)"),

@@ -1,4 +1,5 @@
 """Environments: what belongs in them, what the legs count, what Colab's leg notices."""
+import re
 import tomllib
 from pathlib import Path
 
@@ -74,6 +75,20 @@ def test_only_a_changed_list_asks_for_set_up(monkeypatch, tmp_path, file, old, n
 def test_lowest(line, low):
     assert environments.lowest(line) == low
     assert all("==" in environments.lowest(each) for each in setup.requirements())
+
+
+def unexplained(text):
+    """The lines of tools/frameworks.toml that pin no exact version, or give no reason."""
+    pinned = r'    "[\w-]+==[\d.]+(; [^"]+)?",  # \w.{10,}'
+    inside = [line for line in text.splitlines() if line.startswith(" ")]
+    return [line for line in inside if not re.fullmatch(pinned, line)]
+
+
+def test_every_framework_has_one_version_and_a_reason():
+    text = (ROOT / "tools/frameworks.toml").read_text(encoding="utf-8")
+    assert set(tomllib.loads(text)) == {"frameworks", "frameworks-mxnet"}
+    assert unexplained(text) == []
+    assert len(unexplained(text.replace("jax==", "jax>=").replace("  # the last", ""))) == 2
 
 
 # ---- PyTorch and the GPU ----------------------------------------------------------------------
