@@ -1,6 +1,7 @@
 """Notebooks that carry the package: all of it, it wins over any other, nothing else differs."""
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -38,25 +39,47 @@ def load(path):
     return json.loads(path.read_text(encoding="utf-8"))
 
 
+def sources(notebook):
+    return "\n".join("".join(cell["source"]) for cell in notebook["cells"])
+
+
 @pytest.mark.slow
 def test_only_the_set_up_cell_differs_and_the_bytes_are_the_same_every_time(tmp_path):
     (tmp_path / "09_left_over.ipynb").touch()
     assert standalone.write_all(tmp_path) == []
     assert sorted(path.name for path in tmp_path.iterdir()) == [path.name for path in NOTEBOOKS]
-    packed = {weights: standalone.setup_cell(weights) for weights in (True, False)}  # once more
-    assert len(packed[True]) > 1.5 * len(packed[False])
     for path in NOTEBOOKS:
         old, new = load(path), load(tmp_path / path.name)
-        setup = packed["dates_explorer" in path.read_text(encoding="utf-8")]
+        setup = standalone.setup_cell(path.name[:2], sources(old))  # once more
         nbformat.validate(new)
         [cell] = [cell for cell in old["cells"] if cell["id"] == "setup"]
         cell["source"] = setup.splitlines(keepends=True)
         assert new == old
 
 
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem[:2])
+def test_what_a_lesson_asks_for_is_carried(path):
+    text, files = sources(load(path)), standalone.members()
+    carried = {name for name in files if standalone.needed(name, path.name[:2], text)}
+    for picture in re.findall(r'(?m)^picture\("(\w+)"', text):
+        assert f"d2l_ext/images/{picture}.svg" in carried
+    exercises = "".join(files[name].read_text("utf-8") for name in carried if "/exercises/" in name)
+    for name in re.findall(r'(?:check|hint)\("([\w-]+)"', text):
+        assert f'"{name}"' in exercises or f'{name} = ' in exercises, name
+    assert (standalone.WEIGHTS in carried) == ("dates_explorer" in text)
+    assert "d2l_ext/attention.py" in carried
+
+
+def test_what_other_lessons_ask_for_stays_out():
+    left = [name for name in standalone.members() if not standalone.needed(name, "02", "")]
+    assert {"d2l_ext/exercises/lesson_03.py", "d2l_ext/images/04_explorer.svg",
+            standalone.WEIGHTS} <= set(left)
+    assert standalone.needed("d2l_ext/images/04_explorer.svg", "02", 'picture("04_explorer")')
+
+
 def test_what_is_too_large_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(standalone, "packed", lambda weights: "")
-    monkeypatch.setattr(standalone, "LIMIT", max(path.stat().st_size for path in NOTEBOOKS) - 5000)
+    monkeypatch.setattr(standalone, "packed", lambda lesson, text: "")
+    monkeypatch.setattr(standalone, "LIMIT", max(path.stat().st_size for path in NOTEBOOKS) * 0.9)
     assert len(standalone.write_all(tmp_path)) in range(1, len(NOTEBOOKS))
 
 

@@ -1,8 +1,8 @@
 """Write notebooks that carry the package d2l_ext with them: `make standalone`.
 
 Each is one file in dist/standalone that runs without this repository and without a network, where
-torch, numpy, matplotlib and, for 07, safetensors are. Only its set-up cell differs. The date
-reader's weights, half of the package, go with the lessons that import `dates`.
+torch, numpy, matplotlib and, for 07, safetensors are. Only its set-up cell differs. What the
+package has for other lessons alone stays out: their exercises and pictures, the date reader.
 """
 import base64
 import io
@@ -15,7 +15,6 @@ import sys
 import tomllib
 import zipfile
 
-from nbtext import write
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "dist/standalone"
@@ -36,30 +35,32 @@ def members() -> dict[str, pathlib.Path]:
     return dict(sorted(found.items()))
 
 
-def packed(weights: bool = True) -> str:
+def packed(lesson: str = "", text: str = "") -> str:
     """The package as text, the same from the same files: a zip of 1980 (the earliest there is).
 
-    weights: with those of the date reader.
+    For a lesson with this number and text: without exercises and pictures of others, and without
+    the date reader's weights where it doesn't read dates.
     """
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as file:
         for name, path in members().items():
-            if name == WEIGHTS and not weights:
-                continue
-            file.writestr(zipfile.ZipInfo(name), path.read_bytes())
+            if not lesson or needed(name, lesson, text):
+                file.writestr(zipfile.ZipInfo(name), path.read_bytes())
     # compressed as a whole, since the drawings have much in common
     return base64.b85encode(lzma.compress(archive.getvalue(), preset=9)).decode()
 
 
-def setup_cell(weights: bool = True) -> str:
+def needed(name: str, lesson: str, text: str) -> bool:
+    """Whether a lesson needs a file of the package."""
+    if name == WEIGHTS:
+        return bool(re.search(r"^(from|import) .*\bdates", text, re.M))
+    found = re.search(r"/(images/|exercises/lesson_)(\d\d)", name)
+    return not found or found[2] == lesson or pathlib.Path(name).stem in text
+
+
+def setup_cell(lesson: str = "", text: str = "") -> str:
     cell = (ROOT / "tools/notebooks/standalone_cell.py").read_text(encoding="utf-8")
-    return cell.strip().replace("PACKED", packed(weights))
-
-
-def reads_dates(notebook: dict) -> bool:
-    """Whether a lesson needs the date reader's weights."""
-    return any(re.search(r"^(from|import) .*\bdates", "".join(cell["source"]), re.M)
-               for cell in notebook["cells"] if cell["cell_type"] == "code")
+    return cell.strip().replace("PACKED", packed(lesson, text))
 
 
 def standalone(notebook: dict, setup: str) -> dict:
@@ -74,16 +75,17 @@ def write_all(folder: pathlib.Path = FOLDER) -> list[str]:
     """Write them into an emptied folder, print their sizes, return the names of too large ones."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    setup, large = {weights: setup_cell(weights) for weights in (True, False)}, []
+    large = []
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
         notebook = json.loads(path.read_text(encoding="utf-8"))
-        write(standalone(notebook, setup[reads_dates(notebook)]), folder / path.name)
+        code = ["".join(cell["source"]) for cell in notebook["cells"]]
+        content = standalone(notebook, setup_cell(path.name[:2], "\n".join(code)))
+        text = json.dumps(content, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+        (folder / path.name).write_text(text + "\n", encoding="utf-8")  # without indents: smaller
         size = (folder / path.name).stat().st_size
         if size >= LIMIT:
             large.append(path.name)
         print(f"{path.name}: {size // 1000} kB")
-    print(f"The package is {len(setup[False]) // 1000} kB of each, {len(setup[True]) // 1000} kB "
-          "with the weights.")
     return large
 
 
