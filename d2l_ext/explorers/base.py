@@ -116,8 +116,9 @@ def source(piece: str) -> str:
 
 
 def lean(script: str) -> str:
-    """A script without comments on lines of their own and without indents, to be stored."""
-    return re.sub(r"(?ms)^ *(?://[^\n]*\n|/\*.*?\*/ *\n)?", "", script)
+    """A script to be stored: without comments on lines of their own, indents and most breaks."""
+    bare = re.sub(r"(?ms)^\s*(?://[^\n]*\n|/\*.*?\*/ *\n)?", "", script)
+    return re.sub(r"(?m)^([^/`\n]*[;{,])\n", r"\1", bare)
 
 
 def make_widget(esm: str, data: dict, state: dict):

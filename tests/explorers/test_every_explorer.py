@@ -12,6 +12,7 @@ from pieces import (FEATURES, HOSTILE, PIECES, ROWS, TOKENS, X, dates, heads, le
 
 from d2l_ext import MultiHeadAttention
 from d2l_ext.explorers import clock_explorer, compare_explorer, heads_explorer, source
+from d2l_ext.explorers.base import lean
 from d2l_ext.explorers.base import HERE, VIEW
 from d2l_ext.plotting import Picture
 
@@ -229,3 +230,9 @@ def test_hostile_tokens_stay_text():
     assert tokens[6] == "$a$ `b`  [31m "  # what can't be stored or printed became blanks
     repr(explorer).encode()
     assert "\x1b" not in repr(explorer) and repr(explorer).count("\n") == 1
+
+
+def test_what_is_stored_is_lean_and_means_the_same():
+    script = "const a = 1;\n  // why\n\n  /** what\n   * else */\n  f(a,\n    2) // here\n  g()\n"
+    assert lean(script) == "const a = 1;f(a,2) // here\ng()\n"
+    assert lean("const t = `a;\n  b`;\n").count("\n") == 2  # a text keeps its lines

@@ -8,7 +8,7 @@ from .notebook import ROOT, rule, rule_for_all
 
 ALT = ROOT / "d2l_ext/alt"  # the words of figures, a file for each lesson
 WIDGET = "application/vnd.jupyter.widget-view+json"
-WITHOUT_EXPLORER = 8, 12  # lessons about code, which need no interactive piece
+WITHOUT_EXPLORER = 8, 11, 12  # lessons about code, which need no interactive piece
 
 
 @rule()
