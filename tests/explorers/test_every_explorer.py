@@ -12,8 +12,7 @@ from pieces import (FEATURES, HOSTILE, PIECES, ROWS, TOKENS, X, dates, heads, le
 
 from d2l_ext import MultiHeadAttention
 from d2l_ext.explorers import clock_explorer, compare_explorer, heads_explorer, source
-from d2l_ext.explorers.base import lean
-from d2l_ext.explorers.base import HERE, VIEW
+from d2l_ext.explorers.base import HERE, VIEW, lean
 from d2l_ext.plotting import Picture
 
 ROOT = HERE.parents[1]
