@@ -41,6 +41,14 @@ def test_a_symbol_is_found_in_formulas_only_and_as_a_whole():
     assert [found["under"].keys() for found in website.used(r"$\beta$", lessons)] == [{"cell-0"}]
 
 
+def test_contents_name_a_section_without_its_minutes():
+    text = ('<h2 id="a">The <code>b</code> · deeper<a class="anchor-link" href="#a">¶</a></h2>'
+            '<h2 id="b">Build: c · 5 minutes<a class="anchor-link" href="#b">¶</a></h2>')
+    made = website.headings(bs4.BeautifulSoup(text, "html.parser"))
+    assert made == [{"id": "a", "text": "The <code>b</code>", "deeper": True},
+                    {"id": "b", "text": "Build: c", "deeper": False}]
+
+
 def test_rows_of_a_table():
     assert website.rows(f"words\n\n{HEAD}| $b$ | `batch` | a number | 02 |\n") == [
         ["$b$", "`batch`", "a number", "02"]]

@@ -82,7 +82,9 @@ def headings(page: BeautifulSoup) -> list[dict]:
     """What the contents list: an exercise without its minutes."""
     made = []
     for found in page.find_all("h2"):
-        text, *rest = found.decode_contents().split("<a class=")[0].split(" · ")
+        own = "".join(str(part) for part in found.contents
+                      if "anchor-link" not in (getattr(part, "attrs", None) or {}).get("class", []))
+        text, *rest = own.split(" · ")
         made.append({"id": found["id"], "text": Markup(text), "deeper": "deeper" in rest})
     return made
 
