@@ -40,10 +40,10 @@ def in_browser(config):
 def pytest_configure(config):
     if not in_browser(config):
         return
-    for name in ("playwright", "axe_playwright_python", "ziamath"):
+    for name in ("playwright", "axe_playwright_python", "ziamath", "pagefind"):
         if not importlib.util.find_spec(name):
             raise pytest.UsageError(f"{name} is missing for the tests in a browser: "
-                                    "make test-browser, or python tools/setup.py browser html")
+                                    "make test-browser, or python tools/setup.py browser html site")
     if not PROGRAM:
         raise pytest.UsageError("There is no browser for these tests: install Debian's chromium "
                                 "or Google Chrome.")

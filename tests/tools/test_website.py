@@ -7,10 +7,9 @@ from urllib.parse import unquote, urldefrag
 import pytest
 
 bs4 = pytest.importorskip("bs4")
-pytest.importorskip("ziamath")
-pytest.importorskip("pagefind")
-
-import website  # noqa: E402
+website = pytest.importorskip("website", reason="make test-browser has what it needs",
+                              exc_type=ImportError)
+pytestmark = pytest.mark.browser  # with the tests whose environment has what it needs
 
 HEAD = "| symbol | in code | shape | first in |\n|---|---|---|---|\n"
 
@@ -100,12 +99,10 @@ def broken(folder):
     return found
 
 
-@pytest.mark.slow
 def test_every_link_leads_somewhere(site):
     assert broken(site) == []
 
 
-@pytest.mark.slow
 def test_a_wrong_link_is_found(site, tmp_path):
     folder = shutil.copytree(site, tmp_path / "site")
     path = next(folder.glob("02_*.html"))
@@ -116,7 +113,6 @@ def test_a_wrong_link_is_found(site, tmp_path):
     assert ("index.html", next(site.glob("01_*.html")).name) in found
 
 
-@pytest.mark.slow
 def test_lessons_are_whole_and_light(site):
     """Every cell's words stand in its page, pictures have words, and a page is below 1.5 MB."""
     made = pages(site)
@@ -131,7 +127,6 @@ def test_lessons_are_whole_and_light(site):
         assert (site / "notebooks" / path.name).read_bytes() == path.read_bytes()
 
 
-@pytest.mark.slow
 def test_nothing_is_fetched_from_elsewhere(site):
     for name, page in pages(site).items():
         for tag in page.select("img, script[src], link, source, iframe"):
@@ -139,14 +134,12 @@ def test_nothing_is_fetched_from_elsewhere(site):
             assert not re.match("https?:|//", address), (name, address)
 
 
-@pytest.mark.slow
 def test_what_is_folded_stays_folded(site):
     page = pages(site)[next(site.glob("02_*.html")).relative_to(site)]
     assert not page.select("main details[open]")
     assert page.select("details.answer") and page.select("details.folded")
 
 
-@pytest.mark.slow
 def test_symbols_lead_to_lessons(site):
     page = pages(site)[website.pathlib.Path("symbols/num_heads.html")]
     assert page.h1.math and "num_heads" in page.h1.text
