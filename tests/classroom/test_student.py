@@ -21,7 +21,6 @@ LESSONS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 # to equal: they are what the lessons teach, for everybody to read.
 TAUGHT = {
     "batch, steps, hiddens = X.shape": "d2l_ext/linear.py",
-    "self.num_heads = num_heads": "d2l_ext/compat/_common.py",
     "columns = torch.arange(0, num_hiddens, 2, dtype=torch.float64)": "d2l_ext/positional.py",
     "nn.LayerNorm(num_hiddens) for _ in range(3))": "d2l_ext/transformer.py",
     "X = X + self.dropout(self.attention(Y, Y, Y, causal=True))": "d2l_ext/transformer.py",

@@ -120,7 +120,7 @@ def used(symbol: str, lessons: list[dict]) -> list[dict]:
             if each["cell_type"] != "markdown":
                 continue
             if title := re.match(r"## (.+)", each["source"]):
-                heading = title[1], each["id"]
+                heading = title[1].split(" · ")[0], each["id"]
             formulas = " ".join(re.findall(r"\$\$.*?\$\$|\$[^$]+\$", each["source"], re.S))
             if heading and any(re.search(part, formulas) for part in wanted):
                 under.setdefault(heading[1], markdown(heading[0]))
