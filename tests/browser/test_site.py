@@ -4,7 +4,8 @@ import http.server
 import threading
 
 import pytest
-from screen import axe, watch
+from pieces import LESSONS
+from screen import PICTURE, axe, until, watch
 
 website = pytest.importorskip("website", reason="make test-browser has what it needs",
                               exc_type=ImportError)
@@ -92,19 +93,6 @@ def test_search_finds_a_section_and_leads_there(opened):
     assert page.locator("h1").first.is_visible() and "search.html" not in page.url
 
 
-def test_search_finds_nothing_in_words(opened):
-    page = opened("search.html?q=qqqqzzzz")
-    page.get_by_text("No results").wait_for()
-
-
-def test_a_link_to_a_folded_cell_opens_it(opened):
-    page = opened("00_start_here.html")
-    inside = page.evaluate("document.querySelector('details [id]').id")
-    page.evaluate("(id) => { location.hash = id; }", inside)
-    page.wait_for_function("(id) => document.getElementById(id).closest('details').open",
-                           arg=inside)
-
-
 def test_the_piece_on_the_first_page_is_alive_by_touch(opened):
     page = opened("index.html", 390, has_touch=True)
     said = page.locator(".d2l-piece .result")
@@ -112,6 +100,20 @@ def test_the_piece_on_the_first_page_is_alive_by_touch(opened):
     page.locator(".d2l-piece label").filter(has_text="4").first.tap()
     page.wait_for_function("(before) => document.querySelector('.d2l-piece .result').innerText"
                            " !== before", arg=before)
+
+
+@pytest.mark.parametrize("number", LESSONS)
+def test_a_lessons_piece_answers_a_finger(opened, number):
+    page = opened(next(name for name in PAGES if name.startswith(number)), 390, has_touch=True)
+    piece = page.locator(".d2l-piece").first
+    piece.scroll_into_view_if_needed()
+    drawn = piece.evaluate(PICTURE)
+    choice = piece.locator("label:has(input:enabled:not(:checked)), button:enabled")
+    if choice.count():
+        choice.first.tap()
+    else:
+        piece.locator("input[type=range]").first.tap(position={"x": 3, "y": 20})
+    until(lambda: piece.evaluate(PICTURE) != drawn, 10)
 
 
 def test_next_and_previous(opened):
@@ -123,9 +125,13 @@ def test_next_and_previous(opened):
 
 
 def test_paper_has_the_text_alone(opened):
-    page = opened(PAGES[2])
+    page = opened(PAGES[2], scheme="dark")
     page.emulate_media(media="print")
     assert not page.locator("header").is_visible() and not page.locator(".contents").is_visible()
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    assert page.locator("details:not([open])").count() == 0
+    assert page.locator("details:not([open], .code)").count() == 0
+    assert not page.locator("details.code").first.is_visible()
+    brightness = page.locator(".input pre code, .input pre").first.evaluate(
+        "(code) => getComputedStyle(code).color.match(/\\d+/g).slice(0, 3).map(Number)")
+    assert max(brightness) < 130  # dark letters on white paper, whatever the screen's are
     assert not overflows(page)

@@ -23,20 +23,11 @@ addEventListener("resize", reachable);
 addEventListener("toggle", reachable, true);
 addEventListener("load", reachable);
 
-// A link to a cell that is folded away opens it.
-function unfold() {
-  const name = location.hash.slice(1);
-  const target = document.getElementById(name) ?? document.getElementById(decodeURI(name));
-  for (let el = target; el; el = el.parentElement) if (el.matches("details")) el.open = true;
-  if (target) target.scrollIntoView();
-}
-addEventListener("hashchange", unfold);
-if (location.hash) unfold();
-
-// Print everything: what is folded is opened for it, and folded again.
+// Print all text: what is folded is opened for it, but for set-up and drawings' code, which
+// stays out, and folded again.
 let folded = [];
 addEventListener("beforeprint", () => {
-  folded = [...document.querySelectorAll("details:not([open])")];
+  folded = [...document.querySelectorAll("details:not([open], .code)")];
   for (const box of folded) box.open = true;
 });
 addEventListener("afterprint", () => {

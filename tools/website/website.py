@@ -31,7 +31,7 @@ TARGET = ROOT / "dist" / "site"
 CELLS = """{% extends 'classic/base.html.j2' %}
 {% block input_group %}
 {% if cell.metadata.get("jupyter", {}).get("source_hidden") %}
-<details class="folded"><summary>Code</summary>{{ super() }}</details>
+<details class="folded code"><summary>Code</summary>{{ super() }}</details>
 {% else %}{{ super() }}{% endif %}
 {% endblock %}
 {% block output_group %}
@@ -190,8 +190,9 @@ def build(target: pathlib.Path = TARGET) -> None:
     write("index.html", "index.html.j2", repository=REPOSITORY, piece=explorer(lessons[2]),
           routes=cell(lessons[0], "routes")["source"].partition("\n\n")[2])
     style = (HERE / "site.css").read_text("utf-8").replace("formulas.woff", font(letters))
-    code = [f"@media (prefers-color-scheme: {scheme}) {{\n{code_style(f'a11y-{scheme}')}}}"
-            for scheme in ("light", "dark")]
+    code = [f"@media {where} {{\n{code_style(name)}}}" for where, name in (
+        ("print, (prefers-color-scheme: light)", "a11y-light"),
+        ("screen and (prefers-color-scheme: dark)", "a11y-dark"))]
     (target / "site.css").write_text("\n".join([style, *code]), encoding="utf-8")
     shutil.copy(HERE / "site.js", target)
     decks(target)
