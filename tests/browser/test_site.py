@@ -7,8 +7,7 @@ import pytest
 from pieces import LESSONS
 from screen import PICTURE, axe, until, watch
 
-website = pytest.importorskip("website", reason="make test-browser has what it needs",
-                              exc_type=ImportError)
+website = pytest.importorskip("website", reason="make test-browser has what it needs")
 WIDTHS = 390, 768, 1280
 UNFOLD = "document.querySelectorAll('details').forEach((box) => { box.open = true; })"
 PAGES = [f"{path.stem}.html" for path in sorted((website.ROOT / "notebooks").glob("*.ipynb"))]

@@ -7,8 +7,7 @@ from urllib.parse import unquote, urldefrag
 import pytest
 
 bs4 = pytest.importorskip("bs4")
-website = pytest.importorskip("website", reason="make test-browser has what it needs",
-                              exc_type=ImportError)
+website = pytest.importorskip("website", reason="make test-browser has what it needs")
 pytestmark = pytest.mark.browser  # with the tests whose environment has what it needs
 
 HEAD = "| symbol | in code | shape | first in |\n|---|---|---|---|\n"
