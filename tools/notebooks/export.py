@@ -28,7 +28,20 @@ PARTS = {"mfrac": 2, "mroot": 2, "msub": 2, "msup": 2, "munder": 2, "mover": 2,
          "msubsup": 3, "munderover": 3}
 POLICY = ("default-src 'none'; img-src data:; font-src data:; "
           "style-src 'unsafe-inline'; script-src 'unsafe-inline'")
-# nbconvert's page without the scripts it would fetch. What is folded in the notebook stays so.
+# What is folded in the notebook stays so.
+FOLDED = """
+{% block input_group %}
+{% if cell.metadata.get("jupyter", {}).get("source_hidden") %}
+<details class="folded code"><summary>Code</summary>{{ super() }}</details>
+{% else %}{{ super() }}{% endif %}
+{% endblock %}
+{% block output_group %}
+{% if cell.metadata.get("jupyter", {}).get("outputs_hidden") %}
+<details class="folded answer"><summary>Have you predicted it? Open the answer</summary>
+{{ super() }}</details>
+{% else %}{{ super() }}{% endif %}
+{% endblock %}"""
+# nbconvert's page without the scripts it would fetch.
 PAGE = """{% extends 'lab/index.html.j2' %}
 {% block html_head_js %}{% endblock %}
 {% block html_head_js_mathjax %}{% endblock %}
@@ -62,17 +75,7 @@ math[display="block"] { margin: .8em 0; }
 }
 </style>
 {% endblock %}
-{% block input_group %}
-{% if cell.metadata.get("jupyter", {}).get("source_hidden") %}
-<details class="folded"><summary>Code</summary>{{ super() }}</details>
-{% else %}{{ super() }}{% endif %}
-{% endblock %}
-{% block output_group %}
-{% if cell.metadata.get("jupyter", {}).get("outputs_hidden") %}
-<details class="folded"><summary>Have you predicted it? Open the answer</summary>{{ super() }}
-</details>
-{% else %}{{ super() }}{% endif %}
-{% endblock %}""".replace("POLICY", POLICY)
+""".replace("POLICY", POLICY) + FOLDED
 
 
 class Renderer(IPythonRenderer):

@@ -24,22 +24,11 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(ROOT / "tools" / "notebooks"), str(ROOT / "tools" / "classroom")]
 
-from export import Exporter, Renderer, font  # noqa: E402
+from export import FOLDED, Exporter, Renderer, font  # noqa: E402
 from readme import notebook as titled, slug  # noqa: E402
 
 TARGET = ROOT / "dist" / "site"
-CELLS = """{% extends 'classic/base.html.j2' %}
-{% block input_group %}
-{% if cell.metadata.get("jupyter", {}).get("source_hidden") %}
-<details class="folded code"><summary>Code</summary>{{ super() }}</details>
-{% else %}{{ super() }}{% endif %}
-{% endblock %}
-{% block output_group %}
-{% if cell.metadata.get("jupyter", {}).get("outputs_hidden") %}
-<details class="folded answer"><summary>Have you predicted it? Open the answer</summary>
-{{ super() }}</details>
-{% else %}{{ super() }}{% endif %}
-{% endblock %}"""
+CELLS = "{% extends 'classic/base.html.j2' %}" + FOLDED
 REPOSITORY = f"https://github.com/{slug()}"
 COLAB = f"https://colab.research.google.com/github/{slug()}/blob/main/notebooks/"
 
