@@ -38,6 +38,9 @@ FAULTS = """() => {
   }
   return found;
 }"""
+# A piece draws in a frame after its slide has come.
+DRAWN = """() => [...Reveal.getCurrentSlide().querySelectorAll(".d2l-piece .result")]
+  .every((sentence) => sentence.innerText.trim())"""
 # The numbers of slides with code, a table, an explorer and a question: the first of each.
 KINDS = """() => {
   const all = Reveal.getSlides();
@@ -170,6 +173,7 @@ def steps(page):
     """Press an arrow key until the deck ends; the number of the slide at each step."""
     page.evaluate("Reveal.slide(0)")
     while True:
+        page.wait_for_function(DRAWN)
         yield page.evaluate("Reveal.getIndices().h + 1")
         if page.evaluate("Reveal.isLastSlide() && !Reveal.availableFragments().next"):
             return
@@ -195,6 +199,7 @@ def test_everybody_can_use_the_slides(opened, lesson):
     for number in [0, *page.evaluate(KINDS)]:
         page.evaluate("(number) => Reveal.slide(number)", number)
         page.evaluate("while (Reveal.nextFragment());")
+        page.wait_for_function(DRAWN)
         assert axe(page, "body") == [], number + 1
 
 
@@ -282,6 +287,7 @@ def test_keys_reach_an_explorer_and_leave_it(opened, lesson):
     page = opened(read(lesson))
     slide = page.evaluate(KINDS)[-2]
     page.evaluate("(number) => Reveal.slide(number)", slide)
+    page.wait_for_function(DRAWN)
     assert page.locator(".present .d2l-piece .result").inner_text()
     for _ in range(30):
         page.keyboard.press("Tab")
