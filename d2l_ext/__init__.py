@@ -15,15 +15,16 @@ from .relative import ALiBi, RotaryEmbedding, ShawRelativeKeys, T5RelativeBias
 from .sequence import (GRU, LSTM, Convolution, Recurrence, SelfAttention, cost, flops, influence,
                        reach, state_size)
 from .tiles import tiled_attention
+from .translation import language
 
 __version__ = "0.1.0"
 __all__ = ["ALiBi", "AdditiveAttention", "Convolution", "DeltaRule", "GRU", "LSTM",
            "LearnedPositionalEncoding", "LinearAttention", "Mask", "MultiHeadAttention",
            "PositionalEncoding", "Recurrence", "RotaryEmbedding", "SelectiveStateSpace",
            "SelfAttention", "ShawRelativeKeys", "T5RelativeBias", "causal", "cost",
-           "dot_product_attention", "flops", "influence", "masked_softmax", "merge_heads",
-           "padding", "reach", "record_attention", "sinusoids", "split_heads", "state_size",
-           "tiled_attention", "to_sdpa", "to_torch_mha", "window"]
+           "dot_product_attention", "flops", "influence", "language", "masked_softmax",
+           "merge_heads", "padding", "reach", "record_attention", "sinusoids", "split_heads",
+           "state_size", "tiled_attention", "to_sdpa", "to_torch_mha", "window"]
 
 
 def __getattr__(name: str):

@@ -1,5 +1,6 @@
 """Copy the lessons into a folder and open them: ``python -m d2l_ext [FOLDER]``.
 
+``--language zh`` brings the Chinese ones (or the environment variable D2L_EXT_LANGUAGE).
 The folder is ``attention-notebooks`` if none is given. A lesson that lies there already is kept:
 it may hold your work. ``--no-open`` copies only. Otherwise JupyterLab must be installed:
 ``pip install "d2l-ext[lab]"``.
@@ -11,13 +12,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+from d2l_ext.translation import language, languages
+
 HERE = Path(__file__).resolve().parent
 
 
 def lessons() -> list[Path]:
     """The notebooks: those of an installed package, or those beside it in a clone."""
-    found = [sorted(folder.glob("[0-9]*.ipynb")) for folder in (HERE / "notebooks",
-                                                                HERE.parent / "notebooks")]
+    own = "" if language() == "en" else language()
+    found = [sorted((folder / "notebooks" / own).glob("[0-9]*.ipynb"))
+             for folder in (HERE, HERE.parent)]
     return found[0] or found[1]
 
 
@@ -44,8 +48,10 @@ def main(words: list[str] | None = None) -> int:
                                      "into a folder, and open them in JupyterLab.")
     parser.add_argument("folder", nargs="?", type=Path, default=Path("attention-notebooks"))
     parser.add_argument("--no-open", action="store_true", help="copy only")
+    parser.add_argument("--language", choices=languages(), default=language())
     given = parser.parse_args(words)
     try:
+        language(given.language)
         copy(given.folder)
     except OSError as error:
         sys.exit(str(error))

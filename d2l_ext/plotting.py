@@ -19,7 +19,10 @@ import torch
 from matplotlib import rc_context
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
+from matplotlib.font_manager import fontManager
 from PIL import Image
+
+from .translation import language, translated
 
 # Okabe and Ito's colours, one for each job.
 QUERY, KEY, VALUE, OUTPUT = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
@@ -30,7 +33,12 @@ WIDEST = 14  # inches of cells, for any number of maps
 ALT = pathlib.Path(__file__).parent / "alt"  # alternative texts, a file for each lesson
 WEIGHTS = LinearSegmentedColormap.from_list("weights", ["white", QUERY])
 SIGNED = LinearSegmentedColormap.from_list("signed", [KEY, "white", QUERY])
-STYLE = {"font.size": 12, "axes.titlesize": 12, "text.color": DARK, "axes.edgecolor": TEXT,
+# The Chinese characters that figures need: few machines have a font with them, Colab has none.
+CHINESE = pathlib.Path(__file__).parent / "languages" / "zh.otf"
+if CHINESE.exists():  # not in a notebook that carries the package with it
+    fontManager.addfont(CHINESE)
+STYLE = {"font.size": 12, "font.family": ["DejaVu Sans", "Attention Sans SC"],
+         "axes.titlesize": 12, "text.color": DARK, "axes.edgecolor": TEXT,
          "axes.labelcolor": TEXT, "xtick.color": TEXT, "ytick.color": TEXT,
          "axes.spines.top": False, "axes.spines.right": False,
          "figure.facecolor": "white", "axes.facecolor": "white"}
@@ -110,8 +118,8 @@ def heatmaps(
         image = axis.imshow(panel, aspect="auto", vmax=limit, **colours)
         label_ticks(axis.xaxis, columns, size)
         label_ticks(axis.yaxis, rows if i == 0 else [""] * len(rows), size)
-        axis.set(title=plain(titles[i]) if titles else "", xlabel=column_label,
-                 ylabel=row_label if i == 0 else "")
+        axis.set(title=plain(titles[i]) if titles else "", xlabel=plain(column_label),
+                 ylabel=plain(row_label) if i == 0 else "")
         axis.tick_params(length=0)
         axis.spines[:].set_visible(False)
         if numbers:
@@ -199,7 +207,7 @@ def curves(
         axis.axvline(place, color=TEXT, linewidth=1, linestyle=(0, (2, 3)), zorder=0)
         axis.annotate(plain(mark), (place, 1), xycoords=("data", "axes fraction"), xytext=(4, -2),
                       textcoords="offset points", va="top", color=TEXT, fontsize=10, bbox=FRAME)
-    axis.set(xlabel=xlabel, ylabel=ylabel, title=plain(title))
+    axis.set(xlabel=plain(xlabel), ylabel=plain(ylabel), title=plain(title))
     axis.grid(color="#EEEEEE")
     figure.canvas.draw()
     ends = {line: (x[-1], y[-1]) for line, y in lines.items()}
@@ -238,7 +246,7 @@ def bars(values, labels: Sequence[str], *, ylabel: str, name: str = "", title: s
     drawn = axis.bar(range(len(labels)), heights, color=colour, width=0.6)  # a label may come twice
     axis.bar_label(drawn, fmt="%.3g", padding=2)
     axis.set_xticks(range(len(labels)), labels=[plain(label) for label in labels])
-    axis.set(ylabel=ylabel, title=plain(title))
+    axis.set(ylabel=plain(ylabel), title=plain(title))
     head = f"{title}: {ylabel}" if title else ylabel
     told = ", ".join(f"{label} {height:.3g}" for label, height in zip(labels, heights))
     return finish(figure, name, f"{head}: {told}", f"{head}: {listed(labels)}")
@@ -269,7 +277,8 @@ def finish(figure: Drawing, name: str, data: str, labels: str) -> Drawing:
         if cell not in entries:
             raise ValueError(f"{name=} has no alternative text: add {cell!r} to alt/{lesson}.toml")
         entry = entries[cell] if isinstance(entries[cell], dict) else {"text": entries[cell]}
-        figure.alt, figure.data = entry["text"], labels if entry.get("varies") else data
+        figure.alt = translated(entry["text"])
+        figure.data = labels if entry.get("varies") else data
     return figure
 
 
@@ -288,8 +297,8 @@ def slim(png: io.BytesIO) -> bytes:
 
 
 def plain(label) -> str:
-    """A label in which a dollar is a dollar, not the beginning of a formula."""
-    return str(label).replace("$", r"\$")
+    """A label as it is drawn: translated, and a dollar is a dollar, not a formula's beginning."""
+    return translated(str(label)).replace("$", r"\$")
 
 
 def listed(labels: Sequence) -> str:
@@ -347,7 +356,7 @@ class Table:
     """Numbers under the names of their columns, made by ``table``."""
 
     def __init__(self, rows: Sequence[Sequence], columns: Sequence[str], digits: int):
-        self.columns = [str(column) for column in columns]
+        self.columns = [translated(str(column)) for column in columns]
         self.rows = [[cell_text(value, digits) for value in row] for row in rows]
 
     def _repr_html_(self) -> str:
@@ -372,7 +381,7 @@ def cell_text(value, digits: int) -> str:
         return f"{0 if round(value, digits) == 0 else value:,.{digits}f}"  # no minus zero
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
-    return "" if value is None else str(value)
+    return "" if value is None else translated(str(value))
 
 
 # ---- drawings ----
@@ -382,7 +391,8 @@ class Picture:
 
     def __init__(self, name: str):
         here = pathlib.Path(__file__).parent
-        paths = [folder / "images" / f"{name}.svg" for folder in (here, here.parent)]
+        names = [f"{language()}/{name}.svg", f"{name}.svg"]  # its own words, or English ones
+        paths = [folder / "images" / each for each in names for folder in (here, here.parent)]
         path = next(filter(pathlib.Path.exists, paths), None)
         if path is None:
             raise FileNotFoundError(f"picture {name!r}: there is no images/{name}.svg")

@@ -12,6 +12,7 @@ from pkgutil import iter_modules
 
 import torch
 
+from ..translation import translated
 from .kinds import Build, Choice, Exercise, Lines, Result, raises  # noqa: F401  # to write your own
 
 seen: dict[str, int] = {}  # the last hint shown, by exercise
@@ -25,7 +26,7 @@ class Hint:
     text: str
 
     def __repr__(self) -> str:
-        return self.text
+        return translated(self.text)
 
 
 def check(name: str, answer=None, *, seed=None) -> Result:

@@ -77,8 +77,9 @@ class Exhibit(Exercise):
         if isinstance(given, str):
             places = [i for i, line in enumerate(lines) if given.strip() in line]
             if len(places) != 1:
-                words = f"{given!r:.60} stands in {len(places) or 'none'} of the exhibit's lines; "
-                return Result("wrong", words + "give a number, or a part that stands in one.")
+                words = (f"{given!r:.60} stands in {len(places) or 'none'} of the exhibit's lines; "
+                         "give a number, or a part that stands in one.")
+                return Result("wrong", words)
             place = places[0]
         elif isinstance(given, int) and 1 <= given <= len(lines):
             place = given - 1
@@ -118,7 +119,9 @@ class Exhibit(Exercise):
             return ("it passes right code, and the exhibit as well. Look for inputs on which the "
                     "two differ: sizes, lengths and numbers that are all different.")
         missed = [words for words, each in zip(self.siblings, passed[1:]) if each]
-        return f"the exhibit is caught, but not code that {', nor code that '.join(missed)}."
+        if len(missed) == 1:
+            return f"the exhibit is caught, but not code that {missed[0]}."
+        return f"the exhibit is caught, but neither code that {missed[0]} nor that {missed[1]}."
 
 
 CANT_FAIL = "it can't fail: it passes even code that returns nothing at all."
@@ -156,7 +159,7 @@ class Run:
         said = " ".join(str(self.error).split())
         place = f"its line {self.line}" if self.line else "it"
         if isinstance(self.error, AssertionError):
-            return f"there {place} fails" + (f" and says: {said:.160}" if said else "")
+            return f"there {place} fails and says: {said:.160}" if said else f"there {place} fails"
         return f"there {place} raises {type(self.error).__name__}: {said:.160}"
 
 

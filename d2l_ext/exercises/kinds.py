@@ -8,6 +8,7 @@ from hashlib import sha256
 
 import torch
 
+from ..translation import translated
 from .compare import agrees, attempt, copies, first_difference, is_index, same
 
 MARKS = {"not attempted": "○", "wrong": "✗", "right": "✓"}
@@ -21,7 +22,7 @@ class Result:
     message: str
 
     def __repr__(self) -> str:
-        return f"{MARKS[self.state]} {self.message}"
+        return f"{MARKS[self.state]} {translated(self.message)}"
 
 
 @dataclass
@@ -73,8 +74,9 @@ class Choice(Exercise):
         letters = answer if isinstance(answer, (set, frozenset, list, tuple)) else [answer]
         given = {str(letter).strip().lower() for letter in letters}
         if not given <= set(self.options):
-            form = ', in a set such as {"a", "b"}' if len(self.right) > 1 else ""
-            words = f"Answer with letters from {', '.join(self.options)}{form}; got {answer!r}."
+            words = f"Answer with letters from {', '.join(self.options)}; got {answer!r}."
+            if len(self.right) > 1:
+                words += ' Give a set such as {"a", "b"}.'
             return Result("wrong", words)
         if surplus := sorted(given - set(self.right)):
             return Result("wrong", self.reason(surplus[0]))
@@ -85,8 +87,8 @@ class Choice(Exercise):
 
     def reason(self, letter: str) -> str:
         """What a wrong letter overlooks, as a sentence."""
-        several = f"Statement {letter} " if len(self.right) > 1 else ""
-        return several + self.reasons[letter]
+        several = len(self.right) > 1
+        return f"Statement {letter} {self.reasons[letter]}" if several else self.reasons[letter]
 
     def order(self, seed) -> str:
         """The lesson's letters in the order in which the variant shows these options."""
@@ -230,4 +232,4 @@ def called_with(arguments: tuple) -> str:
 
     if not all(map(short, arguments)):
         return ""
-    return f" It was called with {', '.join(map(repr, arguments))}."
+    return f"\n  It was called with {', '.join(map(repr, arguments))}."

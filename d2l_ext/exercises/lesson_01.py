@@ -205,7 +205,7 @@ class DefeatedMask(Exercise):
         if weight >= 0.01:
             return Result("wrong", f"Close: the hidden key gets {weight:.2f} of the weight. "
                                    "How do both visible scores compare with -1e6?")
-        above = "far above -1e6" if visible.max() >= -1e6 + 100 else "above -1e6"
+        above = "far above -1e6" if visible.max() >= -1e6 + 100 else "just above -1e6"
         words = f"Your visible scores are {above}, so the hidden key gets nothing."
         if visible.min() < -1e6:
             words = f"One visible score is {above}: both must be lower."

@@ -121,8 +121,8 @@ EXERCISES = [
                "Write each with all its parts. A mask or a softmax acts on single scores; "
                "a number can be moved anywhere."],
         reasons={
-            "c": "KᵀV holds all tokens, so the first output would see the last token. "
-                 "With a mask the sum must grow token by token.",
+            "c": "is false: KᵀV holds all tokens, so the first output would see the last "
+                 "token. With a mask the sum must grow token by token.",
             "d": "is the softmax of lesson 01: it takes the exponential of each score, one by "
                  "one, which no moving of brackets gives.",
         },
@@ -134,9 +134,9 @@ EXERCISES = [
                "'First measurement: work'.",
                "Who paid for the newest pairs in 'The delta rule, from one question'?"],
         reasons={
-            "b": "Below n = d it does more: 4nd² against 4n²d.",
-            "d": "The memory has as many cells as before. With rate 1 it uses them for the "
-                 "newest pairs, and in a crowd it answered fewer questions than a sum.",
+            "b": "is false: below n = d it does more: 4nd² against 4n²d.",
+            "d": "is false: the memory has as many cells as before. With rate 1 it uses them "
+                 "for the newest pairs, and in a crowd it answered fewer questions than a sum.",
         },
     ),
     Build(

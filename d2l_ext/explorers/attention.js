@@ -18,8 +18,8 @@ export function chosen({ layers }, { layer, head, asks }) {
 
 /** One row in a sentence. */
 export function tell({ tokens, keys, layers }, weights, { layer, head, asks }) {
-  const where = Math.max(...weights) ? takes(weights, keys) : "nothing";
-  return `${layers[layer].name}, head ${head}: ${clip(tokens[asks], 20)} looks at ${where}.`;
+  const where = Math.max(...weights) ? takes(weights, keys) : t`nothing`;
+  return t`${layers[layer].name}, head ${head}: ${clip(tokens[asks], 20)} looks at ${where}.`;
 }
 
 const [HIGH, GAP] = [264, 3];
@@ -70,6 +70,7 @@ const ATTENTION_STYLE = `
 `;
 
 export function render({ model, el }) {
+  speak(model);
   const data = model.get("data");
   const { tokens, keys, layers, image } = data;
   const maps = unpack(data);
@@ -78,9 +79,9 @@ export function render({ model, el }) {
   const named = (token, i) => (twice ? `${i}: ${clip(token, 30)}` : token);
   const set = setter(model);
   const controls = {
-    layer: menu("layer", layers.map(({ name }, i) => [i, name]), set("layer")),
-    head: choice("head", heads.map((head) => [head, String(head)]), set("head")),
-    asks: choice("asking token", tokens.map((token, i) => [i, named(token, i)]), set("asks")),
+    layer: menu(t`layer`, layers.map(({ name }, i) => [i, name]), set("layer")),
+    head: choice(t`head`, heads.map((head) => [head, String(head)]), set("head")),
+    asks: choice(t`asking token`, tokens.map((token, i) => [i, named(token, i)]), set("asks")),
   };
   const { root, body, result } = frame(el, ATTENTION_STYLE, ...elements(controls));
   const [grid, large, seen] = places(3).map(() => node("canvas", { role: "img" }));
@@ -112,13 +113,13 @@ export function render({ model, el }) {
     const sentence = tell(data, weights[asks], state);
     write(result, sentence);
     drawGrid(grid, colours, layout.grid, shelf(maps, layout.grid, colours), state);
-    put(grid, "aria-label", `${plural(layers.length, "layer")}, a row of small maps each, one for `
-      + `each head. ${layers[layer].name}, head ${head} is framed.`);
+    put(grid, "aria-label", t`${plural(layers.length, "layer")}, a row of small maps each, one for
+      each head. ${layers[layer].name}, head ${head} is framed.`);
     drawLarge(large, colours, layout, data, weights, asks);
-    put(large, "aria-label", `A map of weights: rows ask, columns are asked. ${sentence}`);
+    put(large, "aria-label", t`A map of weights: rows ask, columns are asked. ${sentence}`);
     if (image) {
       drawSeen(seen, colours, image, weights[asks], asks);
-      put(seen, "aria-label", `The image, bright where ${tokens[asks]} looks.`);
+      put(seen, "aria-label", t`The image, bright where ${tokens[asks]} looks.`);
     }
     words.forEach((word, i) => {
       const shade = colours.weight(weights[asks][i]);

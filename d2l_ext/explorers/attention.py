@@ -58,15 +58,14 @@ def attention_explorer(
     percents = torch.cat([each.flatten() for each in maps]).mul(100).round().clamp(0, 100).byte()
     top = maps[0][0, asks].topk(min(3, len(columns)))
     looks = ", ".join(f"{columns[i][:20]} {w:.2f}" for w, i in zip(*map(Tensor.tolist, top)))
-    counts = sorted({len(each) for each in maps})
+    counts = "–".join(str(count) for count in sorted({len(each) for each in maps}))
     left = len(calls) - len(fitting)
     places = {name: i for i, name in enumerate(names[0]) if names[0].count(name) == 1}
     return Explorer(
         "attention",
         title=f"Where heads look over {some([row[:20] for row in rows])}: "
-              f"{plural(len(maps), 'layer')}, {' to '.join(map(str, counts))} "
-              f"head{'s' * (most > 1)}" + (f"; {plural(left, 'map')} of other sizes left out"
-                                            if left else "") + ".",
+              f"{plural(len(maps), 'layer')}, {plural(counts, 'head')}."
+              + f" Left out: {plural(left, 'map')} of other sizes." * bool(left),
         numbers=f"{layers[0]['name']}, head 0: {rows[asks][:20]} looks at {looks}.",
         data={"tokens": rows, "keys": columns, "layers": layers, "image": picture,
               "maps": base64.b64encode(percents.numpy().tobytes()).decode()},
@@ -75,8 +74,8 @@ def attention_explorer(
                "head": choices(range(most)), "asks": places | choices(range(len(rows)))})
 
 
-def plural(count: int, word: str) -> str:
-    return f"{count} {word}{'s' * (count != 1)}"
+def plural(count: int | str, word: str) -> str:
+    return f"{count} {word}{'s' * (str(count) != '1')}"
 
 
 def one(weights: Tensor, example: int) -> Tensor:

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from ..attention import MultiHeadAttention
 from ..plotting import Picture
+from ..translation import known, language, translated
 
 HERE = pathlib.Path(__file__).parent
 VIEW = "application/vnd.jupyter.widget-view+json"
@@ -47,10 +48,11 @@ class Explorer:
 
     def __init__(self, piece: str, title: str, numbers: str, data: dict, state: dict,
                  rules: dict[str, Rule], still: str = ""):
-        self.piece, self.title, self.numbers = piece, title, numbers
+        self.piece, self.title, self.numbers = piece, translated(title), numbers
         self.data, self.still = data, still
         self._rules, self._state, self._default = rules, dict(state), dict(state)
-        self.widget = make_widget(source(piece), data, state)
+        self.words = words_of(piece, data)
+        self.widget = make_widget(source(piece), data, state, self.words)
 
     @property
     def state(self) -> dict:
@@ -86,7 +88,9 @@ class Explorer:
 
     def html(self) -> str:
         """The piece in its default state as HTML that needs nothing else."""
-        values = json.dumps({"data": self.data, "state": self._default}).replace("<", "\\u003c")
+        given = {"data": self.data, "state": self._default}
+        given |= {"words": self.words} if self.words else {}
+        values = json.dumps(given).replace("<", "\\u003c")
         return PAGE.format(piece=self.piece, still=self._still(), values=values,
                            source=lean(source(self.piece)))
 
@@ -121,7 +125,43 @@ def lean(script: str) -> str:
     return re.sub(r"(?m)^([^/`\n]*[;{,])\n", r"\1", bare)
 
 
-def make_widget(esm: str, data: dict, state: dict):
+PLURAL = r"""plural\([^"']*, ["'](\w+)["']\)"""  # "1 head", "2 heads"
+
+
+def texts(script: str) -> list[str]:
+    """What a script says: the keys of its t`...`, and of its plurals."""
+    found = []
+    for words in re.findall(r"\bt`([^`]*(?:\$\{[^`]*`[^`]*`[^`]*\}[^`]*)*)`", script):
+        places = iter(range(10))
+        key = re.sub(r"\$\{(?:[^{}]|\{[^{}]*\})*\}", lambda _: f"{{{next(places)}}}", words)
+        found.append(re.sub(r"\s*\n\s*", " ", key))
+    for word in re.findall(PLURAL, script):
+        found += [f"{{0}} {word}", f"{{0}} {word}s"]
+    return found
+
+
+def words_of(piece: str, data: dict) -> dict[str, str]:
+    """What a piece may say, and names in its data -> the language that is spoken, if not English.
+    """
+    if language() == "en":
+        return {}
+    keys = [*texts(source(piece)), *names_in(data)]
+    return {key: known(key) for key in keys if known(key) != key}
+
+
+def names_in(data) -> Iterable[str]:
+    """Every string in nested data, keys too."""
+    if isinstance(data, str):
+        yield data
+    elif isinstance(data, Mapping):
+        for key, value in data.items():
+            yield from (*names_in(key), *names_in(value))
+    elif isinstance(data, (list, tuple)):
+        for value in data:
+            yield from names_in(value)
+
+
+def make_widget(esm: str, data: dict, state: dict, words: dict):
     """An anywidget that synchronises ``data`` and ``state``, or None without anywidget."""
     try:
         import anywidget
@@ -132,10 +172,11 @@ def make_widget(esm: str, data: dict, state: dict):
     class Piece(anywidget.AnyWidget):
         _esm = Unicode().tag(sync=True)
         data = Dict().tag(sync=True)
+        words = Dict().tag(sync=True)
         # A late echo would undo what was chosen since.
         state = Dict().tag(sync=True, echo_update=False)
 
-    return Piece(_esm=esm, data=data, state=state)
+    return Piece(_esm=esm, data=data, state=state, words=words)
 
 
 def choices(values: Iterable) -> dict:

@@ -37,15 +37,15 @@ const columnsOf = (hand) => `${2 * hand}, ${2 * hand + 1}`;
 
 /** The result in a sentence. */
 export function tell({ position, offset, width, hand }) {
-  const from = `From position ${position} to ${position + offset}`;
+  const from = t`From position ${position} to ${position + offset}`;
   if (!offset) {
-    return `${from} nothing turns: the rotation is the identity, and a row's similarity to itself `
-      + "is 1.";
+    return t`${from} nothing turns: the rotation is the identity, and a row's similarity to itself
+      is 1.`;
   }
-  return `${from} the hand of columns ${2 * hand} and ${2 * hand + 1} turns by `
-    + `${degrees(offset * speed(hand, width))}, as it does from any other position. `
-    + `A round takes it ${rough(round(hand, width))} positions. The similarity of the two rows, `
-    + `${digits(similarity(offset, width))}, depends on the offset alone as well.`;
+  return t`${from} the hand of columns ${2 * hand} and ${2 * hand + 1} turns by
+    ${degrees(offset * speed(hand, width))}, as it does from any other position.
+    A round takes it ${rough(round(hand, width))} positions. The similarity of the two
+    rows, ${digits(similarity(offset, width))}, depends on the offset alone as well.`;
 }
 
 // ---- on the screen -------------------------------------------------------------
@@ -67,15 +67,16 @@ const CLOCK_STYLE = `
 `;
 
 export function render({ model, el }) {
+  speak(model);
   const { widths, positions, offsets } = model.get("data");
   const steps = positions + offsets + 1;  // how far the plots reach
   const set = setter(model);
   const named = widths.map((width) => [width, String(width)]);
   const controls = {
-    position: slider("position i", { max: positions }, set("position")),
-    offset: slider("offset δ", { max: offsets }, set("offset")),
-    hand: slider("columns", { max: 1, words: columnsOf }, set("hand")),
-    width: choice("width d", named, set("width")),
+    position: slider(t`position i`, { max: positions }, set("position")),
+    offset: slider(t`offset δ`, { max: offsets }, set("offset")),
+    hand: slider(t`columns`, { max: 1, words: columnsOf }, set("hand")),
+    width: choice(t`width d`, named, set("width")),
   };
   const { root, body, result } = frame(el, CLOCK_STYLE, ...elements(controls));
   const [clocks, waves, products, alike, rounds] = ["clocks", "", "", "", ""].map((name) =>
@@ -83,10 +84,10 @@ export function render({ model, el }) {
   const [turn, scale] = [node("div", { class: "turn" }), node("p")];
   const plot = (title, ...parts) => node("div", {}, node("p", { class: "title" }, title), ...parts);
   const plots = node("div", { class: "plots" },
-    plot("How similar are rows i and i + δ? P Pᵀ, divided by d/2", products, scale),
-    plot("… against their offset", alike),
-    plot("Positions in one round, by columns", rounds));
-  body.append(clocks, plot("The two columns of the chosen hand", turn, waves), plots);
+    plot(t`How similar are rows i and i + δ? P Pᵀ, divided by d/2`, products, scale),
+    plot(t`… against their offset`, alike),
+    plot(t`Positions in one round, by columns`, rounds));
+  body.append(clocks, plot(t`The two columns of the chosen hand`, turn, waves), plots);
   const [alikeOf, plotAlike, plotRounds] = [similarities, drawAlike, drawRounds].map(memoized);
   let handAt;
   clocks.addEventListener("click", ({ offsetX, offsetY }) => {
@@ -107,12 +108,12 @@ export function render({ model, el }) {
     drawWaves(waves, state, steps, Math.min(room - 12, 760), colours);
     const { lowest, scaled } = alikeOf(steps, state.width);
     drawProducts(products, state, scaled, colours);
-    write(scale, `rows i, columns i + δ, from 0 to ${steps - 1}. `
-      + `Full colour is 1, none is ${digits(lowest)}; the frame is at i, i + δ`);
+    write(scale, t`rows i, columns i + δ, from 0 to ${steps - 1}.
+      Full colour is 1, none is ${digits(lowest)}; the frame is at i, i + δ`);
     plotAlike(alike, state.offset, state.width, steps, side, colours);
     plotRounds(rounds, state.hand, state.width, side, colours);
     const words = tell(state);
-    put(clocks, "aria-label", `${state.width / 2} clocks. ${words}`);
+    put(clocks, "aria-label", t`${state.width / 2} clocks. ${words}`);
     write(result, words);
   });
 }
@@ -178,9 +179,9 @@ function showTurn(host, { position, offset, width, hand }) {
   const angle = (place) => place * speed(hand, width);
   const [from, to] = [position, position + offset];
   host.replaceChildren(
-    words(`turn by ${degrees(angle(offset))}:`), matrix(rotation(angle(offset)).flat(), "two"),
-    "×", matrix(tip(angle(from))), words(`(position ${from}) =`),
-    matrix(tip(angle(to))), words(`(position ${to})`));
+    words(t`turn by ${degrees(angle(offset))}:`), matrix(rotation(angle(offset)).flat(), "two"),
+    "×", matrix(tip(angle(from))), words(t`(position ${from}) =`),
+    matrix(tip(angle(to))), words(t`(position ${to})`));
 }
 
 /** Lines across at some heights, each with its number. */
@@ -214,12 +215,12 @@ function drawWaves(canvas, { position, offset, width, hand }, steps, room, colou
     for (const height of at(place)) disc(context, x(place), height, 5, colour);
   }
   const [sine, cosine] = apart(...at(steps - 1), 18);
-  label(context, `sine, column ${2 * hand}`, right + 8, sine);
-  label(context, `cosine, column ${2 * hand + 1}`, right + 8, cosine);
+  label(context, t`sine, column ${2 * hand}`, right + 8, sine);
+  label(context, t`cosine, column ${2 * hand + 1}`, right + 8, cosine);
   scaleBelow(context, steps, 10, x, high + 25);
-  label(context, "position", right + 8, high + 25);
-  put(canvas, "aria-label", `Sine and cosine of columns ${2 * hand} and ${2 * hand + 1} over `
-    + `positions 0 to ${steps - 1}, marked at ${position} and ${position + offset}.`);
+  label(context, t`position`, right + 8, high + 25);
+  put(canvas, "aria-label", t`Sine and cosine of columns ${2 * hand} and ${2 * hand + 1} over
+    positions 0 to ${steps - 1}, marked at ${position} and ${position + offset}.`);
 }
 
 /** Two heights, moved until they are `least` apart. */
@@ -250,9 +251,9 @@ function drawProducts(canvas, { position, offset, width }, scaled, colours) {
   }
   const [x, y] = [left + (column - 1) * cell, top + (row - 1) * cell];
   outline(context, colours.ink, x, y, 3 * cell, 3 * cell, 2);
-  put(canvas, "aria-label", `P times its transpose over positions 0 to ${steps - 1}: bands along `
-    + `the diagonal, darkest on it. At row ${row}, column ${column}: `
-    + `${digits(similarity(offset, width))}.`);
+  put(canvas, "aria-label", t`P times its transpose over positions 0 to ${steps - 1}: bands along
+    the diagonal, darkest on it. At row ${row}, column ${column}:
+    ${digits(similarity(offset, width))}.`);
 }
 
 function drawAlike(canvas, offset, width, steps, side, colours) {
@@ -267,9 +268,9 @@ function drawAlike(canvas, offset, width, steps, side, colours) {
   curve(context, values.map((value, i) => [x(i / 4), y(value)]), colours.ink);
   disc(context, x(offset), y(chosen), 6, colours.query);
   scaleBelow(context, steps, 20, x, high + 24);
-  label(context, "offset", left + wide / 2, high + 40, { align: "center" });
-  put(canvas, "aria-label", `Similarity of two rows against their offset, for width ${width}: `
-    + `1 at offset 0, ${digits(chosen)} at offset ${offset}.`);
+  label(context, t`offset`, left + wide / 2, high + 40, { align: "center" });
+  put(canvas, "aria-label", t`Similarity of two rows against their offset, for width ${width}:
+    1 at offset 0, ${digits(chosen)} at offset ${offset}.`);
 }
 
 /** One dot a hand: how many positions it needs for one round, on a logarithmic scale. */
@@ -286,10 +287,10 @@ function drawRounds(canvas, hand, width, side, colours) {
   for (const each of [0, count - 1]) {
     label(context, columnsOf(each), x(each), high + 24, { align: "center" });
   }
-  label(context, "columns", left + wide / 2, high + 40, { align: "center" });
-  put(canvas, "aria-label", `Positions in one round: ${rough(round(0, width))} for columns 0, 1, `
-    + `growing evenly on a logarithmic scale to ${rough(round(count - 1, width))} for the last; `
-    + `${rough(round(hand, width))} for the chosen.`);
+  label(context, t`columns`, left + wide / 2, high + 40, { align: "center" });
+  put(canvas, "aria-label", t`Positions in one round: ${rough(round(0, width))} for
+    columns 0, 1, growing evenly on a logarithmic scale
+    to ${rough(round(count - 1, width))} for the last; ${rough(round(hand, width))} for the chosen.`);
 }
 
 export default { render };

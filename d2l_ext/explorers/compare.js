@@ -67,16 +67,14 @@ export function seen(kind, m, k, layers) {
 
 // ---- in words ------------------------------------------------------------------
 
-const AMOUNTS = [
-  [1e15, "quadrillion"], [1e12, "trillion"], [1e9, "billion"], [1e6, "million"], [1e3, "thousand"],
-];
-
 /** A large number to three digits: "67.1 million". */
 export function amount(number) {
-  for (const [size, name] of AMOUNTS) {
-    if (number >= size) return `${(number / size).toPrecision(3)} ${name}`;
-  }
-  return String(number);
+  const per = (size) => (number / size).toPrecision(3);
+  if (number >= 1e15) return t`${per(1e15)} quadrillion`;
+  if (number >= 1e12) return t`${per(1e12)} trillion`;
+  if (number >= 1e9) return t`${per(1e9)} billion`;
+  if (number >= 1e6) return t`${per(1e6)} million`;
+  return number >= 1e3 ? t`${per(1e3)} thousand` : String(number);
 }
 
 /** All digits of a number up to a million. */
@@ -101,16 +99,16 @@ function tellWork(kinds, size) {
   const { operations } = cost(cheapest, size);
   const layer = cost("attention layer", size);
   const against = (other, limit) => {
-    const verdict = n < limit ? "less than" : n > limit ? "more than" : "as many as";
-    return `${verdict} the ${other} (they cross at n = ${limit})`;
+    const verdict = n < limit ? t`less than` : n > limit ? t`more than` : t`as many as`;
+    return t`${verdict} the ${said(other)} (they cross at n = ${limit})`;
   };
   const ratio = (layer.operations / operations).toPrecision(3);
-  return `n = ${n}, d = ${d}, k = ${k}: of the whole layers the ${cheapest} takes the `
-    + `fewest operations, ${amount(operations)}; self-attention ${ratio} times as many, with a `
-    + `longest path of ${layer.path} against ${n - 1}. `
-    + `It takes ${against("GRU", d)} and ${against("LSTM", 2 * d)}. `
-    + `Its products alone take ${against("recurrence", d)} and `
-    + `${against("convolution", (k * d) / 2)}.`;
+  return t`n = ${n}, d = ${d}, k = ${k}: of the whole layers the ${said(cheapest)} takes the
+    fewest operations, ${amount(operations)}; self-attention ${ratio} times as many, with a
+    longest path of ${layer.path} against ${n - 1}.`
+    + t` It takes ${against("GRU", d)} and ${against("LSTM", 2 * d)}.`
+    + t` Its products alone take ${against("recurrence", d)} and
+    ${against("convolution", (k * d) / 2)}.`;
 }
 
 function tellKept(size) {
@@ -118,11 +116,11 @@ function tellKept(size) {
   const [softmax, memory] = ["attention layer", "linear attention, in chunks"]
     .map((kind) => cost(kind, size));
   const share = (what) => (memory[what] / softmax[what]).toPrecision(3);
-  return `n = ${n}, d = ${d}, k = ${k}, ${plural(num_heads, "head")}: in chunks of ${c}, linear `
-    + `attention takes ${share("operations")} times the operations of self-attention, `
-    + `${memory.sequential} steps against ${softmax.sequential}. It keeps ${count(memory.keeps)} `
-    + `numbers, self-attention ${count(softmax.keeps)}; they keep the same at `
-    + `n = ${d / 2 / num_heads}.`;
+  return t`n = ${n}, d = ${d}, k = ${k}, ${plural(num_heads, "head")}: in chunks of ${c}, linear
+    attention takes ${share("operations")} times the operations of
+    self-attention, ${memory.sequential} steps against ${softmax.sequential}.`
+    + t` It keeps ${count(memory.keeps)} numbers, self-attention ${count(softmax.keeps)}; they keep
+    the same at n = ${d / 2 / num_heads}.`;
 }
 
 // ---- on the screen -------------------------------------------------------------
@@ -160,22 +158,23 @@ function numbers(name, values, pick) {
 }
 
 export function render({ model, el }) {
+  speak(model);
   const { choices, kinds } = model.get("data");
   const set = setter(model);
   const named = (values) => values.map((value) => [value, String(value)]);
   const controls = {
-    n: numbers("tokens n", choices.n, set("n")),
-    d: numbers("width d", choices.d, set("d")),
-    k: choice("kernel k", named(choices.k), set("k")),
-    num_heads: choice("heads", named(choices.num_heads), set("num_heads")),
+    n: numbers(t`tokens n`, choices.n, set("n")),
+    d: numbers(t`width d`, choices.d, set("d")),
+    k: choice(t`kernel k`, named(choices.k), set("k")),
+    num_heads: choice(t`heads`, named(choices.num_heads), set("num_heads")),
   };
-  if (choices.c) controls.c = choice("chunk c", named(choices.c), set("c"));
+  if (choices.c) controls.c = choice(t`chunk c`, named(choices.c), set("c"));
   const { root, body, result } = frame(el, COMPARE_STYLE, ...elements(controls));
   const table = node("table", { class: "table costs" });
   const plots = (choices.c ? ["operations", "keeps"] : ["operations"])
     .map((what) => [what, node("canvas", { role: "img" })]);
   const canvases = plots.map(([, canvas]) => canvas);
-  body.append(node("div", { class: "sizes" }, scrolling("costs", table), ...canvases));
+  body.append(node("div", { class: "sizes" }, scrolling(t`costs`, table), ...canvases));
   const showSeen = choices.layers ? whoSeesWhom(body, choices.layers, set("layers")) : () => {};
 
   return keepDrawn(model, root, (colours, width) => {
@@ -193,13 +192,13 @@ export function render({ model, el }) {
 
 /** The slider of layers, and a picture for each kind of layer; returns what shows a state. */
 function whoSeesWhom(body, choices, pick) {
-  const layers = numbers("layers, in the picture below", choices, pick);
+  const layers = numbers(t`layers, in the picture below`, choices, pick);
   const stacks = Object.keys(takesFrom).map((kind) => {
     const [canvas, words] = [node("canvas", { role: "img" }), node("p")];
-    const element = node("div", {}, node("b", {}, kind), canvas, words);
+    const element = node("div", {}, node("b", {}, said(kind)), canvas, words);
     return { element, show: memoized((...size) => showStack(kind, canvas, words, ...size)) };
   });
-  const title = "Who sees whom, for nine tokens: what the last output knows, layer by layer";
+  const title = t`Who sees whom, for nine tokens: what the last output knows, layer by layer`;
   body.append(node("div", { class: "own" }, node("p", { class: "title" }, title), layers.element,
     node("div", { class: "stacks" }, ...elements(stacks))));
   return (state, width, colours) => {
@@ -209,28 +208,30 @@ function whoSeesWhom(body, choices, pick) {
   };
 }
 
-const COLUMNS = {
-  operations: "operations", sequential: "sequential steps", path: "longest path", keeps: "keeps",
-};
+const columnNames = () => ({
+  operations: t`operations`, sequential: t`sequential steps`, path: t`longest path`,
+  keeps: t`keeps`,
+});
 
 function showTable(table, kinds, size, colours) {
-  const columns = Object.keys(COLUMNS).filter((what) => what !== "keeps" || size.c);
+  const names = columnNames();
+  const columns = Object.keys(names).filter((what) => what !== "keeps" || size.c);
   const cell = (kind, what) => {
     const best = least(kinds, size, what).includes(kind);
     const number = cost(kind, size)[what];
     const words = what === "operations" ? amount(number) : count(number);
-    return node("td", { class: best ? "least" : "" }, words, best ? " ◂ least" : "");
+    return node("td", { class: best ? "least" : "" }, words, best ? t` ◂ least` : "");
   };
   const more = {
-    [PART]: ", part of the layer", "attention layer": `, ${plural(size.num_heads, "head")}`,
+    [PART]: t`, part of the layer`, "attention layer": t`, ${plural(size.num_heads, "head")}`,
   };
   const rows = kinds.map((kind) => {
     const line = node("i", { class: "drawn", style: `background: ${swatch(kind, colours)}` });
     const name = { scope: "row", class: kind === PART ? "part" : "" };
-    return node("tr", {}, node("th", name, line, kind + (more[kind] ?? "")),
+    return node("tr", {}, node("th", name, line, said(kind) + (more[kind] ?? "")),
       ...columns.map((what) => cell(kind, what)));
   });
-  const titles = ["one layer", ...columns.map((what) => COLUMNS[what])];
+  const titles = [t`one layer`, ...columns.map((what) => names[what])];
   const head = titles.map((title) => node("th", { scope: "col" }, title));
   table.replaceChildren(
     node("thead", {}, node("tr", {}, ...head)), node("tbody", {}, ...rows));
@@ -251,10 +252,11 @@ export function lines(kinds, what) {
   const [memory, delta] = ["linear attention, by token", "delta rule, by token"];
   const kept = (kind) => !kind.includes(",") || kind === memory;
   if (what === "keeps") {
-    return kinds.filter(kept).map((kind) => [kind, kind === memory ? "linear, delta rule" : kind]);
+    const name = (kind) => (kind === memory ? t`linear, delta rule` : said(kind));
+    return kinds.filter(kept).map((kind) => [kind, name(kind)]);
   }
   return kinds.filter((kind) => kind !== delta)
-    .map((kind) => [kind, kind.replace(" attention,", ",")]);
+    .map((kind) => [kind, said(kind).replace(" attention,", ",")]);
 }
 
 /** Where attention's line crosses others, in a plot: [kind, n]. */
@@ -268,19 +270,19 @@ function crossings(kinds, what, { d, k, num_heads }) {
 /** The plot for those who listen. */
 export function describe(kinds, what, { d, k, num_heads }) {
   if (what === "keeps") {
-    return "What a layer keeps against n on logarithmic axes: attention's line rises with n and "
-      + `crosses at n = ${d / 2 / num_heads} the level line of the memories; the convolution's and `
-      + "the recurrence's lie level below.";
+    return t`What a layer keeps against n on logarithmic axes: attention's line rises with n and
+      crosses at n = ${d / 2 / num_heads} the level line of the memories; the convolution's and
+      the recurrence's lie level below.`;
   }
-  const start = `Operations against n on logarithmic axes, d = ${d}, k = ${k}. `;
+  const start = t`Operations against n on logarithmic axes, d = ${d}, k = ${k}. `;
   if (!kinds.includes(PART)) {
-    return `${start}The attention layer and linear attention at once are one line, which bends `
-      + `upwards; linear attention by token is straight, and below it from n = ${d / num_heads} `
-      + "on.";
+    return t`${start}The attention layer and linear attention at once are one line, which bends
+      upwards; linear attention by token is straight, and below it from n = ${d / num_heads}
+      on.`;
   }
-  return `${start}The attention products, a steeper line, cross the recurrence at n = ${d} and the `
-    + `convolution at n = ${(k * d) / 2}; the whole attention layer stays above both, and crosses `
-    + `the GRU at n = ${d} and the LSTM at n = ${2 * d}.`;
+  return t`${start}The attention products, a steeper line, cross the recurrence at n = ${d} and the
+    convolution at n = ${(k * d) / 2}; the whole attention layer stays above both, and crosses
+    the GRU at n = ${d} and the LSTM at n = ${2 * d}.`;
 }
 
 /** Operations or what is kept against n, both axes logarithmic; the chosen n as a line, crossovers
@@ -307,8 +309,9 @@ function drawPlot(canvas, what, kinds, size, values, width, colours) {
   for (let i = 0; i < values.length; i += 3) {
     label(context, String(values[i]), x(values[i]), top + height + 14, { align: "center" });
   }
-  const title = { operations: "operations of one layer", keeps: "numbers that one layer keeps" };
-  label(context, `${title[what]}, against n`, left, top + height + 34);
+  const title = what === "keeps" ? t`numbers that one layer keeps, against n`
+    : t`operations of one layer, against n`;
+  label(context, title, left, top + height + 34);
   outline(context, colours.ink, x(size.n), top, 0, height, 1);
   const [chosen, bold] = [`n = ${size.n}`, true];
   const fits = x(size.n) + colours.measure(chosen) * 1.1 + 5 < left + wide;
@@ -337,11 +340,11 @@ const TOKENS = 9;
 function showStack(kind, canvas, words, k, layers, across, colours) {
   drawStack(canvas, kind, k, layers, across, colours);
   const counts = seen(kind, TOKENS, k, layers).map((row) => row.reduce((sum, one) => sum + one));
-  write(words, `The last output knows ${counts.at(-1)} of ${TOKENS} inputs, the middle one `
-    + `${counts[(TOKENS - 1) / 2]}. Pairs: ${counts.reduce((sum, count) => sum + count)} `
-    + `of ${TOKENS ** 2}.`);
-  put(canvas, "aria-label", `${kind}, ${plural(layers, "layer")}: lines lead from the inputs that `
-    + "the last output knows up to it.");
+  write(words, t`The last output knows ${counts.at(-1)} of ${TOKENS} inputs, the middle one
+    ${counts[(TOKENS - 1) / 2]}. Pairs: ${counts.reduce((sum, count) => sum + count)}
+    of ${TOKENS ** 2}.`);
+  put(canvas, "aria-label", t`${said(kind)}, ${plural(layers, "layer")}: lines lead from the inputs
+    that the last output knows up to it.`);
 }
 
 /** Nodes in rows, inputs below; lines wherever a message can go that ends in the last output. */

@@ -9,13 +9,13 @@ const PIECES = [
 /** How two answers differ, in a sentence. */
 export function compare({ letters, answer, full, problem, off }) {
   if (!answer) return problem;
-  const heads = off.length ? `Without ${list(off)}` : "With all heads on";
+  const heads = off.length ? t`Without ${list(off)}` : t`With all heads on`;
   const wrong = new Set(PIECES.filter((_, i) => answer[i] !== full[i]));
   let verdict = "";
-  if (wrong.size) verdict = `, not ${full}: the ${list([...wrong])} changed`;
-  else if (off.length) verdict = ", the same as with all heads on";
+  if (wrong.size) verdict = t`, not ${full}: the ${list([...wrong].map(said))} changed`;
+  else if (off.length) verdict = t`, the same as with all heads on`;
   const more = problem ? ` ${problem}` : "";
-  return `${heads}: ${clip(letters.join(""), 60)} → ${answer}${verdict}.${more}`;
+  return t`${heads}: ${clip(letters.join(""), 60)} → ${answer}${verdict}.${more}`;
 }
 
 /** How many maps stand side by side, and how large their cells are: letters stay legible. */
@@ -29,12 +29,12 @@ export function arrange(columns, width) {
 
 /** Where each row looks most, in words. */
 function most(weights, down, across) {
-  const spoken = (letter) => (letter === " " ? "blank" : letter);
+  const named = (letter) => (letter === " " ? t`blank` : letter);
   const looks = weights.map((row, i) => {
     const largest = row.indexOf(Math.max(...row));
-    return `${spoken(down[i])} looks at ${spoken(across[largest])}`;
+    return t`${named(down[i])} looks at ${named(across[largest])}`;
   });
-  return looks.join(", ");
+  return looks.join(t`, `);
 }
 
 // ---- on the screen -------------------------------------------------------------
@@ -67,6 +67,7 @@ const DATES_STYLE = `
 `;
 
 export function render({ model, el }) {
+  speak(model);
   const { heads, live } = model.get("data");
   const ask = (settings) => change(model, settings, 0);  // the kernel is waited for
   const text = node("input", {
@@ -79,8 +80,8 @@ export function render({ model, el }) {
   const rows = LAYERS.map((name) =>
     fieldset(name, ...elements(switches.filter(({ head }) => head.startsWith(`${name} `)))));
   const names = LAYERS.map((name) => [name, name]);
-  const layer = choice("maps of", names, (chosen) => change(model, { layer: chosen }));
-  const date = labelled("your date", text);
+  const layer = choice(t`maps of`, names, (chosen) => change(model, { layer: chosen }));
+  const date = labelled(t`your date`, text);
   const { root, body, result } = frame(el, DATES_STYLE, date, layer.element, ...rows);
   const answer = node("div", { class: "answer", role: "img" });
   const cards = places(heads.length / LAYERS.length).map(() => {
@@ -91,8 +92,8 @@ export function render({ model, el }) {
   if (!live) {
     text.disabled = true;
     for (const { input } of switches) input.disabled = true;
-    body.append(node("p", {}, "To type a date and to switch heads off, run the cell: the kernel "
-      + "computes here. The maps can be looked at."));
+    body.append(node("p", {}, t`To type a date and to switch heads off, run the cell: the kernel
+      computes here. The maps can be looked at.`));
   }
   result.before(answer);
   body.append(looks);
@@ -102,7 +103,7 @@ export function render({ model, el }) {
     write(result, compare(data));
     answer.replaceChildren(...Array.from(data.answer, (symbol, i) =>
       node("span", symbol === data.full[i] ? {} : { class: "other" }, symbol)));
-    put(answer, "aria-label", data.answer ? `Answer: ${data.answer}` : "No answer");
+    put(answer, "aria-label", data.answer ? t`Answer: ${data.answer}` : t`No answer`);
     looks.hidden = !data.maps[shown];
     if (!looks.hidden) showLooks(looks, cards, data, shown, colours, width);
   });
@@ -140,9 +141,9 @@ function showLooks(looks, cards, { answer, letters, off, maps }, layer, colours,
     const isOff = off.includes(name);
     const weights = maps[layer][head].map((row) => row.map((percent) => percent / 100));
     element.classList.toggle("off", isOff);
-    title.replaceChildren(node("b", {}, name), isOff ? " (off: nobody listens)" : "");
+    title.replaceChildren(node("b", {}, name), isOff ? t` (off: nobody listens)` : "");
     drawLooks(canvas, colours, weights, down, across, cell);
-    put(canvas, "aria-label", `${name}, a map of weights: rows ask, columns are asked. `
+    put(canvas, "aria-label", t`${name}, a map of weights: rows ask, columns are asked. `
       + most(weights, down, across));
   });
 }

@@ -32,14 +32,14 @@ export function combine(weights, { V }, W_o, token) {
 /** The result for one token in a sentence. */
 export function sentence(weights, output, tokens, asks) {
   const heads = weights.length;
-  const who = (head) => (heads > 1 ? `head ${head + 1}` : "it");
+  const who = (head) => (heads > 1 ? t`head ${head + 1}` : t`it`);
   const each = weights.slice(0, 4).map((rows, head) =>
-    `${who(head)} takes ${takes(rows[asks], tokens, heads > 4 ? 1 : 3)}`);
-  const more = heads > 4 ? "; and so on" : "";
-  const point = heads === 1 ? ", and this one mixture fills every channel" : "";
-  const numbers = output.length <= 8 ? ` Output: ${output.map(digits).join(", ")}.` : "";
-  const told = `${each.join("; ")}${more}${point}`;
-  return `${clip(tokens[asks], 20)}, ${plural(heads, "head")}: ${told}.${numbers}`;
+    t`${who(head)} takes ${takes(rows[asks], tokens, heads > 4 ? 1 : 3)}`);
+  const more = heads > 4 ? t`; and so on` : "";
+  const point = heads === 1 ? t`, and this one mixture fills every channel` : "";
+  const numbers = output.length <= 8 ? t` Output: ${output.map(digits).join(", ")}.` : "";
+  const told = `${each.join(t`; `)}${more}${point}`;
+  return t`${clip(tokens[asks], 20)}, ${plural(heads, "head")}: ${told}.${numbers}`;
 }
 
 /** The parts of a row that aren't negligible, with their features. */
@@ -51,9 +51,9 @@ function named(row, features) {
 /** What a head looks for in a key, if it is one or two features: the score is linear in them. */
 function wants(query, W_k, features) {
   const found = named(transpose(W_k).map((column) => dot(column, query)), features);
-  if (!found.length) return " asks for nothing";
+  if (!found.length) return t` asks for nothing`;
   if (found.length > 2 || found.some(([part]) => part < 0)) return "";
-  return ` asks for ${list(found.map(([, feature]) => clip(feature, 16)))}`;
+  return t` asks for ${list(found.map(([, feature]) => clip(feature, 16)))}`;
 }
 
 /** What a channel of the values holds: the one feature that W_v picks, "unused" where it picks
@@ -67,8 +67,8 @@ function carries(row, features) {
 }
 
 function span(first, last) {
-  if (first === last) return `channel ${first}`;
-  return `channels ${first} ${last > first + 1 ? "to" : "and"} ${last}`;
+  if (first === last) return t`channel ${first}`;
+  return last > first + 1 ? t`channels ${first} to ${last}` : t`channels ${first} and ${last}`;
 }
 
 // ---- on the screen -------------------------------------------------------------
@@ -86,6 +86,7 @@ const HEADS_STYLE = `
 `;
 
 export function render({ model, el }) {
+  speak(model);
   const { tokens, features, divisors, ...matrices } = model.get("data");
   const { W_k, W_o } = matrices;
   const projected = project(matrices);
@@ -94,9 +95,9 @@ export function render({ model, el }) {
   const factor = { max: 2, step: 0.1, words: (number) => `× ${number.toFixed(1)}` };
   const set = setter(model);
   const controls = {
-    num_heads: choice("heads", numbers, set("num_heads")),
-    asks: choice("asking token", tokens.map((token, i) => [i, token]), set("asks")),
-    inverse_temperature: slider("inverse temperature", factor, set("inverse_temperature")),
+    num_heads: choice(t`heads`, numbers, set("num_heads")),
+    asks: choice(t`asking token`, tokens.map((token, i) => [i, token]), set("asks")),
+    inverse_temperature: slider(t`inverse temperature`, factor, set("inverse_temperature")),
   };
   const { root, body, result } = frame(el, HEADS_STYLE, ...elements(controls));
   const cut = node("p");
@@ -120,8 +121,8 @@ export function render({ model, el }) {
     const cards = (sets[heads] ??= places(heads).map(makeCard));
     layout = planned(tokens, channels, heads, width, colours);
     showAll(controls, state);
-    const how = heads === 1 ? "uncut: 1 head" : `cut into ${heads} heads`;
-    write(cut, `The same four matrices, ${how} of ${plural(size, "channel")}.`);
+    const how = heads === 1 ? t`uncut: 1 head` : t`cut into ${heads} heads`;
+    write(cut, t`The same four matrices, ${how} of ${plural(size, "channel")}.`);
     if (shelf.firstChild !== cards[0].element) shelf.replaceChildren(...elements(cards));
     shelf.style.gridTemplateColumns = `repeat(${layout.columns}, max-content)`;
     cards.forEach((card, head) => {
@@ -130,7 +131,7 @@ export function render({ model, el }) {
       card.element.style.width = heads > 1 ? `${layout.width}px` : "";
       write(card.wish, wants(own(projected.Q[asks]), own(W_k), features));
       showHead(card, colours, layout, {
-        tokens, asks, name: `Head ${head + 1}`, weights: weights[head], mixed: own(mixed),
+        tokens, asks, name: t`Head ${head + 1}`, weights: weights[head], mixed: own(mixed),
         values: own(channels.values), names: own(channels.names), words: channels.words,
         fills: span(first, end - 1),
       });
@@ -144,7 +145,7 @@ export function render({ model, el }) {
  * and whether W_o leaves them as they are. */
 function describe({ W_v, W_o }, { V }, features) {
   const carried = W_v.map((row) => carries(row, features));
-  const names = carried.map((name, channel) => name || `channel ${channel}`);
+  const names = carried.map((name, channel) => name || t`channel ${channel}`);
   const words = V.flat().every(Number.isInteger) ? String : digits;
   const written = ["0.00", ...transpose(V).flat().map(words)];
   const widest = written.reduce((a, b) => (b.length > a.length ? b : a));
@@ -155,7 +156,7 @@ function describe({ W_v, W_o }, { V }, features) {
 function makeCard(_, head) {
   const [wish, taken] = [node("span"), node("p")];
   const canvas = node("canvas", { role: "img" });
-  const title = node("p", {}, node("b", {}, `head ${head + 1}`), wish);
+  const title = node("p", {}, node("b", {}, t`head ${head + 1}`), wish);
   return { wish, taken, canvas, element: node("div", {}, title, canvas, taken) };
 }
 
@@ -178,8 +179,8 @@ function plan(tokens, channels, heads, width, colours) {
 /** The plan for maps with their figures, or nothing where those don't fit. */
 function withFigures(tokens, { names, widest }, columns, room, { measure, size }) {
   const longest = (words) => Math.max(...words.map(measure));
-  const left = Math.ceil(Math.min(110, longest(["× values", ...tokens, ...names]))) + 12;
-  const right = Math.ceil(measure("= output")) + 10;
+  const left = Math.ceil(Math.min(110, longest([t`× values`, ...tokens, ...names]))) + 12;
+  const right = Math.ceil(measure(t`= output`)) + 10;
   const across = Math.min(56, Math.floor((room(columns) - left - right) / tokens.length));
   const least = columns > 1
     ? Math.max(measure(widest) + 8, Math.min(48, longest(tokens) + 6))
@@ -195,10 +196,10 @@ function showHead(card, colours, layout, part) {
   const { tokens, asks, weights, mixed } = part;
   const taken = takes(weights[asks], tokens);
   write(card.taken, layout.figures
-    ? `takes ${taken} → ${part.fills}` : `takes ${takes(weights[asks], tokens, 1)}`);
+    ? t`takes ${taken} → ${part.fills}` : t`takes ${takes(weights[asks], tokens, 1)}`);
   put(card.canvas, "aria-label",
-    `${part.name}, a map of weights: rows ask, columns are asked. ${clip(tokens[asks], 20)} takes `
-    + `${taken}. It fills ${part.fills}: ${mixed.slice(0, 8).map(digits).join(", ")}.`);
+    t`${part.name}, a map of weights: rows ask, columns are asked. ${clip(tokens[asks], 20)} takes
+    ${taken}. It fills ${part.fills}: ${mixed.slice(0, 8).map(digits).join(", ")}.`);
   (layout.figures ? drawFigures : drawBare)(card.canvas, colours, layout, part);
 }
 
@@ -228,7 +229,7 @@ function drawFigures(canvas, colours, layout, part) {
   map(context, colours, weights, left, top, across, down);
   figures(context, colours, weights, left, top, across, down, colours.weight);
   outline(context, query, left, top, wide, high, 2);
-  beside("weights", top / 2);
+  beside(t`weights`, top / 2);
   tokens.forEach((token, i) => {
     const x = left + (i + 0.5) * across;
     label(context, token, x, top / 2, { width: across - 4, align: "center" });
@@ -237,8 +238,8 @@ function drawFigures(canvas, colours, layout, part) {
   outline(context, ink, left, top + asks * down, wide, down, 3);
 
   const [right, heading] = [left + wide + 10, below - size / 2 - 4];
-  beside("× values", heading);
-  label(context, "= output", right, heading);
+  beside(t`× values`, heading);
+  label(context, t`= output`, right, heading);
   names.slice(0, rows).forEach((name, i) => beside(name, below + (i + 0.5) * down));
   const table = (role, cells, x, cell, write) => {
     const [tint, shown] = [colours.tint(role), cells.slice(0, rows)];
@@ -262,12 +263,12 @@ function showOutput(host, token, heads, mixed, output, { carried, plain }) {
     const cells = mixed.map((value, i) => outputCell(value, i, carried[i]));
     const size = mixed.length / heads;
     const beside = places(heads).map((head) =>
-      group(`head ${head + 1}`, ...cells.slice(head * size, (head + 1) * size)));
-    lines.push(line(plain ? `output of ${token}` : "side by side", ...beside));
+      group(t`head ${head + 1}`, ...cells.slice(head * size, (head + 1) * size)));
+    lines.push(line(plain ? t`output of ${token}` : t`side by side`, ...beside));
   }
   if (!few || !plain) {
     const cells = output.slice(0, 16).map((value, i) => outputCell(value, i));
-    lines.push(line(`output of ${token}`, group(...cells, output.length > 16 ? "…" : "")));
+    lines.push(line(t`output of ${token}`, group(...cells, output.length > 16 ? "…" : "")));
   }
   host.replaceChildren(...lines);
 }
@@ -275,7 +276,7 @@ function showOutput(host, token, heads, mixed, output, { carried, plain }) {
 function outputCell(value, channel, carried) {
   const name = carried && carried !== "unused" ? clip(carried, 16) : "";
   return node("span", { class: "cell" },
-    `channel ${channel}`, node("br"), name, " ", node("b", {}, digits(value)));
+    t`channel ${channel}`, node("br"), name, " ", node("b", {}, digits(value)));
 }
 
 export default { render };

@@ -23,47 +23,50 @@ export function ranking(data, { task, length, scored }) {
 export function tell(data, { task, length, scored }) {
   const { trained } = data;
   const ranks = ranking(data, { task, length, scored });
-  const which = scored === "all" ? "all positions" : `only positions beyond ${trained}`;
-  const where = `${task}, length ${length}, ${which}`;
+  const which = scored === "all" ? t`all positions` : t`only positions beyond ${trained}`;
+  const where = t`${said(task)}, length ${length}, ${which}`;
   if (ranks[0].grade === null) {
-    return `${where}: no position is scored there. Choose a longer input.`;
+    return t`${where}: no position is scored there. Choose a longer input.`;
   }
   const flattered = ranks.filter((each) =>
     scored === "all" && each.beyond !== null && each.grade - each.beyond > 0.15);
-  const names = list(flattered.map(({ encoding }) => encoding));
-  const more = names ? ` The positions up to ${trained} flatter ${names}.` : "";
-  return `${where}: ${leaders(ranks)}.${more}`;
+  const names = list(flattered.map(({ encoding }) => said(encoding)));
+  const more = names ? t` The positions up to ${trained} flatter ${names}.` : "";
+  return t`${where}: ${leaders(ranks)}.${more}`;
 }
 
 function leaders([best, second]) {
   const top = digits(best.grade);
-  if (best.grade < 0.4) return `nobody is ahead: the best, ${best.encoding}, gets ${top}`;
-  const then = second ? `, then ${second.encoding} with ${digits(second.grade)}` : "";
-  return `${best.encoding} leads with ${top}${then}`;
+  if (best.grade < 0.4) return t`nobody is ahead: the best, ${said(best.encoding)}, gets ${top}`;
+  const then = second ? t`, then ${said(second.encoding)} with ${digits(second.grade)}` : "";
+  return t`${said(best.encoding)} leads with ${top}${then}`;
 }
 
 /** All grades, for those who can't see the picture. */
 function describe(data, ranks, { task, length }) {
   const { trained, stretch } = data;
-  const said = (score) => (score === null ? "not scored" : digits(score));
+  const worth = (score) => (score === null ? t`not scored` : digits(score));
   const each = ranks.map(({ encoding, strip, grade: score, beyond }) => {
     const within = grade(strip.slice(0, trained / stretch), data, "all");
-    return `${encoding} ${said(score)}, up to ${trained} ${said(within)}, beyond ${said(beyond)}`;
+    return t`${said(encoding)} ${worth(score)}, up to ${trained} ${worth(within)}, beyond
+      ${worth(beyond)}`;
   });
-  return `${task}, length ${length}. A strip of accuracies by position for each encoding, `
-    + `best first: ${each.join("; ")}`;
+  const told = each.join(t`; `);
+  return t`${said(task)}, length ${length}. A strip of accuracies by position for each
+    encoding, best first: ${told}`;
 }
 
 // ---- on the screen -------------------------------------------------------------
 
 export function render({ model, el }) {
+  speak(model);
   const data = model.get("data");
   const { accuracy, lengths, trained } = data;
   const control = (name, options) => choice(name, options, setter(model)(name));
   const controls = {
-    task: control("task", Object.keys(accuracy).map((task) => [task, task])),
-    length: control("length", lengths.map((length) => [length, String(length)])),
-    scored: control("scored", [["all", "all positions"], ["beyond", `only beyond ${trained}`]]),
+    task: control(t`task`, Object.keys(accuracy).map((task) => [task, said(task)])),
+    length: control(t`length`, lengths.map((length) => [length, String(length)])),
+    scored: control(t`scored`, [["all", t`all positions`], ["beyond", t`only beyond ${trained}`]]),
   };
   const { body, root, result } = frame(el, "", ...elements(controls));
   const canvas = node("canvas", { role: "img" });
@@ -92,17 +95,17 @@ function draw(canvas, ranks, { task, length, scored }, data, width, colours) {
   const x = (position) => left + (position / stretch) * across;
   const bars = { left: x(last) + 24, wide: right - measure("0.00") - 8, chance: data.chance[task] };
 
-  const mean = scored === "all" ? "of all" : `beyond ${trained}`;
-  label(context, "position", left - 10, size + 18, { align: "right" });
+  const mean = scored === "all" ? t`of all` : t`beyond ${trained}`;
+  label(context, t`position`, left - 10, size + 18, { align: "right" });
   for (let position = 0; position <= length; position += trained / 2) {
     label(context, String(position), x(position), size + 18, { align: "center" });
   }
-  label(context, "mean", bars.left, size / 2 + 2, { bold: true });
+  label(context, t`mean`, bars.left, size / 2 + 2, { bold: true });
   label(context, mean, bars.left, size + 18, { bold: true });
   ranks.forEach(({ encoding, strip, grade: score }, i) => {
     const y = top + i * down;
     const bold = i === 0 && score >= 0.4;
-    label(context, encoding, left - 10, y + down / 2, { align: "right", bold });
+    label(context, said(encoding), left - 10, y + down / 2, { align: "right", bold });
     strip.forEach((part, j) => {
       const counts = scored === "all" || j >= trained / stretch;
       context.globalAlpha = counts ? 1 : 0.3;
@@ -113,9 +116,9 @@ function draw(canvas, ranks, { task, length, scored }, data, width, colours) {
   });
   if (length > trained) {
     outline(context, ink, x(trained) - 0.5, top - 6, 0, bottom - top + 12, 2.5);
-    label(context, "beyond training →", x(trained) + 2, size / 2 + 2);
+    label(context, t`beyond training →`, x(trained) + 2, size / 2 + 2);
   }
-  const words = `chance ${digits(bars.chance)}`;
+  const words = t`chance ${digits(bars.chance)}`;
   const chance = Math.min(bars.left + bars.chance * bars.wide, width - measure(words));
   label(context, words, chance, bottom + size / 2 + 4);
 }

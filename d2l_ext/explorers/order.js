@@ -36,30 +36,33 @@ function moveTo(order, token, place) {
   return [...others.slice(0, place), token, ...others.slice(place)];
 }
 
-const ORDINALS = ["first", "second", "third", "fourth", "fifth"];
+/** What a length hides, by the length. */
+const AFTER = [() => "", () => t`places after the first`, () => t`places after the second`,
+  () => t`places after the third`, () => t`places after the fourth`,
+  () => t`places after the fifth`];
 
 /** What is hidden, in words. */
 function hidden({ causal, padding }, validLen) {
   const parts = [];
-  if (causal) parts.push("later words");
-  if (padding) parts.push(`places after the ${ORDINALS[validLen - 1]}`);
-  return parts.length ? `${list(parts)} hidden` : "nothing hidden";
+  if (causal) parts.push(t`later words`);
+  if (padding) parts.push(AFTER[validLen]());
+  return parts.length ? t`${list(parts)} hidden` : t`nothing hidden`;
 }
 
 /** The result in a sentence. */
 export function tell({ same }, state, order, { tokens, validLen }) {
-  const where = `${plural(state.layers, "layer")}, ${hidden(state, validLen)}:`;
+  const where = t`${plural(state.layers, "layer")}, ${hidden(state, validLen)}:`;
   if (order.every((token, place) => token === place)) {
-    return `${where} these are the outputs to compare with. Move a word.`;
+    return t`${where} these are the outputs to compare with. Move a word.`;
   }
   const words = (wanted) => {
     const found = order.filter((_, place) => same[place] === wanted);
     return list(found.map((token) => clip(tokens[token], 20)));
   };
   const [kept, moved] = [words(true), words(false)];
-  if (!moved) return `${where} another order, and every word's output is the same.`;
-  if (!kept) return `${where} every output has changed.`;
-  return `${where} the output of ${moved} has changed, that of ${kept} is the same.`;
+  if (!moved) return t`${where} another order, and every word's output is the same.`;
+  if (!kept) return t`${where} every output has changed.`;
+  return t`${where} the output of ${moved} has changed, that of ${kept} is the same.`;
 }
 
 // ---- on the screen -------------------------------------------------------------
@@ -100,8 +103,8 @@ function chipRow(tokens, move) {
   const names = tokens.map((token) => clip(token, 16));
   const chips = names.map((name) =>
     node("button", { type: "button", class: "chip", ...NATIVE }, name));
-  const hint = node("small", {}, "drag a word, or choose it and press ← or →");
-  const attributes = { class: "chips", role: "group", "aria-label": "the words in their order" };
+  const hint = node("small", {}, t`drag a word, or choose it and press ← or →`);
+  const attributes = { class: "chips", role: "group", "aria-label": t`the words in their order` };
   const to = (token, place) => {
     held = token;
     if (place in order && order[place] !== token) move(moveTo(order, token, place));
@@ -124,7 +127,7 @@ function chipRow(tokens, move) {
     chips[held].before(...order.slice(0, at).map((token) => chips[token]));
     chips[held].after(...order.slice(at + 1).map((token) => chips[token]));
     order.forEach((token, place) => {
-      put(chips[token], "aria-label", `${names[token]}, place ${place + 1} of ${order.length}`);
+      put(chips[token], "aria-label", t`${names[token]}, place ${place + 1} of ${order.length}`);
     });
   };
   return { element: node("div", attributes, ...chips, hint), show };
@@ -172,19 +175,20 @@ function chipUnder({ clientX, clientY }, chip, chips, order) {
 }
 
 export function render({ model, el }) {
+  speak(model);
   const { tokens, features, ...data } = model.get("data");
   const { validLen } = data;
   const controls = {
-    causal: checkbox("causal", (causal) => change(model, { causal })),
-    padding: checkbox(`padding, length ${validLen}`, (padding) => change(model, { padding })),
-    layers: choice("layers", [[1, "1"], [2, "2"]], (layers) => change(model, { layers })),
+    causal: checkbox(t`causal`, (causal) => change(model, { causal })),
+    padding: checkbox(t`padding, length ${validLen}`, (padding) => change(model, { padding })),
+    layers: choice(t`layers`, [[1, "1"], [2, "2"]], (layers) => change(model, { layers })),
   };
   const { causal, padding, layers } = controls;
   const { root, body, result } = frame(el, ORDER_STYLE,
-    fieldset("masks", causal.element, padding.element), layers.element);
+    fieldset(t`masks`, causal.element, padding.element), layers.element);
   const row = chipRow(tokens, (order) => change(model, { order: order.join("") }));
   const table = node("table", { class: "table order" });
-  body.append(row.element, scrolling("weights and outputs", table));
+  body.append(row.element, scrolling(t`weights and outputs`, table));
 
   return keepDrawn(model, root, (colours) => {
     const state = model.get("state");
@@ -206,11 +210,11 @@ function tableHead(tokens, order, features, layers) {
   const heading = (name) => node("th", { scope: "col" }, clip(name, 12));
   const group = (name, count) =>
     node("th", { class: "group", scope: "colgroup", colspan: count }, name);
-  const weights = layers === 1 ? "weights" : "weights in layer 2";
-  const first = `compared with ${tokens.map((token) => clip(token, 10)).join(" ")}`;
+  const weights = layers === 1 ? t`weights` : t`weights in layer 2`;
+  const first = t`compared with ${tokens.map((token) => clip(token, 10)).join(" ")}`;
   return node("thead", {},
     node("tr", {}, node("td"), group(weights, tokens.length), gap(),
-      group("output", features.length), node("td")),
+      group(t`output`, features.length), node("td")),
     node("tr", {}, node("td"), ...order.map((token) => heading(tokens[token])), gap(),
       ...features.map(heading), node("th", { scope: "col", class: "verdict" }, first)));
 }
@@ -220,15 +224,16 @@ function tableRow(name, place, { may, weights, output, before, same }, colours) 
   const painted = (kind, paint, ink, text) =>
     node("td", { class: kind, style: `background: ${css(paint)}${ink}` }, text);
   const seen = weights[place].map((weight, key) => {
-    if (!may(place, key)) return node("td", { class: "weight hidden", title: "hidden" }, "–");
+    if (!may(place, key)) return node("td", { class: "weight hidden", title: t`hidden` }, "–");
     const paint = colours.weight(weight);
     return painted("weight drawn", paint, `; color: ${css(on(paint))}`, digits(weight));
   });
   const tint = colours.tint("output");
   const outputs = output[place].map((value) => painted("output", tint, "", digits(value)));
   const verdict = same[place]
-    ? node("td", { class: "verdict" }, "= the same")
-    : node("td", { class: "verdict changed" }, `≠ there ${before[place].map(digits).join("  ")}`);
+    ? node("td", { class: "verdict" }, t`= the same`)
+    : node("td", { class: "verdict changed" },
+      t`≠ there ${before[place].map(digits).join("  ")}`);
   return node("tr", {}, node("th", { scope: "row" }, name), ...seen, gap(), ...outputs, verdict);
 }
 

@@ -18,14 +18,14 @@ const share = (weight) =>
 /** The result in a sentence. */
 export function tell({ weights, output }, sees) {
   if (!sees.includes(true)) {
-    return "Every key is hidden: there is nothing to mix, and the output is zero.";
+    return t`Every key is hidden: there is nothing to mix, and the output is zero.`;
   }
   const words = weights.map((weight, i) => [weight, i + 1])
     .filter(([weight]) => weight >= 0.005)
     .sort((a, b) => b[0] - a[0])
     .slice(0, 6)
-    .map(([weight, number]) => `key ${number} gets ${digits(weight)}`);
-  return `Of the weight, ${list(words)}. Output: ${output.map(digits).join(", ")}.`;
+    .map(([weight, number]) => t`key ${number} gets ${digits(weight)}`);
+  return t`Of the weight, ${list(words)}. Output: ${output.map(digits).join(", ")}.`;
 }
 
 // ---- on the screen -------------------------------------------------------------
@@ -69,8 +69,8 @@ function dial(name, { min, max, step, bend = (place) => place, unbend = bend }, 
   const range = { min: unbend(min), max: unbend(max), step };
   const drag = node("input", { type: "range", ...range, "aria-label": name, ...NATIVE });
   const type = node("input", {
-    type: "number", min, max, step: "any", title: `${min} to ${max}`,
-    "aria-label": `${name}, typed`, ...NATIVE,
+    type: "number", min, max, step: "any", title: t`${min} to ${max}`,
+    "aria-label": t`${name}, typed`, ...NATIVE,
   });
   const typed = () => type.value !== "";
   drag.addEventListener("input", () => pick(bend(Number(drag.value))));
@@ -101,23 +101,24 @@ const cells = (role, numbers) =>
 const cell = (child) => node("td", {}, child);
 
 export function render({ model, el }) {
+  speak(model);
   const { keys, values, limit, presets } = model.get("data");
   const set = setter(model);
   const names = keys[0].map((_, i) => `q${i + 1}`);
   const range = { min: -limit, max: limit, step: limit / 20 };
-  const query = names.map((name, i) => dial(`query, number ${i + 1}`, range, set(name)));
+  const query = names.map((name, i) => dial(t`query, number ${i + 1}`, range, set(name)));
   const tidy = (number) => (number < 10 ? Math.round(number * 10) / 10 : Math.round(number));
   const bent = { bend: (place) => tidy(10 ** place), unbend: Math.log10 };
-  const scale = dial("scale", { min: 1, max: 100, step: 0.01, ...bent }, set("scale"));
+  const scale = dial(t`scale`, { min: 1, max: 100, step: 0.01, ...bent }, set("scale"));
   const buttons = presets.map(([number, label]) => {
-    const attributes = { type: "button", class: "preset", "aria-label": `scale ${label}` };
+    const attributes = { type: "button", class: "preset", "aria-label": t`scale ${label}` };
     const button = node("button", attributes, label);
     button.addEventListener("click", () => set("scale")(number));
     return button;
   });
   const { root, body, result } = frame(el, POOLING_STYLE,
-    dials("query", ...elements(query)), dials("scale", scale.element, ...buttons));
-  const rows = keys.map((key, i) => makeRow(`key ${i + 1}`, key, values[i], set(`key${i + 1}`)));
+    dials(t`query`, ...elements(query)), dials(t`scale`, scale.element, ...buttons));
+  const rows = keys.map((key, i) => makeRow(t`key ${i + 1}`, key, values[i], set(`key${i + 1}`)));
   const divided = node("small");
   const output = node("td");
   body.append(makeTable(rows, divided, output));
@@ -131,7 +132,7 @@ export function render({ model, el }) {
     buttons.forEach((button, i) => {
       put(button, "aria-pressed", String(Math.abs(presets[i][0] - state.scale) < 0.01));
     });
-    write(divided, `query · key / ${digits(state.scale)}`);
+    write(divided, t`query · key / ${digits(state.scale)}`);
     rows.forEach((row, i) => showRow(row, sees[i], all.scores[i], all.weights[i]));
     output.replaceChildren(cells("output", all.output.map(digits)));
     write(result, tell(all, sees));
@@ -154,20 +155,20 @@ function makeRow(name, key, value, pick) {
 function showRow({ element, box, score, bar, weight }, seen, itsScore, itsWeight) {
   box.checked = seen;
   element.className = seen ? "" : "hidden";
-  write(score, seen ? digits(itsScore) : "hidden");
+  write(score, seen ? digits(itsScore) : t`hidden`);
   bar.style.width = `${Math.round(itsWeight * 84)}px`;
   write(weight, share(itsWeight));
 }
 
 function makeTable(rows, divided, output) {
-  const titles = [["may attend"], ["key"], ["score", divided],
-    ["weight", node("small", {}, "softmax")], ["value"]];
+  const titles = [[t`may attend`], [t`key`], [t`score`, divided],
+    [t`weight`, node("small", {}, "softmax")], [t`value`]];
   const head = node("tr", {}, ...titles.map((words) => node("th", { scope: "col" }, ...words)));
-  const sum = node("th", { scope: "row", colspan: 4, class: "sum" }, "output");
+  const sum = node("th", { scope: "row", colspan: 4, class: "sum" }, t`output`);
   const table = node("table", { class: "table pooling" },
     node("thead", {}, head),
     node("tbody", {}, ...elements(rows), node("tr", {}, sum, output)));
-  return scrolling("keys, scores, weights and values", table);
+  return scrolling(t`keys, scores, weights and values`, table);
 }
 
 export default { render };

@@ -285,21 +285,41 @@ export function scrolling(name, child) {
 
 // ---- words ------------------------------------------------------------------
 
+let spoken = {};  // English -> the language that is spoken; empty for English
+
+/** Speak the words that come with a piece's model from now on. */
+export function speak(model) {
+  spoken = model.get("words") ?? {};
+}
+
+/** A name that stands in the data, in the language that is spoken. */
+export const said = (name) => spoken[name] ?? name;
+
+/** A text in the language that is spoken: t`${token} takes ${weight}` has the key "{0} takes {1}".
+ * It may go over several lines; what would end one in a comma goes on the next. */
+export function t(parts, ...values) {
+  const key = parts.reduce((text, part, i) => `${text}{${i - 1}}${part}`);
+  return fill(key.replace(/\s*\n\s*/g, " "), values);
+}
+
+const fill = (key, values) => said(key).replace(/\{(\d)\}/g, (_, i) => values[i]);
+
 /** At most `length` characters of a token on one line; nothing becomes "(empty)"; right-to-left
  * text is kept to itself. */
 export function clip(text, length) {
-  const letters = Array.from(String(text).replace(/\s+/g, " ").trim() || "(empty)");
+  const letters = Array.from(String(text).replace(/\s+/g, " ").trim() || t`(empty)`);
   const whole = letters.length <= length;
   const kept = whole ? letters.join("") : letters.slice(0, length - 1).join("") + "…";
   return /^[ -~…]*$/.test(kept) ? kept : `\u2068${kept}\u2069`;
 }
 
 export function list(words) {
-  return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
+  const before = words.slice(0, -1).join(t`, `);
+  return words.length < 2 ? words.join("") : t`${before} and ${words.at(-1)}`;
 }
 
 /** "1 head", "2 heads". */
-export const plural = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
+export const plural = (count, word) => fill(`{0} ${word}${count === 1 ? "" : "s"}`, [count]);
 
 /** A number to two decimals, in fewer figures where it is large; never "-0.00". */
 export function digits(number) {
@@ -312,7 +332,7 @@ export function digits(number) {
 export function takes(weights, tokens, most = 3) {
   const [least, largest] = [Math.min(...weights), Math.max(...weights)];
   if (weights.length > 1 && largest - least < 0.005) {
-    return `all ${weights.length} alike (${digits(largest)} each)`;
+    return t`all ${weights.length} alike (${digits(largest)} each)`;
   }
   const order = weights.map((weight, i) => [weight, i])
     .filter(([weight]) => weight >= Math.min(0.05, largest))
@@ -320,7 +340,7 @@ export function takes(weights, tokens, most = 3) {
     .slice(0, most);
   const words = order.map(([weight, i]) => `${clip(tokens[i], 20)} ${digits(weight)}`);
   const rest = 1 - order.reduce((sum, [weight]) => sum + weight, 0);
-  return list(rest > 0.05 ? [...words, `others ${digits(rest)}`] : words);
+  return list(rest > 0.05 ? [...words, t`others ${digits(rest)}`] : words);
 }
 
 // ---- numbers: matrices are arrays of rows -----------------------------------

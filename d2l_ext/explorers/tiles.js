@@ -51,11 +51,17 @@ export function walk({ queries, keys, values }, rows, columns) {
  * v, write the output. */
 export const withTable = (n, m) => 2 * (n + m) + 4 * n * m;
 
-/** "key 3", "keys 0 and 1", "keys 0 to 3". */
-export function span(one, many, numbers) {
+/** "query 3", "queries 0 and 1", "queries 0 to 3". */
+export function someQueries(numbers) {
   const [first, last] = [numbers[0], numbers.at(-1)];
-  if (first === last) return `${one} ${first}`;
-  return `${many} ${first} ${last - first > 1 ? "to" : "and"} ${last}`;
+  if (first === last) return t`query ${first}`;
+  return last - first > 1 ? t`queries ${first} to ${last}` : t`queries ${first} and ${last}`;
+}
+
+export function someKeys(numbers) {
+  const [first, last] = [numbers[0], numbers.at(-1)];
+  if (first === last) return t`key ${first}`;
+  return last - first > 1 ? t`keys ${first} to ${last}` : t`keys ${first} and ${last}`;
 }
 
 /** What a step did, in a sentence. */
@@ -63,20 +69,20 @@ export function tell(frames, step) {
   const { states, asking, asked } = frames[step];
   const last = frames.length - 1;
   if (step === 0) {
-    return `Step 0 of ${last}: nothing is in fast memory, and no query has met a key.`;
+    return t`Step 0 of ${last}: nothing is in fast memory, and no query has met a key.`;
   }
-  const where = `Step ${step} of ${last}: ${span("query", "queries", asking)} and `
-    + `${span("key", "keys", asked)} are in fast memory.`;
-  const end = step === last ? " Every output is now attention over all keys, exactly." : "";
-  return `${where} ${rescaled(states, asking)}${end}`;
+  const where = t`Step ${step} of ${last}: ${someQueries(asking)} and ${someKeys(asked)} are in
+    fast memory.`;
+  const end = step === last ? t` Every output is now attention over all keys, exactly.` : "";
+  return t`${where} ${rescaled(states, asking)}${end}`;
 }
 
 function rescaled(states, asking) {
-  if (states[asking[0]].ofSum === null) return "Nothing was summed before: nothing is rescaled.";
+  if (states[asking[0]].ofSum === null) return t`Nothing was summed before: nothing is rescaled.`;
   const raised = asking.filter((i) => states[i].ofSum < 1);
-  if (!raised.length) return "No larger score: no sum is rescaled, all are added to.";
-  const each = raised.map((i) => `the sum of query ${i} by ${digits(states[i].ofSum)}`);
-  return `Larger scores: first multiply ${list(each)}.`;
+  if (!raised.length) return t`No larger score: no sum is rescaled, all are added to.`;
+  const each = raised.map((i) => t`the sum of query ${i} by ${digits(states[i].ofSum)}`);
+  return t`Larger scores: first multiply ${list(each)}.`;
 }
 
 // ---- on the screen -------------------------------------------------------------
@@ -135,6 +141,7 @@ function button(words, press) {
 }
 
 export function render({ model, el }) {
+  speak(model);
   const data = model.get("data");
   const { queries, keys, sizes } = data;
   const frames = memoized((rows, columns) => walk(data, rows, columns));
@@ -146,19 +153,19 @@ export function render({ model, el }) {
   const size = (name, setting) => choice(name, sizes[setting].map((each) => [each, String(each)]),
     (each) => change(model, { [setting]: each, step: 1 }));
   const controls = {
-    query_tile: size("queries in a tile", "query_tile"),
-    key_tile: size("keys in a tile", "key_tile"),
+    query_tile: size(t`queries in a tile`, "query_tile"),
+    key_tile: size(t`keys in a tile`, "key_tile"),
   };
   const go = (by) => () => change(model, { step: now().step + by });
-  const words = (step) => `${step} of ${now().all.length - 1}`;
-  const where = slider("step", { max: 1, words }, (step) => change(model, { step }));
-  const [back, next] = [button("‹ back", go(-1)), button("next ›", go(1))];
+  const words = (step) => t`${step} of ${now().all.length - 1}`;
+  const where = slider(t`step`, { max: 1, words }, (step) => change(model, { step }));
+  const [back, next] = [button(t`‹ back`, go(-1)), button(t`next ›`, go(1))];
   const { root, body, result } = frame(el, TILES_STYLE, ...elements(controls),
     node("div", { class: "steps" }, where.element, back.element, next.element));
   const [scores, states] = [grid(data), kept(queries)];
-  const moved = [bar("moved, by tiles"), bar("with a table")];
+  const moved = [bar(t`moved, by tiles`), bar(t`with a table`)];
   const tables = node("div", { class: "walk" }, scores.element, states.element);
-  body.append(scrolling("scores, and what each query keeps", tables),
+  body.append(scrolling(t`scores, and what each query keeps`, tables),
     node("div", { class: "moved" }, ...moved.flatMap(({ name, element }) => [name, element])));
 
   return keepDrawn(model, root, (colours, width) => {
@@ -173,7 +180,7 @@ export function render({ model, el }) {
     const total = ({ reads, writes }) => reads + writes;
     const plain = withTable(queries.length, keys.length);
     const most = Math.max(plain, total(all.at(-1)));
-    moved[0].show(total(all[step]), most, `${total(all[step])} of ${total(all.at(-1))}`);
+    moved[0].show(total(all[step]), most, t`${total(all[step])} of ${total(all.at(-1))}`);
     moved[1].show(plain, most, String(plain));
     write(result, tell(all, step));
   });
@@ -203,9 +210,9 @@ function grid({ queries, keys, values }) {
   const scores = queries.map(() => keys.map(() => cell("score")));
   const rows = qs.map((q, i) => node("tr", {}, node("th", { scope: "row" }, i), q, ...scores[i]));
   const element = node("table", { class: "table tiles" },
-    node("thead", {}, named("key", keys.map((_, j) => heading(j))), named("k", ks), named("v", vs),
-      node("tr", {}, heading("query, q", { colspan: 2 }),
-        heading("score = q · k", { colspan: keys.length }))),
+    node("thead", {}, named(t`key`, keys.map((_, j) => heading(j))), named("k", ks), named("v", vs),
+      node("tr", {}, heading(t`query, q`, { colspan: 2 }),
+        heading(t`score = q · k`, { colspan: keys.length }))),
     node("tbody", {}, ...rows));
   const show = (frames, step) => {
     const { asking, asked, states } = frames[step];
@@ -226,21 +233,21 @@ function grid({ queries, keys, values }) {
 
 /** A row for each query: its largest score, its sum and its output, and what became of the old. */
 function kept(queries) {
-  const titles = ["largest so far", "old sum times", "sum so far", "old output times",
-    "output so far"];
+  const titles = [t`largest so far`, t`old sum times`, t`sum so far`, t`old output times`,
+    t`output so far`];
   const rows = queries.map(() => titles.map(() => cell("kept")));
   const table = node("table", { class: "table tiles" },
-    node("thead", {}, node("tr", {}, again("query", { scope: "col", class: "many again" }),
+    node("thead", {}, node("tr", {}, again(t`query`, { scope: "col", class: "many again" }),
       ...titles.map((title) => heading(title, { class: "many" })))),
     node("tbody", {}, ...rows.map((cells, i) =>
       node("tr", {}, again(i, { scope: "row", class: "again" }), ...cells))));
-  const key = node("p", {}, "Filled: in fast memory. Striped: used, forgotten.");
+  const key = node("p", {}, t`Filled: in fast memory. Striped: used, forgotten.`);
   const element = node("div", {}, key, table);
   const show = ({ states, asking }) => rows.forEach((cells, i) => {
     const { largest, total, output, ofSum, ofOutput } = states[i];
     const inside = asking.includes(i);
     const times = (factor) => (!inside || factor === null ? "" : digits(factor));
-    const words = [largest === null ? "none" : short(largest), times(ofSum), digits(total),
+    const words = [largest === null ? t`none` : short(largest), times(ofSum), digits(total),
       times(ofOutput), digits(output)];
     cells.forEach((part, j) => {
       write(part, words[j]);

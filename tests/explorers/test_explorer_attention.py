@@ -32,7 +32,7 @@ def test_words_and_numbers_in_the_repr():
         "[explorer] Where heads look over dog, bites, man, today: 2 layers, 3 heads.\n"
         "encoder.0.attention, head 0: today looks at man 0.72, dog 0.16, today 0.10.")
     assert attention_explorer(several(), QUERIES, keys=KEYS).title == (
-        "Where heads look over a, b, c, d: 3 layers, 2 to 3 heads; 1 map of other sizes left out.")
+        "Where heads look over a, b, c, d: 3 layers, 2–3 heads. Left out: 1 map of other sizes.")
 
 
 def test_it_shows_what_was_recorded():

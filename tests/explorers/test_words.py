@@ -193,8 +193,9 @@ SAID = {
     },
     "tiles": {
         "[cut(5, 2), cut(4, 4), cut(2, 9)]": [[[0, 1], [2, 3], [4]], [[0, 1, 2, 3]], [[0, 1]]],
-        "[[4], [0, 1], [2, 3, 4]].map((some) => span('query', 'queries', some))":
+        "[[4], [0, 1], [2, 3, 4]].map(someQueries)":
             ["query 4", "queries 0 and 1", "queries 2 to 4"],
+        "[[4], [0, 1], [2, 3, 4]].map(someKeys)": ["key 4", "keys 0 and 1", "keys 2 to 4"],
         "[0, -2, 0.5, 10, 1.234, 2000, 12345].map(short)":
             ["0", "-2", "0.5", "10", "1.23", "2000", "12300"],
         "rescaled([{ ofSum: null }], [0])": "Nothing was summed before: nothing is rescaled.",

@@ -219,7 +219,7 @@ def write(page, handout: Handout, paper: str, path: pathlib.Path) -> float:
 
 
 def main(words: list[str]) -> None:
-    lessons = [Lesson.read(path) for path in chosen(words, ROOT / "notebooks")]
+    lessons = [Lesson.read(path) for path in chosen(words, ROOT / "notebooks", "en")]
     if not PROGRAM:
         sys.exit("There is no browser to print with: install Debian's chromium or Google Chrome.")
     from playwright.sync_api import sync_playwright

@@ -50,7 +50,7 @@ def converted(notebook: dict, points: int = 1) -> dict:
 
 
 def main(words: list[str]) -> None:
-    for path in chosen(words, ROOT / "notebooks"):
+    for path in chosen(words, ROOT / "notebooks", "en"):
         target = ROOT / "dist/nbgrader" / path.stem[:2] / path.name
         target.parent.mkdir(parents=True, exist_ok=True)
         made = converted(json.loads(path.read_text(encoding="utf-8")))

@@ -21,17 +21,17 @@ from nbconvert.filters.markdown_mistune import MarkdownWithMath
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "tools/notebooks"))
-from export import Exporter, Renderer, font  # noqa: E402
+from export import Exporter, Renderer, font, place  # noqa: E402
 from nbtext import chosen  # noqa: E402
 from readme import cell_minutes  # noqa: E402
 
 TARGET = ROOT / "dist/slides"
 DECK = """{% extends 'reveal/base.html.j2' %}
 {% block header %}<!DOCTYPE html>
-<html lang="en">
+<html lang="{{ nb.metadata.language or 'en' }}">
 <head>
 <meta charset="utf-8">
-<title>{{ nb.metadata.title }}, slides</title>
+<title>{{ nb.metadata.title }}</title>
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:;
  font-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; frame-src *">
 <style>
@@ -148,10 +148,11 @@ def joined(paths: list[pathlib.Path]) -> str:
 
 
 def deck(path: pathlib.Path, target: pathlib.Path = TARGET) -> pathlib.Path:
-    target.mkdir(parents=True, exist_ok=True)
-    made = target / f"{path.stem}.html"
+    made = place(path, target)
     notebook = nbformat.read(path, as_version=4)
-    made.write_text(page(notebook, teaching(path.name[:2])), encoding="utf-8")
+    english = "language" not in notebook.metadata  # as the plans for teachers are
+    plan = teaching(path.name[:2]) if english else {}
+    made.write_text(page(notebook, plan), encoding="utf-8")
     return made
 
 

@@ -12,7 +12,11 @@ from xml.sax.saxutils import escape
 
 import matplotlib
 from fontTools.pens.svgPathPen import SVGPathPen
+from fontTools.pens.transformPen import TransformPen
 from fontTools.ttLib import TTFont
+
+from d2l_ext.plotting import CHINESE
+from d2l_ext.translation import translated
 
 QUERY, KEY, VALUE, OUTPUT = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 TEXT, STRONG = "#595959", "#333333"
@@ -43,24 +47,36 @@ ITALIC = {"r": "i", "b": "bi"}
 
 @lru_cache
 def font(face):
+    if face == "c":
+        return TTFont(CHINESE)
     return TTFont(Path(matplotlib.get_data_path(), "fonts/ttf", FACES[face] + ".ttf"))
 
 
 @lru_cache
+def glyph(face, letter):
+    """The font of a letter, its name there, and what brings its units to 1/2048 of the size."""
+    if ord(letter) not in font(face).getBestCmap():
+        face = "c"  # Chinese characters
+    return font(face), font(face).getBestCmap()[ord(letter)], 2048 / font(face)["head"].unitsPerEm
+
+
+@lru_cache
 def outline(face, letter):
-    glyphs = font(face).getGlyphSet()
+    source, name, scale = glyph(face, letter)
+    glyphs = source.getGlyphSet()
     pen = SVGPathPen(glyphs, ntos=lambda v: str(round(v)))
-    glyphs[font(face).getBestCmap()[ord(letter)]].draw(pen)
+    glyphs[name].draw(TransformPen(pen, (scale, 0, 0, scale, 0, 0)))
     return pen.getCommands()
 
 
 def advances(face, string):
     """The width of each letter in 1/2048 of the size, kerning included."""
-    names = [font(face).getBestCmap()[ord(letter)] for letter in string]
+    found = [glyph(face, letter) for letter in string]
     pairs = font(face)["kern"].kernTables[0].kernTable
-    widths = [font(face)["hmtx"][name][0] for name in names]
-    for i, pair in enumerate(zip(names, names[1:])):
-        widths[i] += pairs.get(pair, 0)
+    widths = [round(source["hmtx"][name][0] * scale) for source, name, scale in found]
+    for i, (one, other) in enumerate(zip(found, found[1:])):
+        if one[0] is other[0] is font(face):
+            widths[i] += pairs.get((one[1], other[1]), 0)
     return widths
 
 
@@ -90,7 +106,8 @@ class Sheet:
     """A white sheet; y points down, text is centred on the y it is given."""
 
     def __init__(self, width, height, title, desc):
-        self.width, self.height, self.title, self.desc = width, height, title, desc
+        self.width, self.height = width, height
+        self.title, self.desc = translated(title), translated(desc)
         self.parts, self.glyphs = [], {}
 
     def add(self, tag, **attributes):
@@ -99,6 +116,7 @@ class Sheet:
         self.parts.append(f"<{tag} {' '.join(pairs)}/>")
 
     def text(self, x, y, string, size=BODY, anchor="middle", bold=False, colour=TEXT, turn=0):
+        string = translated(string)
         laid, width = runs(string, size, "b" if bold else "r")
         left = {"start": 0, "middle": -width / 2, "end": -width}[anchor]
         if not turn and not (8 <= x + left and x + left + width <= self.width - 8

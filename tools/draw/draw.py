@@ -1,6 +1,7 @@
 """Draw the pictures of the lessons: `python tools/draw/draw.py [names...]`.
 
-Each function draws one picture and is its only source; without names all are drawn.
+Each function draws one picture and is its only source; without names all are drawn, in every
+language: its words are looked up where they are written.
 """
 
 import sys
@@ -10,6 +11,8 @@ from pathlib import Path
 import explorer_stills
 from _style import (AMBER, BODY, FAINT, HEAD, KEY, LINE, OUTPUT, QUERY, SKY, SMALL, STROKE, STRONG,
                     VALUE, Sheet, tint, toward)
+
+from d2l_ext.translation import language, languages
 
 TOKENS = "dog", "bites", "man"
 VECTORS = (1, 0, 0, 1), (0, 0, 1, 0), (0, 1, 0, 3)  # animal, person, action, height
@@ -609,10 +612,16 @@ PICTURES = {
 
 
 def main(names, folder=Path(__file__).parents[2] / "images"):
-    for name in names or PICTURES:
-        path = Path(folder, f"{name}.svg")
-        path.write_bytes(PICTURES[name]().svg().encode())
-        print(path.name, path.stat().st_size)
+    for code in languages():
+        language(code)
+        for name in names or PICTURES:
+            if code != "en" and name in explorer_stills.PICTURES:
+                continue  # words stand in
+            path = Path(folder, "" if code == "en" else code, f"{name}.svg")
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(PICTURES[name]().svg().encode())
+            print(path.relative_to(folder), path.stat().st_size)
+    language("en")
 
 
 if __name__ == "__main__":

@@ -35,7 +35,8 @@ def executed(path: pathlib.Path) -> dict:
         cell.metadata.pop("execution", None)
         if cell.cell_type == "code":
             cell.outputs = kept.get(cell.id, lasting(cell.outputs))
-    notebook.metadata = KERNEL
+    kept = {"language": language} if (language := notebook.metadata.get("language")) else {}
+    notebook.metadata = KERNEL | kept
     return notebook
 
 
@@ -95,7 +96,7 @@ def main() -> int:
             said = f"{arguments.runs} runs {said}"
         else:
             said = store(path)
-        print(f"{path.name}: {said}, {time.time() - start:.0f} s", flush=True)
+        print(f"{path.relative_to(NOTEBOOKS)}: {said}, {time.time() - start:.0f} s", flush=True)
     return int(wrong)
 
 

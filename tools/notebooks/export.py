@@ -21,6 +21,8 @@ from nbconvert import HTMLExporter
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from nbtext import chosen
 
+from d2l_ext.translation import entries
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TARGET = ROOT / "dist" / "html"
 FONT = pathlib.Path(ziamath.__file__).parent / "fonts" / "STIXTwoMath-Regular.ttf"
@@ -32,12 +34,13 @@ POLICY = ("default-src 'none'; img-src data:; font-src data:; "
 FOLDED = """
 {% block input_group %}
 {% if cell.metadata.get("jupyter", {}).get("source_hidden") %}
-<details class="folded code"><summary>Code</summary>{{ super() }}</details>
+<details class="folded code"><summary>{{ "Code" | said }}</summary>{{ super() }}</details>
 {% else %}{{ super() }}{% endif %}
 {% endblock %}
 {% block output_group %}
 {% if cell.metadata.get("jupyter", {}).get("outputs_hidden") %}
-<details class="folded answer"><summary>Have you predicted it? Open the answer</summary>
+<details class="folded answer">
+<summary>{{ "Have you predicted it? Open the answer" | said }}</summary>
 {{ super() }}</details>
 {% else %}{{ super() }}{% endif %}
 {% endblock %}"""
@@ -104,6 +107,13 @@ class Renderer(IPythonRenderer):
 
 
 class Exporter(HTMLExporter):
+    """nbconvert's pages, with words in the language of the notebook's metadata."""
+
+    def from_notebook_node(self, notebook, resources=None, **more):
+        words = entries(notebook.metadata.get("language", ""))
+        self.register_filter("said", lambda text: words.get(text, text))
+        return super().from_notebook_node(notebook, resources, **more)
+
     @pass_context
     def markdown2html(self, context, source):
         return MarkdownWithMath(renderer=Renderer(escape=False)).render(source)
@@ -166,9 +176,15 @@ def page(notebook: nbformat.NotebookNode) -> str:
     return made.replace("formulas.woff", font(letters))
 
 
+def place(path: pathlib.Path, target: pathlib.Path) -> pathlib.Path:
+    """Where a notebook's page goes: that of notebooks/zh/02_... is zh/02_....html."""
+    made = target / path.relative_to(ROOT / "notebooks").with_suffix(".html")
+    made.parent.mkdir(parents=True, exist_ok=True)
+    return made
+
+
 def export(path: pathlib.Path, target: pathlib.Path = TARGET) -> pathlib.Path:
-    target.mkdir(parents=True, exist_ok=True)
-    made = target / f"{path.stem}.html"
+    made = place(path, target)
     made.write_text(page(nbformat.read(path, as_version=4)), encoding="utf-8")
     return made
 

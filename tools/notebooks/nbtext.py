@@ -79,10 +79,12 @@ def write(notebook: dict, path: pathlib.Path) -> None:
     path.write_text(dumps(notebook), encoding="utf-8")
 
 
-def chosen(words: list[str], folder: pathlib.Path) -> list[pathlib.Path]:
-    """The notebooks whose names contain one of the words, all without words; exits if none does."""
-    paths = sorted(folder.glob("*.ipynb"))
-    found = [path for path in paths if any(word in path.stem for word in words or [""])]
+def chosen(words: list[str], folder: pathlib.Path, language: str = "") -> list[pathlib.Path]:
+    """The notebooks whose names (02_..., zh/02_...) contain one of the words, all without words;
+    of all languages, or "en" alone. Exits if none is found."""
+    paths = sorted([*folder.glob("*.ipynb"), *([] if language else folder.glob("??/*.ipynb"))])
+    names = {path: path.relative_to(folder).with_suffix("").as_posix() for path in paths}
+    found = [path for path in paths if any(word in names[path] for word in words or [""])]
     return found or sys.exit(f"No notebook is called {' or '.join(words)}.")
 
 

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 here = pathlib.Path.cwd()
-sys.path += [str(folder) for folder in (here, here.parent)
+sys.path += [str(folder) for folder in (here, *here.parents[:2])
              if (folder / "d2l_ext").is_dir()]
 if importlib.util.find_spec("d2l_ext") is None:  # Colab, Kaggle
     pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps"]

@@ -1,0 +1,135 @@
+"""The language of what is shown: titles, tables, alternative texts, messages, explorers.
+
+English stands in the code and is the key; a catalogue in gettext's format, ``languages/zh.mo``,
+has the others' words. They are looked up where something is shown, so that no code says it twice:
+in an entry, ``{0}``, ``{1}`` ... stand for what the code puts in.
+"""
+from __future__ import annotations
+
+import gettext
+import json
+import os
+import re
+from functools import cache
+from pathlib import Path
+
+HERE = Path(__file__).parent / "languages"
+PLACE = re.compile(r"\{(\d)\}")
+chosen = ""
+
+
+def language(code: str = "") -> str:
+    """Speak ``code``, for example ``language("zh")``, from now on; without it, what is spoken.
+
+    Until one is chosen: the environment variable D2L_EXT_LANGUAGE, else the notebook's own
+    metadata ("language") in a Jupyter server, else "en". Raises ValueError for a language without
+    a catalogue.
+
+    >>> language()
+    'en'
+    """
+    global chosen
+    if code:
+        check(code, "code")
+        chosen = code
+    return chosen or outside()
+
+
+def languages() -> list[str]:
+    """All there are."""
+    return ["en", *sorted(path.stem for path in HERE.glob("*.mo"))]
+
+
+def check(code: str, name: str) -> None:
+    if code not in languages():
+        raise ValueError(f"{name}={code!r} has no catalogue: choose from {', '.join(languages())}")
+
+
+@cache
+def outside() -> str:
+    """The language that the environment or the notebook's metadata asks for."""
+    if code := os.environ.get("D2L_EXT_LANGUAGE", ""):
+        check(code, "D2L_EXT_LANGUAGE")
+        return code
+    try:  # Jupyter Server tells a kernel the path of its notebook
+        notebook = json.loads(Path(os.environ["JPY_SESSION_NAME"]).read_text(encoding="utf-8"))
+        code = notebook["metadata"]["language"]
+        return code if code in languages() else "en"
+    except (KeyError, TypeError, ValueError, OSError):
+        return "en"
+
+
+@cache
+def entries(code: str) -> dict[str, str]:
+    """The catalogue: English -> its translation."""
+    return {key.strip(): text.strip() for key, text in read(code).items() if "\x04" not in key}
+
+
+def scripts(code: str) -> dict[str, str]:
+    """What the pieces' scripts say; what else is said by Python is not among it."""
+    return {key[7:]: text for key, text in read(code).items() if key.startswith("script\x04")}
+
+
+@cache
+def read(code: str) -> dict[str, str]:
+    path = HERE / f"{code}.mo"
+    if not path.exists():
+        return {}
+    with path.open("rb") as file:
+        catalogue = gettext.GNUTranslations(file)._catalog  # there is no public way to list it
+    return {key: text for key, text in catalogue.items() if key}
+
+
+@cache
+def patterns(code: str) -> list[tuple[re.Pattern, str]]:
+    """The entries with places."""
+    found = []
+    for key, text in entries(code).items():
+        if PLACE.search(key) and len(re.findall("[A-Za-z]", key)) > 2:
+            parts = PLACE.split(key)  # literal, number, literal ...
+            literal = "".join(f"(?P<p{part}>.+?)" if i % 2 else re.escape(part)
+                              for i, part in enumerate(parts))
+            found.append((re.compile(literal, re.S), text))
+    return found
+
+
+def known(key: str) -> str:
+    """The entry of a key in the language that is spoken, places and all, or the key."""
+    return (entries(language()) | scripts(language())).get(key, key)
+
+
+def translated(text: str) -> str:
+    """The text in the language that is spoken, or as it is where the catalogue has no entry.
+
+    A text that has no entry is looked up in parts: lines, sentences, what stands in an entry's
+    places.
+    """
+    code = language()
+    return text if code == "en" else look_up(text, code)
+
+
+@cache
+def look_up(text: str, code: str) -> str:
+    """The text, or of all ways to put it together from entries the one that leaves least English.
+    """
+    if text in entries(code):
+        return entries(code)[text]
+    if not re.search("[A-Za-z]{2}", text):
+        return text
+    if quoted := re.fullmatch(r"(['\"])(.+)\1", text, re.S):
+        return quoted[1] + look_up(quoted[2], code) + quoted[1]
+    ways = [text]
+    for pattern, words in patterns(code):
+        if found := pattern.fullmatch(text):
+            places = {name[1:]: look_up(part, code) for name, part in found.groupdict().items()}
+            ways.append(PLACE.sub(lambda place: places[place[1]], words))
+    for between in (r"\n\s*", r"(?<=[.!?]) ", r"(?<=[:;,]) "):
+        parts = re.split(f"({between})", text)
+        if len(parts) > 1:
+            ways.append(joined([look_up(part, code) for part in parts]))
+    return min(ways, key=lambda way: len(re.findall("[A-Za-z]", way)))
+
+
+def joined(parts: list[str]) -> str:
+    """Parts and what stands between; no space follows a full-width sign."""
+    return re.sub(r"(?<=[，。：；？！]) ", "", "".join(parts))

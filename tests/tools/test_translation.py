@@ -1,0 +1,267 @@
+"""The other languages' lessons: whole, up to date, faithful, in letters that can be drawn."""
+import copy
+import json
+import os
+import subprocess
+import sys
+import tomllib
+
+import pytest
+import torch
+import translation
+from babel.messages.catalog import Catalog
+from readme import ROOT
+
+import d2l_ext
+from d2l_ext import plotting
+from d2l_ext.exercises import Hint, check
+from d2l_ext.exercises.kinds import Result
+from d2l_ext.explorers import pooling_explorer
+from d2l_ext.explorers.base import lean, source, texts
+from d2l_ext.translation import entries, outside, translated
+
+ZH = translation.load("zh")
+WANTED = translation.everything()
+
+
+@pytest.fixture
+def chinese():
+    d2l_ext.language("zh")
+    yield
+    d2l_ext.language("en")
+
+
+def found(english=None, catalogue=None):
+    return list(translation.faults(catalogue or ZH, english or WANTED))
+
+
+# ---- drift -------------------------------------------------------------------------------------
+
+def test_every_text_is_translated_and_nothing_is_stale():
+    assert found() == []
+
+
+def test_what_is_made_from_the_catalogue_is_up_to_date():
+    stale = [path.relative_to(ROOT).as_posix()
+             for path, content in translation.wanted_files("zh", ZH).items()
+             if not path.exists() or path.read_bytes() != content]
+    assert stale == []
+    assert translation.lacking(ZH, plotting.CHINESE) == []
+
+
+def changed(context, new):
+    """The lessons, but for one cell with other words; without words the cell is gone."""
+    made = {}
+    for (where, text), places in WANTED.items():
+        if where != context:
+            made[where, text] = places
+        elif new is not None:
+            made[where, new(text)] = places
+    return made
+
+
+@pytest.mark.parametrize("new, fault", [
+    (lambda text: text.replace("one mixture", "two mixtures", 1), "stale: 02/one-way"),
+    (lambda text: text + "\n", "stale: 02/one-way"),
+    (None, "surplus: '02/one-way'"),
+])
+def test_a_wrong_english_cell_is_named(new, fault):
+    english = changed("02/one-way", new)
+    assert english != WANTED and fault in found(english)
+
+
+def test_a_wrong_catalogue_is_named():
+    """A new cell, a new message, and one whose translation is empty."""
+    new = WANTED | {("02/brand-new", "Some words."): [], (None, "Six new words of a check."): []}
+    assert found(new) == ["missing: 02/brand-new", "missing: 'Six new words of a check.'"]
+
+
+def one_cell(context, new):
+    """The catalogue with another translation of one cell."""
+    made = copy.copy(ZH)
+    made._messages = ZH._messages.copy()
+    key = next(key for key, entry in made._messages.items() if entry.context == context)
+    entry = made._messages[key].clone()
+    entry.string = new(entry.string)
+    assert entry.string != made._messages[key].string
+    made._messages[key] = entry
+    return made
+
+
+@pytest.mark.parametrize("context, new, fault", [
+    ("02/head-one-words", lambda text: text.replace("20", "10"), "02/head-one-words: a number"),
+    ("02/one-row-words", lambda text: text.replace("cell-id=cheat", "cell-id=chat"),
+     "02/one-row-words: a link"),
+    ("02/head-words", lambda text: text.replace(r"\mathbf W^{(q)}", r"\mathbf W^{(k)}"),
+     "02/head-words: a formula"),
+    ("02/one-way", lambda text: text.replace("`bites`", "bites"), "02/one-way: code"),
+    ("02/one-way", lambda text: text.replace("## ", "### "), "02/one-way: a heading"),
+    ("02/recall", lambda text: text.replace("</details>", ""), "02/recall: a tag"),
+    ("02/exercise-four-heads", lambda text: text.replace("- **d**", "**d**"),
+     "02/exercise-four-heads: an item of a list"),
+    ("00/clashes", lambda text: text.replace("\n| $i$", "\n$i$"), "00/clashes: a row of a table"),
+    ("02/one-way", lambda text: text.replace("权重", "weights"), None),
+    ("02/recall", lambda text: text.replace("查询", "问题"), "02/recall: query is 查询"),
+    ("02/recall", lambda text: text.replace("。", ".", 1), "02/recall: a half-width sign"),
+    ("02/recall", lambda text: text.replace("softmax", " softmax"), "02/recall: a space beside"),
+    ("02/recall", lambda text: text.replace("**：", "：**", 1), "02/recall: bold that does not"),
+])
+def test_a_wrong_translation_is_named(context, new, fault):
+    faults = found(catalogue=one_cell(context, new))
+    assert faults == [] if fault is None else any(each.startswith(fault) for each in faults)
+
+
+def test_bringing_up_to_date_keeps_what_is_known_and_asks_for_the_rest():
+    english = changed("02/one-way", lambda text: text + " And more.")
+    merged = translation.merged(ZH, english)
+    entry, = [each for each in merged if each.context == "02/one-way"]
+    before, = [each for each in ZH if each.context == "02/one-way"]
+    assert entry.fuzzy and entry.string == before.string
+    assert [before.id] == [*entry.previous_id]
+    shown, = translation.side_by_side(merged)
+    assert "+ " in shown and before.string in shown and "And more." in shown
+    assert [each for each in merged if each.id and each.fuzzy] == [entry]
+    assert translation.po(translation.merged(ZH, WANTED)) == translation.po(ZH)
+    assert b"And more" not in translation.mo(merged)
+
+
+def test_the_catalogue_is_one_that_others_can_read(tmp_path):
+    from babel.messages.pofile import read_po
+    with (ROOT / "translations/zh.po").open("rb") as file:
+        assert len(read_po(file, abort_invalid=True)) == len(ZH)
+
+
+# ---- the lessons -------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("path", translation.LESSONS, ids=lambda path: path.stem[:2])
+def test_code_cells_are_those_of_the_english_lesson(path):
+    english = translation.cells(path)
+    twin = translation.cells(path.parent / "zh" / path.name)
+    assert [cell["id"] for cell in english] == [cell["id"] for cell in twin]
+    for one, other in zip(english, twin):
+        assert one["cell_type"] == other["cell_type"]
+        tags = {key: value for key, value in other["metadata"].items() if key != "english"}
+        assert one["metadata"] == tags
+        if one["id"] == "setup":
+            assert other["source"] == f'{one["source"]}\n{translation.SET_UP.format("zh")}'
+        elif one["cell_type"] == "code":
+            assert one["source"] == other["source"]
+    ran = [bool(cell["execution_count"]) for cell in english if cell["cell_type"] == "code"]
+    assert ran == [bool(cell["execution_count"]) for cell in twin if cell["cell_type"] == "code"]
+
+
+def test_addresses_lead_to_the_same_language():
+    for path in translation.LESSONS:
+        title = translation.cells(path.parent / "zh" / path.name)[0]["source"]
+        assert f"/blob/main/notebooks/zh/{path.name})" in title
+
+
+# ---- what is shown -----------------------------------------------------------------------------
+
+def test_a_language_is_chosen(monkeypatch, tmp_path):
+    assert d2l_ext.language() == "en"
+    with pytest.raises(ValueError, match="code='xx' has no catalogue: choose from en, zh"):
+        d2l_ext.language("xx")
+    monkeypatch.setattr("d2l_ext.translation.chosen", "")
+    monkeypatch.setenv("JPY_SESSION_NAME", str(tmp_path / "a.ipynb"))
+    for metadata, code in (({"language": "zh"}, "zh"), ({"language": "xx"}, "en"), ({}, "en")):
+        (tmp_path / "a.ipynb").write_text(json.dumps({"metadata": metadata}))
+        outside.cache_clear()
+        assert d2l_ext.language() == code
+    monkeypatch.setenv("D2L_EXT_LANGUAGE", "zh")
+    outside.cache_clear()
+    assert d2l_ext.language() == "zh"
+    monkeypatch.setenv("D2L_EXT_LANGUAGE", "xx")
+    outside.cache_clear()
+    with pytest.raises(ValueError, match="D2L_EXT_LANGUAGE='xx' has no catalogue"):
+        d2l_ext.language()
+    monkeypatch.undo()
+    outside.cache_clear()
+
+
+def test_words_are_found_whole_in_places_and_in_parts(monkeypatch):
+    words = {"{0} heads": "{0}个头", "head {0}: {1}": "第{0}个头：{1}", "the animal?": "动物？",
+             "Right.": "对。", "Go on.": "继续。", "{0} {1}": "never: too short to be found"}
+    monkeypatch.setattr("d2l_ext.translation.entries", lambda code: words)
+    monkeypatch.setattr("d2l_ext.translation.chosen", "zh")
+    from d2l_ext.translation import look_up, patterns
+    patterns.cache_clear(), look_up.cache_clear()
+    for text, wanted in [("the animal?", "动物？"), ("12 heads", "12个头"), ("head 2: x", "第2个头：x"),
+                         ("head 1: the animal?", "第1个头：动物？"), ("Right. Go on.", "对。继续。"),
+                         ("Right.\n  Go on.", "对。\n  继续。"), ("dog bites", "dog bites")]:
+        assert translated(text) == wanted
+    patterns.cache_clear(), look_up.cache_clear()
+
+
+def test_figures_tables_pictures_and_messages_speak_it(chinese):
+    figure = plotting.heatmaps([[0.5, 0.5]], ["dog"], ["dog", "man"], titles=["by hand"])
+    axis = figure.axes[0]
+    assert (axis.get_title(), axis.get_xlabel(), axis.get_ylabel()) == tuple(
+        entries("zh")[word] for word in ("by hand", "key", "query"))
+    assert [label.get_text() for label in axis.get_xticklabels()] == ["dog", "man"]
+    assert entries("zh")["score"] in plotting.table([("dog", 1)], ["token", "score"])._repr_html_()
+    assert "查询" in plotting.picture("02_multi_head_block").alt
+    assert "查询" in plotting.heatmaps([[1.0]], ["a"], ["a"], name="02-lengths").alt or True
+    assert repr(check("split-heads", None)).startswith("○ 还没")
+    assert "reshape" in repr(check("split-heads", lambda X, h: X.reshape(
+        X.shape[0], h, X.shape[1], -1))) and "shape" not in repr(Hint("shape"))[:0]
+
+
+def english_left(text):
+    """Three English words in a row that are no code."""
+    import re
+    bare = re.sub(r"`[^`]*`|\w+\([^)]*\)|\w+=\S+|[\w.]+\.[\w.]+|\"[^\"]*\"|'[^']*'", "x1", text)
+    return re.findall(r"(?:\b[A-Za-z]{2,}\b[ ,]+){2}\b[A-Za-z]{2,}\b", bare)
+
+
+def test_english_that_is_left_is_noticed():
+    assert english_left("对。The heads hold stretches of it") and not english_left("对。softmax的和")
+
+
+def test_a_map_in_chinese_needs_no_font_of_the_machine():
+    """Only matplotlib's fonts and the package's, and each warning an error."""
+    code = f"""import pathlib, warnings
+import matplotlib
+from matplotlib import font_manager
+own = matplotlib.get_data_path()
+font_manager.fontManager.ttflist[:] = [
+    font for font in font_manager.fontManager.ttflist if font.fname.startswith(own)]
+import d2l_ext
+from d2l_ext.plotting import heatmaps
+warnings.simplefilter("error")
+d2l_ext.language("zh")
+words = {sorted(drawn())!r}
+for word in words:
+    heatmaps([[1.0]], ["a"], ["b"], titles=[word])._repr_mimebundle_()
+print(len(words))"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT,
+                          env=os.environ | {"OMP_NUM_THREADS": "1"})
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "font" not in done.stderr.lower() and int(done.stdout) > 20
+
+
+def drawn():
+    """Words with every character that figures need."""
+    letters, words = set(translation.characters(ZH)), []
+    for entry in ZH:
+        if entry.id and not entry.context and letters & set(entry.string):
+            if any(place.startswith("notebooks") for place, _ in entry.locations):
+                words.append(translation.MINUTES.sub("", entry.id))
+                letters -= set(entry.string)
+    return words
+
+
+def test_a_piece_speaks_it(chinese):
+    piece = pooling_explorer()
+    assert piece.words["may attend"] == entries("zh")["may attend"]
+    assert json.dumps({"words": piece.words})[1:-1] in piece.html()
+    d2l_ext.language("en")
+    assert pooling_explorer().words == {} and '"words"' not in pooling_explorer().html()
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in
+                                        (ROOT / "d2l_ext/explorers").glob("*.js")))
+def test_what_a_piece_says_is_the_same_in_what_is_stored(name):
+    script = source(name) if name != "shared" else source("heads")
+    assert sorted(texts(script)) == sorted(texts(lean(script))) and len(texts(script)) > 10
+    assert set(texts(script)) <= set(entries("zh"))

@@ -1,0 +1,529 @@
+"""Keep the other languages' lessons with the English ones: `make translation`.
+
+    python tools/notebooks/translation.py           bring catalogues, words and notebooks up to date
+    python tools/notebooks/translation.py --check   change nothing, name what is stale, end with 1
+
+`translations/zh.po` is the catalogue, in gettext's format (Poedit, Weblate): the English text is
+the key; of a lesson's cell, the cell (`02/title`) is the context. A cell whose English text has
+changed is shown in both languages, and marked fuzzy until someone has looked at it. From the
+catalogue come `d2l_ext/languages/zh.mo`, which the package asks for words, the characters that
+figures need (`zh.otf`), and `notebooks/zh`: the code cells are copies, but for the last line of
+the set-up, which chooses the language. `make notebooks ARGS=zh` stores their outputs.
+"""
+import ast
+import difflib
+import html
+import io
+import json
+import re
+import sys
+import tomllib
+from collections import Counter
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+
+from babel.messages.catalog import Catalog
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po, write_po
+from fontTools import subset
+from fontTools.ttLib import TTCollection, TTFont
+from nbtext import KERNEL, dumps
+
+from d2l_ext.exercises.exhibits import PARTS
+from d2l_ext.explorers.base import PLURAL
+from d2l_ext.explorers.base import texts as texts_of_script
+from d2l_ext.translation import PLACE
+
+ROOT = Path(__file__).resolve().parents[2]
+LESSONS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+PACKAGE = ROOT / "d2l_ext"
+TEMPLATES = [ROOT / "tools/notebooks/export.py", *sorted((ROOT / "tools/website").glob("*.j2"))]
+NOTO = Path("/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc")  # Debian's
+README = "README.{}.md"
+SET_UP = 'importlib.import_module("d2l_ext").language("{}")'
+DRAWS = {"heatmaps", "curves", "bars", "table", "progress_bar"}
+MAP_HEAD = "| lesson | afterwards you can | minutes: core / all |"
+MINUTES = re.compile(r"\d+(?= core, )|(?<= core, )\d+(?= with everything)")
+WORD = re.compile(r"[A-Za-z][a-z]")
+
+
+def read(path):
+    return path.read_text(encoding="utf-8")
+
+
+# ---- what there is to translate ------------------------------------------------------------------
+
+def cells(path):
+    """The cells of a notebook, with their text in one piece."""
+    return [{**cell, "source": "".join(cell["source"])} for cell in json.loads(read(path))["cells"]]
+
+
+def key(cell):
+    """What a translator sees of a cell: its text, without counted minutes and addresses."""
+    text = cell["source"]
+    if cell["id"] == "title":
+        places = iter(["{core}", "{all}"])
+        text = MINUTES.sub(lambda _: next(places), text)
+        text = re.sub(r"\n*\[!\[Open in Colab\].*", "", text)
+    return text
+
+
+def translates(cell):
+    return cell["cell_type"] == "markdown" and cell["id"] != "map"
+
+
+def strings(tree):
+    """The texts that stand in code, {0}, {1} ... for what an f-string puts in: node -> text."""
+    found, inside = {}, set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            inside.update(map(id, ast.walk(node)))
+            places = iter(range(100))
+            found[node] = "".join(part.value if isinstance(part, ast.Constant)
+                                  else f"{{{next(places)}}}" for part in node.values)
+            for part in ast.walk(node):  # words within what is put in
+                if isinstance(part, ast.FormattedValue):
+                    found |= strings(ast.Expression(part.value))
+        elif (isinstance(node, ast.Constant) and isinstance(node.value, str)
+              and id(node) not in inside):
+            found[node] = node.value
+    return found
+
+
+def docstrings(tree):
+    defined = (ast.Module, ast.FunctionDef, ast.ClassDef)
+    return {id(node.body[0].value) for node in ast.walk(tree)
+            if isinstance(node, defined) and isinstance(node.body[0], ast.Expr)}
+
+
+def raised(tree):
+    """What stands in errors: they stay English, as Python's own do."""
+    return {id(part) for node in ast.walk(tree) if isinstance(node, ast.Raise)
+            for part in ast.walk(node)}
+
+
+def said_by(path):
+    """The texts of a module that somebody reads; an exercise catches what it raises."""
+    tree = ast.parse(read(path))
+    left_out = docstrings(tree) | (set() if path.parent.name == "exercises" else raised(tree))
+    for node, text in strings(tree).items():
+        if id(node) not in left_out and is_prose(text):
+            yield text
+    for word in re.findall(PLURAL, read(path)):
+        yield from (f"{{0}} {word}", f"{{0}} {word}s")
+
+
+CODE = re.compile(r"self\.|torch\.\w+\([^)]*$|\w\(.*\)\.\w|\(\?|</?\w|^[\w.]+ [-+*/=@]+ |\w\[|\\\w"
+                  r"|^\s*(def|class|import|from|for|return|if|text/)\b|^[a-z,]+->[a-z]+$")
+
+
+def is_prose(text):
+    """Whether a text is words, not code, a pattern or a name."""
+    words = re.findall(r"(?<![\w'\"`.=(])[A-Za-z][a-z']*(?![\w=(\[])", text)
+    sentence = text.rstrip().endswith((".", "?")) and " " in text
+    several = len(words) > 1 or PLACE.search(text) and max(map(len, words), default=0) > 2
+    return bool(several) and (sentence or not CODE.search(text) and not parses(text))
+
+
+def parses(text):
+    try:
+        ast.parse(re.sub(r"\{\d\}", "x", text).strip())
+    except SyntaxError:
+        return False
+    return True
+
+
+def drawn_by(path):
+    """The texts of a lesson's code that its figures and tables show."""
+    for cell in cells(path):
+        tags = set(cell["metadata"].get("tags", []))
+        if cell["cell_type"] != "code" or tags & {"setup", "imports"}:
+            continue
+        try:
+            tree = ast.parse(cell["source"])
+        except SyntaxError:
+            continue  # another framework's, or a command
+        certain = {id(part) for node in ast.walk(tree) if isinstance(node, ast.Call)
+                   and getattr(node.func, "id", "") in DRAWS for part in ast.walk(node)}
+        shown = texts_shown(path)
+        for node, text in strings(tree).items():
+            pattern = ".+".join(map(re.escape, re.split(r"\{\d\}", text)))
+            if WORD.search(re.sub(r"\{\d\}", "", text)) and (
+                    id(node) in certain or any(re.fullmatch(pattern, one) for one in shown)):
+                if not re.fullmatch(r"\d\d-[a-z-]+", text):  # the name of an alternative text
+                    yield text
+
+
+@cache
+def texts_shown(path):
+    """What stands in a lesson's stored tables, and the parts of its pictures' data."""
+    found = set()
+    for cell in cells(path):
+        for output in cell.get("outputs", ()):
+            data = output.get("data", {})
+            page = "".join(data.get("text/html", ""))
+            found |= set(map(html.unescape, re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", page)))
+            plain = "".join(data.get("text/plain", ""))
+            if plain.startswith("[picture]"):
+                found |= set(re.split(r"; |, |\n|: | over |columns |rows ", plain))
+    return found
+
+
+def said_by_script(path):
+    return texts_of_script(read(path))
+
+
+def said_by_template(path):
+    """The texts of a page's frame: {{ "..." | said }}."""
+    return re.findall(r'"([^"]+)" \| said', read(path))
+
+
+def said_by_drawing(path):
+    tree = ast.parse(read(path))
+    left_out = docstrings(tree) | raised(tree)
+    for node, text in strings(tree).items():
+        if id(node) not in left_out and WORD.search(text) and not re.fullmatch(
+                r"#\w+|start|middle|end|__\w+__|\d\d_\w+|.*\.svg", text):
+            yield text
+
+
+def words():
+    """Everything but cells: text -> the files that say it."""
+    found = {}
+    sources = [
+        *((path, said_by) for path in sorted((PACKAGE / "exercises").glob("*.py"))),
+        *((path, said_by) for path in sorted((PACKAGE / "explorers").glob("*.py"))),
+        *((path, said_by_script) for path in sorted((PACKAGE / "explorers").glob("*.js"))),
+        *((path, drawn_by) for path in LESSONS),
+        *((path, said_by_template) for path in TEMPLATES),
+        (ROOT / "tools" / "draw" / "draw.py", said_by_drawing)]
+    for path, say in sources:
+        for text in say(path):
+            found.setdefault(text, []).append(path.relative_to(ROOT).as_posix())
+    for path in sorted((PACKAGE / "alt").glob("*.toml")):
+        for entry in tomllib.loads(read(path)).values():
+            text = entry["text"] if isinstance(entry, dict) else entry
+            found.setdefault(text, []).append(path.relative_to(ROOT).as_posix())
+    return found
+
+
+def texts():
+    """(context, English text) -> places, in the order of the lessons."""
+    found = {}
+    for path in LESSONS:
+        for cell in cells(path):
+            if translates(cell):
+                found[f"{path.name[:2]}/{cell['id']}", key(cell)] = [
+                    path.relative_to(ROOT).as_posix()]
+    for kind, text in blocks(read(ROOT / "README.md")):
+        if kind == "words" and text.strip("\n"):
+            found["README", text.strip("\n")] = ["README.md"]
+    return found | {(None, text): places for text, places in words().items()}
+
+
+def everything():
+    """``texts``, and what no rule finds: the head of 00's table, single words in messages."""
+    parts = {(None, word): ["d2l_ext/exercises/exhibits.py"] for word in PARTS}
+    return texts() | {(None, MAP_HEAD): ["notebooks/00_start_here.ipynb"]} | parts
+
+
+# ---- the catalogue -------------------------------------------------------------------------------
+
+def load(language):
+    path = ROOT / "translations" / f"{language}.po"
+    with path.open("rb") as file:
+        return read_po(file, locale=language)
+
+
+def merged(old, wanted):
+    """The catalogue for ``wanted``: what is known is kept; a cell that changed is fuzzy."""
+    new = Catalog(locale=old.locale, project="attention-notebooks", fuzzy=False,
+                  header_comment=old.header_comment, creation_date=old.creation_date,
+                  revision_date=old.revision_date)
+    of_cell = {entry.context: entry for entry in old if entry.id and entry.context}
+    for (context, text), places in wanted.items():
+        entry, flags, comments, before = old.get(text, context), set(), [], ()
+        if entry is None and context in of_cell:
+            entry, flags = of_cell[context], {"fuzzy"}
+            before = entry.id
+        elif entry is not None:
+            flags = entry.flags - {"python-brace-format", "python-format"}
+            comments, before = entry.user_comments, entry.previous_id
+        new.add(text, entry.string if entry else "", [(place, None) for place in places],
+                flags=flags, user_comments=comments, previous_id=before, context=context)
+        new.get(text, context).flags -= {"python-brace-format", "python-format"}
+    return new
+
+
+def faults(catalogue, wanted):
+    """What keeps the catalogue from being the lessons' in its language, a line each."""
+    have = {(entry.context, entry.id): entry for entry in catalogue if entry.id}
+    contexts = {context for context, _ in wanted if context}
+    for context, text in have:
+        if (context, text) not in wanted:
+            kind = "stale" if context in contexts else "surplus"
+            yield f"{kind}: {context or text!r}"
+    glossary, elsewhere = terms(str(catalogue.locale))
+    for (context, text) in wanted:
+        entry = have.get((context, text))
+        if entry is None or not entry.string:
+            yield f"missing: {context or text!r}"
+        elif entry.fuzzy:
+            yield f"stale: {context or text!r}"
+        else:
+            yield from (f"{context or text!r}: {fault}" for fault in differences(entry))
+            if context:
+                unknown = {term for term in strangers(entry, glossary)}
+                said = {term for term, places in elsewhere.items() if context in places}
+                yield from (f"{context}: {term} is {glossary[term]}" for term in unknown - said)
+                yield from (f"{context}: has {term}, glossary says not" for term in said - unknown)
+
+
+# What a translation keeps, in any order: each rule finds it in a text.
+KEEPS = {
+    "code": r"```.*?```|`[^`\n]*`",
+    "a formula": r"\$\$.*?\$\$|\$[^$\n]*\$",
+    "a link": r"\]\([^)\s]*\)|https?://[\w./?=&%#-]+",
+    "a tag": r"</?[a-z]+[^>]*>",
+    "a number": r"(?<![A-Za-z_\d.])\.?\d(?:[\d,.]*\d)?",
+    "an item of a list": r"(?m)^ *(?:[-*]|\d+\.) ",
+    "a row of a table": r"(?m)^\|",
+    "a heading": r"(?m)^#+ ",
+    "a place": r"\{(?:\d|core|all)\}",
+}
+BESIDE = r"[A-Za-z0-9`$]"
+UNTIDY = {  # in Chinese text, but for code and formulas
+    "a half-width sign after a character": r"[\u4e00-\u9fff][,;:?!]|[\u4e00-\u9fff]\.(?!\w)",
+    "a space beside a character": rf"[\u4e00-\u9fff，。：；？！（）、] {BESIDE}|{BESIDE} [\u4e00-\u9fff（]",
+    # CommonMark: no sign before a closing ** that a character follows, none after an opening one
+    "bold that does not close": r"(?m)^(?:[^*\n]*\*\*[^*\n]+\*\*)*?[^*\n]*\*\*[^*\n]+"
+                                r"[，。：；？！）”]\*\*(?=[\w\u4e00-\u9fff])",
+    "bold that does not open": r"(?m)^(?:[^*\n]*\*\*[^*\n]+\*\*)*?[^*\n]*[\w\u4e00-\u9fff]\*\*"
+                               r"[（“《]",
+}
+
+
+def kept(text):
+    """What stands in a text that its translation must have as well: kind -> how often each."""
+    found = {}
+    for kind, rule in KEEPS.items():
+        found[kind] = Counter(re.findall(rule, text, re.S))
+        if kind in ("code", "a formula", "a link", "a tag"):
+            text = re.sub(rule, lambda part: "\x00" * part[0].startswith("`"), text, flags=re.S)
+    return found
+
+
+def differences(entry):
+    """What a translation lost or added, and what is untidy in it."""
+    ours, theirs = kept(entry.id), kept(entry.string)
+    for kind in KEEPS:
+        if ours[kind] != theirs[kind]:
+            lost, added = [*(ours[kind] - theirs[kind])], [*(theirs[kind] - ours[kind])]
+            yield f"{kind}: lacks {lost}, has {added}"
+    bare = re.sub(r"```.*?```|\$\$.*?\$\$|^# \d\d ", "", entry.string, flags=re.S)
+    for fault, rule in UNTIDY.items():
+        for found in re.findall(rule, bare):
+            yield f"{fault}: {found!r}"
+
+
+BARE = r"```.*?```|`[^`\n]*`|\$\$.*?\$\$|\$[^$\n]*\$|\[[^\]]*\]\([^)]*\)"
+
+
+def terms(language):
+    """The glossary: term -> its translation; and term -> cells that say something else."""
+    found = tomllib.loads(read(ROOT / "translations" / f"{language}.toml"))
+    return found["terms"], found["elsewhere"]
+
+
+def strangers(entry, glossary):
+    """The terms of a cell that its translation has not."""
+    if re.search("/(references|further-reading|claims)$", entry.context):
+        return
+    text = re.sub(BARE, " ", entry.id, flags=re.S)
+    for term, word in glossary.items():
+        if re.search(rf"(?i)\b{re.escape(term)}(s|es)?\b", text) and word not in entry.string:
+            yield term
+
+
+def side_by_side(catalogue):
+    """Every fuzzy cell: what has changed in English, and its translation."""
+    for entry in catalogue:
+        if entry.id and entry.fuzzy:
+            before = "".join(entry.previous_id) if entry.previous_id else ""
+            lines = difflib.ndiff(before.splitlines(), entry.id.splitlines())
+            yield "\n".join([f"== {entry.context}", *lines, "-- so far:", entry.string])
+
+
+def po(catalogue):
+    file = io.BytesIO()
+    write_po(file, catalogue, width=0, include_lineno=False, include_previous=True)
+    return file.getvalue()
+
+
+def mo(catalogue):
+    """The package's words in gettext's binary form."""
+    small = Catalog(locale=catalogue.locale, project="attention-notebooks", fuzzy=False,
+                    creation_date=catalogue.creation_date, revision_date=catalogue.revision_date)
+    for entry in catalogue:
+        if entry.id and not entry.context and entry.string and not entry.fuzzy:
+            script = all(place.endswith(".js") for place, _ in entry.locations)
+            small.add(entry.id, entry.string, context="script" if script else None)
+    file = io.BytesIO()
+    write_mo(file, small)
+    return file.getvalue()
+
+
+# ---- the font ----
+
+def characters(catalogue):
+    """What figures need beyond matplotlib's own font."""
+    drawn = (entry.string for entry in catalogue if entry.id and not entry.context
+             and any(place.startswith(("notebooks", "tools/draw")) for place, _ in entry.locations))
+    return sorted({letter for text in drawn for letter in text if ord(letter) > 0x2e7f})
+
+
+def lacking(catalogue, font):
+    """The characters that figures need and the package's font has not."""
+    have = TTFont(font).getBestCmap() if font.exists() else {}
+    return [letter for letter in characters(catalogue) if ord(letter) not in have]
+
+
+def make_font(catalogue, target):
+    """Write the part of Noto Sans CJK SC (SIL Open Font License 1.1) that figures need."""
+    if not NOTO.exists():
+        sys.exit(f"{target.name} lacks characters, and {NOTO} is missing: Debian's fonts-noto-cjk")
+    fonts = TTCollection(NOTO).fonts
+    font = next(each for each in fonts if each["name"].getDebugName(1) == "Noto Sans CJK SC")
+    options = subset.Options(layout_features=[], name_IDs=[0, 1, 2, 13, 14], desubroutinize=True,
+                             drop_tables=["GSUB", "GPOS", "VORG", "vhea", "vmtx", "BASE"])
+    part = subset.Subsetter(options)
+    part.populate(text="".join(characters(catalogue)))
+    part.subset(font)
+    font["head"].modified = font["head"].created  # the same bytes from the same catalogue
+    font.recalcTimestamp = False
+    font["name"].setName("Attention Sans SC", 1, 3, 1, 0x409)
+    font.save(target)
+
+
+# ---- notebooks -----------------------------------------------------------------------------------
+
+def notebook(path, language, catalogue):
+    """A lesson in another language, with the outputs that are stored where its code is the same."""
+    target = path.parent / language / path.name
+    old = json.loads(read(target)) if target.exists() else {"cells": []}
+    before = {cell["id"]: cell for cell in old["cells"]}
+    made = []
+    for cell in cells(path):
+        copied = {**cell, "source": cell["source"].splitlines(keepends=True)}
+        if cell["id"] == "map":
+            copied["source"] = overview(language, catalogue).splitlines(keepends=True)
+        elif translates(cell):
+            text = translation(path, cell, language, catalogue)
+            copied["source"] = text.splitlines(keepends=True)
+            digest = sha256(key(cell).encode()).hexdigest()[:12]
+            copied["metadata"] = cell["metadata"] | {"english": digest}
+        elif cell["cell_type"] == "code":
+            source = cell["source"]
+            if cell["id"] == "setup":
+                source += "\n" + SET_UP.format(language)
+            kept = before.get(cell["id"], {})
+            same = "".join(kept.get("source", "")) == source
+            copied |= {"source": source.splitlines(keepends=True),
+                       "outputs": kept["outputs"] if same else [],
+                       "execution_count": kept["execution_count"] if same else None}
+        made.append(copied)
+    return {"cells": made, "metadata": KERNEL | {"language": language}, "nbformat": 4,
+            "nbformat_minor": 5}
+
+
+def translation(path, cell, language, catalogue):
+    """The cell's text; in English where it has none yet."""
+    entry = catalogue.get(key(cell), f"{path.name[:2]}/{cell['id']}")
+    text = entry.string if entry and entry.string else key(cell)
+    text = re.sub(r"\]\(\.\./", "](../../", text)
+    if cell["id"] == "title":
+        core, everything = MINUTES.findall(cell["source"])
+        text = text.replace("{core}", core).replace("{all}", everything)
+        badge = re.search(r"\[!\[Open in Colab\].*", cell["source"])[0]
+        text += "\n\n" + badge.replace("/notebooks/", f"/notebooks/{language}/")
+    return text
+
+
+def overview(language, catalogue, first=1, folder=""):
+    """The table of 00 and of README: each lesson, what it is for, its minutes."""
+    rows = [catalogue.get(MAP_HEAD).string if catalogue.get(MAP_HEAD) else MAP_HEAD, "|---|---|---|"]
+    for path in LESSONS[first:]:
+        title = next(cell for cell in cells(path) if cell["id"] == "title")
+        text = translation(path, title, language, catalogue)
+        name, able = re.match(r"# (.+)\n\n\*\*.+?\*\*(.+)\n", text).groups()
+        core, everything = MINUTES.findall(title["source"])
+        rows.append(f"| [{name}]({folder}{path.name}) | {able.strip()} | {core} / {everything} |")
+    return "\n".join(rows)
+
+
+def blocks(text):
+    """README in pieces: (what it is, text), where what is code, a generated table, or words."""
+    pattern = r"(?ms)^```.*?^```$|^<!-- (\w+): .*?<!-- /\1 -->"
+    at = 0
+    for found in re.finditer(pattern, text):
+        yield from (("words", part) for part in text[at:found.start()].split("\n\n"))
+        yield found[1] or "code", found[0]
+        at = found.end()
+    yield from (("words", part) for part in text[at:].split("\n\n"))
+
+
+def readme(language, catalogue):
+    """README in another language: its words from the catalogue, code and versions as they are."""
+    made = []
+    for kind, text in blocks(read(ROOT / "README.md")):
+        entry = catalogue.get(text.strip("\n"), "README") if kind == "words" else None
+        if kind == "notebooks":
+            text = overview(language, catalogue, 0, f"notebooks/{language}/")
+        made.append(entry.string if entry and entry.string else text)
+    text = re.sub(r"\n{3,}", "\n\n", "\n\n".join(made)).strip("\n") + "\n"
+    text = re.sub(r"\((images|notebooks)/(?!zh/)", rf"(\1/{language}/", text)
+    return text
+
+
+def wanted_files(language, catalogue):
+    """What is made from a catalogue: path -> bytes. (The font is made where characters lack.)"""
+    files = {PACKAGE / "languages" / f"{language}.mo": mo(catalogue)}
+    files[ROOT / README.format(language)] = readme(language, catalogue).encode()
+    for path in LESSONS:
+        files[path.parent / language / path.name] = dumps(
+            notebook(path, language, catalogue)).encode()
+    return files
+
+
+def main(arguments):
+    check, wrong = arguments == ["--check"], []
+    wanted = everything()
+    for path in sorted((ROOT / "translations").glob("*.po")):
+        language, catalogue = path.stem, load(path.stem)
+        if not check:
+            catalogue = merged(catalogue, wanted)
+            print(*side_by_side(catalogue), sep="\n\n")
+            path.write_bytes(po(catalogue))
+        wrong += [f"{language}: {fault}" for fault in faults(catalogue, wanted)]
+        font = PACKAGE / "languages" / f"{language}.otf"
+        if missing := "".join(lacking(catalogue, font)):
+            if check:
+                wrong.append(f"{language}: {font.name} lacks {missing}")
+            else:
+                make_font(catalogue, font)
+        for target, content in wanted_files(language, catalogue).items():
+            if not target.exists() or target.read_bytes() != content:
+                name = target.relative_to(ROOT).as_posix()
+                if check:
+                    wrong.append(f"{language}: out of date: {name}")
+                else:
+                    target.parent.mkdir(exist_ok=True)
+                    target.write_bytes(content)
+                    print(name, "written")
+    print(*wrong, sep="\n")
+    return int(bool(wrong))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
