@@ -10,7 +10,7 @@ NOTEBOOKS = $(foreach name,$(NB),$(or $(wildcard notebooks/$(name)*.ipynb),\
 	$(error No notebook is called $(name))))
 
 .PHONY: help setup lab test quick test-browser test-clients frameworks notebooks standalone html site \
-	slides lecture student handout grade readme bench mutants clean
+	slides lecture student handout grade translation readme bench mutants clean
 
 help:
 	@awk -F ':[^#]*## ' '/^[a-z%-]+:.*## /{printf "make %-13s %s\n", $$1, $$2}' Makefile
@@ -68,6 +68,9 @@ handout: setup  ## write PDFs to print or project into dist/handout
 
 grade: setup  ## grade notebooks that were handed in: make grade FOLDER=submissions
 	@$(RUN) tools/classroom/grade.py "$(or $(FOLDER),submissions)" $(ARGS)
+
+translation: setup  ## bring the other languages' lessons up to date, and show what has changed
+	@$(RUN) tools/notebooks/translation.py $(ARGS)
 
 readme: setup  ## write minutes, tables, versions and address wherever they stand
 	@$(RUN) tools/notebooks/readme.py $(ARGS)

@@ -145,7 +145,7 @@ def words_of(piece: str, data: dict) -> dict[str, str]:
     """
     if language() == "en":
         return {}
-    keys = [*texts(source(piece)), *names_in(data)]
+    keys = [*texts(lean(source(piece))), *names_in(data)]
     return {key: known(key) for key in keys if known(key) != key}
 
 

@@ -57,8 +57,9 @@ def test_the_wheel_holds_the_package_and_its_drawings(wheel):
     found = {path.relative_to(wheel).as_posix() for path in wheel.rglob("*") if path.is_file()}
     package = {path.relative_to(ROOT).as_posix() for path in (ROOT / "d2l_ext").rglob("[!.]*")
                if path.is_file() and path.parent.name[0] not in "._"}  # caches
-    drawings = {f"d2l_ext/images/{path.name}" for path in (ROOT / "images").iterdir()}
-    lessons = {f"d2l_ext/notebooks/{path.name}" for path in (ROOT / "notebooks").glob("*.ipynb")}
+    drawings, lessons = (
+        {f"d2l_ext/{path.relative_to(ROOT).as_posix()}" for path in (ROOT / folder).rglob(pattern)}
+        for folder, pattern in (("images", "*.svg"), ("notebooks", "*.ipynb")))
     carried = set(standalone.members())
     assert carried == (package | drawings) - {"d2l_ext/README.md"}
     assert carried | lessons == {name for name in found if ".dist-info/" not in name}
@@ -102,6 +103,14 @@ def test_a_lesson_that_was_worked_on_is_kept(tmp_path, capsys):
     assert opening.main([str(tmp_path), "--no-open"]) == 0
     assert (tmp_path / name).read_text() == "my work"
     assert "1 kept as they are" in capsys.readouterr().out
+
+
+def test_lessons_come_in_another_language(tmp_path, capsys):
+    assert opening.main([str(tmp_path), "--no-open", "--language", "zh"]) == 0
+    d2l_ext.language("en")
+    for path in (ROOT / "notebooks" / "zh").glob("*.ipynb"):
+        assert (tmp_path / path.name).read_bytes() == path.read_bytes()
+    assert len([*tmp_path.iterdir()]) == len(opening.lessons())
 
 
 def test_a_file_instead_of_a_folder_is_refused(tmp_path):

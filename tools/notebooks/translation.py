@@ -31,7 +31,7 @@ from fontTools.ttLib import TTCollection, TTFont
 from nbtext import KERNEL, dumps
 
 from d2l_ext.exercises.exhibits import PARTS
-from d2l_ext.explorers.base import PLURAL
+from d2l_ext.explorers.base import PLURAL, lean
 from d2l_ext.explorers.base import texts as texts_of_script
 from d2l_ext.translation import PLACE
 
@@ -171,7 +171,7 @@ def texts_shown(path):
 
 
 def said_by_script(path):
-    return texts_of_script(read(path))
+    return texts_of_script(lean(read(path)))
 
 
 def said_by_template(path):
@@ -259,25 +259,27 @@ def merged(old, wanted):
 def faults(catalogue, wanted):
     """What keeps the catalogue from being the lessons' in its language, a line each."""
     have = {(entry.context, entry.id): entry for entry in catalogue if entry.id}
-    contexts = {context for context, _ in wanted if context}
+    contexts, stale = {context for context, _ in wanted if context}, set()
     for context, text in have:
         if (context, text) not in wanted:
-            kind = "stale" if context in contexts else "surplus"
-            yield f"{kind}: {context or text!r}"
-    glossary, elsewhere = terms(str(catalogue.locale))
-    for (context, text) in wanted:
-        entry = have.get((context, text))
+            stale.add(context)
+            yield f"{'stale' if context in contexts else 'surplus'}: {context or repr(text)}"
+    language = str(catalogue.locale)
+    glossary, elsewhere = terms(language)
+    for context, text in wanted:
+        entry, name = have.get((context, text)), context or repr(text)
         if entry is None or not entry.string:
-            yield f"missing: {context or text!r}"
+            if not context or context not in stale:
+                yield f"missing: {name}"
         elif entry.fuzzy:
-            yield f"stale: {context or text!r}"
+            yield f"stale: {name}"
         else:
-            yield from (f"{context or text!r}: {fault}" for fault in differences(entry))
+            yield from (f"{name}: {fault}" for fault in differences(text, entry.string))
             if context:
-                unknown = {term for term in strangers(entry, glossary)}
+                unknown = strangers(entry, language)
                 said = {term for term, places in elsewhere.items() if context in places}
-                yield from (f"{context}: {term} is {glossary[term]}" for term in unknown - said)
-                yield from (f"{context}: has {term}, glossary says not" for term in said - unknown)
+                yield from (f"{name}: {term} is {glossary[term]}" for term in unknown - said)
+                yield from (f"{name}: has {term}, glossary says not" for term in said - unknown)
 
 
 # What a translation keeps, in any order: each rule finds it in a text.
@@ -295,7 +297,8 @@ KEEPS = {
 BESIDE = r"[A-Za-z0-9`$]"
 UNTIDY = {  # in Chinese text, but for code and formulas
     "a half-width sign after a character": r"[\u4e00-\u9fff][,;:?!]|[\u4e00-\u9fff]\.(?!\w)",
-    "a space beside a character": rf"[\u4e00-\u9fff，。：；？！（）、] {BESIDE}|{BESIDE} [\u4e00-\u9fff（]",
+    "a space beside a character":
+        rf"[\u4e00-\u9fff，。：；？！（）、] {BESIDE}|{BESIDE} [\u4e00-\u9fff（]",
     # CommonMark: no sign before a closing ** that a character follows, none after an opening one
     "bold that does not close": r"(?m)^(?:[^*\n]*\*\*[^*\n]+\*\*)*?[^*\n]*\*\*[^*\n]+"
                                 r"[，。：；？！）”]\*\*(?=[\w\u4e00-\u9fff])",
@@ -314,36 +317,43 @@ def kept(text):
     return found
 
 
-def differences(entry):
+@cache
+def differences(text, twin):
     """What a translation lost or added, and what is untidy in it."""
-    ours, theirs = kept(entry.id), kept(entry.string)
+    ours, theirs, faults = kept(text), kept(twin), []
     for kind in KEEPS:
         if ours[kind] != theirs[kind]:
             lost, added = [*(ours[kind] - theirs[kind])], [*(theirs[kind] - ours[kind])]
-            yield f"{kind}: lacks {lost}, has {added}"
-    bare = re.sub(r"```.*?```|\$\$.*?\$\$|^# \d\d ", "", entry.string, flags=re.S)
-    for fault, rule in UNTIDY.items():
-        for found in re.findall(rule, bare):
-            yield f"{fault}: {found!r}"
+            faults.append(f"{kind}: lacks {lost}, has {added}")
+    bare = re.sub(r"```.*?```|\$\$.*?\$\$|^# \d\d ", "", twin, flags=re.S)
+    return faults + [f"{fault}: {found!r}" for fault, rule in UNTIDY.items()
+                     for found in re.findall(rule, bare)]
 
 
 BARE = r"```.*?```|`[^`\n]*`|\$\$.*?\$\$|\$[^$\n]*\$|\[[^\]]*\]\([^)]*\)"
 
 
+@cache
 def terms(language):
     """The glossary: term -> its translation; and term -> cells that say something else."""
     found = tomllib.loads(read(ROOT / "translations" / f"{language}.toml"))
     return found["terms"], found["elsewhere"]
 
 
-def strangers(entry, glossary):
+@cache
+def terms_in(text, language):
+    """The terms of the glossary that a text has outside code, formulas and links."""
+    text = re.sub(BARE, " ", text, flags=re.S).lower()
+    return {term for term in terms(language)[0]
+            if term in text and re.search(rf"\b{re.escape(term)}(s|es)?\b", text)}
+
+
+def strangers(entry, language):
     """The terms of a cell that its translation has not."""
-    if re.search("/(references|further-reading|claims)$", entry.context):
-        return
-    text = re.sub(BARE, " ", entry.id, flags=re.S)
-    for term, word in glossary.items():
-        if re.search(rf"(?i)\b{re.escape(term)}(s|es)?\b", text) and word not in entry.string:
-            yield term
+    if re.search("/(references|further-reading|claims)$|^README$", entry.context):
+        return set()
+    glossary, _ = terms(language)
+    return {term for term in terms_in(entry.id, language) if glossary[term] not in entry.string}
 
 
 def side_by_side(catalogue):
@@ -452,7 +462,7 @@ def translation(path, cell, language, catalogue):
 
 def overview(language, catalogue, first=1, folder=""):
     """The table of 00 and of README: each lesson, what it is for, its minutes."""
-    rows = [catalogue.get(MAP_HEAD).string if catalogue.get(MAP_HEAD) else MAP_HEAD, "|---|---|---|"]
+    rows = [catalogue.get(MAP_HEAD).string, "|---|---|---|"]
     for path in LESSONS[first:]:
         title = next(cell for cell in cells(path) if cell["id"] == "title")
         text = translation(path, title, language, catalogue)
@@ -464,7 +474,7 @@ def overview(language, catalogue, first=1, folder=""):
 
 def blocks(text):
     """README in pieces: (what it is, text), where what is code, a generated table, or words."""
-    pattern = r"(?ms)^```.*?^```$|^<!-- (\w+): .*?<!-- /\1 -->"
+    pattern = r"(?ms)^```.*?^```$|^<!-- (\w+): .*?<!-- /\1 -->|^\[.*\]\(README\.\w+\.md\)$"
     at = 0
     for found in re.finditer(pattern, text):
         yield from (("words", part) for part in text[at:found.start()].split("\n\n"))
@@ -480,6 +490,8 @@ def readme(language, catalogue):
         entry = catalogue.get(text.strip("\n"), "README") if kind == "words" else None
         if kind == "notebooks":
             text = overview(language, catalogue, 0, f"notebooks/{language}/")
+        if "(README." in text[:20]:
+            text = "[English](README.md)"
         made.append(entry.string if entry and entry.string else text)
     text = re.sub(r"\n{3,}", "\n\n", "\n\n".join(made)).strip("\n") + "\n"
     text = re.sub(r"\((images|notebooks)/(?!zh/)", rf"(\1/{language}/", text)
