@@ -83,7 +83,8 @@ function draw(canvas, ranks, { task, length, scored }, data, width, colours) {
   const { trained, stretch, lengths } = data;
   const { ink, size, measure } = colours;
   const last = Math.max(...lengths);
-  const left = Math.ceil(Math.max(...ranks.map(({ encoding }) => measure(encoding)))) + 14;
+  const names = ["position", ...ranks.map(({ encoding }) => encoding)];
+  const left = Math.ceil(Math.max(...names.map(measure))) + 14;
   const right = Math.min(190, Math.round(width * 0.22));
   const across = (width - left - right - 24) / (last / stretch);
   const [down, top] = [Math.round(1.6 * size), size + 28];
