@@ -20,9 +20,9 @@ DARK = {"backgroundColor": "rgb(17, 23, 31)", "color": "rgb(226, 222, 217)"}
 SIZE = 14  # a pixel less than the page's font
 
 
-def perform(folder, explorer, *steps, width=1000, colours=LIGHT, script=None):
+def perform(folder, explorer, *steps, width=1000, colours=LIGHT, script=None, brief=False):
     """What is on the page at the start and after each step, a `Stage` each. steps: JavaScript over
-    the functions of `hands` in stage.mjs."""
+    the functions of `hands` in stage.mjs. brief: only the state is told, which is quick."""
     node = shutil.which("node")
     if node is None:
         pytest.skip("no node here to run the explorer's JavaScript")
@@ -30,7 +30,8 @@ def perform(folder, explorer, *steps, width=1000, colours=LIGHT, script=None):
     acts = ", ".join(f"(h) => h.{step}" for step in steps)
     run = f"""import {{ perform }} from './stage.mjs';
         const piece = await import('./piece.mjs');
-        const settings = {{ width: {width}, colours: {json.dumps(colours)}, steps: [{acts}] }};
+        const settings = {{ width: {width}, colours: {json.dumps(colours)}, steps: [{acts}],
+            brief: {json.dumps(brief)} }};
         console.log(JSON.stringify(perform(piece, {json.dumps(values)}, settings)));"""
     shutil.copy(HERE / "stage.mjs", folder)
     (folder / "piece.mjs").write_text(script or source(explorer.piece), encoding="utf-8")
@@ -187,7 +188,7 @@ class Picture:
         words = one["text"].strip("\u2068\u2069")  # what keeps right-to-left text to itself
         self.texts.append(Text(words, x, y, align, one["font"].startswith("600"),
                                numbers(one["colour"]),
-                               (left, y - SIZE / 2, left + wide, y + SIZE / 2)))
+                               (left, y - 0.4 * SIZE, left + wide, y + 0.4 * SIZE)))
 
     def add_block(self, one):
         self.blocks.append(Box(*one["at"], numbers(one["colour"]), 0, one["alpha"]))
@@ -255,7 +256,7 @@ def check_picture(picture, width=None):
     assert width is None or picture.wide <= width
     for left, top, right, bottom in [text.box for text in picture.texts]:
         assert left >= -0.5 and right <= picture.wide + 0.5, (left, right, picture.said())
-        assert top >= -2 and bottom <= picture.high + 2, (top, bottom, picture.said())
+        assert top >= 0 and bottom <= picture.high, (top, bottom, picture.said())
     for first, second in combinations(picture.texts, 2):
         assert apart(first.box, second.box), f"{first} stands on {second}"
     solid = [*picture.frames, *picture.maps]
