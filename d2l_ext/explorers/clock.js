@@ -26,9 +26,10 @@ export function similarity(offset, width) {
 
 // ---- in words ------------------------------------------------------------------
 
-/** 35.3, 200, 35,300: three figures. */
-const rough = (number) =>
-  Number(number.toPrecision(3)).toLocaleString("en", { maximumFractionDigits: 2 });
+/** 35.3, 200, 35,300: three figures, at most two of them decimals. */
+const rough = (number) => number.toLocaleString("en", {
+  maximumSignificantDigits: 3, maximumFractionDigits: 2, roundingPriority: "lessPrecision",
+});
 
 const degrees = (angle) => `${rough((angle * 180) / Math.PI)}°`;
 

@@ -14,8 +14,8 @@ SKY, ORANGE = (86, 180, 233), (230, 159, 0)
 
 
 def rough(number):
-    """Three figures."""
-    value = float(f"{number:.3g}")
+    """Three figures, at most two of them decimals."""
+    value = float(f"{number:.3g}") if number >= 1 else number
     return f"{value:,.2f}".rstrip("0").rstrip(".")
 
 
