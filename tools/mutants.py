@@ -180,7 +180,7 @@ def killed_in_plain_source(name, module):
 # ---- JavaScript, by StrykerJS ----
 
 def javascript_mutants(piece):
-    """Mathematics, words and state are tested in node, and what is left in a browser; drawing in a
+    """All are tested in node, where a page's stand-in keeps what is drawn; what is left, in a
     browser."""
     if not STRYKER.exists():
         subprocess.run(["npm", "install", "--prefix", str(STRYKER), INSTRUMENTER], check=True)
@@ -191,22 +191,25 @@ def javascript_mutants(piece):
     for mutant in json.loads(done.stdout):
         parts[mutant["line"] in drawing].append(mutant)
     stem, folder = pathlib.Path(piece).stem, COPY / "tests/explorers"
-    files = [str(file.relative_to(COPY)) for file in sorted(folder.glob("test_*.py"), reverse=True)
-             if stem == "shared" or file.stem in (f"test_explorer_{stem}", "test_words")]
-    in_node = [test for file in files for test in tests_that_use("compute", file)]
-    in_node += ["-k", f"test_explorer or {stem}"]  # of test_words what this piece says
+    first = [f"test_drawn_{stem}", f"test_explorer_{stem}", "test_drawn_shared", "test_words"]
+    rest = sorted(file.stem for file in folder.glob("test_*.py")) if stem == "shared" else []
+    names = [name for name in dict.fromkeys(first + rest) if (folder / f"{name}.py").exists()]
+    files = [f"tests/explorers/{name}.py" for name in names]
+    own = [] if stem == "shared" else ["-k", stem]  # of tests of all pieces those of this one
+    in_node = [test for file in files for test in tests_that_use({"compute", "perform"}, file)]
     played = "projector" if stem == "shared" else f"{stem} and projector"
     in_browser = [*files, "tests/browser/test_pages.py", "-m", "browser",
                   "-k", f"test_explorer or ({played})"]
-    measure_javascript(f"{piece}, mathematics", parts[False], [in_node, in_browser])
-    measure_javascript(f"{piece}, drawing", parts[True], [in_browser])
+    for what, some in (("mathematics", parts[False]), ("drawing", parts[True])):
+        measure_javascript(f"{piece}, {what}", some, [[*in_node, *own], in_browser])
 
 
-def tests_that_use(name, file):
-    """The tests in a file that call a function, by themselves or through others of the file."""
+def tests_that_use(names, file):
+    """The tests in a file that call one of the functions, by themselves or through others of the
+    file."""
     tree = ast.parse((COPY / file).read_text(encoding="utf-8"))
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    known, before = {name}, 0
+    known, before = set(names), 0
     while len(known) > before:
         before = len(known)
         known |= {function.name for function in functions if mentioned(function) & known}

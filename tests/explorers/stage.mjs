@@ -9,7 +9,8 @@ const attribute = (name) => ({
 
 class Element {
   constructor(tag) {
-    Object.assign(this, { tag, parent: null, parts: [], given: {}, listeners: {}, dataset: {} });
+    Object.assign(this, { tag, parent: null, parts: [], given: {}, listeners: {} });
+    this.dataset = new Proxy({}, { set: (kept, name, value) => Reflect.set(kept, name, `${value}`) });
     this.style = { setProperty: (name, value) => { this.style[name] = value; } };
   }
   setAttribute(name, value) {
@@ -34,7 +35,7 @@ class Element {
     return { valid: this.value >= Number(min) && this.value <= Number(max) };
   }
   get classList() {
-    const names = new Set(this.className.split(" ").filter(Boolean));
+    const names = new Set(this.classNames);
     const keep = () => { this.className = [...names].join(" "); };
     return {
       add(name) { names.add(name); keep(); },
@@ -43,6 +44,11 @@ class Element {
     };
   }
   matches(tag) { return this.tag === tag; }
+  querySelector(name) {
+    return [...this].find(({ tag, classNames }) => tag === name.split("[")[0]
+      || classNames.includes(name.slice(1))) ?? null;
+  }
+  get classNames() { return this.className.split(" ").filter(Boolean); }
   getRootNode() { return document; }
   put(at, parts) {
     for (const part of parts) {
@@ -127,8 +133,8 @@ for (const side of ["width", "height"]) {  // a canvas that gets another size fo
 
 /** Text is as wide as its letters, some of which are narrow; marks of its direction take no room. */
 const widthOf = (text, font) =>
-  Array.from(text.replace(/[\u2066-\u2069]/g, ""), (letter) => (/[-. ,:;|il]/.test(letter) ? 0.3 : 0.55))
-    .reduce((sum, wide) => sum + wide, 0)
+  Array.from(text.replace(/[\u2066-\u2069]/g, ""))
+    .reduce((sum, letter) => sum + (/[-. ,:;|ilftrj]/.test(letter) ? 0.3 : 0.55), 0)
   * parseFloat(font.match(/[\d.]+px/)[0]) * (font.startsWith("600") ? 1.08 : 1);
 
 class Pen {
@@ -252,6 +258,7 @@ function hands(root, model) {
     click: (part, event = {}) => part.dispatch({ type: "click", ...event }),
     canvas: (i) => all("canvas")[i],
     tagged: (tag, i) => all(tag)[i],
+    run: (call) => call(root),
     press: (name) => find(name).dispatch({ type: "click" }),
     key: (name, key, more = {}) => find(name).dispatch({ type: "keydown", key, ...more }),
     point: (name, event = {}) => find(name).dispatch({ type: "pointerdown", button: 0, ...event }),
