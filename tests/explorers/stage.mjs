@@ -1,5 +1,5 @@
 // A page without a browser, for node: as much of the document and of a canvas as the pieces use.
-// A canvas keeps what is drawn on it; `perform` plays steps on a piece and tells what is then there.
+// A canvas keeps what is drawn on it; `perform` plays steps and tells what is there then.
 
 const watchers = { resize: [], theme: [], dark: [], window: {} };
 const page = { width: 1000, ratio: 2, colours: {}, later: [] };
@@ -10,7 +10,8 @@ const attribute = (name) => ({
 class Element {
   constructor(tag) {
     Object.assign(this, { tag, parent: null, parts: [], given: {}, listeners: {} });
-    this.dataset = new Proxy({}, { set: (kept, name, value) => Reflect.set(kept, name, `${value}`) });
+    const set = (kept, name, value) => Reflect.set(kept, name, `${value}`);
+    this.dataset = new Proxy({}, { set });
     this.style = { setProperty: (name, value) => { this.style[name] = value; } };
   }
   setAttribute(name, value) {
@@ -58,7 +59,8 @@ class Element {
       }
     }
     const place = at();
-    this.parts.splice(place, 0, ...parts.map((part) => (part instanceof Element ? part : `${part}`)));
+    const words = (part) => (part instanceof Element ? part : `${part}`);
+    this.parts.splice(place, 0, ...parts.map(words));
   }
   append(...parts) { this.put(() => this.parts.length, parts); }
   before(...parts) { this.parent.put(() => this.parent.parts.indexOf(this), parts); }
@@ -131,7 +133,7 @@ for (const side of ["width", "height"]) {  // a canvas that gets another size fo
   });
 }
 
-/** Text is as wide as its letters, some of which are narrow; marks of its direction take no room. */
+/** Some letters are narrow; marks of a text's direction take no room. */
 const widthOf = (text, font) =>
   Array.from(text.replace(/[\u2066-\u2069]/g, ""))
     .reduce((sum, letter) => sum + (/[-. ,:;|ilftrj]/.test(letter) ? 0.3 : 0.55), 0)
@@ -194,7 +196,8 @@ class Pen {
       this.add("map", { at, pixels, smooth: this.imageSmoothingEnabled });
     } else {
       const [x, y, wide, high] = at;
-      const whole = Math.abs(wide * this.scale - width) < 1 && Math.abs(high * this.scale - height) < 1;
+      const near = (one, other) => Math.abs(one * this.scale - other) < 1;
+      const whole = near(wide, width) && near(high, height);
       if (x || y || !whole) throw new Error("a canvas is copied whole, where it was");
       this.drawn.push(...context.drawn);
     }
@@ -221,7 +224,9 @@ globalThis.ResizeObserver = watcher(watchers.resize);
 globalThis.MutationObserver = watcher(watchers.theme);
 globalThis.matchMedia = () => ({
   addEventListener: (_, call) => watchers.dark.push(call),
-  removeEventListener: (_, call) => { watchers.dark = watchers.dark.filter((one) => one !== call); },
+  removeEventListener(_, call) {
+    watchers.dark = watchers.dark.filter((one) => one !== call);
+  },
 });
 globalThis.window = {
   addEventListener: (name, call) => (watchers.window[name] ??= new Set()).add(call),
@@ -248,7 +253,8 @@ function hands(root, model) {
     return (name ?? label ?? part).textContent.trim();
   };
   const find = (name) => {
-    const found = ["input", "select", "button"].flatMap(all).filter((part) => nameOf(part) === name);
+    const parts = ["input", "select", "button"].flatMap(all);
+    const found = parts.filter((part) => nameOf(part) === name);
     if (found.length !== 1) throw new Error(`${found.length} controls have the name ${name}`);
     return found[0];
   };

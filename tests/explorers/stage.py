@@ -168,8 +168,8 @@ def numbers(colour):
 
 
 class Picture:
-    """What a canvas holds: `texts`, `blocks`, `frames`, `lines`, `shapes`, `rounds` and `maps`, each
-    in the order in which they were drawn, and its alternative text `alt`."""
+    """What a canvas holds: `texts`, `blocks`, `frames`, `lines`, `shapes`, `rounds` and `maps`, in
+    the order in which they were drawn, and its alternative text `alt`."""
 
     def __init__(self, part):
         self.alt = part.given.get("aria-label")

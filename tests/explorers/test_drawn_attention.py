@@ -2,7 +2,7 @@
 outlines, words and the veiled image against the weights that were recorded."""
 import pytest
 import torch
-from stage import (DARK, LIGHT, SIZE, check_map, check_picture, digits, expected, mixed, perform,
+from stage import (DARK, LIGHT, SIZE, check_map, check_picture, expected, perform,
                    shade, takes)
 
 from d2l_ext.explorers import attention_explorer

@@ -39,7 +39,8 @@ def check_clocks(picture, theme, position, offset, hand, P):
         assert face.colour == expected("ink" if i == hand else "faint", theme)
         assert face.width == (3 if i == hand else 1.5)
         assert abs(face.angles[1] - face.angles[0]) == pytest.approx(2 * math.pi)
-        assert name.x == face.x and name.align == "center" and 0 < name.y - face.y - face.radius < 20
+        assert name.x == face.x and name.align == "center"
+        assert 0 < name.y - face.y - face.radius < 20
         for line, place, colour, width in ((tips[2 * i], position, "ink", 2),
                                            (tips[2 * i + 1], position + offset, "query", 4)):
             assert line.points[0] == (face.x, face.y)
@@ -108,14 +109,15 @@ def check_waves(picture, theme, position, offset, hand, P):
             assert disc.colour == expected(colour, theme) and disc.width is None
             assert (disc.x, (middle - disc.y) / half) == pytest.approx(
                 (start + per * place, float(P[place, column])), abs=1e-5)
-    names = [picture.text(f"sine, column {2 * hand}"), picture.text(f"cosine, column {2 * hand + 1}")]
+    names = [picture.text(f"{name}, column {column}")
+             for name, column in (("sine", 2 * hand), ("cosine", 2 * hand + 1))]
     ends = [middle - half * float(P[-1, column]) for column in (2 * hand, 2 * hand + 1)]
     assert (names[0].y < names[1].y) == (ends[0] <= ends[1])
     for name, end in zip(names, ends):
         assert abs(name.y - end) <= 9 and name.x == picture.text("position").x > sine.points[-1][0]
     assert abs(names[0].y - names[1].y) >= 17.9
-    assert picture.alt == (f"Sine and cosine of columns {2 * hand} and {2 * hand + 1} over positions "
-                           f"0 to 79, marked at {position} and {position + offset}.")
+    assert picture.alt == (f"Sine and cosine of columns {2 * hand} and {2 * hand + 1} over "
+                           f"positions 0 to 79, marked at {position} and {position + offset}.")
 
 
 def check_products(picture, theme, position, offset, P):
@@ -207,8 +209,8 @@ def check(stage, theme, position, offset, hand, width):
         "columns": (str(hand), f"{2 * hand}, {2 * hand + 1}"), "width d": [str(width)]}
     assert stage.all("input")[2].given["max"] == str(width // 2 - 1)
     scale = next(text for text in stage.words("p") if text.startswith("rows i"))
-    assert scale == (f"rows i, columns i + δ, from 0 to 79. Full colour is 1, none is {lowest:.2f}; "
-                     "the frame is at i, i + δ")
+    assert scale == ("rows i, columns i + δ, from 0 to 79. Full colour is 1, none is "
+                     f"{lowest:.2f}; the frame is at i, i + δ")
     angle = offset * 10000 ** (-2 * hand / width)
     turn = stage.one(kind="turn")
     sine, cosine = math.sin(angle), math.cos(angle)
@@ -257,6 +259,6 @@ def test_plots_fit_any_page_and_clicks_meet_their_clock(tmp_path, width):
 
 
 def test_a_click_beyond_the_clocks_chooses_nothing(tmp_path):
-    stages = perform(tmp_path, clock_explorer(4), "click(h.canvas(0), { offsetX: 900, offsetY: 9 })",
-                     "click(h.canvas(0), { offsetX: -5, offsetY: 9 })", brief=True)
+    clicks = [f"click(h.canvas(0), {{ offsetX: {x}, offsetY: 9 }})" for x in (900, -5)]
+    stages = perform(tmp_path, clock_explorer(4), *clicks, brief=True)
     assert [stage.state["hand"] for stage in stages] == [1, 1, 1]

@@ -211,8 +211,8 @@ def check_stack(host, picture, theme, k, layers):
     assert host.one("p").text == (
         f"The last output knows {counts[8]} of 9 inputs, the middle one {counts[4]}. Pairs: "
         f"{sum(counts)} of 81.")
-    assert picture.alt == (f"{kind}, {layers} layer{'s' * (layers > 1)}: lines lead from the inputs "
-                           "that the last output knows up to it.")
+    assert picture.alt == (f"{kind}, {layers} layer{'s' * (layers > 1)}: lines lead from the "
+                           "inputs that the last output knows up to it.")
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])

@@ -1,8 +1,8 @@
-"""What the explorer of 02 draws, without a browser: each map, table, label, outline and word against
-the package's attention, with sizes that all differ."""
+"""What the explorer of 02 draws, without a browser: each map, table, label, outline and word
+against the package's attention, with sizes that all differ."""
 import pytest
 import torch
-from stage import (DARK, LIGHT, SIZE, check_map, check_picture, digits, expected, mixed, perform,
+from stage import (DARK, LIGHT, SIZE, check_map, check_picture, digits, expected, perform,
                    shade, takes)
 from torch import nn
 

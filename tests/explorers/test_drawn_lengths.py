@@ -16,7 +16,8 @@ def share(task, encoding, length, part):
     if task == "sort" and part == 0:
         return None
     start = {"Shaw": 0.3, "ALiBi": 0.45, "none": 0.999}[encoding] - 0.1 * (task == "sort")
-    return round(min(0.9991, max(0.02, start - 0.11 * part * (encoding == "none") + length / 100)), 4)
+    falls = 0.11 * part * (encoding == "none")
+    return round(min(0.9991, max(0.02, start - falls + length / 100)), 4)
 
 
 def strip(task, encoding, length):

@@ -2,7 +2,7 @@
 and key, against the package's attention."""
 import pytest
 import torch
-from stage import DARK, LIGHT, digits, expected, numbers, perform, shade
+from stage import DARK, LIGHT, digits, numbers, perform, shade
 from torch import nn
 
 import d2l_ext
@@ -125,23 +125,19 @@ def test_dragging(tmp_path):
     """A word takes the place of one that the pointer lies on, once it fits there."""
     attention, X = layer()
     explorer = order_explorer(attention, X, TOKENS, FEATURES, 3)
-    # cedar 0 to 80, birch to 160, ash to 220, elm to 280
-    steps = [
-        ("point('elm')", START, True), ("send('pointermove', { clientX: 230, clientY: 35 })", START, True),
-        ("send('pointermove', { clientX: 219, clientY: 35 })", [2, 1, 3, 0], True),
-        ("send('pointermove', { clientX: 150, clientY: 35 })", [2, 1, 3, 0], True),  # not far enough
-        ("send('pointermove', { clientX: 139, clientY: 66 })", [2, 1, 3, 0], True),  # below
-        ("send('pointermove', { clientX: 139, clientY: 4 })", [2, 1, 3, 0], True),  # above
-        ("send('pointermove', { clientX: 139, clientY: 64 })", [2, 3, 1, 0], True),
-        ("send('pointerup')", [2, 3, 1, 0], False),
-        ("send('pointermove', { clientX: 10, clientY: 35 })", [2, 3, 1, 0], False),
-        ("point('cedar', { button: 2 })", [2, 3, 1, 0], False),
-        ("send('pointermove', { clientX: 250, clientY: 35 })", [2, 3, 1, 0], False),
-        ("point('cedar')", [2, 3, 1, 0], True),  # elm 80 to 140, birch to 220, ash to 280
-        ("send('pointermove', { clientX: 141, clientY: 35 })", [3, 1, 2, 0], True),
-        ("send('pointercancel')", [3, 1, 2, 0], False),
-        ("point('ash')", [3, 1, 2, 0], True), ("send('blur')", [3, 1, 2, 0], False),
-        ("send('pointermove', { clientX: 2, clientY: 35 })", [3, 1, 2, 0], False),
+    def over(x, y=35):
+        return f"send('pointermove', {{ clientX: {x}, clientY: {y} }})"
+
+    one, two, three = [2, 1, 3, 0], [2, 3, 1, 0], [3, 1, 2, 0]
+    steps = [  # cedar reaches from 0 to 80, birch to 160, ash to 220, elm to 280
+        ("point('elm')", START, True), (over(230), START, True), (over(219), one, True),
+        (over(150), one, True),  # not far enough
+        (over(139, 66), one, True), (over(139, 4), one, True),  # below and above
+        (over(139, 64), two, True), ("send('pointerup')", two, False), (over(10), two, False),
+        ("point('cedar', { button: 2 })", two, False), (over(250), two, False),
+        ("point('cedar')", two, True),  # elm now reaches from 80 to 140, birch to 220
+        (over(141), three, True), ("send('pointercancel')", three, False),
+        ("point('ash')", three, True), ("send('blur')", three, False), (over(2), three, False),
     ]
     stages = perform(tmp_path, explorer, *[step for step, _, _ in steps])
     for stage, (step, order, held) in zip(stages[1:], steps, strict=True):

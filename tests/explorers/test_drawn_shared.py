@@ -5,7 +5,7 @@ import re
 import pytest
 import torch
 from pieces import PIECES
-from stage import (DARK, LIGHT, SIZE, Picture, check_map, check_picture, digits, expected, mixed,
+from stage import (DARK, LIGHT, SIZE, Picture, check_map, check_picture, expected, mixed,
                    perform)
 
 from d2l_ext.explorers.base import HERE
