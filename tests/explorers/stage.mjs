@@ -152,6 +152,8 @@ class Pen {
     });
   }
   add(what, more) {
+    const places = [...(more.at ?? []), ...(more.path ?? []).flatMap(({ at }) => at)];
+    if (!places.every(Number.isFinite)) throw new Error(`${what} at ${places}`);
     this.drawn.push({ what, alpha: this.globalAlpha, scale: this.scale, ...more });
   }
   setTransform(scale, b, c, other, x, y) {
@@ -190,10 +192,8 @@ class Pen {
   }
   drawImage({ context, width, height }, ...at) {
     if (context.image) {
-      const pixel = (i) => [...context.image.data.slice(4 * i, 4 * i + 4)];
-      const row = (i) => Array.from({ length: width }, (_, j) => pixel(i * width + j));
-      const pixels = Array.from({ length: height }, (_, i) => row(i));
-      this.add("map", { at, pixels, smooth: this.imageSmoothingEnabled });
+      const pixels = Buffer.from(context.image.data).toString("base64");
+      this.add("map", { at, pixels, shape: [height, width, 4], smooth: this.imageSmoothingEnabled });
     } else {
       const [x, y, wide, high] = at;
       const near = (one, other) => Math.abs(one * this.scale - other) < 1;

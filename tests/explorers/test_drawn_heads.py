@@ -246,3 +246,12 @@ def test_heads_stand_side_by_side_where_their_figures_fit(tmp_path, width, token
     for picture in stage.pictures:
         check_picture(picture)
         assert bool(picture.texts) == figures
+
+
+def test_a_narrow_identity_leaves_something_out(tmp_path):
+    """Six channels, of which W_o keeps three: the output is not what the heads mixed."""
+    attention, X, explorer = wooden(W_o=torch.eye(6)[:3])
+    stage, = perform(tmp_path, explorer)
+    asks = explorer.state["asks"]
+    assert [line[0] for line in outputs(stage)] == ["side by side", f"output of {TOKENS[asks]}"]
+    assert outputs(stage)[1][1] == cells(computed(attention, X, 2)[3][asks])
