@@ -248,7 +248,9 @@ def measure_javascript(what, mutants, stages):
     sys.path[:0] = [str(COPY)] * (str(COPY) not in sys.path)
     names = sample([mutant["id"] for mutant in mutants])
     left = [mutant for mutant in mutants if mutant["id"] in names]
-    for tests in filter(None, stages):
+    for tests in stages:
+        if not left:
+            break
         activate("none")
         # Tests that put wrong code into the source don't find its place among the mutants.
         done = run([*PYTEST, *PLAIN, "-rf", *tests])
