@@ -315,7 +315,7 @@ export function perform(piece, values, { width, colours, steps, brief }) {
   model.save_changes = () => { saved += 1; };
   const el = document.createElement("div");
   document.body.append(el);
-  const stop = piece.render({ model, el });
+  const stop = piece.default.render({ model, el });  // as anywidget does
   const hand = { ...hands(el, model), stop };
   return [() => {}, ...steps].map((step) => {
     const answer = step(hand);

@@ -90,7 +90,7 @@ def check(stage, theme, task, length, scored):
         assert inks <= {(0, 0, 0), (255, 255, 255)}
     last = names[-1].y + down / 2
     chance = picture.text(f"chance {CHANCE[task]:.2f}")
-    assert chance.y > last and abs(chance.x - whole[0].x) < 2
+    assert chance.box[1] > last and abs(chance.x - whole[0].x) < 2
     if length > TRAINED:
         line, = picture.frames
         assert line.x == pytest.approx(origin + TRAINED * per, abs=1) and line.wide == 0
@@ -132,6 +132,20 @@ def test_a_length_within_training(tmp_path):
     assert picture.alt.count("beyond not scored") == 3
 
 
+def scaled(change):
+    """All rows, their accuracies changed."""
+    return [row | {"accuracy": {length: [part and change(part) for part in parts]
+                                for length, parts in row["accuracy"].items()}} for row in ROWS]
+
+
+def test_the_number_of_a_whole_bar_fits(tmp_path):
+    explorer = lengths_explorer(scaled(lambda part: 1), TRAINED, CHANCE)
+    for width in (500, 1000):
+        picture, = perform(tmp_path, explorer, width=width)[0].pictures
+        check_picture(picture, width)
+        assert picture.said().count("1.00") == 3
+
+
 @pytest.mark.parametrize("width", [340, 600, 1400])
 def test_it_fits_narrow_and_wide_pages(tmp_path, width):
     picture, = perform(tmp_path, lengths_explorer(ROWS, TRAINED, CHANCE), width=width)[0].pictures
@@ -142,9 +156,8 @@ def test_it_fits_narrow_and_wide_pages(tmp_path, width):
 
 
 def test_nobody_leads_below_what_is_worth_it(tmp_path):
-    rows = [row | {"accuracy": {length: [part and part / 4 for part in parts]
-                                for length, parts in row["accuracy"].items()}} for row in ROWS]
-    stage, = perform(tmp_path, lengths_explorer(rows, TRAINED, CHANCE))
+    explorer = lengths_explorer(scaled(lambda part: part / 4), TRAINED, CHANCE)
+    stage, = perform(tmp_path, explorer)
     picture, = stage.pictures
     assert "nobody is ahead" in stage.result
     assert {text.text for text in picture.texts if text.bold} == {"mean", "of all"}

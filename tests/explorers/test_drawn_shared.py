@@ -45,6 +45,7 @@ export function render({ model, el }) {
     if (made(state.dial, state.on) !== made(state.dial, state.on)) throw new Error("made again");
   });
 }
+export default { render };
 """
 
 
