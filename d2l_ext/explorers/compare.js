@@ -304,7 +304,9 @@ function drawPlot(canvas, what, kinds, size, values, width, colours) {
     block(context, colours.faint, left, y(10 ** power), wide, 1);
     label(context, `10${raised}`, left - 8, y(10 ** power), { align: "right" });
   }
-  for (let i = 0; i < values.length; i += 3) {
+  const room = (3 * wide) / (values.length - 1);
+  const every = colours.measure(String(to)) + 4 > room ? 6 : 3;  // numbers that would touch
+  for (let i = 0; i < values.length; i += every) {
     label(context, String(values[i]), x(values[i]), top + height + 14, { align: "center" });
   }
   const title = { operations: "operations of one layer", keeps: "numbers that one layer keeps" };

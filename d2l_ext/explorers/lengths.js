@@ -114,7 +114,8 @@ function draw(canvas, ranks, { task, length, scored }, data, width, colours) {
   });
   if (length > trained) {
     outline(context, ink, x(trained) - 0.5, top - 6, 0, bottom - top + 12, 2.5);
-    label(context, "beyond training →", x(trained) + 2, size / 2 + 2);
+    const start = x(trained) + 2;
+    label(context, "beyond training →", start, size / 2 + 2, { width: bars.left - start - 6 });
   }
   const words = `chance ${digits(bars.chance)}`;
   const chance = Math.min(bars.left + bars.chance * bars.wide, width - measure(words));

@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 from functools import cached_property
-from itertools import combinations, pairwise
+from itertools import combinations
 from typing import NamedTuple
 
 import pytest
@@ -309,8 +309,3 @@ def takes(weights, tokens, most=3):
     if 1 + sum(w for w, _ in order) > 0.05:
         words.append(f"others {digits(1 + sum(w for w, _ in order))}")
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
-
-
-def steady(numbers, step):
-    """Whether numbers grow by `step`."""
-    return all(abs(b - a - step) < 0.01 for a, b in pairwise(numbers))

@@ -64,7 +64,7 @@ def check_looks(stage, theme, layer, off, width=1000):
         assert [text.y for text in left] == pytest.approx(
             [big.y + (i + 0.5) * cell for i in range(len(down))])
         assert {text.x for text in left} == {big.x - 6}
-        assert all(text.bold for text in picture.texts)
+        assert all(text.bold == (text.text != "start") for text in picture.texts)
         told = ", ".join(f"{spoken(a)} looks at {spoken(across[int(row.argmax())])}"
                          for a, row in zip(down, weights))
         assert picture.alt == (f"{name}, a map of weights: rows ask, columns are asked. {told}")
