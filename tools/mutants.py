@@ -20,6 +20,7 @@ import subprocess
 import sys
 import time
 import tomllib
+from itertools import chain
 
 import pytest
 from _pytest.main import pytest_runtestloop
@@ -196,12 +197,13 @@ def javascript_mutants(piece):
     names = [name for name in dict.fromkeys(first + rest) if (folder / f"{name}.py").exists()]
     files = [f"tests/explorers/{name}.py" for name in names]
     own = [] if stem == "shared" else ["-k", stem]  # of tests of all pieces those of this one
-    in_node = [test for file in files for test in tests_that_use({"compute", "perform"}, file)]
+    in_node = [tests_that_use({"compute", "perform"}, file) for file in files]
     played = "projector" if stem == "shared" else f"{stem} and projector"
     in_browser = [*files, "tests/browser/test_pages.py", "-m", "browser",
                   "-k", f"test_explorer or ({played})"]
-    for what, some in (("mathematics", parts[False]), ("drawing", parts[True])):
-        measure_javascript(f"{piece}, {what}", some, [[*in_node, *own], in_browser])
+    for what, some, tests in (("mathematics", parts[False], reversed(in_node)),
+                              ("drawing", parts[True], in_node)):
+        measure_javascript(f"{piece}, {what}", some, [[*chain(*tests), *own], in_browser])
 
 
 def tests_that_use(names, file):
