@@ -193,9 +193,9 @@ def javascript_mutants(piece):
         parts[mutant["line"] in drawing].append(mutant)
     stem, folder = pathlib.Path(piece).stem, COPY / "tests/explorers"
     first = [f"test_drawn_{stem}", f"test_explorer_{stem}", "test_drawn_shared", "test_words"]
-    rest = sorted(file.stem for file in folder.glob("test_*.py")) if stem == "shared" else []
-    names = [name for name in dict.fromkeys(first + rest) if (folder / f"{name}.py").exists()]
-    files = [f"tests/explorers/{name}.py" for name in names]
+    more = ["test_drawn_attention", "test_drawn_heads"] if stem == "shared" else []
+    files = [f"tests/explorers/{name}.py" for name in first + more
+             if (folder / f"{name}.py").exists()]
     own = [] if stem == "shared" else ["-k", stem]  # of tests of all pieces those of this one
     in_node = [tests_that_use({"compute", "perform"}, file) for file in files]
     played = "projector" if stem == "shared" else f"{stem} and projector"
