@@ -230,13 +230,14 @@ class Picture:
         return [text.text for text in self.texts]
 
     def grid(self, x, y, across, down, rows, columns):
-        """The words in each cell of a table at (x, y); each stands in the middle of its cell."""
+        """The words in each cell of a table at (x, y); each stands in the middle, and fits."""
         table = [[None] * columns for _ in range(rows)]
         for text in self.texts:
             column, row = (text.x - x) / across - 0.5, (text.y - y) / down - 0.5
             if -0.5 < column < columns - 0.5 and -0.5 < row < rows - 0.5:
                 near = abs(column - round(column)) * across, abs(row - round(row)) * down
                 assert max(near) < 1.6 and text.align == "center", f"{text} stands beside a cell"
+                assert text.box[2] - text.box[0] <= across, f"{text} is wider than its cell"
                 assert table[round(row)][round(column)] is None, f"{text} stands on another"
                 table[round(row)][round(column)] = text.text
         return table

@@ -233,7 +233,7 @@ def test_many_tokens_have_a_map_alone(tmp_path, width):
 
 
 @pytest.mark.parametrize("width, tokens, columns, figures", [
-    (280, 4, 2, False), (320, 4, 1, True), (600, 4, 1, True), (720, 4, 2, True), (1300, 4, 2, True),
+    (280, 4, 2, False), (300, 4, 1, True), (320, 4, 1, True), (600, 4, 1, True), (720, 4, 2, True), (1300, 4, 2, True),
     (1300, 2, 4, True),
 ])
 def test_heads_stand_side_by_side_where_their_figures_fit(tmp_path, width, tokens, columns,
@@ -246,6 +246,22 @@ def test_heads_stand_side_by_side_where_their_figures_fit(tmp_path, width, token
     for picture in stage.pictures:
         check_picture(picture)
         assert bool(picture.texts) == figures
+
+
+def test_figures_fit_where_a_number_is_long(tmp_path):
+    """In the first channel alone."""
+    W_v = torch.tensor([100., 1, 1, 1, 1, 1])[:, None] * torch.randn(6, 5)
+    attention, X, explorer = wooden(W_v=W_v)
+    for width, fits in ((300, False), (360, True)):
+        stage, = perform(tmp_path, explorer, width=width)
+        assert bool(stage.pictures[0].texts) == fits
+    for head in range(2):
+        check_head(stage, LIGHT, attention, X, 2, head, explorer.state["asks"])
+
+
+def test_two_maps_without_figures_stand_two_in_a_row(tmp_path):
+    stage, = perform(tmp_path, wooden(6, 3, 2, MANY)[2], width=1300)
+    assert stage.one(kind="heads").style["gridTemplateColumns"] == "repeat(2, max-content)"
 
 
 def test_a_narrow_identity_leaves_something_out(tmp_path):

@@ -239,7 +239,7 @@ def classes_in(style):
 
 
 @pytest.mark.parametrize("piece", PIECES)
-def test_style_and_page_name_the_same_classes(tmp_path, piece):
+def test_style_page_and_what_is_told_agree(tmp_path, piece):
     stages = perform(tmp_path, PIECES[piece](), *STEPS.get(piece, []))
     used = {name for stage in stages for part in stage for name in part.classes}
     shared, own = stages[0].one("style").text.rsplit(".d2l-piece {", 1)
@@ -248,11 +248,11 @@ def test_style_and_page_name_the_same_classes(tmp_path, piece):
     absent = {"part", "stacks"} if piece == "memories" else set()  # of who sees whom
     assert classes_in(own) - used == absent, "styled, but nowhere on the page"
     assert NAMED <= classes_in(shared)
+    check_told(stages[0])
 
 
-@pytest.mark.parametrize("piece", PIECES)
-def test_what_assistive_technology_and_jupyter_are_told(tmp_path, piece):
-    stage, = perform(tmp_path, PIECES[piece]())
+def check_told(stage):
+    """What assistive technology and Jupyter are told."""
     root = stage.one(kind="d2l-piece")
     assert {"tex2jax_ignore", "mathjax_ignore"} <= set(root.classes)
     assert root.one(kind="result").given["aria-live"] == "polite"
