@@ -20,6 +20,7 @@ import subprocess
 import sys
 import time
 import tomllib
+from itertools import chain
 
 import pytest
 from _pytest.main import pytest_runtestloop
@@ -180,7 +181,7 @@ def killed_in_plain_source(name, module):
 # ---- JavaScript, by StrykerJS ----
 
 def javascript_mutants(piece):
-    """Mathematics, words and state are tested in node, and what is left in a browser; drawing in a
+    """All are tested in node, where a page's stand-in keeps what is drawn; what is left, in a
     browser."""
     if not STRYKER.exists():
         subprocess.run(["npm", "install", "--prefix", str(STRYKER), INSTRUMENTER], check=True)
@@ -191,22 +192,26 @@ def javascript_mutants(piece):
     for mutant in json.loads(done.stdout):
         parts[mutant["line"] in drawing].append(mutant)
     stem, folder = pathlib.Path(piece).stem, COPY / "tests/explorers"
-    files = [str(file.relative_to(COPY)) for file in sorted(folder.glob("test_*.py"), reverse=True)
-             if stem == "shared" or file.stem in (f"test_explorer_{stem}", "test_words")]
-    in_node = [test for file in files for test in tests_that_use("compute", file)]
-    in_node += ["-k", f"test_explorer or {stem}"]  # of test_words what this piece says
+    first = [f"test_drawn_{stem}", f"test_explorer_{stem}", "test_drawn_shared", "test_words"]
+    more = ["test_drawn_attention", "test_drawn_heads"] if stem == "shared" else []
+    files = [f"tests/explorers/{name}.py" for name in first + more
+             if (folder / f"{name}.py").exists()]
+    own = [] if stem == "shared" else ["-k", stem]  # of tests of all pieces those of this one
+    in_node = [tests_that_use({"compute", "perform"}, file) for file in files]
     played = "projector" if stem == "shared" else f"{stem} and projector"
     in_browser = [*files, "tests/browser/test_pages.py", "-m", "browser",
                   "-k", f"test_explorer or ({played})"]
-    measure_javascript(f"{piece}, mathematics", parts[False], [in_node, in_browser])
-    measure_javascript(f"{piece}, drawing", parts[True], [in_browser])
+    for what, some, tests in (("mathematics", parts[False], reversed(in_node)),
+                              ("drawing", parts[True], in_node)):
+        measure_javascript(f"{piece}, {what}", some, [[*chain(*tests), *own], in_browser])
 
 
-def tests_that_use(name, file):
-    """The tests in a file that call a function, by themselves or through others of the file."""
+def tests_that_use(names, file):
+    """The tests in a file that call one of the functions, by themselves or through others of the
+    file."""
     tree = ast.parse((COPY / file).read_text(encoding="utf-8"))
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    known, before = {name}, 0
+    known, before = set(names), 0
     while len(known) > before:
         before = len(known)
         known |= {function.name for function in functions if mentioned(function) & known}
@@ -245,7 +250,9 @@ def measure_javascript(what, mutants, stages):
     sys.path[:0] = [str(COPY)] * (str(COPY) not in sys.path)
     names = sample([mutant["id"] for mutant in mutants])
     left = [mutant for mutant in mutants if mutant["id"] in names]
-    for tests in filter(None, stages):
+    for tests in stages:
+        if not left:
+            break
         activate("none")
         # Tests that put wrong code into the source don't find its place among the mutants.
         done = run([*PYTEST, *PLAIN, "-rf", *tests])

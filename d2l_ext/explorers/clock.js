@@ -26,9 +26,10 @@ export function similarity(offset, width) {
 
 // ---- in words ------------------------------------------------------------------
 
-/** 35.3, 200, 35,300: three figures. */
-const rough = (number) =>
-  Number(number.toPrecision(3)).toLocaleString("en", { maximumFractionDigits: 2 });
+/** 35.3, 200, 35,300: three figures, at most two of them decimals. */
+const rough = (number) => number.toLocaleString("en", {
+  maximumSignificantDigits: 3, maximumFractionDigits: 2, roundingPriority: "lessPrecision",
+});
 
 const degrees = (angle) => `${rough((angle * 180) / Math.PI)}°`;
 
@@ -290,7 +291,8 @@ function drawRounds(canvas, hand, width, side, colours) {
   label(context, t`columns`, left + wide / 2, high + 40, { align: "center" });
   put(canvas, "aria-label", t`Positions in one round: ${rough(round(0, width))} for
     columns 0, 1, growing evenly on a logarithmic scale
-    to ${rough(round(count - 1, width))} for the last; ${rough(round(hand, width))} for the chosen.`);
+    to ${rough(round(count - 1, width))} for the
+    last; ${rough(round(hand, width))} for the chosen.`);
 }
 
 export default { render };

@@ -306,7 +306,9 @@ function drawPlot(canvas, what, kinds, size, values, width, colours) {
     block(context, colours.faint, left, y(10 ** power), wide, 1);
     label(context, `10${raised}`, left - 8, y(10 ** power), { align: "right" });
   }
-  for (let i = 0; i < values.length; i += 3) {
+  const room = (3 * wide) / (values.length - 1);
+  const every = colours.measure(String(to)) + 4 > room ? 6 : 3;  // numbers that would touch
+  for (let i = 0; i < values.length; i += every) {
     label(context, String(values[i]), x(values[i]), top + height + 14, { align: "center" });
   }
   const title = what === "keeps" ? t`numbers that one layer keeps, against n`
@@ -326,11 +328,15 @@ function drawPlot(canvas, what, kinds, size, values, width, colours) {
   for (const [kind, at] of crossings(kinds, what, size)) {
     if (at >= from && at <= to) disc(context, x(at), y(worth(kind, at)), 4.5, colours.ink);
   }
-  let lowest = -Infinity;  // names don't overlap
-  for (const [kind, name] of drawn.sort(([a], [b]) => worth(b, to) - worth(a, to))) {
-    lowest = Math.max(y(worth(kind, to)), lowest + colours.size + 4);
-    label(context, name, width - right + 8, lowest, { width: right - 8 });
+  drawn.sort(([a], [b]) => worth(b, to) - worth(a, to));
+  const [heights, apart] = [drawn.map(([kind]) => y(worth(kind, to))), colours.size + 4];
+  for (let i = 1; i < heights.length; i++) {  // names don't overlap
+    heights[i] = Math.max(heights[i], heights[i - 1] + apart);
   }
+  drawn.forEach(([, name], i) => {  // nor do they reach the numbers below
+    const most = top + height - (drawn.length - 1 - i) * apart;
+    label(context, name, width - right + 8, Math.min(heights[i], most), { width: right - 8 });
+  });
   put(canvas, "aria-label", describe(kinds, what, size));
 }
 

@@ -149,8 +149,9 @@ function showLooks(looks, cards, { answer, letters, off, maps }, layer, colours,
 }
 
 function drawLooks(canvas, colours, weights, down, across, cell) {
-  const { size, query } = colours;
-  const [left, top, wide, high] = [2.6 * size, size + 8, across.length * cell, down.length * cell];
+  const { size, query, measure } = colours;
+  const left = Math.max(2.6 * size, Math.ceil(measure("start")) + 7);
+  const [top, wide, high] = [size + 8, across.length * cell, down.length * cell];
   const context = pen(canvas, left + wide + 4, top + high + 4, colours);
   const written = (letter) => ({ " ": "␣", start: "s" }[letter] ?? letter);
   map(context, colours, weights, left, top, cell, cell);
@@ -161,7 +162,8 @@ function drawLooks(canvas, colours, weights, down, across, cell) {
   });
   down.forEach((letter, i) => {
     const y = top + (i + 0.5) * cell;
-    label(context, letter === " " ? "␣" : letter, left - 6, y, { align: "right", bold: true });
+    const bold = letter !== "start";
+    label(context, letter === " " ? "␣" : letter, left - 6, y, { align: "right", bold });
   });
 }
 

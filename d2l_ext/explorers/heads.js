@@ -115,7 +115,7 @@ export function render({ model, el }) {
   return keepDrawn(model, root, (colours, width) => {
     const state = model.get("state");
     const { num_heads: heads, asks } = state;
-    const size = W_o.length / heads;
+    const size = W_o[0].length / heads;
     const weights = weighed(projected, heads, state.inverse_temperature);
     const { mixed, output } = combine(weights, projected, W_o, asks);
     const cards = (sets[heads] ??= places(heads).map(makeCard));
@@ -149,7 +149,8 @@ function describe({ W_v, W_o }, { V }, features) {
   const words = V.flat().every(Number.isInteger) ? String : digits;
   const written = ["0.00", ...transpose(V).flat().map(words)];
   const widest = written.reduce((a, b) => (b.length > a.length ? b : a));
-  const plain = W_o.every((row, i) => row.every((part, j) => part === Number(i === j)));
+  const plain = W_o.length === W_v.length
+    && W_o.every((row, i) => row.every((part, j) => part === Number(i === j)));
   return { carried, names, values: transpose(V), words, widest, plain };
 }
 

@@ -86,7 +86,8 @@ function draw(canvas, ranks, { task, length, scored }, data, width, colours) {
   const { trained, stretch, lengths } = data;
   const { ink, size, measure } = colours;
   const last = Math.max(...lengths);
-  const left = Math.ceil(Math.max(...ranks.map(({ encoding }) => measure(encoding)))) + 14;
+  const names = ["position", ...ranks.map(({ encoding }) => encoding)];
+  const left = Math.ceil(Math.max(...names.map(measure))) + 14;
   const right = Math.min(190, Math.round(width * 0.22));
   const across = (width - left - right - 24) / (last / stretch);
   const [down, top] = [Math.round(1.6 * size), size + 28];
@@ -116,7 +117,8 @@ function draw(canvas, ranks, { task, length, scored }, data, width, colours) {
   });
   if (length > trained) {
     outline(context, ink, x(trained) - 0.5, top - 6, 0, bottom - top + 12, 2.5);
-    label(context, t`beyond training →`, x(trained) + 2, size / 2 + 2);
+    const start = x(trained) + 2;
+    label(context, t`beyond training →`, start, size / 2 + 2, { width: bars.left - start - 6 });
   }
   const words = t`chance ${digits(bars.chance)}`;
   const chance = Math.min(bars.left + bars.chance * bars.wide, width - measure(words));

@@ -227,6 +227,7 @@ MASKS = [
     (lambda: to_torch_mha(yes(2, 3, 5), 0), "num_heads=0"),
 ]
 MOVING_AND_RECORDING = [
+    (lambda: d2l_ext.language("xx"), "^code='xx' has no catalogue: choose from en, zh$"),
     (lambda: MultiHeadAttention.from_torch(TORCH(8, 2, add_bias_kv=True)),
      "^nn.MultiheadAttention with add_bias_kv or add_zero_attn has no counterpart here$"),
     (lambda: MultiHeadAttention.from_torch(TORCH(8, 2, add_zero_attn=True)), "zero"),

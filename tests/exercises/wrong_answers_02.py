@@ -43,7 +43,7 @@ COUNTS = [
     (lambda d, h, p, q, k, v, bias: (q + k + v + h * p) * h * p + (3 * h * p + d) * bias,
      "W_o isn't square"),
     (lambda d, h, p, q, k, v, bias: (q + k + v) * d + h * p * d,
-     r"Expected 174, got 216. It was called with 8, 2, 3, 5, 7, 9, False\."),
+     r"Expected 174, got 216.\n  It was called with 8, 2, 3, 5, 7, 9, False\."),
     (lambda d, h, p, q, k, v, bias: (q + k + v + d) * h * p, "biases are missing"),
     (lambda d, h, p, q, k, v, bias: (q + k + v + d) * h * p + 3 * h * p + d, "where bias=False"),
     (lambda d, h, p, q, k, v, bias: (q + k + v + d) * h * p + (q + k + v + h * p) * bias,

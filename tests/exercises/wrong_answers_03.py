@@ -85,7 +85,7 @@ KEYS_SEEN = [
     (lambda i, m, n: (up_to(n - m + i), up_to(i)), "wrong order"),
     (lambda i, m, n: (up_to(n - m + i), up_to(n - m + i)), "right decoding"),
     (lambda i, m, n: (list(range(i, n)), up_to(n - m + i)),
-     r"^Result 1 of 2: Expected \[0\], got \[0, 1, 2, 3\]. It was called with 0, 1, 4\.$"),
+     r"^Result 1 of 2: Expected \[0\], got \[0, 1, 2, 3\].\n  It was called with 0, 1, 4\.$"),
     (lambda i, m, n: (up_to(i - 1), up_to(n - m + i - 1)), "missing in both"),
     (lambda i, m, n: (up_to(i), up_to(n - m + i - 1)), "its own key is missing"),
     (lambda i, m, n: (up_to(i), list(range(n - m, n - m + i + 1))), "what the cache is for"),

@@ -54,7 +54,7 @@ UNMASK = [
     (lambda whole, trained, length: whole * (1 - trained / length), "scale the average"),
     (lambda whole, trained, length: length * (1 - whole) / (length - trained), "wrong answers"),
     (lambda whole, trained, length: whole / 2,
-     r"^Expected 0.08, got 0.155\. It was called with 0.31, 16, 64\.$"),
+     r"^Expected 0.08, got 0.155\.\n  It was called with 0.31, 16, 64\.$"),
     (lambda whole, trained, length: np.float32(whole / 2), r"^Expected 0.08, got 0.155"),
     (lambda whole: whole, "raises TypeError"),
 ]

@@ -8,7 +8,7 @@ FIELDS = [
     (lambda k, gaps: sum(k / 2 * gap for gap in gaps), "half of k - 1"),
     (lambda k, gaps: sum(k // 2 * gap for gap in gaps) + 1, "distances start at 0"),
     (lambda k, gaps: (k - 1) / 2 * math.prod(gaps), "don't multiply"),
-    (lambda k, gaps: k * len(gaps), r"^Expected 22, got 15\. It was called with 5, \[1, 6, 4\]\.$"),
+    (lambda k, gaps: k * len(gaps), r"^Expected 22, got 15\.\n  It was called with 5, \[1, 6, 4\]\.$"),
     (lambda k: k // 2, "raises TypeError"),
     (7, "Give the function itself, got int"),
 ]

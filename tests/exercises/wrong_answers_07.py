@@ -53,7 +53,7 @@ COST = [
     (lambda n, d, h, k: (8 * n * d**2 + 4 * n**2 * d) // h, "single head"),
     (lambda n, d, h, k: (6 * n * d**2 + 4 * n**2 * d) * k // h, "W_o is missing"),
     (lambda n, d, h, k: (8 * n * d + 4 * n * n) * (d // (h // k or 1)),
-     r"^Expected 187200, got 312000\. It was called with 10, 60, 5, 3\.$"),
+     r"^Expected 187200, got 312000\.\n  It was called with 10, 60, 5, 3\.$"),
     (187200, "Give the function itself"),
 ]
 

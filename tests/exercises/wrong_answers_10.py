@@ -71,7 +71,7 @@ WRONG = {
     "share-chunk": CHUNKS,
     "brackets": [({"a", "b", "c", "e"}, "the first output would see"), ({"a", "b", "d"}, "softmax"),
                  ({"a", "b"}, "1 more"), ("e", "2 more")],
-    "why-linear": [({"a", "b", "c", "e"}, "Below n = d"), ({"a", "c", "d"}, "as many cells"),
+    "why-linear": [({"a", "b", "c", "e"}, "below n = d"), ({"a", "c", "d"}, "as many cells"),
                    ({"a", "c"}, "1 more"), ("c", "2 more")],
     "window-memory": WINDOWS,
 }

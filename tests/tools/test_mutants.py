@@ -92,4 +92,4 @@ def test_tests_that_run_javascript_are_found(tmp_path, monkeypatch):
         "def test_far():\n    near = 1\n\n\ndef test_fixture(both):\n    pass\n")
     monkeypatch.setattr(mutants, "COPY", tmp_path)
     found = ["test_a.py::test_fixture", "test_a.py::test_near"]
-    assert mutants.tests_that_use("compute", "test_a.py") == found
+    assert mutants.tests_that_use({"compute"}, "test_a.py") == found

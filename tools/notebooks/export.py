@@ -21,7 +21,7 @@ from nbconvert import HTMLExporter
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from nbtext import chosen
 
-from d2l_ext.translation import entries
+from d2l_ext.translation import entries, languages
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TARGET = ROOT / "dist" / "html"
@@ -192,7 +192,8 @@ def page(notebook: nbformat.NotebookNode) -> str:
 
 def place(path: pathlib.Path, target: pathlib.Path) -> pathlib.Path:
     """Where a notebook's page goes: that of notebooks/zh/02_... is zh/02_....html."""
-    made = target / path.relative_to(ROOT / "notebooks").with_suffix(".html")
+    language = path.parent.name if path.parent.name in languages() else ""
+    made = target / language / f"{path.stem}.html"
     made.parent.mkdir(parents=True, exist_ok=True)
     return made
 

@@ -1,0 +1,206 @@
+"""What the explorer of any model draws, without a browser: each small map, the large one, labels,
+outlines, words and the veiled image against the weights that were recorded."""
+import pytest
+import torch
+from stage import (DARK, LIGHT, SIZE, check_map, check_picture, expected, perform,
+                   shade, takes)
+
+from d2l_ext.explorers import attention_explorer
+
+TOKENS, KEYS = ["ash", "birch", "cedar"], ["un", "deux", "trois", "quatre", "cinq"]
+HEADS = {"encoder.cross": 4, "decoder.cross": 2, "last": 4}
+
+
+def recorded(queries, keys, counts=HEADS):
+    """Weights of a batch of one, to the hundredth, as the piece shows them."""
+    torch.manual_seed(5)
+    weights = {name: (2 * torch.randn(1, heads, queries, keys)).softmax(-1).mul(100).round() / 100
+               for name, heads in counts.items()}
+    return weights, {name: [each] for name, each in weights.items()}
+
+
+def check(stage, theme, weights, tokens, keys, layer, head, asks):
+    """The grid, the large map and the line of words for a layer, head and asking token."""
+    names = list(weights)
+    maps = [each[0] for each in weights.values()]
+    chosen = maps[layer][head]
+    assert stage.chosen() == {"layer": [names[layer]], "head": [str(head)],
+                              "asking token": [tokens[asks]]}
+    sentence = (f"{names[layer]}, head {head}: {tokens[asks]} looks at "
+                f"{takes(chosen[asks].tolist(), keys)}.")
+    assert stage.result == sentence
+    grid, large = stage.pictures[:2]
+    check_picture(grid, 1000)
+    check_picture(large, 1000)
+    assert grid.alt == (f"{len(maps)} layers, a row of small maps each, one for each head. "
+                        f"{names[layer]}, head {head} is framed.")
+    assert large.alt == f"A map of weights: rows ask, columns are asked. {sentence}"
+
+    flat = [(i, j, small) for i, each in enumerate(maps) for j, small in enumerate(each)]
+    first = grid.maps[0]
+    step = grid.maps[1].x - first.x
+    for (i, j, small), found in zip(flat, grid.maps, strict=True):
+        check_map(found, small, theme)
+        assert (found.x, found.y) == pytest.approx((first.x + j * step, first.y + i * step))
+        assert found.wide == pytest.approx(first.wide) and found.high == pytest.approx(first.wide)
+        assert first.wide < step
+    *faint, frame = grid.frames
+    assert [box[:2] for box in faint] == [found[:2] for found in grid.maps]
+    assert {box.colour for box in faint} == {expected("faint", theme)}
+    assert frame.colour == expected("key", theme)
+    middle = frame.x + frame.wide / 2, frame.y + frame.high / 2
+    assert middle == pytest.approx((first.x + head * step + first.wide / 2,
+                                    first.y + layer * step + first.wide / 2))
+    assert first.wide < frame.wide < step and first.wide < frame.high < step
+    above = [text for text in grid.texts if text.y < first.y]
+    beside = [text for text in grid.texts if text.x < first.x]
+    assert [text.text for text in above] == [str(j) for j in range(4)]
+    assert [text.x for text in above] == pytest.approx(
+        [first.x + j * step + first.wide / 2 for j in range(4)])
+    assert [text.text for text in beside] == [str(i) for i in range(len(maps))]
+    assert [text.y for text in beside] == pytest.approx(
+        [first.y + i * step + first.wide / 2 for i in range(len(maps))])
+    assert {text.align for text in grid.texts} == {"center"}
+
+    big, = large.maps
+    check_map(big, chosen, theme)
+    across, down = big.wide / len(keys), big.high / len(tokens)
+    whole, row = large.frames
+    assert whole[:5] == (*big[:4], expected("query", theme))
+    assert row[:4] == pytest.approx((big.x, big.y + asks * down, big.wide, down))
+    assert row.colour == expected("ink", theme) and row.width > whole.width
+    assert large.grid(big.x, big.y - SIZE - 8, across, SIZE + 7, 1, len(keys)) == [keys]
+    left = [text for text in large.texts if text.align == "right"]
+    assert [text.text for text in left] == tokens
+    assert [text.y for text in left] == pytest.approx(
+        [big.y + (i + 0.5) * down for i in range(len(tokens))])
+    assert {text.x for text in left} == {big.x - 8}
+    assert [text.text for text in large.texts if text.bold] == [tokens[asks]]
+
+    line = stage.one(kind="line").parts
+    assert [word.text for word in line] == keys
+    for i, (word, weight) in enumerate(zip(line, chosen[asks].tolist())):
+        found = [int(part) for part in word.style["background"][4:-1].split()]
+        assert max(abs(a - b) for a, b in zip(found, shade(weight, theme))) <= 1
+        assert word.style["color"] in ("rgb(0 0 0)", "rgb(255 255 255)")
+        assert word.classes == (["asks"] if tokens == keys and i == asks else [])
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+def test_every_map_is_what_was_recorded(tmp_path, theme):
+    weights, seen = recorded(3, 5)
+    stages = perform(tmp_path, attention_explorer(seen, TOKENS, keys=KEYS),
+                     "pick('head', '3')", "pick('asking token', 'birch')",
+                     "pick('layer', 'decoder.cross')", "pick('layer', 'last')", colours=theme)
+    for stage, case in zip(stages, [(0, 0, 2), (0, 3, 2), (0, 3, 1), (1, 1, 1), (2, 3, 1)],
+                           strict=True):
+        check(stage, theme, weights, TOKENS, KEYS, *case)
+
+
+def test_clicks_choose_what_lies_under_them(tmp_path):
+    weights, seen = recorded(5, 5)
+    explorer = attention_explorer(seen, KEYS)
+    start, = perform(tmp_path, explorer)
+    grid, large = start.pictures[:2]
+    first, big = grid.maps[0], large.maps[0]
+    step, down = grid.maps[1].x - first.x, big.high / 5
+
+    def grid_click(head, layer, share=0.5):
+        x, y = (at + (i + share) * step for at, i in ((first.x, head), (first.y, layer)))
+        return f"click(h.canvas(0), {{ offsetX: {x}, offsetY: {y} }})"
+
+    def row_click(row):
+        return f"click(h.canvas(1), {{ offsetX: {big.x}, offsetY: {big.y + row * down} }})"
+
+    steps = [(grid_click(3, 2), (2, 3, 4)), (grid_click(0, 2, 0.1), (2, 0, 4)),
+             (grid_click(1, 1, 0.9), (1, 1, 4)), (grid_click(2, 1), (1, 1, 4)),  # no such head
+             (grid_click(0, 3), (1, 1, 4)), (grid_click(-1, 0), (1, 1, 4)),
+             (row_click(1.9), (1, 1, 1)), (row_click(0.1), (1, 1, 0)), (row_click(5.1), (1, 1, 0)),
+             (row_click(-0.2), (1, 1, 0)),
+             ("click([...h.tagged('div', 0)].findLast((one) => one.textContent === 'trois'))",
+              (1, 1, 2))]
+    stages = perform(tmp_path, explorer, *[step for step, _ in steps])
+    for stage, (step, (layer, head, asks)) in zip(stages[1:], steps, strict=True):
+        assert (stage.state["layer"], stage.state["head"], stage.state["asks"]) == (
+            layer, head, asks), step
+        check(stage, LIGHT, weights, KEYS, KEYS, layer, head, asks)
+
+
+def test_keys_are_no_queries(tmp_path):
+    """A click on a word of the keys asks nothing where other words ask."""
+    explorer = attention_explorer(recorded(3, 5)[1], TOKENS, keys=KEYS)
+    click = "click([...h.tagged('div', 0)].findLast((one) => one.textContent === 'deux'))"
+    assert perform(tmp_path, explorer, click)[1].state["asks"] == 2
+
+
+def test_equal_tokens_are_numbered(tmp_path):
+    explorer = attention_explorer(recorded(3, 3)[1], ["the", "dog", "the"])
+    stage = perform(tmp_path, explorer, "pick('asking token', '0: the')")[1]
+    assert stage.state["asks"] == 0
+    assert stage.all("fieldset")[-1].words(kind="pill") == ["0: the", "1: dog", "2: the"]
+
+
+@pytest.mark.parametrize("width", [340, 1000])
+def test_many_tokens_and_heads(tmp_path, width):
+    """Names stand where they fit; small maps hold each largest weight of what they shrink."""
+    tokens = [f"t{i}" for i in range(40)]
+    weights, seen = recorded(40, 40, {f"layer {i}": 12 for i in range(13)})
+    stage, = perform(tmp_path, attention_explorer(seen, tokens), width=width)
+    grid, large = stage.pictures[:2]
+    check_picture(grid, width)
+    check_picture(large, width)
+    side = int(grid.maps[0].wide)
+    assert all(found.pixels.shape[:2] == (side, side) for found in grid.maps) and side < 40
+    ends = [i * 40 // side for i in range(side + 1)]
+    for found, name in ((grid.maps[0], "layer 0"), (grid.maps[12], "layer 1")):
+        first = weights[name][0, 0]
+        check_map(found, torch.stack([torch.stack([
+            first[top:bottom, left:right].max() for left, right in zip(ends, ends[1:])])
+            for top, bottom in zip(ends, ends[1:])]))
+    numbers = [text.text for text in grid.texts if text.y < grid.maps[0].y]
+    assert numbers in ([str(i) for i in range(12)], [str(i) for i in range(0, 12, 2)])
+    big, = large.maps
+    check_map(big, weights["layer 0"][0, 0])
+    assert not large.texts
+    triangle, = large.shapes
+    assert triangle.points[1][0] <= big.x
+    assert triangle.points[1][1] == pytest.approx(big.y + 39.5 * big.high / 40)
+    assert len(stage.one(kind="line").parts) == 40
+
+
+def test_an_image_is_veiled_where_nobody_looks(tmp_path):
+    """12 patches in 3 rows of 4, and a class token."""
+    weights, seen = recorded(13, 13, {"layer": 3})
+    torch.manual_seed(7)
+    image = torch.rand(3, 6, 8)
+    image[0, 0, 0], image[0, 0, 1] = 0, 1
+    explorer = attention_explorer(seen, image=image)
+    stages = perform(tmp_path, explorer, "pick('asking token', 'row 2 column 3')",
+                     "pick('asking token', 'class')", "pick('head', '2')")
+    names = ["class"] + [f"row {i} column {j}" for i in (1, 2, 3) for j in (1, 2, 3, 4)]
+    for stage, (head, asks) in zip(stages, [(0, 12), (0, 7), (0, 0), (2, 0)], strict=True):
+        assert len(stage.pictures) == 3
+        seen_image = stage.pictures[2]
+        check_picture(seen_image, 1000)
+        assert seen_image.alt == f"The image, bright where {names[asks]} looks."
+        picture, = seen_image.maps
+        wanted = image.mul(255).round().permute(1, 2, 0)
+        assert (picture.pixels[..., :3] - wanted).abs().max() <= 1 and picture.smooth
+        assert (picture.pixels[..., 3] == 255).all()
+        cell = picture.wide / 4
+        assert picture.high == pytest.approx(3 * cell)
+        row = weights["layer"][0, head, asks]
+        for patch, veil in enumerate(seen_image.blocks):
+            assert veil.colour == expected("paper")
+            assert veil[:4] == pytest.approx((picture.x + patch % 4 * cell,
+                                              picture.y + patch // 4 * cell, cell, cell))
+            assert veil.alpha == pytest.approx(0.85 * (1 - float(row[patch + 1] / row.max())))
+        assert len(seen_image.blocks) == 12
+        if asks == 0:
+            assert not seen_image.frames
+        else:
+            frame, = seen_image.frames
+            assert frame[:4] == pytest.approx((picture.x + (asks - 1) % 4 * cell,
+                                               picture.y + (asks - 1) // 4 * cell, cell, cell))
+            assert frame.colour == expected("key") and frame.alpha == 1
+        assert stage.one(kind="line").parts == []
