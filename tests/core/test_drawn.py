@@ -178,6 +178,11 @@ def test_names_at_line_ends_stand_apart_in_the_order_of_the_ends():
     assert min(places[upper] - places[lower] for lower, upper in zip(order, order[1:])) > 12
 
 
+def test_a_gap_at_the_end_keeps_the_name():
+    axis = curves([1, 2, 4], {"a": [3, 5, np.nan]}, xlabel="x", ylabel="y").axes[0]
+    assert [text.xy for text in axis.texts] == [(2, 5)]
+
+
 def test_lines_can_be_told_apart():
     many = {f"line {i}": [i, i + 1] for i in range(28)}
     lines = curves([0, 1], many, xlabel="x", ylabel="y").axes[0].lines

@@ -149,6 +149,7 @@ def test_heads_of_a_model_may_come_from_a_generator(number):
      r"^losses\(\) has no gradient for the heads of 'encoder.0.attention': it must run the "
      "layer, with gradients, and before quantize_dynamic$"),
     (lambda: gradient(model(), lambda: model().source.weight[0]), "has no gradient"),
+    (lambda: ranks(torch.rand(2, 3)), r"^values must have shape \(count,\), got \(2, 3\)$"),
     (lambda: ranks([1, torch.nan, 2]), "^1 of 3 values are NaN, and NaN has no rank$"),
     (lambda: rank_correlation([1, 2], [1, 2, 3]),
      "^there are 2 values and 3 values: each needs a partner$"),
