@@ -185,6 +185,11 @@ def test_measures_by_hand():
     torch.testing.assert_close(gradient(made, made), wanted / wanted.norm())
 
 
+def test_keep_one_leaves_the_other_layers_open():
+    two = nn.ModuleList([Gated(5.0, 1.0, -2.0), Gated(40.0, 30.0)])
+    assert keep_one(two, lambda: (two[0]() + two[1]()).item()).tolist() == [75, 71, 68, 44, 34]
+
+
 def test_gradient_is_michels_definition():
     """By finite differences, one example and one gate at a time."""
     made = model()

@@ -158,6 +158,8 @@ def test_heads_folded_into_the_batch_are_unfolded(count):
     one_axis_more = alone(SomeAttention(F.softmax, **{count: 3}), scores[:, None], dim=-1)
     assert torch.equal(one_axis_more, weights)
     assert alone(SomeAttention(F.softmax), scores, dim=2).shape == (6, 1, 4, 5)
+    one_head = alone(SomeAttention(F.softmax, **{count: 4}), scores, dim=-1)  # 4 don't fold into 6
+    assert torch.equal(one_head, scores.softmax(-1)[:, None])
 
 
 def test_what_is_changed_in_place_afterwards_is_kept_as_it_was():
@@ -208,7 +210,9 @@ def test_packed_attention(case, asks, grad):
     (model, masks), X = PACKED[case], torch.randn(2, 5, 12)
     X = X if model.batch_first else X.transpose(0, 1)
     with torch.set_grad_enabled(grad):
+        training = model.training
         weights = alone(model, X, X, X, need_weights=asks, **masks)
+        assert model.training == training
         wanted = packed_by_hand(model, X, **masks)
     torch.testing.assert_close(weights, wanted, atol=1e-6, rtol=1e-5)
 
