@@ -141,6 +141,31 @@ def test_wrong_answers_belong_to_exercises():
     assert set(WRONG) <= set(EXERCISES)
 
 
+def messages(exercise):
+    """What ``check`` may say to those who go wrong in a way that it knows."""
+    pairs = [pair for _, known in getattr(exercise, "lines", {}).values() for pair in known.items()]
+    pairs += [*getattr(exercise, "reasons", {}).items(), *getattr(exercise, "misconceptions", ())]
+    return {words for *_, words in pairs}
+
+
+@pytest.mark.slow
+def test_each_message_is_heard_by_a_mistake_whose_pattern_fits_no_other():
+    """So two messages that change places are noticed. Classes share some, as do their mistakes."""
+    patterns = {}
+    for name in EXERCISES:
+        for answer, pattern in answers(name):
+            heard = check(name, answer).message
+            for words in messages(EXERCISES[name]):
+                if words in heard:
+                    patterns.setdefault(words, []).append(pattern)
+    for name, exercise in EXERCISES.items():
+        said = messages(exercise)
+        assert {words for words in said if words not in patterns} == set(), name
+        for words in said:
+            assert [other for other in said - {words}
+                    if all(re.search(pattern, other) for pattern in patterns[words])] == [], words
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FUNCTIONS + CLASSES)
 def test_misconceptions_are_told_apart(name):
