@@ -88,7 +88,8 @@ UNTRAINED = [
 ]
 
 WRONG = {
-    "which-orders": [("d", "Reverse the sentence"), ("b", r"of two\.$"), ("a", "distance has changed")],
+    "which-orders": [("d", "Reverse the sentence"), ("b", r"of two\.$"),
+                     ("a", "distance has changed")],
     "offset-rows": OFFSET_ROWS,
     "unmask": UNMASK,
     "true-of-relative": [({"a", "b", "c", "e"}, "Statement b is false"), ({"c", "d"}, "d is false"),

@@ -527,8 +527,9 @@ LINEARS = [
         ("S = S + torch", "S_next = S + torch", "            below", "            S = S_next\n"
          "            below", ", q[:, t], S)", ", q[:, t], S)", "You read before you write"),
         ("S = torch.zeros(b, self.h, d // self.h, d // self.h)",
-         "S = torch.einsum('bnhk,bnhv->bhkv', k, v)", "            S = S + torch", "            torch",
-         "holds all tokens from the start"),
+         "S = torch.einsum('bnhk,bnhv->bhkv', k, v)", "            S = S + torch",
+         "            torch",
+         "The memory holds all tokens"),
         (" / below[..., None]", "", "The outputs are sums"),
         (" / below[..., None]", " / (t + 1)", "number of tokens"),
         ("z = z + k[:, t]", "z = k.sum(1)", "still to come"),
