@@ -1,15 +1,15 @@
-"""Lesson 11 has cells in frameworks that are optional: where one is missing, its cells are skipped.
+"""Where nbval runs a lesson, its pictures are compared as well: tests/lessons/pictures.py."""
+try:
+    from nbval.plugin import IPyNbCell
+except ImportError:
+    pass
+else:
+    from pictures import unlike
 
-They are tagged `needs-jax` and so on. `make test-frameworks` runs them all.
-"""
-import pytest
+    def compare(cell, new, stored, skip_compare=None, *, others=IPyNbCell.compare_outputs):
+        if wrong := unlike(cell.cell.source, new, stored):
+            cell.comparison_traceback = [wrong]
+            return False
+        return others(cell, new, stored, skip_compare)
 
-from d2l_ext.frameworks import missing
-
-
-def pytest_collection_modifyitems(items):
-    for item in items:
-        cell = getattr(item, "cell", None)  # of a notebook
-        if cell and (absent := missing(cell.metadata.get("tags", []))):
-            reason = f"{', '.join(absent)} not installed here: make test-frameworks"
-            item.add_marker(pytest.mark.skip(reason=reason))
+    IPyNbCell.compare_outputs = compare
