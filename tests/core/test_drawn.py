@@ -16,7 +16,7 @@ from d2l_ext.plotting import DARK, bars, curves, heatmaps, table
 BLUE, ORANGE, WHITE = (np.array(to_rgb(colour)) for colour in ("#0072B2", "#D55E00", "white"))
 MAPS = torch.tensor([[[0.1, 0.9, 0.0], [0.7, 0.2, 0.3]], [[0.6, 0.05, 0.8], [0.0, 1.0, 0.4]],
                      [[0.25, 0.5, 0.15], [0.85, 0.35, 0.45]], [[0.3, 0.0, 0.6], [0.2, 0.1, 0.55]]])
-SIGNED = MAPS * torch.tensor([[2.0, -1.5, 1.0], [-3.0, 1.0, 2.5]])
+SIGNED = MAPS * torch.tensor([[-2.0, 1.5, -1.0], [3.0, -1.0, -2.5]])  # lowest: not -limit
 ROWS, COLUMNS, TITLES = ["dog", "man"], ["a", "b", "c"], ["one", "two", "three", "four"]
 
 

@@ -3,7 +3,7 @@
 Shown solutions are right, untouched stubs are not attempts, wrong answers hear why, and nothing
 breaks ``check``. A lesson's wrong answers stand in wrong_answers_NN.py:
 WRONG = {exercise: [(answer, a pattern of what it should hear), ...]}, and unusual right answers in
-RIGHT = {exercise: [answer, ...]}.
+RIGHT = {exercise: [answer, ...]}; more of these are in right_answers.py.
 """
 import ast
 import copy
@@ -28,8 +28,11 @@ from d2l_ext.exercises.kinds import Build, Choice, Result, near
 
 CELLS = {name: trio for notebook in all_notebooks() for name, trio in trios(notebook).items()}
 MODULES = [importlib.import_module(path.stem)
-           for path in sorted((ROOT / "tests/exercises").glob("wrong_answers_*.py"))]
-WRONG = {name: answers for module in MODULES for name, answers in module.WRONG.items()}
+           for path in sorted((ROOT / "tests/exercises").glob("*_answers*.py"))]
+WRONG = {name: answers for module in MODULES
+         for name, answers in getattr(module, "WRONG", {}).items()}
+UNUSUAL = [name for module in MODULES
+           for name, answers in getattr(module, "RIGHT", {}).items() for _ in answers]
 RIGHT = [pytest.param(name, answer, id=f"{name}-{i}", marks=pytest.mark.slow) for module in MODULES
          for name, answers in getattr(module, "RIGHT", {}).items()
          for i, answer in enumerate(answers)]
@@ -135,6 +138,11 @@ def test_there_are_wrong_answers(name):
     assert len(answers(name)) >= needed, f"wrong_answers_NN.py needs {needed} plausible ones"
     if name in CHOICES and len(EXERCISES[name].right) == 1:
         assert set(EXERCISES[name].reasons) <= {str(answer) for answer, _ in WRONG[name]}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_there_are_three_unusual_right_answers(name):
+    assert UNUSUAL.count(name) >= 3
 
 
 def test_wrong_answers_belong_to_exercises():
