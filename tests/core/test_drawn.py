@@ -94,6 +94,8 @@ def test_maps_have_the_colours_numbers_and_words_of_their_values(count, signed):
     assert wrongly_drawn(pixels, maps, limit=limit) == []
     assert all(len(axis.texts) == 6 for axis in drawing.axes[:count])
     assert len(drawing.axes) == count + 1
+    assert all((axis.get_xlim(), axis.get_ylim()) == ((-0.5, 2.5), (1.5, -0.5))
+               for axis in drawing.axes[:count]), "no more than the cells"
     assert [axis.get_xlabel() for axis in drawing.axes[:-1]] == ["answers"] * count
     assert [axis.get_ylabel() for axis in drawing.axes[:-1]] == ["asks"] + [""] * (count - 1)
     for other in (maps.flip(1), maps.flip(2), maps.roll(1, 2), 0.9 * maps):
