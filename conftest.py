@@ -1,7 +1,11 @@
-"""Lesson 11 has cells in frameworks that are optional: where one is missing, its cells are skipped.
+"""What nbval leaves to us: cells that can't run here, and pictures.
 
-They are tagged `needs-jax` and so on. `make test-frameworks` runs them all.
+Lesson 11 has cells in frameworks that are optional, tagged `needs-jax` and so on. Where one is
+missing, its cells are skipped; `make test-frameworks` runs them all. Pictures are compared by
+tests/lessons/pictures.py.
 """
+from functools import partial
+
 import pytest
 
 from d2l_ext.frameworks import missing
@@ -9,7 +13,16 @@ from d2l_ext.frameworks import missing
 
 def pytest_collection_modifyitems(items):
     for item in items:
-        cell = getattr(item, "cell", None)  # of a notebook
-        if cell and (absent := missing(cell.metadata.get("tags", []))):
-            reason = f"{', '.join(absent)} not installed here: make test-frameworks"
-            item.add_marker(pytest.mark.skip(reason=reason))
+        if cell := getattr(item, "cell", None):  # of a notebook
+            item.compare_outputs = partial(compare, item, item.compare_outputs)
+            if absent := missing(cell.metadata.get("tags", [])):
+                reason = f"{', '.join(absent)} not installed here: make test-frameworks"
+                item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def compare(item, others, new, stored, skip_compare=None):
+    from pictures import unlike
+    if wrong := unlike(item.cell.source, new, stored):
+        item.comparison_traceback = [wrong]
+        return False
+    return others(new, stored, skip_compare)

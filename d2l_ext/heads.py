@@ -362,12 +362,14 @@ def greedy(model: nn.Module, score: Score, progress: str = "") -> tuple[list[Hea
 def ranks(values: Sequence[float] | Tensor) -> Tensor:
     """The rank of each value, from 0 for the smallest; equal values share the mean of their ranks.
 
-    Raises ValueError for NaN, which has no rank.
+    Raises ValueError for NaN, which has no rank, and for values in more than one row.
 
     >>> ranks([10, 30, 10]).tolist()
     [0.5, 2.0, 0.5]
     """
     values = torch.as_tensor(values, dtype=torch.float64)
+    if values.dim() != 1:
+        raise ValueError(f"values must have shape (count,), got {tuple(values.shape)}")
     if missing := int(values.isnan().sum()):
         raise ValueError(f"{missing} of {len(values)} values are NaN, and NaN has no rank")
     below, equal = (values[:, None] > values).sum(1), (values[:, None] == values).sum(1)

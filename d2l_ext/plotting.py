@@ -30,6 +30,7 @@ TEXT, DARK = "#595959", "#333333"
 COLOURS = (QUERY, KEY, VALUE, OUTPUT, "#E69F00", "#56B4E9", TEXT)
 LINES = ("-", "--", "-.", ":")
 WIDEST = 14  # inches of cells, for any number of maps
+SMALLEST = 0.3  # inches of a cell that holds a number
 ALT = pathlib.Path(__file__).parent / "alt"  # alternative texts, a file for each lesson
 WEIGHTS = LinearSegmentedColormap.from_list("weights", ["white", QUERY])
 SIGNED = LinearSegmentedColormap.from_list("signed", [KEY, "white", QUERY])
@@ -102,8 +103,8 @@ def heatmaps(
     rows, columns: tick labels. name: which alternative text, as in ``finish``. titles: one per map.
     signed: the scale is symmetric about 0 instead. numbers: whether each cell shows its value; left
     out, maps of up to 64 cells do. size: inches per cell; large maps get smaller cells.
-    Raises ValueError where labels or titles don't fit the values, weights lie outside 0..1, or a
-    value is not finite.
+    Raises ValueError where there is nothing to draw, labels or titles don't fit the values, weights
+    lie outside 0..1, a value is not finite, or numbers are asked for that cells are too small for.
     """
     maps = array(values)
     check_maps(maps, rows, columns, titles, signed)
@@ -112,7 +113,10 @@ def heatmaps(
     colours = {"cmap": SIGNED, "vmin": -limit} if signed else {"cmap": WEIGHTS, "vmin": 0}
     numbers = maps[0].size <= 64 if numbers is None else numbers
     digits = 0 if np.all(maps == maps.round()) else 2
-    size = min(size, WIDEST / max(len(rows), len(maps) * len(columns), 1))
+    size = min(size, WIDEST / max(len(rows), len(maps) * len(columns)))
+    if numbers and size < SMALLEST:
+        raise ValueError(f"cells of {size:.2f} inches are too small for numbers, which need "
+                         f"{SMALLEST}: leave out numbers=True")
     figure, axes = panels(len(maps), max(len(columns) * size, 1.6), max(len(rows) * size, 1.0))
     for i, (axis, panel) in enumerate(zip(axes, maps)):
         image = axis.imshow(panel, aspect="auto", vmax=limit, **colours)
@@ -140,12 +144,14 @@ def check_maps(
     if values.ndim not in (2, 3) or values.shape[-2:] != (len(rows), len(columns)):
         raise ValueError(f"values have shape {values.shape}, but there are {len(rows)} row and "
                          f"{len(columns)} column labels")
+    if not values.size:
+        raise ValueError(f"nothing to draw: values have shape {values.shape}")
     count = len(values) if values.ndim == 3 else 1
     if titles and len(titles) != count:
         raise ValueError(f"{len(titles)} titles for {count} maps")
     for place in np.argwhere(~np.isfinite(values)):
         raise ValueError(f"values must be finite, got {values[tuple(place)]} at {place.tolist()}")
-    if not signed and values.size and not (values.min() >= -1e-6 and values.max() <= 1 + 1e-6):
+    if not signed and not (values.min() >= -1e-6 and values.max() <= 1 + 1e-6):
         raise ValueError(f"weights must lie in 0..1, got {values.min():.3g}..{values.max():.3g}: "
                          "use signed=True for other values")
 
@@ -180,17 +186,13 @@ def curves(
 
     name: which alternative text, as in ``finish``. log: both axes are logarithmic. width, height:
     of the axes, in inches. points: name -> (x, y), dots that no line joins. marks: name -> x,
-    upright lines, for example at the length of training.
-    Raises ValueError where there is nothing to draw, or a line is not as long as ``x``.
+    upright lines, for example at the length of training. NaN leaves a gap in a line.
+    Raises ValueError where there is nothing to draw, a line is not as long as ``x``, or a number
+    can't be drawn: infinity, NaN elsewhere, 0 and less on logarithmic axes.
     """
     x, lines = array(x), {line: array(y) for line, y in lines.items()}
     dots = {dot: (array(across), array(up)) for dot, (across, up) in points.items()}
-    if not x.size or not lines:
-        raise ValueError(f"nothing to draw: x has {x.size} places, "
-                         f"and there are {len(lines)} lines")
-    for line, y in lines.items():
-        if y.shape != x.shape:
-            raise ValueError(f"line {line!r} has shape {y.shape}, x has shape {x.shape}")
+    check_curves(x, lines, dots, marks, log)
     figure, (axis,) = panels(1, width, height)
     for i, y in enumerate(lines.values()):
         style, colour = LINES[i % len(LINES)], COLOURS[i % len(COLOURS)]  # 28 lines all differ
@@ -210,13 +212,37 @@ def curves(
     axis.set(xlabel=plain(xlabel), ylabel=plain(ylabel), title=plain(title))
     axis.grid(color="#EEEEEE")
     figure.canvas.draw()
-    ends = {line: (x[-1], y[-1]) for line, y in lines.items()}
+    ends = {line: (x[there][-1], y[there][-1])
+            for line, y in lines.items() for there in [np.isfinite(y)]}
     name_line_ends(axis, ends | {dot: (across[-1], up[-1]) for dot, (across, up) in dots.items()})
     axes = f"{title}: {ylabel} over {xlabel}" if title else f"{ylabel} over {xlabel}"
     numbers = {xlabel: x} | lines | {dot: up for dot, (_, up) in dots.items()}
     told = [axes, *(f"{what}: {sample(values)}" for what, values in numbers.items()),
             *(f"{mark} at {place:g}" for mark, place in marks.items())]
     return finish(figure, name, "\n".join(told), axes)
+
+
+def check_curves(x: np.ndarray, lines: dict, dots: dict, marks: dict, log: bool) -> None:
+    """Raise ValueError for what ``curves`` can't show."""
+    if x.ndim != 1 or not x.size or not lines:
+        raise ValueError(f"nothing to draw: x has {x.size} places and shape {x.shape}, "
+                         f"and there are {len(lines)} lines")
+    for line, y in lines.items():
+        if y.shape != x.shape:
+            raise ValueError(f"line {line!r} has shape {y.shape}, x has shape {x.shape}")
+        if np.isnan(y).all():
+            raise ValueError(f"line {line!r} is NaN everywhere")
+    for dot, (across, up) in dots.items():
+        if across.ndim != 1 or not across.size or up.shape != across.shape or dot in lines:
+            raise ValueError(f"points {dot!r} need a name of their own and as many x as y, "
+                             f"got shapes {across.shape} and {up.shape}")
+    upright = {f"line {line!r}": y[~np.isnan(y)] for line, y in lines.items()}
+    both = {f"points {dot!r}": np.stack(pair) for dot, pair in dots.items()}
+    across = {"x": x} | {f"mark {mark!r}": array([place]) for mark, place in marks.items()}
+    for what, numbers in (upright | both | across).items():
+        for number in numbers[~np.isfinite(numbers) | (log & (numbers <= 0))].tolist():
+            wanted = "finite and above 0, as the axes are logarithmic" if log else "finite"
+            raise ValueError(f"{what} holds {number:g}, which can't be drawn: it must be {wanted}")
 
 
 def name_line_ends(axis, ends: dict[str, tuple[float, float]]) -> None:
@@ -237,11 +263,15 @@ def bars(values, labels: Sequence[str], *, ylabel: str, name: str = "", title: s
          colour: str = QUERY) -> Drawing:
     """One bar per label, its value written above it. name: as in ``finish``.
 
-    Raises ValueError where there are not as many labels as values.
+    Raises ValueError where there are no values, not as many labels as values, or values that
+    aren't finite.
     """
     heights = array(values)
-    if heights.shape != (len(labels),):
+    if heights.shape != (len(labels),) or not len(labels):
         raise ValueError(f"values have shape {heights.shape}, but there are {len(labels)} labels")
+    for label, height in zip(labels, heights):
+        if not np.isfinite(height):
+            raise ValueError(f"the bar of {label!r} has height {height:g}: it must be finite")
     figure, (axis,) = panels(1, max(1.0 * len(labels), 3), 2.6)
     drawn = axis.bar(range(len(labels)), heights, color=colour, width=0.6)  # a label may come twice
     axis.bar_label(drawn, fmt="%.3g", padding=2)

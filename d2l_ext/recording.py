@@ -327,13 +327,13 @@ class Recorder(Watch):
             warnings.warn(
                 f"record_attention left out {len(self.left_out)} of {self.seen} calls, the first "
                 f"of {first!r}: with their {size:,} bytes it would keep {self.kept + size:,}, more "
-                f"than most_bytes={self.most:,}", stacklevel=5)
+                f"than most_bytes={self.most:,}", stacklevel=4)
         for name, kind in self.hidden.items():
             warnings.warn(
                 f"record_attention sees no weights in {name!r}, a {kind}: it knows PyTorch's fused "
                 "attention and softmaxes over (batch, heads, queries, keys); "
                 f"model.get_submodule({name!r}).register_forward_hook(...) shows what goes in and "
-                "comes out", stacklevel=5)
+                "comes out", stacklevel=4)
 
 
 def bound(kind: type[nn.Module], module: nn.Module, args: Any, kwargs: Any) -> dict[str, Any]:

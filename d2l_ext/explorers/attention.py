@@ -28,7 +28,7 @@ def attention_explorer(
     width) or (channels, height, width), whose patches are the tokens, after a class token if there
     is one more. Settings: ``layer``, a name or its number; ``head``, a number; ``asks``, a token or
     its position. Weights are shown to the hundredth. Raises ValueError where nothing was recorded
-    or fits, and for more than 256 tokens or 650,000 weights.
+    or fits, for weights outside 0..1, and for more than 256 tokens or 650,000 weights.
 
     >>> seen = {"layer": [torch.tensor([[[[0.9, 0.1], [0.2, 0.8]]]])]}
     >>> attention_explorer(seen, ["dog", "bites"])
@@ -82,7 +82,10 @@ def one(weights: Tensor, example: int) -> Tensor:
     """The maps of one example, (heads, queries, keys)."""
     if not -len(weights) <= example < len(weights):
         raise ValueError(f"{example=} is not in the batch, which holds {len(weights)}")
-    return weights[example].detach().float().cpu()
+    chosen = weights[example].detach().float().cpu()
+    if wrong := chosen[~((chosen >= -1e-3) & (chosen <= 1 + 1e-3))].tolist():
+        raise ValueError(f"weights must lie in 0..1, got {wrong[0]:g}")
+    return chosen
 
 
 def check_room(sizes: list[int], weights: int) -> None:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from .._validate import check_choice
+from .._validate import check_choice, check_size
 from ..linear import DeltaRule, LinearAttention, SelectiveStateSpace
 from ..masks import Mask, window
 from ..positional import PositionalEncoding
@@ -207,8 +207,10 @@ def train(
 
     lengths: the shortest and the longest; each batch has a random length between them. The same
     seed gives the same examples. progress: the name of a bar. Returns the loss of each step.
-    Raises ValueError for negative steps, bad lengths, or a length at which nothing is scored.
+    Raises ValueError for negative steps, no examples, bad lengths, or a length at which nothing is
+    scored.
     """
+    check_size(batch=batch)
     if steps < 0:
         raise ValueError(f"{steps=} must not be negative")
     if not 1 <= lengths[0] <= lengths[1]:
@@ -232,8 +234,10 @@ def accuracy(
 ) -> Tensor:
     """The share of right answers at each position, (length,); NaN where nothing is scored.
 
-    batch: how many examples. Training with another seed did not draw them.
+    batch: how many examples. Training with another seed did not draw them. Raises ValueError for
+    a batch or a length below 1.
     """
+    check_size(batch=batch, length=length)
     inputs, targets, scored = task(torch.Generator().manual_seed(seed), batch, length)
     right = (model(inputs).argmax(-1) == targets) & scored
     return right.sum(0) / scored.sum(0)

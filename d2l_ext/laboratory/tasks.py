@@ -87,12 +87,15 @@ def recall(generator: Generator, batch: int, length: int) -> Examples:
     128 keys, all different, then 16 values, numbered 128..143; the target is the value's number
     less 128. length // 3 pairs are told, the rest is left out. Scored where keys are asked, as in
     Arora et al. 2024, section 3.1 (there keys that are asked stand among others that aren't).
+    Raises ValueError for a length that has no pair, or more pairs than there are keys.
 
     >>> inputs, targets, scored = recall(torch.Generator().manual_seed(0), 1, 6)
     >>> inputs.tolist(), targets[scored].tolist()
     ([[83, 137, 94, 131, 83, 94]], [9, 3])
     """
     pairs = length // 3
+    if not 1 <= pairs <= 128:
+        raise ValueError(f"{length=} makes {pairs} pairs, and there are 1 to 128 keys to ask for")
     keys = torch.rand(batch, 128, generator=generator).argsort(1)[:, :pairs]
     values = torch.randint(16, (batch, pairs), generator=generator)
     order = torch.rand(batch, pairs, generator=generator).argsort(1)

@@ -210,6 +210,13 @@ def test_every_public_name_exists_and_an_unknown_one_is_an_attribute_error(versi
         d2l.load_data_fra_eng
 
 
+@both
+def test_a_gpu_that_is_not_there_is_the_cpu(version, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    devices = [str(VERSIONS[version][0].try_gpu(i)) for i in range(4)]
+    assert devices == ["cuda:0", "cuda:1", "cpu", "cpu"]
+
+
 # ---- D2L's numbers ----
 
 NAMES = ("MultiHeadAttention AdditiveAttention DotProductAttention PositionalEncoding Module "

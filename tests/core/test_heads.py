@@ -149,6 +149,7 @@ def test_heads_of_a_model_may_come_from_a_generator(number):
      r"^losses\(\) has no gradient for the heads of 'encoder.0.attention': it must run the "
      "layer, with gradients, and before quantize_dynamic$"),
     (lambda: gradient(model(), lambda: model().source.weight[0]), "has no gradient"),
+    (lambda: ranks(torch.rand(2, 3)), r"^values must have shape \(count,\), got \(2, 3\)$"),
     (lambda: ranks([1, torch.nan, 2]), "^1 of 3 values are NaN, and NaN has no rank$"),
     (lambda: rank_correlation([1, 2], [1, 2, 3]),
      "^there are 2 values and 3 values: each needs a partner$"),
@@ -182,6 +183,11 @@ def test_measures_by_hand():
     assert [head for _, head in order] == [2, 3, 1, 0] and scores == [4, 6, 6, 5, 0]
     wanted = torch.tensor([5.0, 1.0, 2.0, 0.0])
     torch.testing.assert_close(gradient(made, made), wanted / wanted.norm())
+
+
+def test_keep_one_leaves_the_other_layers_open():
+    two = nn.ModuleList([Gated(5.0, 1.0, -2.0), Gated(40.0, 30.0)])
+    assert keep_one(two, lambda: (two[0]() + two[1]()).item()).tolist() == [75, 71, 68, 44, 34]
 
 
 def test_gradient_is_michels_definition():

@@ -393,6 +393,8 @@ def test_decays_are_those_of_the_papers():
     i = torch.arange(4)
     torch.testing.assert_close(mask[0], (0.9 ** (i[:, None] - i).float()).tril())
     assert linear.fixed_decays(3) == [31 / 32, 63 / 64, 127 / 128]
+    steps = torch.nn.functional.softplus(SelectiveStateSpace(num_hiddens=5).bias).log10()
+    torch.testing.assert_close(steps, torch.tensor([-3, -2.5, -2, -1.5, -1]))
     start = LinearAttention(8, 4, decay="input").W_a.bias.sigmoid()
     torch.testing.assert_close(start, torch.tensor(linear.fixed_decays(4)))
 

@@ -185,7 +185,9 @@ def test_a_label_may_come_twice():
 @pytest.mark.parametrize("label", ["$5 and $6", r"$\foo$"])
 def test_dollars_are_dollars(label):
     for drawing in (weights(rows=("dog", label)), column(labels=("dog", label)),
-                    lines(name="", title=label), weights(titles=[label]), lines(line=label)):
+                    lines(name="", title=label), weights(titles=[label]), lines(line=label),
+                    lines(xlabel=label), lines(ylabel=label), column(ylabel=label),
+                    weights(row_label=label), weights(column_label=label)):
         assert png(drawing)
         assert label.replace("$", r"\$") in texts(drawing.findobj(matplotlib.text.Text))
 
@@ -216,6 +218,22 @@ def test_numbers_of_any_kind(values):
     (lambda: curves([1], {}, xlabel="n", ylabel="y"), "there are 0 lines"),
     (lambda: lines(y=(1, 2)), r"line 'error' has shape \(2,\), x has shape \(3,\)"),
     (lambda: column(labels=("one",)), r"shape \(2,\), but there are 1 labels"),
+    (lambda: column(values=(), labels=()), "there are 0 labels"),
+    (lambda: column(values=(1.0, torch.nan)), "bar of 'two' has height nan"),
+    (lambda: weights(torch.zeros(0, 2, 3)), r"nothing to draw: values have shape \(0, 2, 3\)"),
+    (lambda: weights(torch.eye(512), range(512), range(512), numbers=True),
+     "cells of 0.03 inches are too small for numbers, which need 0.3"),
+    (lambda: lines(x=[[1, 2]], y=[[1, 2]]), r"shape \(1, 2\)"),
+    (lambda: lines(y=(1, torch.inf, 3)), "line 'error' holds inf, .* it must be finite$"),
+    (lambda: lines(y=[torch.nan] * 3), "line 'error' is NaN everywhere"),
+    (lambda: lines(x=(1, torch.nan, 3)), "x holds nan"),
+    (lambda: lines(x=(0, 1, 2), log=True), "x holds 0, .* finite and above 0"),
+    (lambda: lines(y=(1, -2, 3), log=True), "line 'error' holds -2"),
+    (lambda: lines(marks={"trained": torch.nan}), "mark 'trained' holds nan"),
+    (lambda: lines(points={"known": ([], [])}), r"points 'known' need .* shapes \(0,\)"),
+    (lambda: lines(points={"known": ([1, 2], [1])}), r"shapes \(2,\) and \(1,\)"),
+    (lambda: lines(points={"known": ([1], [torch.inf])}), "points 'known' holds inf"),
+    (lambda: lines(points={"error": ([1], [2])}), "points 'error' need a name of their own"),
     (lambda: weights(name="99-none"), "name='99-none' has no alternative text: add 'none' to "
      "alt/99.toml"),
     (lambda: lines(name="98-figure"), "add 'figure' to alt/98.toml"),

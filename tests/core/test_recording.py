@@ -1,6 +1,8 @@
 """Attention seen from outside: weights, names, bits of the outputs; and gates on any heads."""
 import math
+import re
 import warnings
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -131,7 +133,9 @@ def test_grouped_heads_that_come_as_queries_are_heads_again():
     model = Calls(F.scaled_dot_product_attention, num_heads=6)
     wanted = alone(model, q, k, v, enable_gqa=True)
     packed = q.reshape(2, 3, 2, 8)
-    torch.testing.assert_close(alone(model, packed, k, v), wanted)
+    by_settings = Calls(F.scaled_dot_product_attention, config=SimpleNamespace(n_head=6), n_head=3)
+    for each in (model, by_settings):
+        torch.testing.assert_close(alone(each, packed, k, v), wanted)
     gate = torch.rand(2, 6)
     with measures.gates(model, {"": gate}):
         gated = model(packed, k, v).reshape(2, 6, 1, 8)
@@ -158,6 +162,8 @@ def test_heads_folded_into_the_batch_are_unfolded(count):
     one_axis_more = alone(SomeAttention(F.softmax, **{count: 3}), scores[:, None], dim=-1)
     assert torch.equal(one_axis_more, weights)
     assert alone(SomeAttention(F.softmax), scores, dim=2).shape == (6, 1, 4, 5)
+    one_head = alone(SomeAttention(F.softmax, **{count: 4}), scores, dim=-1)  # 4 don't fold into 6
+    assert torch.equal(one_head, scores.softmax(-1)[:, None])
 
 
 def test_what_is_changed_in_place_afterwards_is_kept_as_it_was():
@@ -208,7 +214,9 @@ def test_packed_attention(case, asks, grad):
     (model, masks), X = PACKED[case], torch.randn(2, 5, 12)
     X = X if model.batch_first else X.transpose(0, 1)
     with torch.set_grad_enabled(grad):
+        training = model.training
         weights = alone(model, X, X, X, need_weights=asks, **masks)
+        assert model.training == training
         wanted = packed_by_hand(model, X, **masks)
     torch.testing.assert_close(weights, wanted, atol=1e-6, rtol=1e-5)
 
@@ -352,12 +360,29 @@ def test_nothing_stays_after_an_error(error, broken):
     assert len(seen["attention"]) == 1
 
 
+def test_after_an_error_that_a_model_catches_names_are_right():
+    def recovers(X):
+        with pytest.raises(ValueError):
+            model.broken(X)
+        return X.softmax(-1)
+
+    def fail(X):
+        raise ValueError
+
+    model, X = Calls(recovers, broken=Calls(fail)), torch.randn(2, 3, 4, 5)
+    with record_attention(model) as seen:
+        model(X)
+    assert {name: len(calls) for name, calls in seen.items()} == {"attention": 1}
+
+
 def test_beyond_the_limit_calls_are_counted_and_named():
     model, X = Blocks(*(Calls(lambda X: X.softmax(-1)) for _ in "ab")), torch.randn(2, 3, 4, 5)
     words = (r"^record_attention left out 2 of 4 calls, the first of 'blocks.0': with their 960 "
              r"bytes it would keep 1,920, more than most_bytes=1,000$")
-    with pytest.warns(UserWarning, match=words), record_attention(model, most_bytes=1000) as seen:
-        model(X), model(X)
+    with pytest.warns(UserWarning, match=words) as warned:
+        with record_attention(model, most_bytes=1000) as seen:
+            model(X), model(X)
+    assert [warning.filename for warning in warned] == [__file__], "where the block stands"
     assert [len(calls) for calls in seen.values()] == [1, 1]
 
 
@@ -380,6 +405,17 @@ def test_attention_without_a_softmax_that_counts_is_named_with_the_hook(attend):
     with pytest.warns(UserWarning, match=words), record_attention(model) as seen:
         model(torch.randn(2, 3, 4, 5))
     assert seen == {}
+
+
+def test_of_nested_attention_without_weights_the_inner_one_is_named():
+    def linear(X):
+        return X / 2
+
+    model = Blocks(SomeAttention(linear), SomeAttention(SomeAttention(linear)))
+    with pytest.warns(UserWarning) as warned, record_attention(model):
+        model(torch.randn(2, 3, 4, 5))
+    names = [re.search("no weights in '([^']+)'", str(each.message))[1] for each in warned]
+    assert names == ["blocks.0", "blocks.1.attend"]
 
 
 @pytest.mark.parametrize("row", [

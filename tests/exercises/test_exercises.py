@@ -3,7 +3,7 @@
 Shown solutions are right, untouched stubs are not attempts, wrong answers hear why, and nothing
 breaks ``check``. A lesson's wrong answers stand in wrong_answers_NN.py:
 WRONG = {exercise: [(answer, a pattern of what it should hear), ...]}, and unusual right answers in
-RIGHT = {exercise: [answer, ...]}.
+RIGHT = {exercise: [answer, ...]}; more of these are in right_answers.py.
 """
 import ast
 import copy
@@ -28,8 +28,11 @@ from d2l_ext.exercises.kinds import Build, Choice, Result, near
 
 CELLS = {name: trio for notebook in all_notebooks() for name, trio in trios(notebook).items()}
 MODULES = [importlib.import_module(path.stem)
-           for path in sorted((ROOT / "tests/exercises").glob("wrong_answers_*.py"))]
-WRONG = {name: answers for module in MODULES for name, answers in module.WRONG.items()}
+           for path in sorted((ROOT / "tests/exercises").glob("*_answers*.py"))]
+WRONG = {name: answers for module in MODULES
+         for name, answers in getattr(module, "WRONG", {}).items()}
+UNUSUAL = [name for module in MODULES
+           for name, answers in getattr(module, "RIGHT", {}).items() for _ in answers]
 RIGHT = [pytest.param(name, answer, id=f"{name}-{i}", marks=pytest.mark.slow) for module in MODULES
          for name, answers in getattr(module, "RIGHT", {}).items()
          for i, answer in enumerate(answers)]
@@ -137,8 +140,38 @@ def test_there_are_wrong_answers(name):
         assert set(EXERCISES[name].reasons) <= {str(answer) for answer, _ in WRONG[name]}
 
 
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_there_are_three_unusual_right_answers(name):
+    assert UNUSUAL.count(name) >= 3
+
+
 def test_wrong_answers_belong_to_exercises():
     assert set(WRONG) <= set(EXERCISES)
+
+
+def messages(exercise):
+    """What ``check`` may say to those who go wrong in a way that it knows."""
+    pairs = [pair for _, known in getattr(exercise, "lines", {}).values() for pair in known.items()]
+    pairs += [*getattr(exercise, "reasons", {}).items(), *getattr(exercise, "misconceptions", ())]
+    return {words for *_, words in pairs}
+
+
+@pytest.mark.slow
+def test_each_message_is_heard_by_a_mistake_whose_pattern_fits_no_other():
+    """So two messages that change places are noticed. Classes share some, as do their mistakes."""
+    patterns = {}
+    for name in EXERCISES:
+        for answer, pattern in answers(name):
+            heard = check(name, answer).message
+            for words in messages(EXERCISES[name]):
+                if words in heard:
+                    patterns.setdefault(words, []).append(pattern)
+    for name, exercise in EXERCISES.items():
+        said = messages(exercise)
+        assert {words for words in said if words not in patterns} == set(), name
+        for words in said:
+            assert [other for other in said - {words}
+                    if all(re.search(pattern, other) for pattern in patterns[words])] == [], words
 
 
 @pytest.mark.slow

@@ -71,6 +71,37 @@ def test_a_mistake_is_real_and_silent(name, slip):
     assert not slip or CASES[name].text(slip) != CASES[name].text(0)
 
 
+# A part of each sibling's code, and a part of the words for it.
+SAID = {
+    "polarity": ("scores * keep", "score of 0", "<= lens", "one key too many"),
+    "heads": ("reshape(b, num_heads", "without a transpose", "permute(0, 3", "column"),
+    "axis": ("masked_fill(later, 0.", "after the softmax", "triu(2)", "ahead"),
+    "scale": ("k.mT / d", "without a root", "scores = q @ k.mT\n", "doesn't divide"),
+    "dropout": ("nn.Dropout(self.p)(", "new nn.Dropout", "self.W_v(X), self.p", "drops answers"),
+    "table": ("list(table)", "list", "nn.Parameter(table)", "parameter"),
+    "folded": ("lens.max()", "longest", "permute(1, 2, 0, 3)", "unfolds"),
+    "positions": ("X.shape[0] * X.shape[1]", "to the next", "X.shape[1] - 1]", "last row"),
+    "maps": ("softmax(-1) * keep", "less than 1", "softmax(1)", "over queries"),
+    "in-place": ("masked_fill_", "writes the mask", "sub_(", "subtracts"),
+    "half": ("rates).to(X.dtype)", "angles", "X.shape[2]).to(X.dtype)", "rounds the rates"),
+    "cache": ("(q, k, v, )", "no mask", "[k, cache[0]]", "before old"),
+    "left": ("n) - lens", "subtracts the length", "+ 1)", "one row late"),
+    "loss": ("losses.sum()", "losses of padding", "len(keep)", "number of sentences"),
+    "decay": ("not in tables]", "biases and norms", "groups[True].append", "everything"),
+    "forcing": ("roll(1", "begins with the last", "tokens[:, 1:]", "must predict"),
+}
+
+
+@each
+def test_words_for_a_sibling_are_about_its_code(name):
+    first, first_words, second, second_words = SAID[name]
+    codes, words = [CASES[name].text(slip) for slip in (1, 2)], EXHIBITS[name].siblings
+    assert [first in code for code in codes] == [True, False], "else it tells nothing"
+    assert [second in code for code in codes] == [False, True]
+    assert [first_words in each for each in words] == [True, False]
+    assert [second_words in each for each in words] == [False, True]
+
+
 def test_a_replacement_must_fit():
     case = Case(CASES["polarity"].right, CASES["polarity"].other, (("keep", "kept"),), None)
     with pytest.raises(ValueError, match="read has 'keep' 2 times, not once"):

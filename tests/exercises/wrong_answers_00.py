@@ -1,8 +1,9 @@
 """What learners answer wrongly in 00, and what they should then read."""
 
 WRONG = {
-    "softmax-axis": [("a", "column"), ("c", "accident|different"), ("d", "all weights together")],
-    "reshape-transpose": [("b", "transpose"), ("c", r"A\.T"), ("d", "two numbers")],
+    "softmax-axis": [("a", "each key's column"), ("c", "accident|different"),
+                     ("d", "all weights together")],
+    "reshape-transpose": [("b", "moves numbers"), ("c", r"A\.T"), ("d", "two numbers")],
     "broadcasting": [("a", "fits"), ("c", "last axis"), ("d", "middle axis")],
     "train-eval": [("a", "no_grad"), ("c", "nothing is dropped"), ("d", "requires_grad")],
     "variance": [("a", "one number"), ("c", "is the variance"), ("d", "mean")],

@@ -47,7 +47,7 @@ POOLINGS = table(POOLING, [
     ("-1e9", "-1000.0", "not low enough to hide with"),
     ("-1e9", "-100.0", CLEAR, "", "not low enough to hide with"),
     ("keep, scores, ", "~keep, scores, ", "upside down where you hide"),
-    ("keep, ", "~keep, ", "upside down"),
+    ("keep, ", "~keep, ", "upside down: True"),
     (ALL, weights("scores.masked_fill(keep, -math.inf)"), "upside down"),
     (CLEAR, "", "mean of hidden values"),
     (ALL, weights("scores.masked_fill(~keep, -math.inf)"), "0 divided by 0"),
@@ -121,7 +121,7 @@ def loop_over(x, known_x, known_y, sigma):
 
 KERNEL = [
     (kernel(lambda distance, sigma: distance.pow(2) / (2 * sigma**2)), "minus is missing"),
-    (kernel(lambda distance, sigma: -distance.abs() / (2 * sigma**2)), "Square the distance"),
+    (kernel(lambda distance, sigma: -distance.abs() / (2 * sigma**2)), "its absolute value"),
     (kernel(lambda distance, sigma: -distance.pow(2) / (2 * sigma)), "sigma needs a square"),
     (kernel(lambda distance, sigma: -distance.pow(2) / sigma**2), "The 2 is missing"),
     (kernel(lambda distance, sigma: -(distance / (2 * sigma)).pow(2)), "square the 2 as well"),

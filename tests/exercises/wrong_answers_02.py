@@ -6,7 +6,7 @@ SPLITS = [
     (lambda X, h: X.view(*X.shape[:2], h, -1), "swap axes 1 and 2"),
     (lambda X, h: X.view(*X.shape[:2], h, -1).permute(0, 2, 3, 1), "not the last two"),
     (lambda X, h: torch.stack([X[:, :, i::h] for i in range(h)], 1), "deal the columns out"),
-    (lambda X, h: X.transpose(1, 2).reshape(len(X), h, X.shape[1], -1), "Cut each token first"),
+    (lambda X, h: X.transpose(1, 2).reshape(len(X), h, X.shape[1], -1), "You transpose"),
     (lambda X, h: torch.stack(X.chunk(h, dim=-1)), "heads stand before the batch"),
     (lambda X, h: list(X.chunk(h, dim=-1)), "got list of 3"),
     (lambda X, h: torch.stack(X.chunk(h, dim=-1), 1).view(-1, X.shape[1], X.shape[2] // h),
@@ -52,6 +52,9 @@ COUNTS = [
      "as wide as its output, num_hiddens"),
     (lambda d, h, p, q, k, v, bias: [q * h * p, k * h * p], r"Expected 174, got \[30"),
     (174, "Give the function itself, got int"),
+    (lambda d, h, p, q, k, v, bias: p * (q + k + v + d) + (3 * p + d) * bias, "That is one head"),
+    (lambda d, h, p, q, k, v, bias: h * p * (q + k + v + d) + 4 * d * bias, "biases of W_q, W_k"),
+    (lambda d, h, p, q, k, v, bias: d * (q + k + v + d) + 4 * d * bias, "heads' common width"),
 ]
 
 # ---- the page for pencil -------------------------------------------------------------------------
@@ -82,6 +85,8 @@ PENCIL = [
     ({"1": [2, 1, 1, 2]}, "numbered 1 to 6, with whole numbers; there is no line '1'"),
     (LINES | {7: [1, 2]}, "there is no line 7"),
     ([2, 1, 1, 2], "Give a dictionary"),
+    (up_to(3, 4, 3, 2), "Line 3: .*all four numbers: head 2"),
+    (up_to(3, 1.41, 1.41, 0.71), "Line 3 is before scaling"),
 ]
 
 WRONG = {

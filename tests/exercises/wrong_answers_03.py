@@ -95,13 +95,20 @@ KEYS_SEEN = [
     ("0 to i", "Give the function itself"),
 ]
 COSTS = [
-    (lambda m, n, d: 4 * m * d * (2 * d + n), "Keys and values are made from the other text"),
+    (lambda m, n, d: 4 * m * d * (2 * d + n), "other text: two"),
     (lambda m, n, d: 4 * n * d * (2 * d + n), "^That is self-attention. Here"),
     (lambda m, n, d: 2 * (m + n) * d**2 + 2 * m * n * d, "half of what it should be"),
-    (lambda m, n, d: 2 * m * d**2 + 4 * n * d**2 + 4 * m * n * d, "W_o"),
+    (lambda m, n, d: 2 * m * d**2 + 4 * n * d**2 + 4 * m * n * d, "One projection is missing"),
     (lambda m, n, d: 4 * (m + n) * d * d + 4 * (m + n) ** 2 * d, "queries \\* keys pairs"),
     (lambda m, n, d: (4 * d**2 * (m + n), 4 * m * n * d), "Expected"),
     (752, "Give the function itself, got int"),
+    (lambda m, n, d: 4 * n * d * (2 * d + m), "Queries and outputs have"),
+    (lambda m, n, d: 4 * m * d * (2 * d + m), "of the queries alone"),
+    (lambda m, n, d: 2 * d * (m * d + 3 * n * d + 2 * m * n), "one per query, not one per key"),
+    (lambda m, n, d: 2 * d * (2 * m * d + 2 * n * d + m * n), "One product is missing"),
+    (lambda m, n, d: 2 * m * n * d * 2, "Those are the two products"),
+    (lambda m, n, d: 2 * 2 * (m * d * d + n * d * d), "The two products are missing"),
+    (lambda m, n, d: 4 * d * (2 * m * d + 2 * n * d + m * n), "not through all"),
 ]
 
 WRONG = {

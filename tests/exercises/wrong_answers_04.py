@@ -20,7 +20,7 @@ EXPONENT = "torch.arange(0, num_hiddens, 2) / num_hiddens"
 TABLES = table(TABLE, [
     ("0::2", "even", "1::2", "0::2", "even", "1::2", "swapped"),
     ("0::2", ":num_hiddens // 2", "1::2", "num_hiddens // 2:", "take turns"),
-    ("position / ", "position * ", "divide"),
+    ("position / ", "position * ", "You multiply by the powers"),
     ("torch.arange(steps)", "torch.arange(1, steps + 1)", "count from 0"),
     ("torch.arange(steps)", "torch.arange(0, 2 * steps, 2)", "steps of two"),
     (EXPONENT, "torch.arange(num_hiddens // 2) / num_hiddens", "Your exponent is j/d"),
@@ -83,11 +83,18 @@ SHIFTS = table(SHIFT, [
     ("P[:, 0::2].clone()", "P[:, 0::2]", "overwritten"),
     ("offset / 10000 ** (torch.arange(0, d, 2) / d)", "torch.full((d // 2,), float(offset))",
      "the same angle"),
-    ("torch.arange(0, d, 2) / d", "torch.arange(d // 2) / d", "j/d"),
+    ("torch.arange(0, d, 2) / d", "torch.arange(d // 2) / d", "^Your exponent is j/d"),
     ("/ 10000 **", "* 10000 **", "slower: divide"),
     ("offset / 10000", "abs(offset) / 10000", "A negative offset"),
     ("return P", "return P[offset:]", "shape should be"),
 ])
+
+
+def from_zero(steps, d):
+    """The sinusoidal table, number by number."""
+    return torch.tensor([[(math.cos if c % 2 else math.sin)(i / 10000 ** ((c - c % 2) / d))
+                          for c in range(d)] for i in range(steps)])
+
 
 # ---- read-clock ----------------------------------------------------------------------------------
 
@@ -141,10 +148,12 @@ WRONG = {
         (lambda P, offset: P.roll(-offset, 0), "Rolling"),
         (lambda P, offset: P + offset, "add the offset"),
         (lambda P, offset: torch.zeros(len(P), P.shape[1]), "all zeros"),
+        (lambda P, offset: P + from_zero(abs(offset) + 1, P.shape[1])[offset], "don't add up"),
+        (lambda P, offset: from_zero(99, P.shape[1])[abs(offset):][:len(P)], "began at position 0"),
     ],
     "read-clock": [
         *CLOCKS,
-        (lambda row: round(float(torch.atan2(row[0], row[1]))), "fastest hand"),
+        (lambda row: round(float(torch.atan2(row[0], row[1]))), "You read the fastest hand"),
         (lambda row: torch.tensor([200]), "^Expected 7, got 200\\.$"),
         (lambda row: torch.tensor([7, 7]), "^Expected 200"),
     ],

@@ -57,6 +57,11 @@ UNMASK = [
      r"^Expected 0.08, got 0.155\.\n  It was called with 0.31, 16, 64\.$"),
     (lambda whole, trained, length: np.float32(whole / 2), r"^Expected 0.08, got 0.155"),
     (lambda whole: whole, "raises TypeError"),
+    (lambda whole, trained, length: trained / length, "share of positions"),
+    (lambda whole, trained, length: length * whole - trained, "You count right answers"),
+    (lambda whole, trained, length: whole - trained / length, "divide by all positions"),
+    (lambda whole, trained, length: whole / (1 - trained / length), "still in it. Take them away"),
+    (lambda whole, trained, length: whole - (1 - whole), "exactly half"),
 ]
 
 
@@ -70,17 +75,21 @@ def missed(bucket, num_buckets, n):
 
 
 UNTRAINED = [
-    (missing(lambda n: torch.arange(-n, n + 1)), "One too far"),
-    (missing(lambda n: torch.arange(-n, n)), "on the left"),
+    (missing(lambda n: torch.arange(-n, n + 1)), "One too far:"),
+    (missing(lambda n: torch.arange(-n, n)), "One too far on the left"),
     (missing(lambda n: torch.arange(n)), "right alone"),
     (missing(lambda n: -torch.arange(n)), "left alone"),
     (lambda *arguments: len(missed(*arguments)), "Return the list"),
     (lambda *arguments: torch.tensor(missed(*arguments)), "Return a list, got Tensor"),
     (lambda bucket, num_buckets, trained: bucket(trained), "raises"),
+    (lambda bucket, num_buckets, n: sorted({*bucket(torch.arange(1 - n, n)).tolist()}),
+     "that training reaches"),
+    (lambda bucket, num_buckets, n: [*range(n, num_buckets)], "number is no offset"),
 ]
 
 WRONG = {
-    "which-orders": [("d", "Reverse the sentence"), ("b", "middle"), ("a", "distance has changed")],
+    "which-orders": [("d", "Reverse the sentence"), ("b", r"of two\.$"),
+                     ("a", "distance has changed")],
     "offset-rows": OFFSET_ROWS,
     "unmask": UNMASK,
     "true-of-relative": [({"a", "b", "c", "e"}, "Statement b is false"), ({"c", "d"}, "d is false"),

@@ -5,21 +5,33 @@ FIELDS = [
     (lambda k, gaps: 1 + sum((k - 1) * gap for gap in gaps), "both sides and the middle"),
     (lambda k, gaps: sum((k - 1) * gap for gap in gaps), "half of it"),
     (lambda k, gaps: (k - 1) // 2 * max(gaps), "widest layer alone"),
-    (lambda k, gaps: sum(k / 2 * gap for gap in gaps), "half of k - 1"),
+    (lambda k, gaps: sum(k / 2 * gap for gap in gaps), "middle place is on neither"),
     (lambda k, gaps: sum(k // 2 * gap for gap in gaps) + 1, "distances start at 0"),
     (lambda k, gaps: (k - 1) / 2 * math.prod(gaps), "don't multiply"),
     (lambda k, gaps: k * len(gaps), r"^Expected 22, got 15\.\n  It was called with 5, \[1, 6, 4\]\.$"),
     (lambda k: k // 2, "raises TypeError"),
     (7, "Give the function itself, got int"),
+    (lambda k, gaps: len(gaps) * ((k - 1) // 2), "^That holds without gaps"),
+    (lambda k, gaps: len(gaps) * (k - 1), "both sides together"),
+    (lambda k, gaps: 2 ** len(gaps) - 1, "kernel 3 and gaps"),
+    (lambda k, gaps: sum(k * gap for gap in gaps), r"its middle, not k\."),
+    (lambda k, gaps: [k // 2 * gap for gap in gaps][-1], "last layer alone"),
+    (lambda k, gaps: sum(gaps), "A wider kernel"),
 ]
 WORK = [
-    (lambda n, d, inner: 2 * n * d * (2 * d + n + inner), "a multiply and an add are two"),
+    (lambda n, d, inner: 2 * n * d * (2 * d + n + inner), "^Half of what"),
     (lambda n, d, inner: 4 * n * d * (n + inner), "four projections are missing"),
     (lambda n, d, inner: 8 * n * d**2 + 4 * n**2 * d, "small network is missing"),
     (lambda n, d, inner: 24 * n * d**2 + 4 * n**2 * d, "inner is a number of its own"),
     (lambda n, d, inner: 4 * d * (2 * d + n + inner), "per token"),
     (lambda n, d, inner: 4 * n * (2 * d * d + n * d + inner**2), "None is inner by inner"),
     (lambda n, d, inner: n * d * (8 * d + 4 * n + 4 * inner) + 4 * d**2, "Expected"),
+    (lambda n, d, inner: 4 * n * d * (d + n + inner), "projection is 2nd²"),
+    (lambda n, d, inner: 4 * n * d * (2 * d + n + inner) + n * inner, "no ReLU"),
+    (lambda n, d, inner: 2 * n * d * (3 * d + 2 * n + 2 * inner), "There is a fourth"),
+    (lambda n, d, inner: 4 * n * d * (2 * d + inner), "two products, scores and"),
+    (lambda n, d, inner: 2 * n * d * (4 * d + n + 2 * inner), "One product is missing"),
+    (lambda n, d, inner: 2 * n * d * (4 * d + 2 * n + inner), "two layers: to inner"),
 ]
 
 
@@ -73,6 +85,11 @@ UNCONNECTED = [
     (lambda gaps, n: sorted(set(unknown([()] * n, n)) - set(pairs(gaps, n))), "do meet"),
     (lambda gaps, n: [(0, 8)], "Expected"),
     (lambda gaps, n: set(pairs(gaps, n)), "in a set"),
+    (lambda gaps, n: [(i, j) for i in range(n) for j in range(n) if j > i + sum(gaps)
+                      or i > j + sum(gaps)], "Reach is not enough"),
+    (lambda gaps, n: [(i + 1, j + 1) for i, j in pairs(gaps, n)], "Count places from 0"),
+    (lambda gaps, n: list(), "An empty list"),
+    (lambda gaps, n: pairs(gaps[-1:], n), "last layer alone"),
 ]
 
 
@@ -95,6 +112,8 @@ WINDOWS = [
     (lambda n, w: (n * w, n // w), "^Result 1 of 2: Expected 44, got 20"),
     (lambda n, w: (math.ceil((n - 1) / w), inside(n, w)), "wrong order"),
     (inside, "Return 2 things"),
+    (lambda n, w: (n * w, math.ceil((n - 1) / w)), "on each side and itself"),
+    (lambda n, w: (n**2, math.ceil((n - 1) / w)), "inside the window are scored"),
 ]
 
 WRONG = {

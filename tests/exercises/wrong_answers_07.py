@@ -18,7 +18,7 @@ def dealt(merged, gates):
 
 GATES = [
     (dealt, "repeat_interleave"),
-    (lambda X, g: loop(X, g, row=0), "row of its own"),
+    (lambda X, g: loop(X, g, row=0), "first one's gates"),
     (lambda X, g: X * g.repeat_interleave(4, -1), "raises RuntimeError"),  # no axis for the steps
     (lambda X, g: X * g.repeat_interleave(2, -1)[:, None], "raises RuntimeError"),  # a size of 2
     (lambda X, g: X * (g.sum(-1) / g.shape[1])[:, None, None], "same number"),
@@ -33,6 +33,7 @@ GATES = [
     (lambda X, g: loop(X, torch.ones_like(g)), "Nothing is gated"),
     (lambda merged: merged, "raises TypeError"),
     (torch.zeros(2, 5, 12), "Give the function itself"),
+    (lambda X, g: loop(X, g.mean(0)[None], row=0), "You average"),
 ]
 IMPORTANCE = [
     (lambda slopes: normalize(slopes.mean(0).abs(), dim=-1), "the colleague's, scaled"),
@@ -44,6 +45,14 @@ IMPORTANCE = [
     (lambda slopes: normalize(slopes.mean(0), dim=-1), "come out negative"),
     (lambda slopes: normalize(slopes.abs(), dim=-1).mean(0), "within each text"),
     (lambda slopes: normalize(slopes.abs().mean((0, 1)), dim=-1), "shape should be"),
+    (lambda slopes: slopes.mean(0).abs(), "norms are missing"),
+    (lambda slopes: slopes.abs().sum(0), "Sums grow"),
+    (lambda slopes: slopes.abs().mean(0).softmax(1), "no softmax"),
+    (lambda slopes: slopes.abs().mean(0) / slopes.abs().mean(0).pow(2).sum(1)[:, None],
+     "root is missing"),
+    (lambda slopes: slopes.abs().mean(dim=0), "The mean is right"),
+    (lambda slopes: normalize(slopes.pow(2).mean(0), dim=-1), "You square"),
+    (lambda slopes: normalize(slopes.abs().mean(0), p=torch.inf, dim=-1), "layer's largest"),
 ]
 COST = [
     (lambda n, d, h, k: n * (8 * d + 2 * n) * k * d // h, "One product is missing"),
@@ -55,6 +64,11 @@ COST = [
     (lambda n, d, h, k: (8 * n * d + 4 * n * n) * (d // (h // k or 1)),
      r"^Expected 187200, got 312000\.\n  It was called with 10, 60, 5, 3\.$"),
     (187200, "Give the function itself"),
+    (lambda n, d, h, k: 4 * n * d * (2 * d + n), "That is the whole layer"),
+    (lambda n, d, h, k: 4 * n * (k * d // h) * (2 * k * d // h + n), "shrink on both sides"),
+    (lambda n, d, h, k: 4 * n * d * (2 * (d * k // h) + n), "Only the projections"),
+    (lambda n, d, h, k: 2 * n * (d * d + (3 * d + 2 * n) * (d * k // h)), "W_o shrinks too"),
+    (lambda n, d, h, k: k / h, "share of heads"),
 ]
 
 WRONG = {

@@ -16,6 +16,7 @@ UNFOLD = [
     (lambda W, h: by_head(W, h)[0], "each sentence's first head"),
     (lambda W: W.unflatten(0, (-1, 2)), "raises TypeError"),
     ("unflatten", "Give the function itself"),
+    (lambda W, h: W.clone(), "Still folded"),
 ]
 
 
@@ -67,6 +68,7 @@ PACK = [
     (lambda q, k, v, o: (torch.stack([q, k, v]).reshape(12, 4), o),
      r"raises RuntimeError(.|\n)*\(7, 7\)"),
     (lambda q, k, v, o: {"in_proj_weight": torch.cat([q, k, v])}, "Return 2 things, got dict"),
+    (lambda q, k, v, o: (torch.stack([q, k, v]), o), "make three axes"),
 ]
 
 WRONG = {

@@ -79,9 +79,10 @@ WHICH_HEAD = [
     (lambda h, g: (neighbours(h, g), dealt(h, g)), "exchanged"),
     (lambda h, g: (neighbours(h, g), neighbours(h, g)), "doesn't do that"),
     (lambda h, g: (dealt(h, g), dealt(h, g)), "neighbours that share"),
-    (lambda h, g: (dealt(h, g), [head // g for head in range(h)]), "h // g"),
+    (lambda h, g: (dealt(h, g), [head // g for head in range(h)]), "divide by the number"),
     (lambda h, g: (list(range(h // g)) * g, neighbours(h, g)), "there are g of them"),
     (lambda h, g: dealt(h, g), "Return 2 things"),
+    (lambda h, g: ([i + 1 for i in dealt(h, g)], [i + 1 for i in neighbours(h, g)]), "from 0"),
 ]
 WINDOW_LAYERS = [
     (lambda n, w: math.ceil(n / w), "n - 1 steps"),
@@ -90,6 +91,7 @@ WINDOW_LAYERS = [
     (lambda n, w: (n - 1) / w, "round up"),
     (lambda n, w: n - 1, "window of 1"),
     (lambda n, w: 1, "Expected"),
+    (lambda n, w: (n - 1).bit_length(), "don't double"),
 ]
 
 WRONG = {

@@ -18,18 +18,27 @@ def right(*given):
     return steps(*given)[0]
 
 
+def all_tokens(q, k, v, a):
+    """What each step reads of all tokens, those to come included."""
+    left = a.cumprod(0)
+    return torch.stack([sum(q[i] @ k[j] * left[i] / left[j] * v[j] for j in range(len(k)))
+                        for i in range(len(q))])
+
+
 CHUNKS = [
     (lambda S, q, k, v, a: (steps(0 * S, q, k, v, a)[0] + q @ S, steps(S, q, k, v, a)[1]),
      "as it was before the chunk"),
     (lambda *given: steps(*given, fresh=True), "keeps its share before it reads"),
     (lambda *given: steps(*given, late=True), "lets go before it adds"),
     (lambda S, q, k, v, a: (right(S, q, k, v, a), a.prod() * S + k.T @ v), "before the chunk ends"),
-    (lambda *given: steps(*given, blind=True), "S is missing"),
+    (lambda *given: steps(*given, blind=True), "before the chunk: S"),
     (lambda S, q, k, v, a: (right(S, q, k, v, a), steps(0 * S, q, k, v, a)[1]), "chunk alone"),
     (lambda S, q, k, v, a: (right(S, q, k, v, a), steps(0 * S, q, k, v, a)[1] + S),
      "met all shares"),
     (lambda S, q, k, v, a: steps(S, q, k, v, 0 * a + 1), "Nothing is let go of"),
     (right, "Return 2 things"),
+    (lambda S, q, k, v, a: (steps(S, q, 0 * k, v, a)[0] + all_tokens(q, k, v, a),
+                            steps(S, q, k, v, a)[1]), "see the future"),
 ]
 
 
@@ -55,6 +64,13 @@ def forgotten_again(q, k, v, w):
     return torch.stack(Y)
 
 
+def aged(q, k, v, ages):
+    """Each step reads the tokens of these ages."""
+    return torch.stack([sum((q[t] @ k[t - age] * v[t - age] for age in ages
+                             if 0 <= t - age < len(k)), torch.zeros(v.shape[1]))
+                        for t in range(len(q))])
+
+
 WINDOWS = [
     (lambda q, k, v, w: walk(q, k, v, w, late=1), "One token too many"),
     (lambda q, k, v, w: walk(q, k, v, w, late=-1), "One token too few"),
@@ -63,6 +79,8 @@ WINDOWS = [
     (forgotten_again, "back a step later"),
     (lambda q, k, v, w: walk(q, k, v, w) / q.shape[1] ** 0.5, "√d"),
     (lambda q, k, v, w: 0 * walk(q, k, v, w), "expected"),
+    (lambda q, k, v, w: aged(q, k, v, range(1, w)), "doesn't see itself"),
+    (lambda q, k, v, w: aged(q, k, v, range(1 - w, w)), "see the future"),
 ]
 
 WRONG = {

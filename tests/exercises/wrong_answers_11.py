@@ -28,6 +28,8 @@ WRONG = {
          "every other column"),
         (lambda q, o, h: (parted(q.T, 1, h).mT, parted(o.T, 0, h).transpose(0, 1)),
          "The shape should be"),
+        (lambda q, o, h: (q.mT.reshape(q.shape[1], -1, h), o.mT.reshape(-1, h, len(o))),
+         "Heads and head size changed"),
         (lambda q, o, h: (q.reshape(-1, h, len(q) // h), o.reshape(h, -1, len(o))),
          "mixes rows with columns"),
         (lambda q, o, h: (parted(o.T, 0, h), parted(q.T, 1, h)), "First W_q's"),

@@ -87,7 +87,12 @@ MULTI_HEADS = table(MULTI_HEAD, [
     ("math.sqrt(self.d)", "math.sqrt(m)", "output differs.*(?s:.)*2 heads of width 5"),
     ("dim=-1", "dim=-2", "over the queries"),
     ("view(b, n, self.h, self.d).transpose(1, 2)", "view(b, self.h, n, self.d)",
-     "m, self.h, self.d).transpose(1, 2)", "self.h, m, self.d)", "stretches of the sentence"),
+     "m, self.h, self.d).transpose(1, 2)", "self.h, m, self.d)", "sentence. Cut"),
+    ("view(b, n, self.h, self.d).transpose(1, 2)", "view(b, self.h, n, self.d)",
+     "m, self.h, self.d).transpose(1, 2)", "self.h, m, self.d)",
+     ".transpose(1, 2).reshape(b, n, -1)", ".reshape(b, n, -1)", "and merging one before it"),
+    ("self.h, self.d).transpose(1, 2)", "self.d, self.h).permute(0, 3, 1, 2)",
+     "dealt out to the heads"),
     (".transpose(1, 2).reshape(b, n, -1)", ".reshape(b, n, -1)", "merging is not"),
     ("return self.W_o(output)", "return output", "W_o is built and never used"),
     ("return self.W_o(output)", "return self.W_o(output), weights", "got tuple of 2"),
@@ -108,7 +113,7 @@ MULTI_HEADS = table(MULTI_HEAD, [
     (HIDE.strip(),
      "weights = scores.softmax(-1) * ~hidden", "        weights = F.softmax(scores, dim=-1)\n",
      "        if valid_lens is None:\n            weights = F.softmax(scores, dim=-1)\n",
-     "hide keys after the softmax"),
+     "after the softmax, so"),
     ("valid_lens.view(-1, 1, 1, 1)", "valid_lens.view(-1, 1, 1)",
      r"(?s)valid_lens\) raises RuntimeError.*four axes: valid_lens\[:, None, None, None\]"),
     ("valid_lens.view(-1, 1, 1, 1)", "valid_lens", "(?s)must match.*need four axes"),
@@ -239,6 +244,7 @@ class Encoding(nn.Module):
         return F.dropout(Y, self.p, self.training)
 """
 BUFFER = 'self.register_buffer("P", P.float().unsqueeze(0), persistent=False)'
+HALVES = "torch.cat([self.P[:, :X.size(1), i::2] for i in range(2)], -1).to(X.dtype)"
 ADD = "X + self.P[:, :X.size(1)].to(X.dtype)"
 POSITIONS = table(POSITION, [
     ("def forward(self, X)", "def forward(self)", "X.size(1)", "1", ADD.replace("X.size(1)", "1"),
@@ -256,6 +262,8 @@ POSITIONS = table(POSITION, [
     ("for column in range(num_hiddens)",
      "P.fill_(0)\n        for column in range(num_hiddens // 2 * 2)", "odd width 7 differs"),
     (ADD, "X + self.P[0, :X.size(0)].unsqueeze(1)", "row of its own number"),
+    (ADD, f"X + {HALVES}", "All sines stand before"),
+    (ADD, "self.P[:, :X.size(1)].to(X.dtype).repeat(len(X), 1, 1)", "You return the table alone"),
     (ADD, ADD.removeprefix("X + "), "shape should be|table alone"),
     (ADD, ADD.replace("X +", "X.detach() +"), "X is detached"),
     (ADD, "X * X.size(2) ** 0.5" + ADD[1:], "square root of the width"),
@@ -308,6 +316,8 @@ ROTARIES = table(ROTARY, [
     ("torch.ones_like(angles), angles", "torch.ones_like(angles), -angles", "wrong way"),
     (TURN, "pairs * angles.cos()", "output differs"),
     (TURN, "pairs", "Nothing is turned"),
+    (TURN, "torch.complex(first := pairs.real * angles.cos() - pairs.imag * angles.sin(), "
+     "first * angles.sin() + pairs.imag * angles.cos())", "after it was turned"),
     (TURN, "torch.complex(pairs.real * angles.cos(), pairs.imag * angles.sin())",
      "multiplied alone"),
     (TURN, "torch.complex(pairs.real + angles.sin(), pairs.imag + angles.cos())",
@@ -450,7 +460,12 @@ BY_TILES = table(TILES, [
     ("old = l * torch.exp(m - top)", "old = l", "Nothing is rescaled"),
     ("l = old + p", "l = l + p", "but not the sum"),
     ("torch.maximum(m, s.max(dim=-1, keepdim=True)[0])", "s.max(dim=-1, keepdim=True)[0]",
-     "last tile"),
+     "maximum is that of"),
+    ("out * old + p @ v", "out * l_before + p @ v", "old = l * torch.exp(m - top)",
+     "l_before, old = l, l * torch.exp(m - top)", "but not the output"),
+    ("torch.exp(s - top)", "torch.exp(s)", "old = l * torch.exp(m - top)", "old = l",
+     "Powers of the scores"),
+    (" / l\n", "\n", "(out * old + p @ v)", "out * torch.exp(m - top) + p @ v", "Not divided"),
     (" * d ** -0.5", "", "not scaled"),
     ("range(0, keys.shape[2], self.tile)", "range(0, keys.shape[2] - self.tile + 1, self.tile)",
      "The last keys are lost"),
@@ -506,6 +521,15 @@ LINEARS = [
          "Queries need the feature map"),
         ("F.elu(self.W_k(X).view(b, n, self.h, -1)) + 1", "self.W_k(X).view(b, n, self.h, -1)",
          "Keys need the feature map"),
+        ("F.elu(", "(", " + 1", "", "There is no feature map"),
+        (" + 1", "", "The 1 is missing"),
+        ("F.elu(", "F.relu(", "relu . 1 is 1"),
+        ("S = S + torch", "S_next = S + torch", "            below", "            S = S_next\n"
+         "            below", ", q[:, t], S)", ", q[:, t], S)", "You read before you write"),
+        ("S = torch.zeros(b, self.h, d // self.h, d // self.h)",
+         "S = torch.einsum('bnhk,bnhv->bhkv', k, v)", "            S = S + torch",
+         "            torch",
+         "The memory holds all tokens"),
         (" / below[..., None]", "", "The outputs are sums"),
         (" / below[..., None]", " / (t + 1)", "number of tokens"),
         ("z = z + k[:, t]", "z = k.sum(1)", "still to come"),

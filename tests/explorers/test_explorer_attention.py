@@ -45,6 +45,10 @@ def test_it_shows_what_was_recorded():
 
 
 @pytest.mark.parametrize("call, message", [
+    (lambda: attention_explorer({"a": [torch.full((1, 1, 2, 2), 5.0)]}, ["a", "b"]),
+     r"^weights must lie in 0\.\.1, got 5$"),
+    (lambda: attention_explorer({"a": [torch.full((1, 1, 2, 2), torch.nan)]}, ["a", "b"]),
+     r"^weights must lie in 0\.\.1, got nan$"),
     (lambda: attention_explorer({}, ["a"]),
      "^seen holds no weights: run the model while record_attention is open$"),
     (lambda: attention_explorer({"a": []}, ["a"]), "^seen holds no weights"),

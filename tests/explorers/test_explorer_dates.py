@@ -53,6 +53,16 @@ def test_switching_off_changes_the_answer_and_on_again_brings_it_back(explorer):
     assert len(explorer.widget.data["answer"]) == 10
 
 
+def test_the_answer_with_all_heads_is_that_of_the_weights_as_they_are():
+    model = load()
+    explorer = dates_explorer(model)
+    explorer.set(off=["cross 2"])
+    with torch.no_grad():
+        model.scores.bias[1] += 50  # now all it writes is ones
+    explorer.set(off=["cross 3"])
+    assert explorer.widget.data["full"] == explorer.widget.data["answer"] == "1111111111"
+
+
 def test_typing_in_the_browser_is_answered(explorer):
     asked = {"text": "Friday, 5 March 2021", "off": [], "layer": "encoder"}
     explorer.widget.set_state({"state": asked})

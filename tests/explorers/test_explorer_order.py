@@ -21,6 +21,10 @@ def test_the_words_hold_the_numbers():
         assert f"{word} {', '.join(f'{value:.2f}' for value in row)}" in repr(order())
 
 
+def test_padding_hides_what_lies_beyond_the_length():
+    assert [order(valid_len=count).data["validLen"] for count in (2, 3)] == [2, 3]
+
+
 @pytest.mark.parametrize("change, words", [
     ({"attention": NARROW}, "W_o gives outputs of width 3"),
     ({"tokens": WORDS[:3]}, "3 tokens|dog"),

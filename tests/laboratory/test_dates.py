@@ -179,14 +179,25 @@ def test_weights_come_back(tmp_path):
         torch.testing.assert_close(stored, W, atol=1e-3, rtol=1e-3)  # half precision between
 
 
-def test_training_takes_1200_batches_of_fresh_examples(monkeypatch):
+def test_exact_counts_whole_dates(monkeypatch):
+    """Of three answers one is right, one lacks a symbol, one lacks all."""
+    answers = encode_answers(["2021-03-05", "1999-12-24", "1987-06-15"])
+    written = answers.clone()
+    written[1, 3], written[2] = 0, dates.START
+    scores = torch.nn.functional.one_hot(written, 12).float()
+    monkeypatch.setattr(dates, "scores_of", lambda model, examples: (scores, answers))
+    assert exact(None, []) == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize("seed", [0, 5])
+def test_training_takes_1200_batches_of_fresh_examples(monkeypatch, seed):
     model, calls = date_reader(), []
     monkeypatch.setattr(dates, "fit", lambda *about, **how: calls.append((about, how)) or [])
-    train(model)
+    train(model, **{"seed": seed} if seed else {})
     [((trained, loss_of_batch, *about), how)] = calls
     assert trained is model and about == [1200, 5e-3]
     assert how == {"one_cycle": True, "progress": ""}
-    same = generator(0)
+    same = generator(seed)
     for _ in range(2):
         wanted = losses_of(model, pairs(64, same)).mean()
         torch.testing.assert_close(loss_of_batch(), wanted)

@@ -54,11 +54,27 @@ def test_under_a_mask_for_all_no_form_stands_twice(untrained, monkeypatch):
     assert first.right == 0 and first is not second
 
 
-def test_only_the_arguments_decide(untrained):
+@pytest.fixture
+def three_threads():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(3)
+    yield
+    torch.set_num_threads(threads)
+
+
+def test_a_trial_is_trained_as_it_says(monkeypatch):
+    calls = []
+    monkeypatch.setattr("d2l_ext.laboratory.encodings.train", lambda model, task, steps, **options:
+                        calls.append((task, steps, options, torch.get_num_threads())))
+    try_encoding("repeat", "Shaw", seed=7)
+    assert calls == [(TRIALS["repeat"].task, 600, {"lengths": (6, 16), "rate": 6e-3, "seed": 7}, 1)]
+
+
+def test_only_the_arguments_decide(untrained, three_threads):
     torch.manual_seed(1)
-    before, threads = torch.get_rng_state(), torch.get_num_threads()
+    before = torch.get_rng_state()
     one, other, third = (try_encoding("copy", "Shaw", seed) for seed in (0, 0, 1))
-    assert torch.equal(torch.get_rng_state(), before) and torch.get_num_threads() == threads
+    assert torch.equal(torch.get_rng_state(), before) and torch.get_num_threads() == 3
     assert all(map(torch.equal, one.parameters(), other.parameters()))
     assert not torch.equal(one.embedding.weight, third.embedding.weight)
     changed = try_encoding("copy", "T5", position=lambda: ALiBi(4))

@@ -282,6 +282,34 @@ def test_training_learns_and_repeats_exactly():
     assert sum(losses[-10:]) < 0.5 * sum(losses[:10])
 
 
+def test_scoring_and_training_draw_from_their_own_seeds_what_was_asked_for():
+    """Scored examples are never those of training, unless someone asks for the same seed."""
+    model, drawn = reader("convolution", 2, 2), []
+
+    def task(generator, batch, length):
+        drawn.append((generator.initial_seed(), batch, length))
+        return parity(generator, batch, length)
+
+    train(model, task, 2, lengths=(5, 5), batch=3, seed=8)
+    accuracy(model, task, 4, batch=6, seed=9)
+    train(model, task, 1, lengths=(5, 5))
+    accuracy(model, task, 7)
+    assert drawn == [(8, 3, 5), (8, 3, 5), (9, 6, 4), (0, 64, 5), (10_000, 512, 7)]
+
+
+def test_a_kept_training_leaves_the_random_generator_where_it_was(tmp_path, monkeypatch):
+    monkeypatch.setenv("D2L_EXT_WEIGHTS", str(tmp_path))
+
+    def run():
+        torch.manual_seed(4)
+        model = nn.Linear(3, 1)
+        losses = training.fit(model, lambda: model(torch.randn(5, 3)).square().mean(), 30, 0.1)
+        return [*losses, *model.weight[0].tolist(), *torch.rand(3).tolist()]
+
+    trained = run()
+    assert len([*tmp_path.glob("*.pt")]) == 1 and run() == trained
+
+
 def test_lengths_are_drawn_from_both_ends_on():
     lengths = []
 
@@ -340,6 +368,7 @@ def test_recall_asks_each_key_once_for_its_value():
         assert len(value_of) == 5 and sorted(value_of) == sorted(row[10:])
         assert [value_of[key] - 128 for key in row[10:]] == target[10:]
     assert inputs[:, 1:10:2].min() >= 128 > inputs[:, :10:2].max()
+    assert not inputs[:, :10:2].equal(inputs[:, 10:]), "asked in another order"
 
 
 @pytest.mark.parametrize("kind", RECALLERS)

@@ -1,0 +1,57 @@
+"""Are the pictures of a cell those that it stored? nbval compares all other outputs.
+
+Machines may round a pixel otherwise, and pictures of trained models vary, as their words do
+(``varies`` in d2l_ext/alt). Other versions of matplotlib than the pinned one set letters elsewhere.
+"""
+import base64
+import io
+import re
+import tomllib
+
+import matplotlib
+import numpy as np
+from PIL import Image
+from readme import ROOT
+
+PNG = re.compile(r"data:image/png;base64,([\w+/=]+)")
+NAME = re.compile(r'name="(\d\d)-([\w-]+)"')
+BLOCK = 8  # pixels
+APART = 0.05  # of the way from black to white, as the mean of a block
+
+
+def pinned():
+    return f"\nmatplotlib=={matplotlib.__version__}\n" in (ROOT / "pins.txt").read_text("utf-8")
+
+
+def vary(source):
+    """Whether numbers that this code draws may differ between machines, as far as it says."""
+    texts = [(ROOT / f"d2l_ext/alt/{lesson}.toml", cell) for lesson, cell in NAME.findall(source)]
+    entries = [tomllib.loads(path.read_text("utf-8")).get(cell) for path, cell in texts]
+    return not entries or not all(isinstance(entry, str) for entry in entries)
+
+
+def pictures(outputs):
+    pages = [str(output.get("data", {}).get("text/html", "")) for output in outputs]
+    return [Image.open(io.BytesIO(base64.b64decode(png)))
+            for page in pages for png in PNG.findall(page)]
+
+
+def apart(one, other):
+    """The largest difference of the mean colours of a block, 0 to 1; 1 for other sizes."""
+    if one.size != other.size:
+        return 1.0
+    high, wide = (-(-side // BLOCK) for side in one.size[::-1])
+    small = [np.asarray(each.convert("RGB").resize((wide, high), Image.Resampling.BOX), dtype=float)
+             for each in (one, other)]
+    return np.abs(small[0] - small[1]).max() / 255
+
+
+def unlike(source, new, stored):
+    """What is wrong with the new pictures of a cell, in a sentence; empty where nothing is."""
+    if vary(source) or not pinned():
+        return ""
+    drawn, kept = pictures(new), pictures(stored)
+    if len(drawn) != len(kept):
+        return f"There are {len(drawn)} pictures, and {len(kept)} were stored."
+    worst = max(map(apart, drawn, kept), default=0.0)
+    return f"A picture differs by {worst:.2f} from the stored one." if worst > APART else ""
