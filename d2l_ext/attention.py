@@ -227,11 +227,12 @@ class MultiHeadAttention(nn.Module):
     ``num_hiddens`` unless given. head_size: width of a head, ``num_hiddens / num_heads`` unless
     given. num_kv_heads: how many heads have keys and values of their own, ``num_heads`` unless
     given; fewer serve groups of neighbours (grouped-query attention: Ainslie et al. 2023, section
-    2.2), and 1 serves all (multi-query: Shazeer 2019, section 3). position: a ``RelativePosition``,
-    or any module with its methods. Parameters: W_q, W_k, W_v, W_o, each an ``nn.Linear``; a
-    ``state_dict`` moves to and from D2L's class as it is. Raises TypeError for sizes that aren't
-    integers, ValueError where sizes don't fit: heads that don't divide ``num_hiddens`` or aren't
-    divided by ``num_kv_heads``, sizes below 1, dropout outside [0, 1).
+    2.2), and 1 serves all (multi-query: Shazeer 2019, section 3); on a CPU PyTorch 2.8 makes the
+    table of all weights for these. position: a ``RelativePosition``, or any module with its
+    methods. Parameters: W_q, W_k, W_v, W_o, each an ``nn.Linear``; a ``state_dict`` moves to and
+    from D2L's class as it is. Raises TypeError for sizes that aren't integers, ValueError where
+    sizes don't fit: heads that don't divide ``num_hiddens`` or aren't divided by ``num_kv_heads``,
+    sizes below 1, dropout outside [0, 1).
 
     >>> attention = MultiHeadAttention(num_hiddens=8, num_heads=2)
     >>> queries, keys = torch.rand(1, 3, 8), torch.rand(1, 5, 8)
