@@ -92,7 +92,7 @@ EXERCISES = [
     Build(
         "share-chunk", reference=in_one, inputs=lambda: [*chunk_inputs()],
         misconceptions=SHARE_CHUNK,
-        praise="Right: chunks carry the shares along, and still wait for each other only once.",
+        praise="Right: the shares go along from chunk to chunk, and through each of them.",
         hints=["a.cumprod(0) holds a[0], a[0] a[1], ...: what is left of the memory at each step.",
                "Of what step j stored, since[i] / since[j] is left at step i: a mask with tril().",
                "The memory after it: since[-1] * S, and each key times since[-1] / since[j]."],
