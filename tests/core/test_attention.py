@@ -13,14 +13,14 @@ from torch.func import vmap
 from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
-from test_relative import Watched, takes_shared_heads
+from test_relative import KERNEL, Watched
 from wrong import Steps, assert_same, cases, filled_softmax, lengths_mask, name_of, outcome, right
 from wrong import slow_attention, slow_outcome, slow_softmax
 
 from d2l_ext import AdditiveAttention, MultiHeadAttention, causal, dot_product_attention
 from d2l_ext import ALiBi, RotaryEmbedding, ShawRelativeKeys, T5RelativeBias
 from d2l_ext import masked_softmax, merge_heads, padding, record_attention, split_heads, window
-from d2l_ext.attention import hide_unseen
+from d2l_ext.attention import FUSED_SHARES, hide_unseen
 from d2l_ext.sequence import visible_products
 
 # batch 2, queries 3, keys 4, heads 2, hiddens 8: no two alike where it matters
@@ -542,15 +542,25 @@ def test_shared_heads_in_every_dtype(attend, dtype):
                                rtol=0.02)
 
 
-def test_the_fused_kernel_repeats_nothing():
+def test_it_is_known_whether_the_fused_kernel_takes_shared_heads():
+    q, k = torch.randn(1, 4, 3, 8), torch.randn(1, 2, 5, 8)
+    with Watched() as watched:
+        F.scaled_dot_product_attention(q, k, k, enable_gqa=True)
+    assert FUSED_SHARES == (KERNEL in watched.names)
+
+
+def test_the_fused_kernel_repeats_nothing(monkeypatch):
     """No tensor is larger than what one head has, where PyTorch's kernel takes shared heads."""
-    X, largest = torch.randn(1, 64, 8), []
-    for num_kv_heads in (1, 8):
-        m = MultiHeadAttention(8, 8, head_size=8, num_kv_heads=num_kv_heads).requires_grad_(False)
+    X, largest, outputs = torch.randn(1, 64, 8), [], []
+    layers = {num_kv_heads: MultiHeadAttention(8, 8, head_size=8, num_kv_heads=num_kv_heads)
+              .requires_grad_(False) for num_kv_heads in (1, 8)}
+    for num_kv_heads, shares in (1, FUSED_SHARES), (1, False), (8, FUSED_SHARES):
+        monkeypatch.setattr("d2l_ext.attention.FUSED_SHARES", shares)
         with Watched() as watched:
-            m(X[:, :1], X, X)
+            outputs.append(layers[num_kv_heads](X[:, :1], X, X))
         largest.append(watched.largest)
-    assert largest == [(1 if takes_shared_heads() else 8) * 64 * 8, 8 * 64 * 8]
+    assert largest == [(1 if FUSED_SHARES else 8) * 64 * 8, 8 * 64 * 8, 8 * 64 * 8]
+    torch.testing.assert_close(outputs[0], outputs[1])
 
 
 @both_paths

@@ -572,18 +572,10 @@ def test_empty_sequences_pass(name):
 KERNEL = "_scaled_dot_product_flash_attention_for_cpu"
 
 
-def takes_shared_heads():
-    """Whether PyTorch's kernel for CPUs takes shared heads as they are: that of 2.8 doesn't."""
-    q, k = torch.randn(1, 2, 3, SIZE), torch.randn(1, 1, 5, SIZE)
-    with Watched() as watched:
-        F.scaled_dot_product_attention(q, k, k, enable_gqa=True)
-    return KERNEL in watched.names
-
-
 def test_shared_keys_stay_on_the_fused_kernel():
-    for num_kv_heads, calls in (HEADS, 1), (1, int(takes_shared_heads())):
+    for num_kv_heads in (HEADS, 1):
         names = kernels_of(attention(MAKE["rotary"], num_kv_heads=num_kv_heads), causal=True)
-        assert names.count(KERNEL) == names.count(f"{KERNEL}_backward") == calls
+        assert names.count(KERNEL) == names.count(f"{KERNEL}_backward") == 1
 
 
 def kernels_of(m, **options):
