@@ -2,12 +2,14 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.autograd import forward_ad
 from torch.nn import functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from ._validate import check_causal, check_dropout, check_float, check_inputs, check_position
 from ._validate import check_products, check_size, check_width, extremes
@@ -220,6 +222,21 @@ def for_each_head(X: Tensor, num_heads: int) -> Tensor:
     return X if group == 1 else X.repeat_interleave(group, dim=1)
 
 
+def takes_shared_heads() -> bool:
+    """Whether PyTorch's fused kernel for CPUs takes shared heads; that of 2.8 doesn't."""
+    q, k = (torch.zeros(1, heads, 1, 8, device="cpu") for heads in (2, 1))
+    with warnings.catch_warnings(), sdpa_kernel(SDPBackend.FLASH_ATTENTION):
+        warnings.simplefilter("ignore")  # it says why it doesn't
+        try:
+            F.scaled_dot_product_attention(q, k, k, enable_gqa=True)
+        except RuntimeError:
+            return False
+    return True
+
+
+FUSED_SHARES = takes_shared_heads()
+
+
 class MultiHeadAttention(nn.Module):
     """Multi-head attention: W_o [h_1; ...; h_h], h_i = attention(W_q⁽ⁱ⁾ q, W_k⁽ⁱ⁾ k, W_v⁽ⁱ⁾ v).
 
@@ -227,11 +244,12 @@ class MultiHeadAttention(nn.Module):
     ``num_hiddens`` unless given. head_size: width of a head, ``num_hiddens / num_heads`` unless
     given. num_kv_heads: how many heads have keys and values of their own, ``num_heads`` unless
     given; fewer serve groups of neighbours (grouped-query attention: Ainslie et al. 2023, section
-    2.2), and 1 serves all (multi-query: Shazeer 2019, section 3). position: a ``RelativePosition``,
-    or any module with its methods. Parameters: W_q, W_k, W_v, W_o, each an ``nn.Linear``; a
-    ``state_dict`` moves to and from D2L's class as it is. Raises TypeError for sizes that aren't
-    integers, ValueError where sizes don't fit: heads that don't divide ``num_hiddens`` or aren't
-    divided by ``num_kv_heads``, sizes below 1, dropout outside [0, 1).
+    2.2), and 1 serves all (multi-query: Shazeer 2019, section 3); on a CPU PyTorch 2.8 needs them
+    repeated, which takes memory. position: a ``RelativePosition``, or any module with its
+    methods. Parameters: W_q, W_k, W_v, W_o, each an ``nn.Linear``; a ``state_dict`` moves to and
+    from D2L's class as it is. Raises TypeError for sizes that aren't integers, ValueError where
+    sizes don't fit: heads that don't divide ``num_hiddens`` or aren't divided by ``num_kv_heads``,
+    sizes below 1, dropout outside [0, 1).
 
     >>> attention = MultiHeadAttention(num_hiddens=8, num_heads=2)
     >>> queries, keys = torch.rand(1, 3, 8), torch.rand(1, 5, 8)
@@ -345,10 +363,13 @@ class MultiHeadAttention(nn.Module):
         if keep is not None:
             allowed, sees = unmask_empty_rows(keep)  # kernels disagree on empty rows
             mask = allowed if bias is None else bias.masked_fill(~allowed, -math.inf)
+        shared = self.num_kv_heads < self.num_heads
+        if shared and q.device.type == "cpu" and not FUSED_SHARES:  # it would make all weights
+            k, v, shared = *(for_each_head(X, self.num_heads) for X in (k, v)), False
         attended = F.scaled_dot_product_attention(
             q, k, v, attn_mask=mask, dropout_p=self.dropout.p if self.training else 0.0,
             is_causal=is_causal, scale=1 / math.sqrt(self.head_size),
-            enable_gqa=self.num_kv_heads < self.num_heads)
+            enable_gqa=shared)
         return attended if sees is None else torch.where(sees, attended, 0.0)
 
     @classmethod

@@ -32,7 +32,9 @@ class Mask:
         if not callable(predicate):
             got = type(predicate).__name__
             raise TypeError(f"predicate must be a function of (query, key), got {got}")
-        self.predicate = predicate
+        # Functions alone are called: up to 2.11 torch.compile asks what it calls for its truth.
+        inner = predicate.predicate if isinstance(predicate, Mask) else predicate
+        self.predicate: Predicate = inner
 
     def __call__(self, query: Tensor, key: Tensor) -> Tensor:
         return self.predicate(query, key)
@@ -61,7 +63,6 @@ class Mask:
         """
         query = torch.arange(queries, device=device)[:, None]
         key = torch.arange(keys, device=device)
-        # Not self(query, key): up to 2.11 torch.compile asks what it calls for its truth.
         answer = self.predicate(query, key)
         if not isinstance(answer, Tensor) or answer.dtype != torch.bool:
             got = kind(answer)

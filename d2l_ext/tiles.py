@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ._validate import check_products, check_size
 from .attention import as_4d, hide_rows, known
-from .masks import Attend, mask_tensor
+from .masks import Attend, Mask, mask_tensor
 
 
 class Running(NamedTuple):
@@ -155,4 +155,5 @@ def tile_of_mask(
 
 def shifted(predicate: Callable[[Tensor, Tensor], Tensor], start: int) -> Attend:
     """A predicate for keys that are counted from ``start``."""
-    return lambda query, key: predicate(query, key + start)
+    inner = Mask(predicate).predicate  # the function alone, for torch.compile: see Mask
+    return lambda query, key: inner(query, key + start)

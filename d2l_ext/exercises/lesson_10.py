@@ -1,6 +1,4 @@
 """The exercises of lesson 10, linear attention."""
-import math
-
 import torch
 
 from .kinds import Build, Choice
@@ -52,46 +50,6 @@ def chunk_inputs():
                0.3 + 0.6 * torch.rand(c, generator=generator))
 
 
-# ---- window-memory ----
-
-
-def window_memory(q, k, v, w):
-    return in_band(q, k, v, lambda age: (age >= 0) & (age < w))
-
-
-def in_band(q, k, v, sees):
-    """Linear attention in which a token sees those whose age ``sees`` allows."""
-    steps = torch.arange(len(q))
-    return (q @ k.mT * sees(steps[:, None] - steps)) @ v
-
-
-WINDOW_MEMORY = [
-    (lambda q, k, v, w: in_band(q, k, v, lambda age: (age >= 0) & (age <= w)),
-     "One token too many: with itself a token sees w tokens, so step t - w has left the window."),
-    (lambda q, k, v, w: in_band(q, k, v, lambda age: (age >= 0) & (age < w - 1)),
-     "One token too few: the token of step t - w + 1 is still inside."),
-    (lambda q, k, v, w: in_band(q, k, v, lambda age: age >= 0),
-     "Nothing leaves the memory: subtract what the token of step t - w had added."),
-    (lambda q, k, v, w: in_band(q, k, v, lambda age: (age > 0) & (age < w)),
-     "A token doesn't see itself: write before you read."),
-    (lambda q, k, v, w: in_band(q, k, v, lambda age: (age > 0) & (age <= w)),
-     "You read before the new token is written and the old one has left."),
-    (lambda q, k, v, w: in_band(q, k, v, lambda age: age.abs() < w),
-     "Tokens see the future. The window lies before a token, itself included."),
-    (lambda q, k, v, w: in_band(q, k, v, lambda age: age >= 0)
-     - in_band(q, k, v, lambda age: age == w),
-     "What has left is back a step later: the subtraction must stay in the memory."),
-    (lambda q, k, v, w: window_memory(q, k, v, w) / math.sqrt(q.shape[1]),
-     "The scores are divided by √d. Here they are plain products."),
-]
-
-
-def window_inputs():
-    generator = torch.Generator().manual_seed(4)
-    return [(*torch.randn(3, n, d, generator=generator), w)
-            for n, d, w in [(7, 3, 2), (5, 4, 3), (6, 2, 1), (4, 3, 9)]]
-
-
 EXERCISES = [
     Choice(
         "keeps", right="b",
@@ -105,14 +63,6 @@ EXERCISES = [
                  "Four memories of 64 x 64 are more.",
             "d": "Keys and values are 2nd numbers. At n = 4,000 that is 31 times d².",
         },
-    ),
-    Build(
-        "share-chunk", reference=in_one, inputs=lambda: [*chunk_inputs()],
-        misconceptions=SHARE_CHUNK,
-        praise="Right: chunks carry the shares along, and still wait for each other only once.",
-        hints=["a.cumprod(0) holds a[0], a[0] a[1], ...: what is left of the memory at each step.",
-               "Of what step j stored, since[i] / since[j] is left at step i: a mask with tril().",
-               "The memory after it: since[-1] * S, and each key times since[-1] / since[j]."],
     ),
     Choice(
         "brackets", right="abe",
@@ -140,11 +90,11 @@ EXERCISES = [
         },
     ),
     Build(
-        "window-memory", reference=window_memory, inputs=window_inputs,
-        misconceptions=WINDOW_MEMORY,
-        praise="Right: a sum can be undone. The last w keys and values must be kept for it.",
-        hints=["At step t add the outer product of k[t] and v[t]. Which token leaves?",
-               "The token of step t - w leaves, if there is one: subtract its outer product from "
-               "the memory, then read."],
+        "share-chunk", reference=in_one, inputs=lambda: [*chunk_inputs()],
+        misconceptions=SHARE_CHUNK,
+        praise="Right: the shares go along from chunk to chunk, and through each of them.",
+        hints=["a.cumprod(0) holds a[0], a[0] a[1], ...: what is left of the memory at each step.",
+               "Of what step j stored, since[i] / since[j] is left at step i: a mask with tril().",
+               "The memory after it: since[-1] * S, and each key times since[-1] / since[j]."],
     ),
 ]

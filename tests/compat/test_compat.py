@@ -126,12 +126,12 @@ def real():
 
 @pytest.fixture
 def pyplot():
-    """matplotlib without a screen, with no figure left behind; any warning is an error."""
+    """matplotlib without a screen, with no figure left behind; warnings are errors, see STRICT."""
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
     from matplotlib import pyplot
     with matplotlib.rc_context(), warnings.catch_warnings():
-        warnings.simplefilter("error")
+        exec(STRICT)
         yield pyplot
         pyplot.close("all")
 

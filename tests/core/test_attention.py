@@ -13,14 +13,14 @@ from torch.func import vmap
 from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
-from test_relative import Watched
+from test_relative import KERNEL, Watched
 from wrong import Steps, assert_same, cases, filled_softmax, lengths_mask, name_of, outcome, right
 from wrong import slow_attention, slow_outcome, slow_softmax
 
 from d2l_ext import AdditiveAttention, MultiHeadAttention, causal, dot_product_attention
 from d2l_ext import ALiBi, RotaryEmbedding, ShawRelativeKeys, T5RelativeBias
 from d2l_ext import masked_softmax, merge_heads, padding, record_attention, split_heads, window
-from d2l_ext.attention import hide_unseen
+from d2l_ext.attention import FUSED_SHARES, hide_unseen
 from d2l_ext.sequence import visible_products
 
 # batch 2, queries 3, keys 4, heads 2, hiddens 8: no two alike where it matters
@@ -542,15 +542,25 @@ def test_shared_heads_in_every_dtype(attend, dtype):
                                rtol=0.02)
 
 
-def test_the_fused_kernel_repeats_nothing():
-    """No tensor is larger than what one head has."""
-    X, largest = torch.randn(1, 64, 8), []
-    for num_kv_heads in (1, 8):
-        m = MultiHeadAttention(8, 8, head_size=8, num_kv_heads=num_kv_heads).requires_grad_(False)
+def test_it_is_known_whether_the_fused_kernel_takes_shared_heads():
+    q, k = torch.randn(1, 4, 3, 8), torch.randn(1, 2, 5, 8)
+    with Watched() as watched:
+        F.scaled_dot_product_attention(q, k, k, enable_gqa=True)
+    assert FUSED_SHARES == (KERNEL in watched.names)
+
+
+def test_the_fused_kernel_repeats_nothing(monkeypatch):
+    """No tensor is larger than what one head has, where PyTorch's kernel takes shared heads."""
+    X, largest, outputs = torch.randn(1, 64, 8), [], []
+    layers = {num_kv_heads: MultiHeadAttention(8, 8, head_size=8, num_kv_heads=num_kv_heads)
+              .requires_grad_(False) for num_kv_heads in (1, 8)}
+    for num_kv_heads, shares in (1, FUSED_SHARES), (1, False), (8, FUSED_SHARES):
+        monkeypatch.setattr("d2l_ext.attention.FUSED_SHARES", shares)
         with Watched() as watched:
-            m(X[:, :1], X, X)
+            outputs.append(layers[num_kv_heads](X[:, :1], X, X))
         largest.append(watched.largest)
-    assert largest == [64 * 8, 8 * 64 * 8]
+    assert largest == [(1 if FUSED_SHARES else 8) * 64 * 8, 8 * 64 * 8, 8 * 64 * 8]
+    torch.testing.assert_close(outputs[0], outputs[1])
 
 
 @both_paths
@@ -774,7 +784,7 @@ def test_what_is_hidden_makes_no_difference(attend, dtype):
 
     expected = result(X)
     for number in (0.0, -3.0, 1e9, -1e38, math.inf, -math.inf, math.nan):
-        X[0, 2:] = number
+        X[0, 2:] = torch.tensor(number).to(dtype)  # which may be infinite there
         assert all(map(torch.equal, result(X), expected)), number
 
 
@@ -937,7 +947,7 @@ def compiled(m):
 @pytest.mark.slow
 @shared_or_not
 @each(dict(valid_lens=LENGTHS), dict(causal=True),
-      dict(valid_lens=LENGTHS, mask=window(1), need_weights=True))
+      dict(valid_lens=LENGTHS, mask=window(1) & causal(), need_weights=True))
 def test_compiles_in_one_graph_with_the_same_results(options, num_kv_heads):
     m, X = selfish(num_kv_heads=num_kv_heads)
     results = [outcome(to_itself(lambda _, *X, **options: f(*X, **options)), m, X, **options)

@@ -41,48 +41,6 @@ CHUNKS = [
                             steps(S, q, k, v, a)[1]), "see the future"),
 ]
 
-
-def walk(q, k, v, w, *, late=0, leave=True, first="write"):
-    S, Y = torch.zeros(k.shape[1], v.shape[1]), []
-    for t in range(len(q)):
-        if first == "read":
-            Y.append(q[t] @ S)
-        S = S + k[t, :, None] * v[t]
-        if leave and t >= w + late:
-            S = S - k[t - w - late, :, None] * v[t - w - late]
-        if first == "write":
-            Y.append(q[t] @ S)
-    return torch.stack(Y)
-
-
-def forgotten_again(q, k, v, w):
-    S, Y = torch.zeros(k.shape[1], v.shape[1]), []
-    for t in range(len(q)):
-        S = S + k[t, :, None] * v[t]
-        gone = k[t - w, :, None] * v[t - w] if t >= w else 0
-        Y.append(q[t] @ (S - gone))
-    return torch.stack(Y)
-
-
-def aged(q, k, v, ages):
-    """Each step reads the tokens of these ages."""
-    return torch.stack([sum((q[t] @ k[t - age] * v[t - age] for age in ages
-                             if 0 <= t - age < len(k)), torch.zeros(v.shape[1]))
-                        for t in range(len(q))])
-
-
-WINDOWS = [
-    (lambda q, k, v, w: walk(q, k, v, w, late=1), "One token too many"),
-    (lambda q, k, v, w: walk(q, k, v, w, late=-1), "One token too few"),
-    (lambda q, k, v, w: walk(q, k, v, w, leave=False), "Nothing leaves"),
-    (lambda q, k, v, w: walk(q, k, v, w, first="read"), "read before the new token"),
-    (forgotten_again, "back a step later"),
-    (lambda q, k, v, w: walk(q, k, v, w) / q.shape[1] ** 0.5, "√d"),
-    (lambda q, k, v, w: 0 * walk(q, k, v, w), "expected"),
-    (lambda q, k, v, w: aged(q, k, v, range(1, w)), "doesn't see itself"),
-    (lambda q, k, v, w: aged(q, k, v, range(1 - w, w)), "see the future"),
-]
-
 WRONG = {
     "keeps": [("a", "More heads"), ("c", "a state and a cell"), ("d", "2nd numbers"),
               (("b", "a"), "More heads")],
@@ -91,5 +49,4 @@ WRONG = {
                  ({"a", "b"}, "1 more"), ("e", "2 more")],
     "why-linear": [({"a", "b", "c", "e"}, "below n = d"), ({"a", "c", "d"}, "as many cells"),
                    ({"a", "c"}, "1 more"), ("c", "2 more")],
-    "window-memory": WINDOWS,
 }

@@ -46,9 +46,21 @@ def no_padding(notebook):
                     yield cell.id, f"`:{spec}` pads numbers into columns"
 
 
+class AsGenerators(ast.NodeTransformer):
+    """Comprehensions as generators: from Python 3.12 on only these keep names to themselves."""
+
+    def visit(self, node):
+        node = self.generic_visit(node)
+        if isinstance(node, ast.DictComp):
+            return ast.GeneratorExp(ast.Tuple([node.key, node.value], ast.Load()), node.generators)
+        lazy = isinstance(node, (ast.ListComp, ast.SetComp))
+        return ast.GeneratorExp(node.elt, node.generators) if lazy else node
+
+
 def names_of(statement):
     """The names that a statement takes from those before it, and those that it binds."""
-    tables = [symtable.symtable(ast.unparse(statement), "cell", "exec")]
+    tree = AsGenerators().visit(ast.parse(ast.unparse(statement)))
+    tables = [symtable.symtable(ast.unparse(tree), "cell", "exec")]
     bound = {name.get_name() for name in tables[0].get_symbols()
              if name.is_assigned() or name.is_imported()}
     taken = set()
