@@ -87,10 +87,10 @@ def test_a_picture_without_words_is_noticed(sheet):
 
 
 def test_a_noisy_console_is_noticed(sheet):
-    assert any("a broken piece" in error for error in sheet.page.errors)
+    until(lambda: any("a broken piece" in error for error in sheet.page.errors))
 
 
 def test_a_cell_that_raises_is_noticed(sheet):
-    assert sheet.failed()
-    assert any("ZeroDivisionError" in complaint for complaint in sheet.complaints())
+    until(sheet.failed)
+    until(lambda: any("ZeroDivisionError" in complaint for complaint in sheet.complaints()))
     assert sheet.unrun() == ["'never run'"]

@@ -4,7 +4,7 @@ import json
 import pytest
 from frontends import EXPLORER, ROOT, Sheet
 from pieces import LESSONS, STEPS
-from screen import axe, play, result, until, watch
+from screen import axe, becomes, expect, play, result, said, until, watch
 
 SHOTS = ROOT / "dist" / "screenshots"
 THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
@@ -32,7 +32,8 @@ class Lesson:
         assert sheet.failed() == sheet.complaints() == sheet.unrun() == sheet.noise() == []
 
     def test_predictions_open_when_they_are_run(self, sheet):
-        assert not any(sheet.spoiled) and all(sheet.predictions_open())
+        assert not any(sheet.spoiled)
+        until(lambda: all(sheet.predictions_open()))
 
     def test_nothing_scrolls_sideways_on_a_projector(self, sheet):
         """1280 x 720 at 150 % are 853 x 480."""
@@ -40,8 +41,8 @@ class Lesson:
         before = page.viewport_size
         page.set_viewport_size({"width": 853, "height": 480})
         page.evaluate("() => window.jupyterapp.shell.collapseLeft()")
-        until(lambda: page.locator(".jp-Notebook").bounding_box()["width"] > 700)
-        assert sheet.sideways() == []
+        until(lambda: 700 < page.locator(".jp-Notebook").bounding_box()["width"] <= 853)
+        becomes(sheet.sideways, [])
         page.set_viewport_size(before)
 
     @pytest.mark.parametrize("theme", THEMES)
@@ -70,7 +71,8 @@ class Played(Lesson):
     @pytest.mark.parametrize("theme", THEMES)
     def test_it_is_alive_and_looks_as_in_its_picture(self, sheet, piece, theme):
         sheet.theme(THEMES[theme])
-        assert result(piece) and sheet.page.locator(".d2l-still:visible").count() == 0
+        said(piece).not_to_be_empty()
+        expect(sheet.page.locator(".d2l-still:visible")).to_have_count(0)
         SHOTS.mkdir(parents=True, exist_ok=True)
         piece.screenshot(path=SHOTS / f"{self.name}-{theme}.png")
 

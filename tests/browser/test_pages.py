@@ -3,7 +3,7 @@ and with tokens that nobody expects."""
 import pytest
 import torch
 from pieces import HOSTILE, PIECES, STILL, dates, lengths, order
-from screen import CUT, axe, play, result, show, watch
+from screen import CUT, axe, becomes, play, result, said, show, watch
 
 from d2l_ext import MultiHeadAttention
 from d2l_ext.explorers import heads_explorer
@@ -65,7 +65,7 @@ def test_nothing_is_cut_or_moves_by_itself(opened, explorers, name, settings):
     piece = show(page, explorers[name])
     assert page.evaluate(CUT) == []
     play_still(piece, name)
-    assert page.evaluate(CUT) == []
+    becomes(lambda: page.evaluate(CUT), [])
     if "reduced_motion" in settings:
         assert page.evaluate(MOVING) == []
 
@@ -108,7 +108,8 @@ def test_a_theme_changed_out_of_sight_leaves_the_picture_whole(opened, explorers
     canvas = piece.locator("canvas").first
     size = canvas.evaluate("(canvas) => canvas.width")
     piece.page.evaluate(RETHEME)
-    assert result(piece) and canvas.evaluate("(canvas) => canvas.width") == size
+    assert result(piece)
+    becomes(lambda: canvas.evaluate("(canvas) => canvas.width"), size)
 
 
 # ---- tokens that nobody expects ------------------------------------------------------------------
@@ -147,8 +148,8 @@ def test_odd_tokens_are_shown_as_text(opened, make, width):
             control.press("End")
         else:
             control.check()
-        assert result(piece)
-    assert page.evaluate(CUT) == []
+        said(piece).not_to_be_empty()
+    becomes(lambda: page.evaluate(CUT), [])
 
 
 def test_odd_text_is_no_date(opened):

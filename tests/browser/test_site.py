@@ -5,11 +5,14 @@ import threading
 
 import pytest
 from pieces import LESSONS
-from screen import PICTURE, axe, until, watch
+from screen import PICTURE, axe, becomes, expect, until, watch
 
 website = pytest.importorskip("website", reason="make test-browser has what it needs")
 WIDTHS = 390, 768, 1280
 UNFOLD = "document.querySelectorAll('details').forEach((box) => { box.open = true; })"
+# Whether the page has seen what was unfolded: what can be scrolled there takes the focus.
+SEEN = """() => [...document.querySelectorAll("pre, .wide, .output_html")]
+  .every((box) => box.scrollWidth <= box.clientWidth || box.tabIndex === 0)"""
 PAGES = [f"{path.stem}.html" for path in sorted((website.ROOT / "notebooks").glob("*.ipynb"))]
 PAGES += ["index.html", "references.html", "search.html?q=mask", "symbols/index.html",
           "symbols/num_heads.html"]
@@ -51,6 +54,11 @@ def opened(browser, address):
         page.close()
 
 
+def unfold(page):
+    page.evaluate(UNFOLD)
+    page.wait_for_function(SEEN)
+
+
 def overflows(page):
     return page.evaluate("document.documentElement.scrollWidth > innerWidth")
 
@@ -58,17 +66,19 @@ def overflows(page):
 @pytest.mark.parametrize("name", PAGES)
 def test_readable_on_three_widths(opened, name):
     page = opened(name)
-    page.evaluate(UNFOLD)
+    unfold(page)
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
-        assert not overflows(page), width
+        page.wait_for_function("(width) => innerWidth === width", arg=width)
+        becomes(lambda: overflows(page), False)
+    page.wait_for_function(SEEN)
     assert axe(page, "html") == []
 
 
 @pytest.mark.parametrize("name", PAGES[2:3] + PAGES[-5:])
 def test_in_the_dark(opened, name):
     page = opened(name, 390, "dark")
-    page.evaluate(UNFOLD)
+    unfold(page)
     assert axe(page, "html") == []
     background = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert sum(map(int, background[4:-1].split(","))) < 150
@@ -88,8 +98,8 @@ def test_search_finds_a_section_and_leads_there(opened):
     found.wait_for()
     assert "¶" not in found.inner_text()
     found.click()
-    page.wait_for_load_state()
-    assert page.locator("h1").first.is_visible() and "search.html" not in page.url
+    page.wait_for_url(lambda url: "search.html" not in url)
+    expect(page.locator("h1").first).to_be_visible()
 
 
 def test_the_piece_on_the_first_page_is_alive_by_touch(opened):
@@ -118,18 +128,19 @@ def test_a_lessons_piece_answers_a_finger(opened, number):
 def test_next_and_previous(opened):
     page = opened(PAGES[1])
     page.locator("a[rel=next]").click()
-    assert page.url.endswith(PAGES[2])
+    page.wait_for_url(f"**/{PAGES[2]}")
     page.locator("a[rel=prev]").click()
-    assert page.url.endswith(PAGES[1])
+    page.wait_for_url(f"**/{PAGES[1]}")
 
 
 def test_paper_has_the_text_alone(opened):
     page = opened(PAGES[2], scheme="dark")
     page.emulate_media(media="print")
-    assert not page.locator("header").is_visible() and not page.locator(".contents").is_visible()
+    for screen_only in ("header", ".contents"):
+        expect(page.locator(screen_only)).to_be_hidden()
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    assert page.locator("details:not([open], .code)").count() == 0
-    assert not page.locator("details.code").first.is_visible()
+    expect(page.locator("details:not([open], .code)")).to_have_count(0)
+    expect(page.locator("details.code").first).to_be_hidden()
     brightness = page.locator(".input pre code, .input pre").first.evaluate(
         "(code) => getComputedStyle(code).color.match(/\\d+/g).slice(0, 3).map(Number)")
     assert max(brightness) < 130  # dark letters on white paper, whatever the screen's are

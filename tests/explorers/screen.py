@@ -85,9 +85,21 @@ def show(page, explorer, head: str = ""):
 
 
 def result(piece) -> str:
-    """The live sentence, once the page has painted what was last done."""
+    """The live sentence as the page has painted it. What a key, a finger or a kernel will make of
+    it may take longer: wait for that with `said`, `expect` or `until`."""
     piece.page.evaluate(PAINTED)
-    return piece.locator(".result").inner_text()
+    return piece.locator(".result:not(:empty)").inner_text()
+
+
+def expect(part):
+    """Playwright's, which waits. It is loaded here since most tests run without it."""
+    from playwright.sync_api import expect
+    return expect(part)
+
+
+def said(piece):
+    """To expect something of the live sentence: ``said(piece).to_contain_text(words)`` waits."""
+    return expect(piece.locator(".result"))
 
 
 def until(true, seconds: float = 20):
@@ -97,6 +109,14 @@ def until(true, seconds: float = 20):
         assert time.monotonic() < end, f"still not so after {seconds:g} s"
         time.sleep(0.03)
     return value
+
+
+def becomes(read, wanted, seconds: float = 20):
+    """Wait until what is read is as wanted; AssertionError with what it was in the end."""
+    end = time.monotonic() + seconds
+    while (found := read()) != wanted:
+        assert time.monotonic() < end, f"wanted {wanted!r}, after {seconds:g} s got {found!r}"
+        time.sleep(0.03)
 
 
 def tab_to(piece, control: str, enter) -> None:

@@ -5,7 +5,7 @@ import pytest
 import torch
 from javascript import compute, furthest, swap
 from pieces import attention
-from screen import result, show
+from screen import expect, result, said, show
 
 from d2l_ext import MultiHeadAttention, record_attention
 from d2l_ext.explorers import attention_explorer, source
@@ -128,12 +128,13 @@ def test_the_mouse_chooses_a_head_a_row_and_a_word(page):
     piece = show(page, attention())
     grid, big = piece.locator("canvas").all()
     click(grid, 0.9, 0.9)
-    assert result(piece).startswith("encoder.1.attention, head 2: today looks at")
+    said(piece).to_contain_text("encoder.1.attention, head 2: today looks at")
     click(big, 0.6, 0.2)
-    assert "head 2: dog looks at" in result(piece)
+    said(piece).to_contain_text("head 2: dog looks at")
     piece.locator(".line span", has_text="man").click()
-    assert "head 2: man looks at" in result(piece)
-    assert piece.locator(".line .asks").inner_text() == "man" and page.errors == []
+    said(piece).to_contain_text("head 2: man looks at")
+    expect(piece.locator(".line .asks")).to_have_text("man")
+    assert page.errors == []
 
 
 def test_each_word_is_shaded_by_what_it_gets(page):
@@ -156,7 +157,7 @@ def test_an_image_is_bright_where_a_patch_looks(page):
     weights[..., 3] = 0.8  # row 2 column 1, after the class token
     explorer = attention_explorer({"layer": [weights]}, image=torch.tensor([[1., 0], [0, 0]]))
     piece = show(page, explorer)
-    assert "row 2 column 2 looks at row 2 column 1 0.80" in result(piece)
+    said(piece).to_contain_text("row 2 column 2 looks at row 2 column 1 0.80")
     dark = piece.locator("canvas").nth(2).evaluate("""(canvas) => [[0.25, 0.25], [0.75, 0.25],
         [0.25, 0.75], [0.75, 0.6]].map(([x, y]) => canvas.getContext("2d").getImageData(
             x * canvas.width, y * canvas.height, 1, 1).data[0])""")
@@ -168,5 +169,5 @@ def test_144_heads_of_64_tokens_answer_by_keyboard(page):
     piece.locator("select").nth(1).focus()
     first = result(piece)
     page.keyboard.press("ArrowDown")
-    assert result(piece) != first and "encoder.layer.0, head 1: word63" in result(piece)
-    assert page.errors == []
+    said(piece).to_contain_text("encoder.layer.0, head 1: word63")
+    assert "head 1" not in first and page.errors == []

@@ -1,10 +1,11 @@
 """The explorer of 04: what it refuses, its words, its mathematics; its clocks in a browser."""
 import math
+import re
 
 import pytest
 import torch
 from javascript import compute, furthest, swap
-from screen import result, show
+from screen import expect, said, show
 
 from d2l_ext import sinusoids
 from d2l_ext.explorers import clock_explorer, source
@@ -79,7 +80,6 @@ def piece(page):
 
 
 def blocks(piece):
-    result(piece)
     return [block.split() for block in piece.locator(".block").all_inner_texts()]
 
 
@@ -90,27 +90,27 @@ def put(piece, name, value):
 def test_the_position_changes_the_hands_and_not_the_turn(piece):
     turn = ["0.94", "0.35", "-0.35", "0.94"]
     assert blocks(piece) == [turn, ["0.88", "0.48"], ["0.99", "0.15"]]
-    words = result(piece)
-    assert words.startswith("From position 6 to 8 the hand of columns 6 and 7 turns by 20.4°, as it"
-                            " does from any other position. A round takes it 35.3 positions.")
+    words = ("From position {} to {} the hand of columns 6 and 7 turns by 20.4°, as it does from "
+             "any other position. A round takes it 35.3 positions.")
+    said(piece).to_contain_text(words.format(6, 8))
     put(piece, "position", 40)
+    said(piece).to_contain_text(words.format(40, 42))
     assert blocks(piece)[0] == turn and blocks(piece)[1] != ["0.88", "0.48"]
-    assert result(piece) == words.replace("6 to 8", "40 to 42")
 
 
 def test_a_click_on_a_clock_chooses_its_columns(piece):
     box = piece.locator("canvas.clocks").bounding_box()
     columns = piece.get_by_role("slider", name="columns")
-    for fraction, chosen in ((0.01, ["0, 1"]), (0.99, ["14, 15", "30, 31"])):  # a line's ends
+    for fraction, chosen in ((0.01, "^0, 1$"), (0.99, "^(14, 15|30, 31)$")):  # a line's ends
         piece.page.mouse.click(box["x"] + fraction * box["width"], box["y"] + 20)
-        assert columns.get_attribute("aria-valuetext") in chosen
+        expect(columns).to_have_attribute("aria-valuetext", re.compile(chosen))
 
 
 def test_a_smaller_width_keeps_to_the_hands_there_are(piece):
     put(piece, "columns", 15)
-    assert "columns 30 and 31" in result(piece)
+    said(piece).to_contain_text("columns 30 and 31")
     piece.get_by_label("4", exact=True).check()
-    assert "columns 2 and 3" in result(piece)
-    assert piece.get_by_role("slider", name="columns").get_attribute("max") == "1"
+    said(piece).to_contain_text("columns 2 and 3")
+    expect(piece.get_by_role("slider", name="columns")).to_have_attribute("max", "1")
     piece.get_by_label("32", exact=True).check()
-    assert "columns 30 and 31" in result(piece)
+    said(piece).to_contain_text("columns 30 and 31")

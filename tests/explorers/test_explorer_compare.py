@@ -2,7 +2,7 @@
 import pytest
 import torch
 from javascript import compute, swap
-from screen import result, show
+from screen import expect, show
 from torch import nn
 
 from d2l_ext import Convolution, Recurrence, SelfAttention, cost, reach, state_size
@@ -161,20 +161,23 @@ def test_the_plots_in_words_and_their_lines(tmp_path):
 def test_the_table_and_the_pictures_in_words(page):
     piece = show(page, compare_explorer())
 
-    def row(number):
-        result(piece)
-        cells = piece.locator(".costs tbody tr").nth(number).inner_text().split("\t")
-        return [cell.strip() for cell in cells]
+    rows = piece.locator(".costs tbody tr")
 
-    assert row(1) == ["recurrence", "67.1 million ◂ least", "64", "63"]
+    def row(number, *words):
+        expect(rows.nth(number).locator("th, td")).to_have_text(words)
+
+    row(1, "recurrence", "67.1 million ◂ least", "64", "63")
     piece.get_by_label("tokens n").press("ArrowRight")
-    assert row(1) == ["recurrence", "134 million ◂ least", "128", "127"]
-    assert row(2)[:2] == ["GRU", "403 million"] and row(3)[:2] == ["LSTM", "537 million"]
-    assert piece.get_by_label("tokens n").get_attribute("aria-valuetext") == "128"
+    row(1, "recurrence", "134 million ◂ least", "128", "127")
+    expect(rows.nth(2)).to_contain_text("403 million")
+    expect(rows.nth(3)).to_contain_text("537 million")
+    expect(piece.get_by_label("tokens n")).to_have_attribute("aria-valuetext", "128")
     piece.get_by_role("radio", name="16").check()
-    assert "attention layer, 16 heads" in row(5)[0] and "◂" not in row(4)[1]
+    expect(rows.nth(5)).to_contain_text("attention layer, 16 heads")
+    expect(rows.nth(4)).not_to_contain_text("◂")
     piece.get_by_label("layers, in the picture below").press("End")
-    assert result(piece)
-    words = piece.locator(".stacks p").all_inner_texts()
-    assert "knows 9 of 9 inputs" in words[0] and "Pairs: 81 of 81" in words[0]
-    assert "Pairs: 45 of 81" in words[1] and page.errors == []
+    words = piece.locator(".stacks p")
+    expect(words.nth(0)).to_contain_text("knows 9 of 9 inputs")
+    expect(words.nth(0)).to_contain_text("Pairs: 81 of 81")
+    expect(words.nth(1)).to_contain_text("Pairs: 45 of 81")
+    assert page.errors == []

@@ -4,7 +4,7 @@ import re
 
 import pytest
 import torch
-from screen import result, show, until
+from screen import expect, said, show, until
 
 from d2l_ext.explorers import dates_explorer, source
 from d2l_ext.heads import all_heads, closed
@@ -121,7 +121,7 @@ def answer(page, explorer):
 
 def test_without_a_kernel_it_shows_and_says_so(page, explorer):
     piece = show(page, explorer)
-    assert result(piece) == "With all heads on: 24/12/1999 → 1999-12-24."
+    said(piece).to_have_text("With all heads on: 24/12/1999 → 1999-12-24.")
     assert piece.get_by_label("your date").is_disabled()
     assert piece.get_by_role("checkbox", name="cross 2").is_disabled()
     assert "run the cell" in piece.inner_text() and page.errors == []
@@ -131,17 +131,17 @@ def test_typing_and_switching(page, explorer):
     piece = live(page, explorer)
     piece.get_by_role("checkbox", name="cross 2").uncheck()
     answer(page, explorer)
-    words = result(piece)
-    assert words.startswith("Without cross 2: 24/12/1999 → ") and ", not 1999-12-24: the " in words
+    said(piece).to_contain_text("Without cross 2: 24/12/1999 → ")
+    said(piece).to_contain_text(", not 1999-12-24: the ")
     differ = sum(a != b for a, b in zip(explorer.reading().answer, "1999-12-24"))
-    assert piece.locator(".answer .other").count() == differ
-    assert "off: nobody listens" in piece.locator(".looks .off").inner_text()
+    expect(piece.locator(".answer .other")).to_have_count(differ)
+    expect(piece.locator(".looks .off")).to_contain_text("off: nobody listens")
     piece.get_by_role("checkbox", name="cross 2").check()
     answer(page, explorer)
     piece.get_by_label("your date").fill("Friday, 5 March 2021")
     answer(page, explorer)
-    assert result(piece) == "With all heads on: friday, 5 march 2021 → 2021-03-05."
-    assert piece.get_by_label("your date").input_value() == "Friday, 5 March 2021"
+    said(piece).to_have_text("With all heads on: friday, 5 march 2021 → 2021-03-05.")
+    expect(piece.get_by_label("your date")).to_have_value("Friday, 5 March 2021")
     assert page.errors == []
 
 
@@ -150,11 +150,13 @@ def test_unreadable_text_in_the_page(page, explorer):
     for text, words in (("", "nothing to read"), ("<img onerror=alert(1)>", "never met")):
         piece.get_by_label("your date").fill(text)
         answer(page, explorer)
-        assert words in result(piece) and piece.locator(".answer span").count() == 0
-        assert piece.locator(".looks").is_hidden()
+        said(piece).to_contain_text(words)
+        expect(piece.locator(".answer span")).to_have_count(0)
+        expect(piece.locator(".looks")).to_be_hidden()
     piece.get_by_label("your date").fill("5/3/2021")
     answer(page, explorer)
-    assert result(piece).endswith("→ 2021-03-05.") and piece.locator(".looks").is_visible()
+    said(piece).to_contain_text("→ 2021-03-05.")
+    expect(piece.locator(".looks")).to_be_visible()
     assert page.errors == []
 
 

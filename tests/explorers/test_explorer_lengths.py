@@ -1,10 +1,11 @@
 """The explorer of 05: what it refuses; what it shows is what is stored, and scored as it says."""
+import re
 from statistics import fmean
 
 import pytest
 from javascript import compute, swap
 from pieces import ROWS, lengths
-from screen import result, show
+from screen import expect, said, show
 
 from d2l_ext.explorers import source
 from d2l_ext.laboratory import TRIALS
@@ -113,7 +114,8 @@ def test_it_lives_in_a_page(page, width):
     assert canvas.bounding_box()["width"] <= width
     piece.get_by_label("repeat").check()
     piece.get_by_label("64", exact=True).check()
-    assert "ALiBi, causal leads" in result(piece)
-    words = ("repeat, length 64. A strip of accuracies by position for each encoding, best first: "
+    said(piece).to_contain_text("ALiBi, causal leads")
+    words = ("^repeat, length 64. A strip of accuracies by position for each encoding, best first: "
              "ALiBi, causal ")
-    assert canvas.get_attribute("aria-label").startswith(words) and page.errors == []
+    expect(canvas).to_have_attribute("aria-label", re.compile(words))
+    assert page.errors == []

@@ -5,7 +5,7 @@ import pytest
 import torch
 from javascript import compute, furthest, swap
 from pieces import FEATURES, ORDER, PADDED, TOKENS, layer, order
-from screen import result, show
+from screen import expect, said, show
 
 import d2l_ext
 from d2l_ext.explorers import source
@@ -99,9 +99,9 @@ def piece(page):
     assert page.errors == []
 
 
-def words(piece):
-    result(piece)
-    return " ".join(piece.locator(".chip").all_inner_texts())
+def words(piece, wanted):
+    """Wait until the words stand in this order."""
+    expect(piece.locator(".chip")).to_have_text(wanted.split())
 
 
 def drag(piece, word, to):
@@ -115,8 +115,8 @@ def drag(piece, word, to):
 
 
 def test_it_opens_with_the_default_state(piece):
-    assert words(piece) == "man bites dog pad"
-    assert result(piece).endswith("another order, and every word's output is the same.")
+    words(piece, "man bites dog pad")
+    said(piece).to_contain_text("another order, and every word's output is the same.")
     first = piece.locator("tbody tr").first.inner_text().split("\t")
     assert first[:5] == ["man", "0.02", "0.48", "0.02", "0.48"]
 
@@ -131,29 +131,29 @@ def test_arrow_keys_move_a_word_and_it_keeps_the_focus(piece):
         ("ArrowRight", "man dog bites pad"),
     ):
         piece.page.keyboard.press(key)
-        assert words(piece) == wanted
-        assert piece.page.evaluate("document.activeElement.textContent") == "dog"
-    assert chip.get_attribute("aria-label") == "dog, place 2 of 4"
+        words(piece, wanted)
+        expect(chip).to_be_focused()
+    expect(chip).to_have_attribute("aria-label", "dog, place 2 of 4")
 
 
 def test_dragging_moves_a_word(piece):
     drag(piece, "pad", "man")
-    assert words(piece) == "pad man bites dog"
+    words(piece, "pad man bites dog")
     drag(piece, "pad", "bites")
-    assert words(piece) == "man bites pad dog"
-    assert piece.locator(".held").count() == 0
+    words(piece, "man bites pad dog")
+    expect(piece.locator(".held")).to_have_count(0)
 
 
 def test_what_the_masks_hide_and_what_stays(piece):
     piece.get_by_label("causal").check()
-    assert result(piece) == ("1 layer, later words hidden: the output of man, bites and dog has "
+    said(piece).to_have_text("1 layer, later words hidden: the output of man, bites and dog has "
                              "changed, that of pad is the same.")
-    assert piece.locator("td.hidden").count() == 6
+    expect(piece.locator("td.hidden")).to_have_count(6)
     piece.get_by_label("2", exact=True).check()
-    assert result(piece) == "2 layers, later words hidden: every output has changed."
+    said(piece).to_have_text("2 layers, later words hidden: every output has changed.")
     piece.get_by_label("causal").uncheck()
     piece.get_by_label("padding").check()
-    assert result(piece).endswith("every word's output is the same.")
-    assert piece.locator("td.hidden").count() == 4
+    said(piece).to_contain_text("another order, and every word's output is the same.")
+    expect(piece.locator("td.hidden")).to_have_count(4)
     drag(piece, "pad", "man")  # a length counts places, not words
-    assert result(piece).endswith("places after the third hidden: every output has changed.")
+    said(piece).to_contain_text("places after the third hidden: every output has changed.")

@@ -5,7 +5,7 @@ import pytest
 import torch
 from javascript import compute, furthest, swap
 from pieces import KEYS, pooling
-from screen import result, show
+from screen import expect, result, said, show
 
 from d2l_ext import dot_product_attention
 from d2l_ext.explorers import source
@@ -70,7 +70,7 @@ def piece(page):
 
 
 def test_it_opens_with_the_default_state(piece):
-    assert result(piece) == ("Of the weight, key 2 gets 0.64, key 3 gets 0.18 and key 4 gets 0.18. "
+    said(piece).to_have_text("Of the weight, key 2 gets 0.64, key 3 gets 0.18 and key 4 gets 0.18. "
                              "Output: 206.71, 2.00, 0.00.")
     assert piece.page.locator(".d2l-still").is_hidden()
     assert "2.4e-6" in piece.locator("tbody tr").first.inner_text()
@@ -80,15 +80,14 @@ def test_a_number_typed_moves_its_slider_and_a_slider_dragged_its_number(piece):
     drag = piece.get_by_label("query, number 3", exact=True)
     typed = piece.get_by_label("query, number 3, typed")
     typed.fill("0")
-    assert result(piece) == "Of the weight, key 2 gets 1.00. Output: 10.00, 0.00, 0.00."
-    assert drag.input_value() == "0"
+    said(piece).to_have_text("Of the weight, key 2 gets 1.00. Output: 10.00, 0.00, 0.00.")
+    expect(drag).to_have_value("0")
     drag.fill("10")
-    assert "key 2 gets 0.33, key 3 gets 0.33 and key 4 gets 0.33." in result(piece)
-    assert typed.input_value() == "10"
+    said(piece).to_contain_text("key 2 gets 0.33, key 3 gets 0.33 and key 4 gets 0.33.")
+    expect(typed).to_have_value("10")
     piece.get_by_role("button", name="scale √3").click()
-    assert result(piece) and piece.get_by_label("scale, typed").input_value() == "1.73"
-    pressed = piece.locator("[aria-pressed=true]")
-    assert pressed.all_inner_texts() == ["√3"]
+    expect(piece.get_by_label("scale, typed")).to_have_value("1.73")
+    expect(piece.locator("[aria-pressed=true]")).to_have_text(["√3"])
 
 
 def test_what_is_no_number_changes_nothing_and_one_out_of_range_becomes_the_nearest(piece):
@@ -98,5 +97,6 @@ def test_what_is_no_number_changes_nothing_and_one_out_of_range_becomes_the_near
         box.fill(wrong)
         assert result(piece) == before
         box.blur()
-        assert box.input_value() == kept and box.get_attribute("title") == "-10 to 10"
-    assert result(piece) != before
+        expect(box).to_have_value(kept)
+        expect(box).to_have_attribute("title", "-10 to 10")
+    said(piece).not_to_have_text(before)

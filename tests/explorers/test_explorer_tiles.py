@@ -6,7 +6,7 @@ import pytest
 import torch
 from javascript import compute, furthest, swap
 from pieces import tiles
-from screen import result, show
+from screen import expect, said, show
 
 from d2l_ext import dot_product_attention
 from d2l_ext.explorers import source
@@ -160,38 +160,41 @@ def piece(page):
     assert page.errors == []
 
 
-def marked(piece, kind):
-    result(piece)
-    return piece.locator(f".{kind}").all_inner_texts()
+def marked(piece, kind, *wanted):
+    """Wait until these words, and no others, are marked so."""
+    expect(piece.locator(f".{kind}")).to_have_text(wanted)
 
 
 def test_what_is_in_fast_memory_is_marked(piece):
     piece.get_by_role("button", name="next").click()
-    assert marked(piece, "k.fast") == ["3", "-1", "2", "1"]
-    assert marked(piece, "v.fast") == ["50", "60", "70", "80"]
-    assert marked(piece, "q.fast") == ["1", "-1"]
-    assert marked(piece, "score.fast") == ["3", "-1", "2", "1", "-3", "1", "-2", "-1"]
-    assert marked(piece, "highest") == ["3"]
-    assert marked(piece, "used") == [""] * 24
-    rows = [marked(piece, "kept.fast")[start:start + 5] for start in (0, 5)]
-    assert rows == [["3", "0.37", "2.08", "0.27", "50.63"], ["2", "1.00", "1.65", "0.73", "32.18"]]
-    assert marked(piece, "less") == ["0.37"]
-    assert marked(piece, "moved") == ["moved, by tiles\n90 of 118\nwith a table\n220"]
+    marked(piece, "k.fast", "3", "-1", "2", "1")
+    marked(piece, "v.fast", "50", "60", "70", "80")
+    marked(piece, "q.fast", "1", "-1")
+    marked(piece, "score.fast", "3", "-1", "2", "1", "-3", "1", "-2", "-1")
+    marked(piece, "highest", "3")
+    marked(piece, "used", *[""] * 24)
+    marked(piece, "kept.fast", "3", "0.37", "2.08", "0.27", "50.63",
+           "2", "1.00", "1.65", "0.73", "32.18")
+    marked(piece, "less", "0.37")
+    expect(piece.locator(".moved")).to_have_text(
+        "moved, by tiles 90 of 118 with a table 220", use_inner_text=True)
 
 
 def test_at_its_ends_the_walk_stays(piece):
     slider = piece.get_by_role("slider", name="step")
     for name, key, end in (("‹ back", "Home", "0"), ("next ›", "End", "6")):
         button = piece.get_by_role("button", name=name)
-        assert button.get_attribute("aria-disabled") == "false"
+        expect(button).to_have_attribute("aria-disabled", "false")
         slider.press(key)
         button.press("Enter")
-        assert slider.input_value() == end and button.get_attribute("aria-disabled") == "true"
-    assert slider.get_attribute("aria-valuetext") == "6 of 6"
+        expect(slider).to_have_value(end)
+        expect(button).to_have_attribute("aria-disabled", "true")
+    expect(slider).to_have_attribute("aria-valuetext", "6 of 6")
 
 
 def test_a_step_past_the_last_is_the_last(page):
     explorer = tiles()
     text = explorer.html().replace('"step": 3', '"step": 48')
     piece = show(page, type("Late", (), {"html": lambda self: text})())
-    assert result(piece).startswith("Step 6 of 6") and page.errors == []
+    said(piece).to_contain_text("Step 6 of 6")
+    assert page.errors == []

@@ -6,7 +6,7 @@ import nbformat
 import pytest
 from nbconvert import HTMLExporter
 from pieces import LESSONS, STILL
-from screen import axe, play, result, watch
+from screen import axe, expect, play, said, watch
 
 from readme import ROOT
 
@@ -111,14 +111,14 @@ def test_a_prediction_is_opened_by_hand(folder, visit, path):
                                   if cell["cell_type"] == "code")
     for answer in answers.all():
         output = answer.locator(".jp-OutputArea-output").first
-        assert output.is_hidden()
+        expect(output).to_be_hidden()
         answer.locator("summary").first.press("Enter")
-        assert output.is_visible()
+        expect(output).to_be_visible()
     sources = page.locator("details.folded:not(:has(.jp-OutputArea-output))")
     folded = [cell["metadata"].get("jupyter", {}).get("source_hidden") for cell in cells(path)]
     assert sources.count() == folded.count(True)
     page.set_viewport_size({"width": 853, "height": 480})  # a projector of 1280 x 720 at 150 %
-    assert page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth")
+    page.wait_for_function("innerWidth === 853 && document.documentElement.scrollWidth <= 853")
 
 
 @every_notebook
@@ -127,7 +127,8 @@ def test_its_explorer_plays(folder, visit, path):
         pytest.skip("it has none")
     page = visit(folder / f"{path.stem}.html")
     piece = page.locator(".d2l-piece").first
-    assert result(piece) and page.locator(".d2l-still:visible").count() == 0
+    said(piece).not_to_be_empty()
+    expect(page.locator(".d2l-still:visible")).to_have_count(0)
     before = piece.locator("xpath=ancestor::*[contains(@class, 'jp-OutputArea-output')]")
     play(piece, STILL[LESSONS[path.stem[:2]]], before.focus)
     assert page.errors == [] and page.requests == []
