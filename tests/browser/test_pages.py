@@ -3,7 +3,7 @@ and with tokens that nobody expects."""
 import pytest
 import torch
 from pieces import HOSTILE, PIECES, STILL, dates, lengths, order
-from screen import CUT, axe, becomes, play, result, said, show, watch
+from screen import CUT, LUMINANCE, axe, becomes, play, result, said, show, watch
 
 from d2l_ext import MultiHeadAttention
 from d2l_ext.explorers import heads_explorer
@@ -13,8 +13,6 @@ MOVING = """() => [...document.querySelectorAll(".d2l-piece, .d2l-piece *")].fil
   const takes = transitionDuration.split(", ").some((time) => parseFloat(time) > 0);
   return takes || animationName !== "none";
 }).map((el) => el.outerHTML.slice(0, 90)).concat(document.getAnimations().map(String))"""
-LUMINANCE = """(piece) => getComputedStyle(piece).backgroundColor.match(/\\d+/g).slice(0, 3)
-  .reduce((sum, part) => sum + Number(part), 0) / 765"""
 # JupyterLab hides everything for a moment while it changes themes.
 RETHEME = """async () => {
   const [main] = document.getElementsByTagName("main");

@@ -36,6 +36,8 @@ CUT = """() => [...document.querySelectorAll(".d2l-piece, .d2l-piece *")].filter
   return clipped || (!scrolls && (right > innerWidth + 0.5 || left < -0.5));
 }).map((el) => el.outerHTML.slice(0, 90)).concat(
   document.documentElement.scrollWidth > innerWidth ? ["the page scrolls sideways"] : [])"""
+LUMINANCE = """(piece) => getComputedStyle(piece).backgroundColor.match(/\\d+/g).slice(0, 3)
+  .reduce((sum, part) => sum + Number(part), 0) / 765"""
 PAINTED = "() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))"
 VIOLATIONS = """async (scope) =>
   (await axe.run(scope, { resultTypes: ["violations"] })).violations"""
@@ -117,6 +119,18 @@ def becomes(read, wanted, seconds: float = 20):
     while (found := read()) != wanted:
         assert time.monotonic() < end, f"wanted {wanted!r}, after {seconds:g} s got {found!r}"
         time.sleep(0.03)
+
+
+def printed(page):
+    """The page as it goes to a printer: nothing folded but set-up, a piece on white and not wider
+    than paper."""
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    expect(page.locator("details:not([open], .code)")).to_have_count(0)
+    expect(page.locator("details.code").first).to_be_hidden()
+    piece = page.locator(".d2l-piece").first
+    until(lambda: piece.evaluate(LUMINANCE) > 0.9 and piece.bounding_box()["width"] < 640)
+    until(lambda: max(box["width"] for box in (
+        canvas.bounding_box() for canvas in piece.locator("canvas").all())) < 640)
 
 
 def tab_to(piece, control: str, enter) -> None:

@@ -6,7 +6,7 @@ import nbformat
 import pytest
 from nbconvert import HTMLExporter
 from pieces import LESSONS, STILL
-from screen import axe, expect, play, said, watch
+from screen import axe, becomes, expect, play, printed, said, watch
 
 from readme import ROOT
 
@@ -132,6 +132,14 @@ def test_its_explorer_plays(folder, visit, path):
     before = piece.locator("xpath=ancestor::*[contains(@class, 'jp-OutputArea-output')]")
     play(piece, STILL[LESSONS[path.stem[:2]]], before.focus)
     assert page.errors == [] and page.requests == []
+
+
+def test_on_paper_all_is_open_and_light(folder, visit):
+    page = visit(folder / f"{NOTEBOOKS[2].stem}.html")
+    page.emulate_media(media="print", color_scheme="dark")
+    printed(page)
+    page.set_viewport_size({"width": 673, "height": 900})  # A4 within margins of 16 mm
+    becomes(lambda: page.evaluate("document.documentElement.scrollWidth"), 673)
 
 
 # ---- what must be noticed ---------------------------------------------------------------------

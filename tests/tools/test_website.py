@@ -139,6 +139,22 @@ def test_what_is_folded_stays_folded(site):
     assert page.select("details.answer") and page.select("details.folded")
 
 
+def test_sentences_are_set_with_their_spaces(site):
+    made = pages(site)
+    cited = made[website.pathlib.Path("references.html")].find(id="ainslie2023").text
+    assert re.search(r"\(2023\)\.\s\S.+\.\sEMNLP\.\sIn 02, 09\.$", cited)
+    symbol = made[website.pathlib.Path("symbols/num_heads.html")].h1.text
+    assert symbol.split() == ["h,", "in", "code", "num_heads"]
+    signs = made[website.pathlib.Path("symbols/index.html")]
+    assert signs.text.count("One sign, several meanings") == 1 and len(signs("table")) == 2
+
+
+def test_folds_say_what_they_hold(site):
+    page = pages(site)[website.pathlib.Path("02_multi_head_attention.html")]
+    folds = [fold.summary.text for fold in page.select("details.folded:not(.answer)")]
+    assert folds[:4] == ["Set-up", "Its code", "Its proof", "This picture's code"]
+
+
 def test_symbols_lead_to_lessons(site):
     page = pages(site)[website.pathlib.Path("symbols/num_heads.html")]
     assert page.h1.math and "num_heads" in page.h1.text

@@ -28,11 +28,17 @@ PARTS = {"mfrac": 2, "mroot": 2, "msub": 2, "msup": 2, "munder": 2, "mover": 2,
          "msubsup": 3, "munderover": 3}
 POLICY = ("default-src 'none'; img-src data:; font-src data:; "
           "style-src 'unsafe-inline'; script-src 'unsafe-inline'")
+PAPER = {path.suffix: path.read_text(encoding="utf-8")
+         for path in pathlib.Path(__file__).parent.glob("paper.*")}
 # What is folded in the notebook stays so.
 FOLDED = """
 {% block input_group %}
 {% if cell.metadata.get("jupyter", {}).get("source_hidden") %}
-<details class="folded code"><summary>Code</summary>{{ super() }}</details>
+{% set tags = cell.metadata.get("tags", []) %}
+{% set aside = "Set-up" if "setup" in tags else "This picture's code" if "picture" in tags %}
+{% set more = {"one-screen-code": "Its code", "one-screen-proof": "Its proof"} %}
+<details class="folded{{ " code" if aside }}">
+<summary>{{ aside or more.get(cell.id, "Code") }}</summary>{{ super() }}</details>
 {% else %}{{ super() }}{% endif %}
 {% endblock %}
 {% block output_group %}
@@ -73,9 +79,16 @@ math[display="block"] { margin: .8em 0; }
     linear-gradient(to right, var(--shade), transparent) 0 / 15px 100% no-repeat,
     linear-gradient(to left, var(--shade), transparent) 100% / 15px 100% no-repeat;
 }
-</style>
+@media print {
+  .jp-InputPrompt, .jp-OutputPrompt { display: none !important; }
+  .folded > summary { margin-left: 0; }
+}
+PAPER</style>
 {% endblock %}
-""".replace("POLICY", POLICY) + FOLDED
+{% block footer %}<script>SCRIPT</script>{{ super() }}{% endblock %}
+""" + FOLDED
+for part, text in {"POLICY": POLICY, "PAPER": PAPER[".css"], "SCRIPT": PAPER[".js"]}.items():
+    PAGE = PAGE.replace(part, text)
 
 
 class Renderer(IPythonRenderer):

@@ -13,7 +13,7 @@ function reachable() {
     if (box.scrollWidth > box.clientWidth) {
       box.tabIndex = 0;
       box.role = "group";
-      box.ariaLabel = box.matches("pre") ? "code" : "table";
+      box.ariaLabel = box.matches("pre") ? "code" : box.querySelector("img") ? "picture" : "table";
     } else if (box.ariaLabel) {
       box.removeAttribute("tabindex");
     }
@@ -22,17 +22,6 @@ function reachable() {
 addEventListener("resize", reachable);
 addEventListener("toggle", reachable, true);
 addEventListener("load", reachable);
-
-// Print all text: what is folded is opened for it, but for set-up and drawings' code, which
-// stays out, and folded again.
-let folded = [];
-addEventListener("beforeprint", () => {
-  folded = [...document.querySelectorAll("details:not([open], .code)")];
-  for (const box of folded) box.open = true;
-});
-addEventListener("afterprint", () => {
-  for (const box of folded) box.open = false;
-});
 
 addEventListener("DOMContentLoaded", () => {
   if (!window.PagefindUI) return;

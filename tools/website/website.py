@@ -4,6 +4,7 @@ It is made from the stored notebooks alone: no kernel, no network. nbconvert giv
 cells (Sphinx with myst-nb replaces alternative texts by file names, Jupyter Book and Quarto can't
 build without a network), pagefind the search. To look at it: `make site ARGS=--serve`.
 """
+import base64
 import functools
 import http.server
 import json
@@ -24,7 +25,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(ROOT / "tools" / "notebooks"), str(ROOT / "tools" / "classroom")]
 
-from export import FOLDED, Exporter, Renderer, font  # noqa: E402
+from export import FOLDED, PAPER, Exporter, Renderer, font  # noqa: E402
 from readme import notebook as titled, slug  # noqa: E402
 
 TARGET = ROOT / "dist" / "site"
@@ -62,9 +63,21 @@ def body(lesson: dict) -> BeautifulSoup:
     page = BeautifulSoup(exporter.from_notebook_node(notebook)[0], "html.parser")
     for empty in page.select("th:empty"):
         empty.name = "td"
+    for image in page.select("img:not(.d2l-still)"):
+        scrollable(image)
     for anchor in page.select(".anchor-link"):
         anchor["data-pagefind-ignore"], anchor["aria-label"] = "", "A link to this heading"
     return page
+
+
+def scrollable(image) -> None:
+    """On a phone a wide picture scrolls in its place: letters stay as large as they can be read."""
+    data = base64.b64decode(image["src"].partition("base64,")[2])
+    drawn = re.search(rb'<svg[^>]* width="(\d+)', data)
+    width = int(drawn[1]) if drawn else int.from_bytes(data[16:20], "big")  # of a PNG
+    if width > 700:
+        image["class"], image["style"] = "large", f"--least: {0.65 * width:.0f}px"
+        image.wrap(BeautifulSoup("", "html.parser").new_tag("span", attrs={"class": "wide"}))
 
 
 def headings(page: BeautifulSoup) -> list[dict]:
@@ -172,7 +185,8 @@ def build(target: pathlib.Path = TARGET) -> None:
     for symbol in all_symbols:
         write(f"symbols/{symbol['name']}.html", "symbol.html.j2", symbol=symbol)
     write("symbols/index.html", "symbols.html.j2", symbols=all_symbols,
-          clashes=cell(lessons[0], "clashes")["source"])
+          clashes=re.sub("</?details>|<summary>.*</summary>", "",
+                         cell(lessons[0], "clashes")["source"]))
     cited = {lesson["name"]: json.dumps(lesson["notebook"]) for lesson in lessons}
     write("references.html", "references.html.j2", references=references(), cited=cited)
     write("search.html", "search.html.j2")
@@ -182,8 +196,9 @@ def build(target: pathlib.Path = TARGET) -> None:
     code = [f"@media {where} {{\n{code_style(name)}}}" for where, name in (
         ("print, (prefers-color-scheme: light)", "a11y-light"),
         ("screen and (prefers-color-scheme: dark)", "a11y-dark"))]
-    (target / "site.css").write_text("\n".join([style, *code]), encoding="utf-8")
-    shutil.copy(HERE / "site.js", target)
+    (target / "site.css").write_text("\n".join([style, *code, PAPER[".css"]]), encoding="utf-8")
+    script = (HERE / "site.js").read_text("utf-8") + PAPER[".js"]
+    (target / "site.js").write_text(script, encoding="utf-8")
     decks(target)
     search(target)
 
