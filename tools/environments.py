@@ -208,6 +208,7 @@ __main__.main([sys.argv[2], "--no-open"])
 
 
 def wheel(names):
+    """Build it, install it with what it asks for, let it copy the lessons, and run some."""
     with tempfile.TemporaryDirectory() as folder:
         source, lessons = Path(folder, "source"), Path(folder, "lessons")
         shutil.copytree(ROOT, source, ignore=offline.NOT_COPIED)
@@ -220,8 +221,9 @@ def wheel(names):
         place = said_by(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))")
         subprocess.run([python, "-I", "-c", ALONE, place, lessons], cwd=folder, check=True)
         found = [path for name in names or ["02"] for path in lessons.glob(f"{name}*.ipynb")]
-        run = ["-I", "-m", "nbconvert", "--execute", "--to", "notebook", "--inplace"]
-        return subprocess.run([python, *run, *found], cwd=folder).returncode
+        run = [python, "-I", "-m", "nbconvert", "--execute", "--to", "notebook", "--inplace"]
+        limit = "--ExecutePreprocessor.timeout=600"
+        return subprocess.run([*run, limit, *found], cwd=folder).returncode
 
 
 LEGS = {"oldest": oldest, "newest": newest, "colab": colab, "gpu": gpu, "pinned": pinned,

@@ -84,7 +84,8 @@ function draw(canvas, ranks, { task, length, scored }, data, width, colours) {
   const { ink, size, measure } = colours;
   const last = Math.max(...lengths);
   const left = Math.ceil(Math.max(...ranks.map(({ encoding }) => measure(encoding)))) + 14;
-  const right = Math.min(190, Math.round(width * 0.22));
+  const beyond = 1.1 * measure(`beyond ${trained}`);  // it is bold
+  const right = Math.ceil(Math.max(beyond, Math.min(190, width * 0.22)));
   const across = (width - left - right - 24) / (last / stretch);
   const [down, top] = [Math.round(1.6 * size), size + 28];
   const bottom = top + ranks.length * down;
@@ -94,8 +95,12 @@ function draw(canvas, ranks, { task, length, scored }, data, width, colours) {
 
   const mean = scored === "all" ? "of all" : `beyond ${trained}`;
   label(context, "position", left - 10, size + 18, { align: "right" });
+  let free = 0;
   for (let position = 0; position <= length; position += trained / 2) {
+    const half = measure(String(position)) / 2;
+    if (x(position) - half < free) continue;
     label(context, String(position), x(position), size + 18, { align: "center" });
+    free = x(position) + half + 6;
   }
   label(context, "mean", bars.left, size / 2 + 2, { bold: true });
   label(context, mean, bars.left, size + 18, { bold: true });
@@ -113,7 +118,9 @@ function draw(canvas, ranks, { task, length, scored }, data, width, colours) {
   });
   if (length > trained) {
     outline(context, ink, x(trained) - 0.5, top - 6, 0, bottom - top + 12, 2.5);
-    label(context, "beyond training →", x(trained) + 2, size / 2 + 2);
+    const room = bars.left - x(trained) - 10;
+    const words = measure("beyond training →") < room ? "beyond training →" : "beyond →";
+    label(context, words, x(trained) + 2, size / 2 + 2);
   }
   const words = `chance ${digits(bars.chance)}`;
   const chance = Math.min(bars.left + bars.chance * bars.wide, width - measure(words));
