@@ -35,7 +35,7 @@ test-clients: setup  ## check what is recorded of models of other packages (100 
 frameworks: setup  ## open lesson 11 with JAX, TensorFlow and MXNet; ARGS=store: store its outputs
 	@$(RUN) tools/frameworks.py $(ARGS)
 
-test-%: setup  ## make test elsewhere: test-colab, -offline, -oldest, -newest, -gpu or -frameworks
+test-%: setup  ## make test elsewhere: test-colab, -offline, -oldest, -newest, -gpu, -frameworks, -wheel
 	@$(ONE) $(RUN) tools/environments.py $* $(ARGS)
 
 notebooks: setup  ## run notebooks and store their outputs; ARGS="--runs 2": only compare runs

@@ -7,6 +7,8 @@
     gpu, pinned      .venv itself: on an NVIDIA GPU; as a row for README's table
     offline          .venv itself, without a network (tools/offline.py)
     frameworks       lesson 11 with JAX, TensorFlow and MXNet (frameworks.py)
+    wheel            what the package's wheel brings to an empty environment: layers, an explorer,
+                     a check, the lessons, of which 02 is run; names choose others
 
 An environment is made once, and again when what belongs in it changes. The result of a whole run
 is kept there for README's table (`make readme`). Other arguments are passed to pytest. PyTorch
@@ -190,8 +192,43 @@ def off_line(arguments):
     return offline.prove(ROOT, ["-n", "2", twins, *arguments])
 
 
+# With the folder that the package must come from, and one for the lessons, which are copied once.
+ALONE = """import pathlib, sys
+sys.path.insert(0, sys.argv[1])
+import torch
+import d2l_ext
+from d2l_ext import __main__, exercises, explorers
+assert pathlib.Path(d2l_ext.__file__).parent == pathlib.Path(sys.argv[1], "d2l_ext")
+attention, X = d2l_ext.MultiHeadAttention(6, 3), torch.randn(4, 6)
+piece = explorers.heads_explorer(attention, X, list("abcd"), list("abcdef"))
+assert 'class="d2l-explorer"' in piece.html()
+exercises.check("split-heads", lambda X, h: X.unflatten(-1, (h, -1)).transpose(1, 2))
+__main__.main([sys.argv[2], "--no-open"])
+__main__.main([sys.argv[2], "--no-open"])
+"""
+
+
+def wheel(names):
+    """Build it, install it with what it asks for, let it copy the lessons, and run some."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, lessons = Path(folder, "source"), Path(folder, "lessons")
+        shutil.copytree(ROOT, source, ignore=offline.NOT_COPIED)
+        pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", folder, source]
+        subprocess.run(pip, check=True)
+        made, = Path(folder).glob("*.whl")
+        torch = next(line for line in lines("pins.txt") if name_of(line) == "torch")
+        pins = ["-c", str(ROOT / "pins.txt")]
+        python = build("wheel", [torch, *pins, f"{made}[lab]"], alone=())
+        place = said_by(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))")
+        subprocess.run([python, "-I", "-c", ALONE, place, lessons], cwd=folder, check=True)
+        found = [path for name in names or ["02"] for path in lessons.glob(f"{name}*.ipynb")]
+        run = [python, "-I", "-m", "nbconvert", "--execute", "--to", "notebook", "--inplace"]
+        limit = "--ExecutePreprocessor.timeout=600"
+        return subprocess.run([*run, limit, *found], cwd=folder).returncode
+
+
 LEGS = {"oldest": oldest, "newest": newest, "colab": colab, "gpu": gpu, "pinned": pinned,
-        "offline": off_line, "frameworks": frameworks}
+        "offline": off_line, "frameworks": frameworks, "wheel": wheel}
 
 if __name__ == "__main__":
     if not sys.argv[1:] or sys.argv[1] not in LEGS:

@@ -306,10 +306,12 @@ function drawPlot(canvas, what, kinds, size, values, width, colours) {
     block(context, colours.faint, left, y(10 ** power), wide, 1);
     label(context, `10${raised}`, left - 8, y(10 ** power), { align: "right" });
   }
-  const room = (3 * wide) / (values.length - 1);
-  const every = colours.measure(String(to)) + 4 > room ? 6 : 3;  // numbers that would touch
-  for (let i = 0; i < values.length; i += every) {
+  let free = 0;
+  for (let i = 0; i < values.length; i += 3) {
+    const half = colours.measure(String(values[i])) / 2;
+    if (x(values[i]) - half < free) continue;
     label(context, String(values[i]), x(values[i]), top + height + 14, { align: "center" });
+    free = x(values[i]) + half + 6;
   }
   const title = what === "keeps" ? t`numbers that one layer keeps, against n`
     : t`operations of one layer, against n`;

@@ -124,7 +124,7 @@ export function render({ model, el }) {
     const how = heads === 1 ? t`uncut: 1 head` : t`cut into ${heads} heads`;
     write(cut, t`The same four matrices, ${how} of ${plural(size, "channel")}.`);
     if (shelf.firstChild !== cards[0].element) shelf.replaceChildren(...elements(cards));
-    shelf.style.gridTemplateColumns = `repeat(${layout.columns}, max-content)`;
+    shelf.style.gridTemplateColumns = `repeat(${layout.columns}, fit-content(100%))`;
     cards.forEach((card, head) => {
       const [first, end] = [head * size, (head + 1) * size];
       const own = (all) => all.slice(first, end);

@@ -86,9 +86,10 @@ function draw(canvas, ranks, { task, length, scored }, data, width, colours) {
   const { trained, stretch, lengths } = data;
   const { ink, size, measure } = colours;
   const last = Math.max(...lengths);
-  const names = ["position", ...ranks.map(({ encoding }) => encoding)];
+  const names = [t`position`, ...ranks.map(({ encoding }) => said(encoding))];
   const left = Math.ceil(Math.max(...names.map(measure))) + 14;
-  const right = Math.min(190, Math.round(width * 0.22));
+  const beyond = 1.1 * measure(t`beyond ${trained}`);  // it is bold
+  const right = Math.ceil(Math.max(beyond, Math.min(190, width * 0.22)));
   const across = (width - left - right - 24) / (last / stretch);
   const [down, top] = [Math.round(1.6 * size), size + 28];
   const bottom = top + ranks.length * down;
@@ -98,8 +99,12 @@ function draw(canvas, ranks, { task, length, scored }, data, width, colours) {
 
   const mean = scored === "all" ? t`of all` : t`beyond ${trained}`;
   label(context, t`position`, left - 10, size + 18, { align: "right" });
+  let free = 0;
   for (let position = 0; position <= length; position += trained / 2) {
+    const half = measure(String(position)) / 2;
+    if (x(position) - half < free) continue;
     label(context, String(position), x(position), size + 18, { align: "center" });
+    free = x(position) + half + 6;
   }
   label(context, t`mean`, bars.left, size / 2 + 2, { bold: true });
   label(context, mean, bars.left, size + 18, { bold: true });
@@ -117,8 +122,9 @@ function draw(canvas, ranks, { task, length, scored }, data, width, colours) {
   });
   if (length > trained) {
     outline(context, ink, x(trained) - 0.5, top - 6, 0, bottom - top + 12, 2.5);
-    const start = x(trained) + 2;
-    label(context, t`beyond training →`, start, size / 2 + 2, { width: bars.left - start - 6 });
+    const room = bars.left - x(trained) - 10;
+    const words = measure(t`beyond training →`) < room ? t`beyond training →` : t`beyond →`;
+    label(context, words, x(trained) + 2, size / 2 + 2);
   }
   const words = t`chance ${digits(bars.chance)}`;
   const chance = Math.min(bars.left + bars.chance * bars.wide, width - measure(words));

@@ -106,7 +106,8 @@ const TILES_STYLE = `
   .tiles tbody tr:nth-child(n) { background: none; }  /* no notebook's stripes */
   .tiles thead th { font-weight: 600; font-size: .94em; }
   .tiles tbody th { min-width: 0; }
-  .tiles .many { vertical-align: bottom; white-space: normal; }
+  .tiles thead .many { vertical-align: bottom; white-space: normal; }
+  @media (max-width: 500px) { .tiles thead .many { font-size: .82em; } }
   .beside .tiles .again { min-width: 0; padding: 0; }
   .beside .again span {  /* the other table's row says it: heard, not seen */
     position: absolute; width: 1px; height: 1px; clip-path: inset(50%); white-space: nowrap;

@@ -15,6 +15,7 @@ import d2l_ext
 import readme
 import standalone
 from d2l_ext import __main__ as opening
+from environments import ALONE
 
 ROOT = Path(__file__).parents[2]
 BUILT_FROM = ("pyproject.toml", "LICENSE", "LICENSE-text", "d2l_ext", "images", "notebooks")
@@ -70,21 +71,6 @@ def test_every_module_in_it_can_be_imported(wheel):
     command = [sys.executable, "-I", "-c", IMPORTS, str(wheel)]
     done = subprocess.run(command, cwd=wheel.parent, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-
-
-ALONE = """import pathlib, sys
-sys.path.insert(0, sys.argv[1])
-import torch
-import d2l_ext
-from d2l_ext import __main__, exercises, explorers
-assert pathlib.Path(d2l_ext.__file__).parent == pathlib.Path(sys.argv[1], "d2l_ext")
-attention, X = d2l_ext.MultiHeadAttention(6, 3), torch.randn(4, 6)
-piece = explorers.heads_explorer(attention, X, list("abcd"), list("abcdef"))
-assert 'class="d2l-explorer"' in piece.html()
-exercises.check("split-heads", lambda X, h: X.unflatten(-1, (h, -1)).transpose(1, 2))
-__main__.main([sys.argv[2], "--no-open"])
-__main__.main([sys.argv[2], "--no-open"])
-"""
 
 
 @pytest.mark.slow

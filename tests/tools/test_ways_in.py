@@ -1,4 +1,5 @@
 """The ways in beside `make lab`: containers, forms, the paper. What can be checked without them."""
+import datetime
 import json
 import re
 from pathlib import Path
@@ -55,7 +56,13 @@ def test_the_paper_has_the_parts_that_journals_of_its_kind_ask_for():
     head = yaml.safe_load(paper().split("---")[1])
     assert head.keys() >= {"title", "tags", "authors", "affiliations", "date", "bibliography"}
     assert (ROOT / "paper" / head["bibliography"]).resolve() == ROOT / "references.bib"
+    assert datetime.datetime.strptime(head["date"], "%d %B %Y")
     assert 250 < readme.count_words(paper()) < 1000
+
+
+def test_the_papers_count_of_lessons_is_true():
+    count = len([*(ROOT / "notebooks").glob("[0-9]*.ipynb")])
+    assert re.findall(r"collection of (\d+) Jupyter notebooks", paper()) == [str(count)]
 
 
 def test_the_paper_cites_what_there_is():
