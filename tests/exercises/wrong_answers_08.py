@@ -42,8 +42,8 @@ MISLED = [
     (lambda lens, h: [place // h for place in places(lens, h)], "name each once"),
     (lambda lens, h: sorted({place % h for place in places(lens, h)}), "Those are heads"),
     (lambda lens, h: sorted({place % len(lens) for place in places(lens, h)}),
-     r"^Expected \[1, 2, 3\], got \[1, 2, 3, 4\].\n  It was called with tensor\(\[2, 2, 2, 5, 5\]\), "
-     r"2\.$"),
+     r"^Expected \[1, 2, 3\], got \[1, 2, 3, 4\].\n  It was called with "
+     r"tensor\(\[2, 2, 2, 5, 5\]\), 2\.$"),
     (lambda lens, h: (lens.repeat(h).reshape(h, -1) != lens).any(0).nonzero().flatten().tolist(),
      "heads were the outer axis"),
     (lambda lens, h: [*range(len(lens))], "with equal lengths all do"),

@@ -307,7 +307,8 @@ def the_start(training_pair):
     assert training_pair(tokens, 1)[0][:, 0].tolist() == [1, 1]
 
 
-RIGHT_TOO, SIBLING = "passes right code, and the exhibit as well", "caught, but (not|neither) code that"
+RIGHT_TOO = "passes right code, and the exhibit as well"
+SIBLING = "caught, but (not|neither) code that"
 HOLES = {
     "polarity": [(equal_lengths, f"{SIBLING} counts hidden keys"), (padding_of_zeros, "two calls"),
                  (sentence_one_padded_by_one, f"{SIBLING} lets one key too many through")],

@@ -233,7 +233,8 @@ def test_many_tokens_have_a_map_alone(tmp_path, width):
 
 
 @pytest.mark.parametrize("width, tokens, columns, figures", [
-    (280, 4, 2, False), (300, 4, 1, True), (320, 4, 1, True), (600, 4, 1, True), (720, 4, 2, True), (1300, 4, 2, True),
+    (280, 4, 2, False), (300, 4, 1, True), (320, 4, 1, True), (600, 4, 1, True), (720, 4, 2, True),
+    (1300, 4, 2, True),
     (1300, 2, 4, True),
 ])
 def test_heads_stand_side_by_side_where_their_figures_fit(tmp_path, width, tokens, columns,

@@ -495,7 +495,12 @@ def readme(language, catalogue):
         made.append(entry.string if entry and entry.string else text)
     text = re.sub(r"\n{3,}", "\n\n", "\n\n".join(made)).strip("\n") + "\n"
     text = re.sub(r"\((images|notebooks)/(?!zh/)", rf"(\1/{language}/", text)
-    return text
+    return text.replace("(#without-make)", f"(#{without_make(catalogue)})")
+
+
+def without_make(catalogue):
+    """The anchor that GitHub gives the heading."""
+    return catalogue.get("## Without make", "README").string.removeprefix("## ").lower()
 
 
 def wanted_files(language, catalogue):
