@@ -185,10 +185,9 @@ def said_by_template(path):
     parts, found = [read(path)], []
     if path.suffix == ".py":
         found = [text for _, text, *_ in extract("python", io.BytesIO(path.read_bytes()))]
-        parts = strings(ast.parse(read(path))).values()
-    found += [text for part in parts if "{%" in part
-              for _, _, text in JINJA.extract_translations(part)]
-    return [text[0] if isinstance(text, tuple) else text for text in found]  # beside what it puts in
+        parts = [text for text in strings(ast.parse(read(path))).values() if "{%" in text]
+    found += [text for part in parts for _, _, text in JINJA.extract_translations(part)]
+    return [text[0] if isinstance(text, tuple) else text for text in found]  # and its places
 
 
 def said_by_drawing(path):

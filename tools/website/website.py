@@ -171,7 +171,8 @@ def folder(language: str) -> str:
 
 def edition(target: pathlib.Path, language: str) -> set[str]:
     """Write the pages in a language. Return the signs of their formulas."""
-    lessons = [read(path) for path in sorted((ROOT / "notebooks" / folder(language)).glob("*.ipynb"))]
+    paths = sorted((ROOT / "notebooks" / folder(language)).glob("*.ipynb"))
+    lessons = [read(path) for path in paths]
     jinja = Environment(loader=FileSystemLoader(HERE), autoescape=True, trim_blocks=True,
                         lstrip_blocks=True)
     jinja.filters["markdown"] = functools.partial(markdown, language=language)
