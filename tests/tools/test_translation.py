@@ -272,8 +272,9 @@ def test_what_a_frame_says_is_found_and_missed(tmp_path):
     (tmp_path / "a.py").write_text('A = """{% if x %}{{ _("In it") }}{% endif %}"""\nb = _("By it")')
     said = [translation.said_by_template(tmp_path / name) for name in ("a.j2", "a.py")]
     assert [sorted(texts) for texts in said] == [["One line {0}", "Two"], ["By it", "In it"]]
-    missing = translation.faults(ZH, WANTED | {(None, text): ["a.j2"] for text in said[0]})
-    assert [*missing] == ["missing: 'One line {0}'", "missing: 'Two'"]
+    faults = set(translation.faults(ZH, WANTED | {(None, text): ["a.j2"] for text in said[0]}))
+    assert faults - set(translation.faults(ZH, WANTED)) == {
+        "missing: 'One line {0}'", "missing: 'Two'"}
 
 
 def test_what_frames_say_is_not_looked_up_in_lessons():
