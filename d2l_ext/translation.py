@@ -67,7 +67,17 @@ def entries(code: str) -> dict[str, str]:
 
 def scripts(code: str) -> dict[str, str]:
     """What the pieces' scripts say; what else is said by Python is not among it."""
-    return {key[7:]: text for key, text in read(code).items() if key.startswith("script\x04")}
+    return apart(code, "script")
+
+
+def pages(code: str) -> dict[str, str]:
+    """What the frames of pages say: those of the website, those of lessons to read offline."""
+    return entries(code) | apart(code, "page")
+
+
+def apart(code: str, context: str) -> dict[str, str]:
+    found = ((key.split("\x04"), text) for key, text in read(code).items() if "\x04" in key)
+    return {key: text for (kind, key), text in found if kind == context}
 
 
 @cache

@@ -1,6 +1,7 @@
 """The website in a real browser: alone, on three widths, by keyboard and touch, on paper."""
 import functools
 import http.server
+import re
 import threading
 
 import pytest
@@ -19,6 +20,8 @@ SEEN = """() => [...document.querySelectorAll("pre, .wide, .output_html")]
 PAGES = [f"{path.stem}.html" for path in sorted((website.ROOT / "notebooks").glob("*.ipynb"))]
 PAGES += ["index.html", "references.html", "search.html?q=mask", "symbols/index.html",
           "symbols/num_heads.html"]
+CHINESE = ["zh/02_multi_head_attention.html", "zh/06_cnn_rnn_self_attention.html",
+           "zh/index.html", "zh/search.html?q=掩码", "zh/symbols/index.html"]
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -66,7 +69,7 @@ def overflows(page):
     return page.evaluate("document.documentElement.scrollWidth > innerWidth")
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", PAGES + CHINESE)
 def test_readable_on_three_widths(opened, name):
     page = opened(name)
     unfold(page)
@@ -78,7 +81,7 @@ def test_readable_on_three_widths(opened, name):
     assert axe(page, "html") == []
 
 
-@pytest.mark.parametrize("name", PAGES[2:3] + PAGES[-5:])
+@pytest.mark.parametrize("name", PAGES[2:3] + PAGES[-5:] + CHINESE[-3:])
 def test_in_the_dark(opened, name):
     page = opened(name, 390, "dark")
     unfold(page)
@@ -103,6 +106,30 @@ def test_search_finds_a_section_and_leads_there(opened):
     found.click()
     page.wait_for_url(lambda url: "search.html" not in url)
     expect(page.locator("h1").first).to_be_visible()
+
+
+@pytest.mark.parametrize("asked, lesson, sentence", [
+    ("多头注意力", "zh/02_", "02 多头注意力"),  # a browser's word is 注意力, a dictionary's 注意
+    ("缩放点积", "zh/01_", "01 注意力汇聚"),
+    ("为什么除以根号d", "zh/01_", "01 注意力汇聚"),
+])
+def test_search_finds_chinese_within_sentences(opened, asked, lesson, sentence):
+    page = opened("zh/index.html")
+    page.get_by_role("searchbox").first.fill(asked)
+    page.keyboard.press("Enter")
+    found = page.locator(".pagefind-ui__result-link").first
+    found.wait_for()
+    assert found.inner_text() == sentence and lesson in found.get_attribute("href")
+    shown = page.locator(".pagefind-ui__result").first.inner_text()
+    assert not re.search("[\u4e00-\u9fff] [\u4e00-\u9fff]|undefined", shown)
+
+
+def test_a_page_leads_to_its_twin_and_back(opened):
+    page = opened("02_multi_head_attention.html")
+    page.get_by_role("link", name="中文").click()
+    page.wait_for_url("**/zh/02_multi_head_attention.html")
+    page.get_by_role("link", name="English").click()
+    page.wait_for_url(lambda url: "zh" not in url and url.endswith("/02_multi_head_attention.html"))
 
 
 def test_the_piece_on_the_first_page_is_alive_by_touch(opened):

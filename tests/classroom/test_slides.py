@@ -16,7 +16,14 @@ for package in ("ziamath", "sphinx_revealjs"):
 import slides  # noqa: E402
 
 LESSONS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+CHINESE = [ROOT / "notebooks/zh" / LESSONS[number].name for number in (2, 6, 11)]
 each_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem[:2])
+
+
+def named(path):
+    return path.relative_to(ROOT / "notebooks").as_posix()[:5]
+
+
 SIZES = [(1280, 720), (1920, 1080)]
 READY = "window.Reveal?.isReady()"
 # What lies outside the slide that is shown or scrolls, and letters below 1/36 of its height.
@@ -90,6 +97,16 @@ def test_the_cut_shows_the_core_and_answers_come_a_step_later(lesson):
             assert kind == "fragment", each.id
         assert kind != "notes" or each.cell_type == "markdown", each.id
     assert [slides.kind(each) for each in cells if slides.kind(each) != "skip"][0] == "slide"
+
+
+def test_a_chinese_deck_counts_the_minutes_of_the_english_one():
+    english, chinese = read(LESSONS[2]).cells, read(CHINESE[0]).cells
+    ours, theirs = slides.notes(english, {}), slides.notes(chinese, {}, english, "zh")
+    counted = [[re.findall(r"\d+", each["minute"]) for each in made.values()]
+               for made in (ours, theirs)]
+    assert counted[0] == counted[1] and "Minute" not in str(theirs)
+    alone = slides.notes(chinese, {}, language="zh")  # counts characters as if they were words
+    assert [re.findall(r"\d+", each["minute"]) for each in alone.values()] != counted[0]
 
 
 @each_lesson
@@ -180,7 +197,7 @@ def steps(page):
         page.keyboard.press("ArrowRight")
 
 
-@each_lesson
+@pytest.mark.parametrize("lesson", [*LESSONS, *CHINESE], ids=named)
 def test_every_slide_fits_and_can_be_read(opened, lesson):
     page, faults = opened(read(lesson)), {}
     for size in SIZES:

@@ -269,3 +269,21 @@ def test_what_a_piece_says_is_the_same_in_what_is_stored(name):
     said = texts(lean(source(name)))
     assert set(said) <= set(texts(source(name))) and len(said) > 12
     assert set(said) <= set(entries("zh") | scripts("zh"))
+
+
+def test_what_a_frame_says_is_found_and_missed(tmp_path):
+    (tmp_path / "a.j2").write_text(
+        '<p>{{ _("One "\n"line {0}", x) }} {{ "none" }} {{ f(_("Two")) }}')
+    (tmp_path / "a.py").write_text(
+        'A = """{% if x %}{{ _("In it") }}{% endif %}"""\nb = _("By it")')
+    said = [translation.said_by_template(tmp_path / name) for name in ("a.j2", "a.py")]
+    assert [sorted(texts) for texts in said] == [["One line {0}", "Two"], ["By it", "In it"]]
+    faults = set(translation.faults(ZH, WANTED | {(None, text): ["a.j2"] for text in said[0]}))
+    assert faults - set(translation.faults(ZH, WANTED)) == {
+        "missing: 'One line {0}'", "missing: 'Two'"}
+
+
+def test_what_frames_say_is_not_looked_up_in_lessons():
+    from d2l_ext.translation import pages
+    assert pages("zh")["In"] == "见" and "In" not in entries("zh")
+    assert pages("zh")["query"] == entries("zh")["query"] and pages("en") == {}

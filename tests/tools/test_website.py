@@ -40,11 +40,13 @@ def test_a_symbol_is_found_in_formulas_only_and_as_a_whole():
 
 
 def test_contents_name_a_section_without_its_minutes():
-    text = ('<h2 id="a">The <code>b</code> · deeper<a class="anchor-link" href="#a">¶</a></h2>'
-            '<h2 id="b">Build: c · 5 minutes<a class="anchor-link" href="#b">¶</a></h2>')
+    text = ('<div class="celltag_deeper">'
+            '<h2 id="a">The <code>b</code> · deeper<a class="anchor-link" href="#a">¶</a></h2>'
+            '</div>'
+            '<h2 id="b">实现：c · 5分钟<a class="anchor-link" href="#b">¶</a></h2>')
     made = website.headings(bs4.BeautifulSoup(text, "html.parser"))
     assert made == [{"id": "a", "text": "The <code>b</code>", "deeper": True},
-                    {"id": "b", "text": "Build: c", "deeper": False}]
+                    {"id": "b", "text": "实现：c", "deeper": False}]
 
 
 def test_rows_of_a_table():
@@ -55,6 +57,35 @@ def test_rows_of_a_table():
 def test_a_cell_that_is_gone_is_named():
     with pytest.raises(KeyError, match="clashes"):
         website.cell(lesson("00"), "clashes")
+
+
+@pytest.mark.parametrize("page, words", [
+    ("<p>用RoPE的头</p>", "<p> 用 RoPE 的 头 </p>"),
+    ("<p id='头'>heads, <em>头</em></p>", "<p id='头'>heads, <em> 头 </em></p>"),
+])
+def test_characters_are_words_for_the_search(page, words):
+    assert website.apart(page) == words
+
+
+def said_outright(template):
+    """English that a template says without looking it up: text, and what attributes say."""
+    template = re.sub("<pre>.*?</pre>|<style>.*?</style>", "", template, flags=re.S)
+    template = re.sub(r"\{\{.*?\}\}|\{%.*?%\}", "", template, flags=re.S)
+    said = r'(?:aria-label|placeholder|title|alt|name="description" content)="([^"]*)"'
+    found = re.findall(said, template) + re.findall("(?:^|>)([^<]*)", template)
+    return [text.strip() for text in found if re.search("[A-Za-z]", text)]
+
+
+def test_a_template_says_nothing_without_looking_it_up():
+    for path in website.HERE.glob("*.j2"):
+        assert said_outright(path.read_text("utf-8")) == [], path.name
+    assert said_outright('<a aria-label="Site">{{ _("To") }} it</a>') == ["Site", "it"]
+
+
+def test_a_text_without_a_translation_stays_and_places_are_filled():
+    said = website.speaker("zh")
+    assert said("No such {0}", "<b>") == "No such &lt;b&gt;"
+    assert said("{0} or {1} minutes", 45, 105) == "45或105分钟"
 
 
 def test_references_are_all_there():
@@ -112,18 +143,56 @@ def test_a_wrong_link_is_found(site, tmp_path):
     assert ("index.html", next(site.glob("01_*.html")).name) in found
 
 
+def english_left(page):
+    """The frame's texts that are not Chinese; names, code and references are not looked at."""
+    named = "[lang=en], .cell, .d2l-piece, .references, pre, code, math, table, em, script, style"
+    for part in page.select(named):
+        part.decompose()
+    said = [*page.stripped_strings, *(tag["aria-label"] for tag in page.select("[aria-label]"))]
+    return [text for text in said if re.search(r"[A-Za-z]{2,} [A-Za-z]{2,}", text)
+            or re.fullmatch("[A-Za-z ,.]{3,}", text)]
+
+
+def test_each_language_has_all_pages_and_each_page_leads_to_its_twin(site):
+    made = pages(site)
+    english = {str(name) for name in made if name.parts[0] != "zh"}
+    assert {str(name) for name in made} == english | {f"zh/{name}" for name in english}
+    for name, page in made.items():
+        code, other = ("zh", "en") if name.parts[0] == "zh" else ("en", "zh")
+        twin = page.select_one(f"header a[hreflang={other}]")
+        target = (site / name.parent / twin["href"]).resolve().relative_to(site)
+        assert page.html["lang"] == code and made[target].html["lang"] == other
+        assert target.parts[-1] == name.parts[-1]
+
+
+def test_chinese_pages_are_chinese_through_and_through(site):
+    names = ["index", "search", "references", "symbols/index", "symbols/num_heads",
+             "02_multi_head_attention"]
+    for name in names:
+        page = (site / f"zh/{name}.html").read_text("utf-8")
+        assert english_left(bs4.BeautifulSoup(page, "html.parser")) == [], name
+    planted = page.replace("本课内容", "In this lesson")
+    assert english_left(bs4.BeautifulSoup(planted, "html.parser")) == ["In this lesson"] * 2
+    lesson, twin = (pages(site)[website.pathlib.Path(folder, "02_multi_head_attention.html")]
+                    for folder in ("zh", ""))
+    assert "/blob/main/notebooks/zh/02_" in lesson.select_one(".buttons .first")["href"]
+    deeper = [len(page.select(".contents .deeper")) for page in (lesson, twin)]
+    assert deeper[0] == deeper[1] > 5
+
+
 def test_lessons_are_whole_and_light(site):
     """Every cell's words stand in its page, pictures have words, and a page is below 1.5 MB."""
     made = pages(site)
-    for path in sorted((website.ROOT / "notebooks").glob("*.ipynb")):
-        page = next(page for name, page in made.items() if str(name) == f"{path.stem}.html")
+    for path in website.chosen([], website.ROOT / "notebooks"):
+        place = path.relative_to(website.ROOT / "notebooks")
+        page = made[place.with_suffix(".html")]
         content = website.nbformat.read(path, as_version=4)
         for cell in content.cells:
             assert page.find(id=f"cell-id={cell['id']}"), (path.name, cell["id"])
         assert all(image.get("alt") for image in page.find_all("img")), path.name
-        assert (site / f"{path.stem}.html").stat().st_size < 1.5e6
+        assert (site / place.with_suffix(".html")).stat().st_size < 1.5e6
         assert not re.search(r"\$[^$\s][^$]*\$", page.find("main").find("p").text)
-        assert (site / "notebooks" / path.name).read_bytes() == path.read_bytes()
+        assert (site / "notebooks" / place).read_bytes() == path.read_bytes()
 
 
 def test_nothing_is_fetched_from_elsewhere(site):

@@ -43,7 +43,7 @@ function prepare() {
 const isExplorer = (part) => part?.querySelector(".d2l-explorer");
 const isOutput = (part) => part.matches(".jp-OutputArea-child");
 const leads = (part) => /^H\d$/.test(part.tagName) ||
-  (part.tagName === "P" && part.textContent.trim().endsWith(":"));
+  (part.tagName === "P" && /[:：]$/.test(part.textContent.trim()));
 
 /** The index of the part with which the next slide has to begin, or -1. What leads to something
  * stays with it, a paragraph with the output that it explains. Explorers have their own slides. */

@@ -16,12 +16,11 @@ import tomllib
 import nbformat
 from jinja2 import DictLoader
 from nbconvert import SlidesExporter
-from nbconvert.filters.markdown_mistune import MarkdownWithMath
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "tools/notebooks"))
-from export import Exporter, Renderer, font, place  # noqa: E402
+from export import Exporter, font, html, place, speaker  # noqa: E402
 from nbtext import chosen  # noqa: E402
 from readme import cell_minutes  # noqa: E402
 
@@ -86,21 +85,25 @@ def minutes(cell) -> float:
     return cell_minutes(cell.cell_type == "markdown", tags, cell.source)
 
 
-def notes(cells: list, plan: dict) -> dict[str, dict[str, str]]:
+def notes(cells: list, plan: dict, counted: list | None = None,
+          language: str = "en") -> dict[str, dict[str, str]]:
     """For each cell on a slide what the notes say there, as HTML: words, and the minute after it.
 
     Words are what the plan says to ask and what some think, and cells that are notes themselves.
+    Minutes are those of ``counted``, the English cells; without it, of the cells themselves.
     """
-    shown = [cell for cell in cells if kind(cell) != "skip"]
-    total, spent, made = sum(map(minutes, shown)), 0.0, {}
+    _, shown = speaker(language), [cell for cell in cells if kind(cell) != "skip"]
+    lasts = {cell.id: minutes(cell) for cell in counted or cells}
+    total, spent, made = sum(lasts[cell.id] for cell in shown), 0.0, {}
     for cell in shown:
         lines = [cell.source]
         if kind(cell) != "notes":
             lines = ([] if made else overall(plan)) + said(cell.id, plan)
             here = made[cell.id] = {"words": ""}
-        spent += minutes(cell)
+        spent += lasts[cell.id]
         here["words"] += html("\n\n".join(lines))
-        here["minute"] = html(f"Minute {spent:.0f} of {total:.0f} when this slide is done.")
+        here["minute"] = html(_(
+            "Minute {0} of {1} when this slide is done.", round(spent), round(total)))
     return made
 
 
@@ -117,14 +120,10 @@ def said(name: str, plan: dict) -> list[str]:
                     for each in plan.get("expect", []) if each["cure"] == name]
 
 
-def html(text: str) -> str:
-    return MarkdownWithMath(renderer=Renderer(escape=False)).render(text)
-
-
-def page(notebook: nbformat.NotebookNode, plan: dict) -> str:
+def page(notebook: nbformat.NotebookNode, plan: dict, counted: list | None = None) -> str:
     """The lesson's deck, as one page of HTML. Raises ValueError for a formula that can't be set."""
     notebook.metadata["title"] = notebook.cells[0].source.splitlines()[0].lstrip("# ")
-    said_there = notes(notebook.cells, plan)
+    said_there = notes(notebook.cells, plan, counted, notebook.metadata.get("language", "en"))
     notebook.cells = [cell for cell in notebook.cells if cell.id in said_there]
     for cell in notebook.cells:
         if cell.metadata.get("jupyter", {}).get("source_hidden") or is_explorer(cell):
@@ -150,9 +149,9 @@ def joined(paths: list[pathlib.Path]) -> str:
 def deck(path: pathlib.Path, target: pathlib.Path = TARGET) -> pathlib.Path:
     made = place(path, target)
     notebook = nbformat.read(path, as_version=4)
-    english = "language" not in notebook.metadata  # as the plans for teachers are
-    plan = teaching(path.name[:2]) if english else {}
-    made.write_text(page(notebook, plan), encoding="utf-8")
+    english = nbformat.read(ROOT / "notebooks" / path.name, as_version=4)
+    plan = {} if "language" in notebook.metadata else teaching(path.name[:2])  # plans are English
+    made.write_text(page(notebook, plan, english.cells), encoding="utf-8")
     return made
 
 

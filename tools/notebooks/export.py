@@ -17,11 +17,12 @@ from fontTools.subset import Options, Subsetter
 from fontTools.ttLib import TTFont
 from jinja2 import DictLoader, pass_context
 from latex2mathml.converter import convert
+from markupsafe import Markup
 from nbconvert import HTMLExporter
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from nbtext import chosen
 
-from d2l_ext.translation import entries, languages
+from d2l_ext.translation import languages, pages
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TARGET = ROOT / "dist" / "html"
@@ -37,17 +38,16 @@ FOLDED = """
 {% block input_group %}
 {% if cell.metadata.get("jupyter", {}).get("source_hidden") %}
 {% set tags = cell.metadata.get("tags", []) %}
-{% set aside = "Set-up" | said if "setup" in tags else "This picture's code" | said
-   if "picture" in tags %}
-{% set more = {"one-screen-code": "Its code" | said, "one-screen-proof": "Its proof" | said} %}
+{% set aside = _("Set-up") if "setup" in tags else _("This picture's code") if "picture" in tags %}
+{% set more = {"one-screen-code": _("Its code"), "one-screen-proof": _("Its proof")} %}
 <details class="folded{{ " code" if aside }}">
-<summary>{{ aside or more.get(cell.id, "Code" | said) }}</summary>{{ super() }}</details>
+<summary>{{ aside or more.get(cell.id, _("Code")) }}</summary>{{ super() }}</details>
 {% else %}{{ super() }}{% endif %}
 {% endblock %}
 {% block output_group %}
 {% if cell.metadata.get("jupyter", {}).get("outputs_hidden") %}
 <details class="folded answer">
-<summary>{{ "Have you predicted it? Open the answer" | said }}</summary>
+<summary>{{ _("Have you predicted it? Open the answer") }}</summary>
 {{ super() }}</details>
 {% else %}{{ super() }}{% endif %}
 {% endblock %}"""
@@ -95,8 +95,16 @@ for part, text in {"POLICY": POLICY, "PAPER": PAPER[".css"], "SCRIPT": PAPER[".j
     PAGE = PAGE.replace(part, text)
 
 
+def speaker(language: str):
+    """What templates call _: _("{0} minutes", 5) in a language. English stands for itself."""
+    words = pages(language)
+    return lambda text, *parts: Markup(words.get(text, text)).format(*parts)
+
+
 class Renderer(IPythonRenderer):
     """Markdown to HTML: formulas become MathML, links among notebooks lead to their pages."""
+
+    name_of_table = "Table"
 
     def inline_math(self, body):
         return mathml(body)
@@ -109,8 +117,8 @@ class Renderer(IPythonRenderer):
 
     def table(self, text):
         """In a box of its own, which scrolls where the page is narrow, by keyboard too."""
-        box = 'class="wide" tabindex="0" role="group" aria-label="table"'
-        return f"<div {box}><table>{text}</table></div>\n"
+        box = 'class="wide" tabindex="0" role="group"'
+        return f'<div {box} aria-label="{self.name_of_table}"><table>{text}</table></div>\n'
 
     def image(self, text, url, title=None):
         """A picture, or for one from the network its words."""
@@ -124,13 +132,20 @@ class Exporter(HTMLExporter):
     """nbconvert's pages, with words in the language of the notebook's metadata."""
 
     def from_notebook_node(self, notebook, resources=None, **more):
-        words = entries(notebook.metadata.get("language", ""))
-        self.register_filter("said", lambda text: words.get(text, text))
+        self.language_code = notebook.metadata.get("language", "en")
+        self.environment.globals["_"] = speaker(self.language_code)
         return super().from_notebook_node(notebook, resources, **more)
 
     @pass_context
     def markdown2html(self, context, source):
-        return MarkdownWithMath(renderer=Renderer(escape=False)).render(source)
+        return html(source, self.language_code)
+
+
+def html(text: str, language: str = "en") -> str:
+    """Markdown as HTML."""
+    _, renderer = speaker(language), Renderer(escape=False)
+    renderer.name_of_table = _("Table")
+    return MarkdownWithMath(renderer=renderer).render(text)
 
 
 def mathml(latex: str, display: str = "inline") -> str:

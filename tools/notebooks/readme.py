@@ -88,9 +88,10 @@ def minutes(cells, part=None):
 # ---- notebooks --------------------------------------------------------------------------------
 
 TITLE = re.compile(r"# (?P<title>\d\d .+)\n\n"
-                   r"\*\*Afterwards you can\*\* (?P<able>[^\n]+)\n\n"
-                   r"\*\*Minutes:\*\* (?P<core>\d+) core, (?P<all>\d+) with everything\..*\n\n"
-                   r"(?P<badge>\[!\[Open in Colab\]\(\S+\)\]\(\S+\))")
+                   r"\*\*(?:Afterwards you can\*\* |学完之后，你能\*\*)(?P<able>[^\n]+)\n\n"
+                   r"\*\*(?:Minutes:\*\* |用时\*\*：核心)(?P<core>\d+)(?: core, |分钟，全部)"
+                   r"(?P<all>\d+)(?: with everything\.|分钟。).*\n\n"
+                   r"(?P<badge>\[!\[Open in Colab\]\(\S+\)\]\((?P<colab>\S+)\))")
 
 
 def cell_named(content, name):

@@ -24,10 +24,12 @@ from hashlib import sha256
 from pathlib import Path
 
 from babel.messages.catalog import Catalog
+from babel.messages.extract import extract
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 from fontTools import subset
 from fontTools.ttLib import TTCollection, TTFont
+from jinja2 import Environment
 from nbtext import KERNEL, dumps
 
 from d2l_ext.exercises.exhibits import PARTS
@@ -38,7 +40,11 @@ from d2l_ext.translation import PLACE
 ROOT = Path(__file__).resolve().parents[2]
 LESSONS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 PACKAGE = ROOT / "d2l_ext"
-TEMPLATES = [ROOT / "tools/notebooks/export.py", *sorted((ROOT / "tools/website").glob("*.j2"))]
+TEMPLATES = [*map(ROOT.joinpath, ("tools/notebooks/export.py", "tools/classroom/slides.py",
+                                  "tools/website/website.py")),
+             *sorted((ROOT / "tools/website").glob("*.j2"))]
+FRAMES = {path.relative_to(ROOT).as_posix() for path in TEMPLATES}
+JINJA = Environment(extensions=["jinja2.ext.i18n"])
 NOTO = Path("/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc")  # Debian's
 README = "README.{}.md"
 SET_UP = 'importlib.import_module("d2l_ext").language("{}")'
@@ -175,8 +181,13 @@ def said_by_script(path):
 
 
 def said_by_template(path):
-    """The texts of a page's frame: {{ "..." | said }}."""
-    return re.findall(r'"([^"]+)" \| said', read(path))
+    """The texts of a page's frame: _("...") in a template, in Python, in a template in Python."""
+    parts, found = [read(path)], []
+    if path.suffix == ".py":
+        found = [text for _, text, *_ in extract("python", io.BytesIO(path.read_bytes()))]
+        parts = [text for text in strings(ast.parse(read(path))).values() if "{%" in text]
+    found += [text for part in parts for _, _, text in JINJA.extract_translations(part)]
+    return [text[0] if isinstance(text, tuple) else text for text in found]  # and its places
 
 
 def said_by_drawing(path):
@@ -377,8 +388,9 @@ def mo(catalogue):
                     creation_date=catalogue.creation_date, revision_date=catalogue.revision_date)
     for entry in catalogue:
         if entry.id and not entry.context and entry.string and not entry.fuzzy:
-            script = all(place.endswith(".js") for place, _ in entry.locations)
-            small.add(entry.id, entry.string, context="script" if script else None)
+            places = {place for place, _ in entry.locations}
+            script, page = all(place.endswith(".js") for place in places), places <= FRAMES
+            small.add(entry.id, entry.string, context="script" if script else page and "page")
     file = io.BytesIO()
     write_mo(file, small)
     return file.getvalue()

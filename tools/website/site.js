@@ -13,7 +13,8 @@ function reachable() {
     if (box.scrollWidth > box.clientWidth) {
       box.tabIndex = 0;
       box.role = "group";
-      box.ariaLabel = box.matches("pre") ? "code" : box.querySelector("img") ? "picture" : "table";
+      const { code, picture, table } = document.body.dataset;
+      box.ariaLabel = box.matches("pre") ? code : box.querySelector("img") ? picture : table;
     } else if (box.ariaLabel) {
       box.removeAttribute("tabindex");
     }
@@ -23,11 +24,24 @@ addEventListener("resize", reachable);
 addEventListener("toggle", reachable, true);
 addEventListener("load", reachable);
 
+// In the index each Chinese character is a word (website.py); what was found is shown without gaps.
+const apart = (term) => term.replace(/(?=[\u4e00-\u9fff])|(?<=[\u4e00-\u9fff])/g, " ");
+const GAP = /(?<=[\u3000-\uffef](<\/mark>)?) (?=(<mark>)?[\u3000-\uffef])/g;
+function together(result) {
+  for (const part of [result, result.meta, ...result.sub_results]) {
+    for (const key of ["title", "excerpt"]) if (part[key]) part[key] = part[key].replace(GAP, "");
+  }
+  return result;
+}
+
 addEventListener("DOMContentLoaded", () => {
   if (!window.PagefindUI) return;
-  document.querySelector("#search > p").remove();
-  const ui = new PagefindUI({ element: "#search", showSubResults: true, showImages: false });
-  document.querySelector("#search input").ariaLabel = "Search the lessons";
+  const place = document.querySelector("#search");
+  place.querySelector("p").remove();
+  const ui = new PagefindUI({ element: "#search", showSubResults: true, showImages: false,
+    processTerm: apart, processResult: together,
+    excerptLength: document.documentElement.lang === "zh" ? 40 : 12 });
+  place.querySelector("input").ariaLabel = place.dataset.label;
   const asked = new URLSearchParams(location.search).get("q");
   if (asked) ui.triggerSearch(asked);
 });

@@ -1,9 +1,10 @@
-"""Write the website into dist/site: `make site`.
+"""Write the website into dist/site, its other languages into dist/site/zh: `make site`.
 
 It is made from the stored notebooks alone: no kernel, no network. nbconvert gives each lesson's
 cells (Sphinx with myst-nb replaces alternative texts by file names, Jupyter Book and Quarto can't
 build without a network), pagefind the search. To look at it: `make site ARGS=--serve`.
 """
+import asyncio
 import base64
 import functools
 import http.server
@@ -19,23 +20,27 @@ import nbformat
 from bs4 import BeautifulSoup
 from jinja2 import DictLoader, Environment, FileSystemLoader
 from markupsafe import Markup
-from nbconvert.filters.markdown_mistune import MarkdownWithMath
+from pagefind.index import PagefindIndex
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(ROOT / "tools" / "notebooks"), str(ROOT / "tools" / "classroom")]
 
-from export import FOLDED, PAPER, Exporter, Renderer, font  # noqa: E402
-from readme import notebook as titled, slug  # noqa: E402
+from export import FOLDED, PAPER, Exporter, font, html, speaker  # noqa: E402
+from nbtext import chosen  # noqa: E402
+from readme import TITLE, slug  # noqa: E402
+
+from d2l_ext.translation import languages  # noqa: E402
 
 TARGET = ROOT / "dist" / "site"
 CELLS = "{% extends 'classic/base.html.j2' %}" + FOLDED
 REPOSITORY = f"https://github.com/{slug()}"
-COLAB = f"https://colab.research.google.com/github/{slug()}/blob/main/notebooks/"
+HAN = r"[\u4e00-\u9fff]"
+NAMES = {"en": "English", "zh": "中文"}  # of languages, each in its own
 
 
-def markdown(text: str) -> Markup:
-    return Markup(MarkdownWithMath(renderer=Renderer(escape=False)).render(text))
+def markdown(text: str, language: str = "en") -> Markup:
+    return Markup(html(text, language))
 
 
 def cell(lesson: dict, name: str) -> dict:
@@ -47,9 +52,11 @@ def cell(lesson: dict, name: str) -> dict:
 # ---- lessons ------------------------------------------------------------------------------------
 
 def read(path: pathlib.Path) -> dict:
-    """A lesson: what its title says, its name, and its cells with their outputs."""
+    """A lesson: what its title says, its name and place, and its cells with their outputs."""
     notebook = nbformat.read(path, as_version=4)
-    return titled(path)[1] | {"name": path.stem, "cells": notebook.cells, "notebook": notebook}
+    place = path.relative_to(ROOT / "notebooks").with_suffix("").as_posix()
+    return TITLE.match(notebook.cells[0].source).groupdict() | {
+        "name": path.stem, "place": place, "cells": notebook.cells, "notebook": notebook}
 
 
 def body(lesson: dict) -> BeautifulSoup:
@@ -65,8 +72,9 @@ def body(lesson: dict) -> BeautifulSoup:
         empty.name = "td"
     for image in page.select("img:not(.d2l-still)"):
         scrollable(image)
+    _ = speaker(notebook.metadata.get("language", "en"))
     for anchor in page.select(".anchor-link"):
-        anchor["data-pagefind-ignore"], anchor["aria-label"] = "", "A link to this heading"
+        anchor["data-pagefind-ignore"], anchor["aria-label"] = "", _("A link to this heading")
     return page
 
 
@@ -86,8 +94,8 @@ def headings(page: BeautifulSoup) -> list[dict]:
     for found in page.find_all("h2"):
         own = "".join(str(part) for part in found.contents
                       if "anchor-link" not in (getattr(part, "attrs", None) or {}).get("class", []))
-        text, *rest = own.split(" · ")
-        made.append({"id": found["id"], "text": Markup(text), "deeper": "deeper" in rest})
+        deeper = bool(found.find_parent(class_="celltag_deeper"))
+        made.append({"id": found["id"], "text": Markup(own.split(" · ")[0]), "deeper": deeper})
     return made
 
 
@@ -157,30 +165,35 @@ def references() -> list[dict]:
 
 # ---- the site -----------------------------------------------------------------------------------
 
-def build(target: pathlib.Path = TARGET) -> None:
-    shutil.rmtree(target, ignore_errors=True)
-    target.mkdir(parents=True)
-    lessons = [read(path) for path in sorted((ROOT / "notebooks").glob("*.ipynb"))]
+def folder(language: str) -> str:
+    return "" if language == "en" else f"{language}/"
+
+
+def edition(target: pathlib.Path, language: str) -> set[str]:
+    """Write the pages in a language. Return the signs of their formulas."""
+    paths = sorted((ROOT / "notebooks" / folder(language)).glob("*.ipynb"))
+    lessons = [read(path) for path in paths]
     jinja = Environment(loader=FileSystemLoader(HERE), autoescape=True, trim_blocks=True,
                         lstrip_blocks=True)
-    jinja.filters["markdown"] = markdown
+    jinja.filters["markdown"] = functools.partial(markdown, language=language)
+    jinja.globals.update(_=speaker(language), language=language, lessons=lessons)
     letters: set[str] = set()
 
     def write(name: str, template: str, **parts) -> None:
-        depth = "../" * name.count("/")
-        text = jinja.get_template(template).render(root=depth, lessons=lessons, **parts)
+        path = target / folder(language) / name
+        root, top = ("../" * text.count("/") for text in (name, folder(language) + name))
+        twins = [(other, NAMES[other], top + folder(other) + name) for other in languages()
+                 if other != language]
+        text = jinja.get_template(template).render(root=root, top=top, twins=twins, **parts)
         letters.update("".join(re.findall("<math.*?</math>", text, re.S)))
-        path = target / name
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
 
     for i, lesson in enumerate(lessons):
         page = body(lesson)
         write(f"{lesson['name']}.html", "lesson.html.j2", lesson=lesson, headings=headings(page),
-              body=Markup(page), colab=COLAB + lesson["file"],
-              before=lessons[i - 1] if i else None, after=(lessons + [None])[i + 1])
-        (target / "notebooks").mkdir(exist_ok=True)
-        shutil.copy(ROOT / "notebooks" / lesson["file"], target / "notebooks")
+              body=Markup(page), before=lessons[i - 1] if i else None,
+              after=(lessons + [None])[i + 1])
     all_symbols = symbols(lessons)
     for symbol in all_symbols:
         write(f"symbols/{symbol['name']}.html", "symbol.html.j2", symbol=symbol)
@@ -192,6 +205,14 @@ def build(target: pathlib.Path = TARGET) -> None:
     write("search.html", "search.html.j2")
     write("index.html", "index.html.j2", repository=REPOSITORY, piece=explorer(lessons[2]),
           routes=cell(lessons[0], "routes")["source"].partition("\n\n")[2])
+    return letters
+
+
+def build(target: pathlib.Path = TARGET) -> None:
+    shutil.rmtree(target, ignore_errors=True)
+    letters = set().union(*(edition(target, language) for language in languages()))
+    shutil.copytree(ROOT / "notebooks", target / "notebooks",
+                    ignore=lambda _, names: [name for name in names if name.startswith(".")])
     style = (HERE / "site.css").read_text("utf-8").replace("formulas.woff", font(letters))
     code = [f"@media {where} {{\n{code_style(name)}}}" for where, name in (
         ("print, (prefers-color-scheme: light)", "a11y-light"),
@@ -218,12 +239,30 @@ def code_style(name: str) -> str:
 def decks(target: pathlib.Path) -> None:
     """The lectures, each a file of its own."""
     import slides
-    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+    for path in chosen([], ROOT / "notebooks"):
         slides.deck(path, target / "slides")
 
 
 def search(target: pathlib.Path) -> None:
-    run("pagefind", "--site", str(target), "--force-language", "en")
+    asyncio.run(index(target))
+
+
+async def index(target: pathlib.Path) -> None:
+    """Pagefind's index, in which each Chinese character is a word, as site.js asks for it.
+
+    (Its binary that looks for words has 59 MB and finds others than the browser does in what is
+    asked: with it, 多头注意力 finds nothing.)
+    """
+    async with PagefindIndex(config={"output_path": str(target / "pagefind")}) as made:
+        for path in sorted(target.rglob("*.html")):
+            if "slides" not in path.relative_to(target).parts:
+                await made.add_html_file(content=apart(path.read_text("utf-8")),
+                                         source_path=path.relative_to(target).as_posix())
+
+
+def apart(page: str) -> str:
+    """A page with spaces around the Chinese characters of its text."""
+    return re.sub(">[^<]+", lambda text: re.sub(f"(?={HAN})|(?<={HAN})", " ", text[0]), page)
 
 
 def serve(target: pathlib.Path, port: int = 8000) -> None:
@@ -237,7 +276,7 @@ def main(words: list[str]) -> None:
     if set(words) - {"--serve"}:
         sys.exit(f"make site knows only ARGS=--serve, not {' '.join(words)}")
     build()
-    pages = sorted(TARGET.glob("*.html"))
+    pages = sorted([*TARGET.glob("*.html"), *TARGET.glob("??/*.html")])
     for page in pages:
         print(f"{os.path.relpath(page, ROOT)}: {page.stat().st_size / 1e3:,.0f} kB")
     if words:
