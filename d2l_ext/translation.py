@@ -131,7 +131,9 @@ def look_up(text: str, code: str) -> str:
     ways = [text]
     for pattern, words in patterns(code):
         if found := pattern.fullmatch(text):
-            places = {name[1:]: look_up(part, code) for name, part in found.groupdict().items()}
+            # what stands in quotes, as in hint("scale"), is to be typed
+            places = {name[1:]: part if f'"{{{name[1:]}}}"' in words else look_up(part, code)
+                      for name, part in found.groupdict().items()}
             ways.append(PLACE.sub(lambda place: places[place[1]], words))
     for between in (r"\n\s*", r"(?<=[.!?]) ", r"(?<=[:;,]) "):
         parts = re.split(f"({between})", text)

@@ -120,8 +120,9 @@ def source(piece: str) -> str:
 
 
 def lean(script: str) -> str:
-    """A script to be stored: without comments on lines of their own, indents and most breaks."""
+    """A script to be stored: without comments, indents and most breaks."""
     bare = re.sub(r"(?ms)^\s*(?://[^\n]*\n|/\*.*?\*/ *\n)?", "", script)
+    bare = re.sub(r"(?m)  // [^\n`]*$", "", bare)
     return re.sub(r"(?m)^([^/`\n]*[;{,])\n", r"\1", bare)
 
 

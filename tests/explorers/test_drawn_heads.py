@@ -140,7 +140,7 @@ def test_one_head_is_uncut(tmp_path):
     stage = perform(tmp_path, explorer, "pick('heads', '1')")[1]
     check_head(stage, LIGHT, attention, X, 1, 0, explorer.state["asks"])
     assert "The same four matrices, uncut: 1 head of 6 channels." in stage.text
-    assert stage.one(kind="heads").style["gridTemplateColumns"] == "repeat(1, max-content)"
+    assert stage.one(kind="heads").style["gridTemplateColumns"] == "repeat(1, fit-content(100%))"
     assert card(stage, 0).style["width"] == ""
 
 
@@ -241,7 +241,8 @@ def test_heads_stand_side_by_side_where_their_figures_fit(tmp_path, width, token
                                                           figures):
     explorer = wooden(8, 3, 4, TOKENS[:tokens])[2]
     stage, = perform(tmp_path, explorer, width=width)
-    assert stage.one(kind="heads").style["gridTemplateColumns"] == f"repeat({columns}, max-content)"
+    grid = stage.one(kind="heads").style["gridTemplateColumns"]
+    assert grid == f"repeat({columns}, fit-content(100%))"
     wide, = {picture.wide for picture in stage.pictures}
     assert columns * (wide + 20) - 20 <= width - 12
     for picture in stage.pictures:
@@ -262,7 +263,7 @@ def test_figures_fit_where_a_number_is_long(tmp_path):
 
 def test_two_maps_without_figures_stand_two_in_a_row(tmp_path):
     stage, = perform(tmp_path, wooden(6, 3, 2, MANY)[2], width=1300)
-    assert stage.one(kind="heads").style["gridTemplateColumns"] == "repeat(2, max-content)"
+    assert stage.one(kind="heads").style["gridTemplateColumns"] == "repeat(2, fit-content(100%))"
 
 
 def test_a_narrow_identity_leaves_something_out(tmp_path):

@@ -235,7 +235,7 @@ def texts():
 
 def everything():
     """``texts``, and what no rule finds: the head of 00's table, single words in messages."""
-    parts = {(None, word): ["d2l_ext/exercises/exhibits.py"] for word in PARTS}
+    parts = {(None, word): ["d2l_ext/exercises/kinds.py"] for word in (*PARTS, "hold", "holds")}
     return texts() | {(None, MAP_HEAD): ["notebooks/00_start_here.ipynb"]} | parts
 
 
@@ -451,6 +451,8 @@ def notebook(path, language, catalogue):
                 source += "\n" + SET_UP.format(language)
             kept = before.get(cell["id"], {})
             same = "".join(kept.get("source", "")) == source
+            if any(tag.startswith("needs-") for tag in cell["metadata"]["tags"]):
+                kept, same = cell, True  # another framework's: as it ran in the English lesson
             copied |= {"source": source.splitlines(keepends=True),
                        "outputs": kept["outputs"] if same else [],
                        "execution_count": kept["execution_count"] if same else None}
