@@ -111,7 +111,7 @@ def test_search_finds_a_section_and_leads_there(opened):
 @pytest.mark.parametrize("asked, lesson, sentence", [
     ("多头注意力", "zh/02_", "02 多头注意力"),  # a browser's word is 注意力, a dictionary's 注意
     ("缩放点积", "zh/01_", "01 注意力汇聚"),
-    ("为什么除以根号d", "zh/01_", "01 注意力汇聚"),
+    ("旋转位置编码", "zh/05_", "05 相对位置"),
 ])
 def test_search_finds_chinese_within_sentences(opened, asked, lesson, sentence):
     page = opened("zh/index.html")

@@ -15,6 +15,7 @@ import re
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import nbformat
 from bs4 import BeautifulSoup
@@ -244,7 +245,8 @@ def decks(target: pathlib.Path) -> None:
 
 
 def search(target: pathlib.Path) -> None:
-    asyncio.run(index(target))
+    with ThreadPoolExecutor(1) as apart_from_callers:  # which may have a loop of their own
+        apart_from_callers.submit(asyncio.run, index(target)).result()
 
 
 async def index(target: pathlib.Path) -> None:
