@@ -40,7 +40,7 @@ addEventListener("DOMContentLoaded", () => {
   place.querySelector("p").remove();
   const ui = new PagefindUI({ element: "#search", showSubResults: true, showImages: false,
     processTerm: apart, processResult: together,
-    excerptLength: document.documentElement.lang === "zh" ? 40 : 12 });
+    excerptLength: document.documentElement.lang === "zh" ? 40 : 0 });
   place.querySelector("input").ariaLabel = place.dataset.label;
   const asked = new URLSearchParams(location.search).get("q");
   if (asked) ui.triggerSearch(asked);
