@@ -1,7 +1,9 @@
 """The other languages' lessons: whole, up to date, faithful, in letters that can be drawn."""
 import copy
+import importlib
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -12,7 +14,7 @@ from readme import ROOT
 
 import d2l_ext
 from d2l_ext import plotting
-from d2l_ext.exercises import check, hint
+from d2l_ext.exercises import all_exercises, check, hint
 from d2l_ext.explorers import pooling_explorer
 from d2l_ext.explorers.base import lean, source, texts
 from d2l_ext.translation import entries, outside, scripts, translated
@@ -209,8 +211,7 @@ def test_figures_tables_pictures_and_messages_speak_it(chinese):
 
 def english_left(text):
     """Three English words in a row that are no code."""
-    import re
-    bare = re.sub(r"`[^`]*`|\w+\([^)]*\)|\w+=\S+|[\w.]+\.[\w.]+|\"[^\"]*\"|'[^']*'", "x1", text)
+    bare = re.sub(r"`[^`]*`|\[[^\]]*\]|\w+\([^)]*\)|\w+=\S+|[\w.]+\.[\w.]+|\"[^\"]*\"|'[^']*'", "x1", text)
     return re.findall(r"(?:\b[A-Za-z]{2,}\b[ ,]+){2}\b[A-Za-z]{2,}\b", bare)
 
 
@@ -287,3 +288,23 @@ def test_what_frames_say_is_not_looked_up_in_lessons():
     from d2l_ext.translation import pages
     assert pages("zh")["In"] == "见" and "In" not in entries("zh")
     assert pages("zh")["query"] == entries("zh")["query"] and pages("en") == {}
+
+
+@pytest.mark.slow
+def test_no_message_of_a_check_stays_english(chinese):
+    """But for what Python itself says of an error."""
+    answers = {name: wrong for module in modules() for name, wrong in module.WRONG.items()}
+    left = {}
+    for name, wrong in answers.items():
+        said = [repr(check(name, answer[0])) for answer in wrong[:4] if isinstance(answer, tuple)]
+        said += [repr(hint(name, step + 1)) for step in range(len(all_exercises()[name].hints))]
+        said.append(translated(all_exercises()[name].praise))
+        left |= {(name, text): english for text in said
+                 if "抛出" not in text and (english := english_left(text))}
+    assert len(answers) > 60 and left == {}
+
+
+def modules():
+    paths = sorted((ROOT / "tests/exercises").glob("wrong_answers_*.py"))
+    found = [importlib.import_module(path.stem) for path in paths]
+    return [module for module in found if hasattr(module, "WRONG")]
