@@ -211,7 +211,8 @@ def test_figures_tables_pictures_and_messages_speak_it(chinese):
 
 def english_left(text):
     """Three English words in a row that are no code."""
-    bare = re.sub(r"`[^`]*`|\[[^\]]*\]|\w+\([^)]*\)|\w+=\S+|[\w.]+\.[\w.]+|\"[^\"]*\"|'[^']*'", "x1", text)
+    code = r"`[^`]*`|\[[^\]]*\]|\w+\([^)]*\)|\w+=\S+|[\w.]+\.[\w.]+|\"[^\"]*\"|'[^']*'"
+    bare = re.sub(code, "x1", text)
     return re.findall(r"(?:\b[A-Za-z]{2,}\b[ ,]+){2}\b[A-Za-z]{2,}\b", bare)
 
 
