@@ -106,12 +106,6 @@ def merge_tensors(one, other):
     return [m.max(), w.sum(), w @ o / w.sum()]
 
 
-def ring(q, k, v, w):
-    """Only what is in the window is summed, at each step anew."""
-    return torch.stack([einsum("jd,jv,d->v", k[max(0, t - w + 1):t + 1], v[max(0, t - w + 1):t + 1],
-                               q[t]) for t in range(len(q))])
-
-
 def chunk_by_loop(S, q, k, v, a):
     rows = []
     for t in range(len(q)):
@@ -226,8 +220,6 @@ RIGHT = {
                       lambda n, w: float(np.ceil((n - 1) / w))],
     "share-chunk": [chunk_by_loop, chunk_by_mask,
                     lambda *given: [part.double() for part in chunk_by_loop(*given)]],
-    "window-memory": [ring, lambda q, k, v, w: (q @ k.T).tril().triu(1 - w) @ v,
-                      lambda q, k, v, w: ((q @ k.T).tril() - (q @ k.T).tril(-w)) @ v],
     "to-kernel": [
         lambda q, o, h: (einsum("hdi->ihd", q.unflatten(0, (h, -1))),
                          einsum("ohd->hdo", o.unflatten(1, (h, -1)))),

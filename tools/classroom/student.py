@@ -23,7 +23,7 @@ sys.path[:0] = [str(HERE), str(ROOT / "tools/notebooks"), str(ROOT)]
 from guide import bullets, known, plain  # noqa: E402
 from lecture import BADGE  # noqa: E402
 from nbtext import make_cell, write  # noqa: E402
-from standalone import members  # noqa: E402
+from standalone import members, translated  # noqa: E402
 
 from d2l_ext.exercises import find  # noqa: E402
 
@@ -198,6 +198,8 @@ def hand_out(folder: pathlib.Path, title: str, use: str, lesson, file) -> None:
         notebook = json.loads(path.read_text(encoding="utf-8"))
         write(lesson(notebook, path.stem[:2]), folder / path.name)
     for place, path in members().items():
+        if translated(place):
+            continue
         (folder / place).parent.mkdir(parents=True, exist_ok=True)
         (folder / place).write_bytes(file(place, path.read_bytes()))
     for name in ("LICENSE", "LICENSE-text"):

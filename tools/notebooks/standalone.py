@@ -50,11 +50,16 @@ def packed(lesson: str = "", text: str = "") -> str:
     return base64.b85encode(lzma.compress(archive.getvalue(), preset=9)).decode()
 
 
+def translated(name: str) -> bool:
+    """Whether a file of the package speaks another language. (It knows the answers, too.)"""
+    return "/languages/" in name or "/zh/" in name
+
+
 def needed(name: str, lesson: str, text: str) -> bool:
     """Whether a lesson needs a file of the package."""
     if name == WEIGHTS:
         return bool(re.search(r"^(from|import) .*\bdates", text, re.M))
-    if "/languages/" in name or "/zh/" in name:  # the English lessons are made alone
+    if translated(name):  # the English lessons are made alone
         return False
     found = re.search(r"/(images/|exercises/lesson_)(\d\d)", name)
     return not found or found[2] == lesson or pathlib.Path(name).stem in text

@@ -47,7 +47,7 @@ FRAMES = {path.relative_to(ROOT).as_posix() for path in TEMPLATES}
 JINJA = Environment(extensions=["jinja2.ext.i18n"])
 NOTO = Path("/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc")  # Debian's
 README = "README.{}.md"
-SET_UP = 'importlib.import_module("d2l_ext").language("{}");'
+SET_UP = 'spoken = importlib.import_module("d2l_ext").language("{}")'
 DRAWS = {"heatmaps", "curves", "bars", "table", "progress_bar"}
 MAP_HEAD = "| lesson | afterwards you can | minutes: core / all |"
 MINUTES = re.compile(r"\d+(?= core, )|(?<= core, )\d+(?= with everything)")
