@@ -192,7 +192,7 @@ def test_a_phone_shows_all(opened, name):
 
 @pytest.mark.parametrize("name, right, wrong, message", [
     ("lengths", "bars.wide, width - measure(words));", "bars.wide);", "cut off: chance 0.10"),
-    ("lengths", 'position", left - 10, size + 18', 'position", left + 60, size / 2 + 2', "on each"),
+    ("lengths", "position`, left - 10, size + 18", "position`, left + 60, size / 2 + 2", "on each"),
     ("compare", "...drawn.map(([, name]) => colours.measure(name))) + 10", "...[80])",
      "shortened: attentio"),
     ("clock", "room / each >= least", "room / each >= 20", "on each"),
