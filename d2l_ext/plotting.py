@@ -36,9 +36,11 @@ WEIGHTS = LinearSegmentedColormap.from_list("weights", ["white", QUERY])
 SIGNED = LinearSegmentedColormap.from_list("signed", [KEY, "white", QUERY])
 # The Chinese characters that figures need: few machines have a font with them, Colab has none.
 CHINESE = pathlib.Path(__file__).parent / "languages" / "zh.otf"
+FONTS = ["DejaVu Sans"]
 if CHINESE.exists():  # not in a notebook that carries the package with it
     fontManager.addfont(CHINESE)
-STYLE = {"font.size": 12, "font.family": ["DejaVu Sans", "Attention Sans SC"],
+    FONTS.append("Attention Sans SC")
+STYLE = {"font.size": 12, "font.family": FONTS,
          "axes.titlesize": 12, "text.color": DARK, "axes.edgecolor": TEXT,
          "axes.labelcolor": TEXT, "xtick.color": TEXT, "ytick.color": TEXT,
          "axes.spines.top": False, "axes.spines.right": False,
