@@ -75,13 +75,16 @@ def pages(code: str) -> dict[str, str]:
     return entries(code) | apart(code, "page")
 
 
+@cache
 def apart(code: str, context: str) -> dict[str, str]:
+    """The entries that are said in one context alone."""
     found = ((key.split("\x04"), text) for key, text in read(code).items() if "\x04" in key)
     return {key: text for (kind, key), text in found if kind == context}
 
 
 @cache
 def read(code: str) -> dict[str, str]:
+    """All of a catalogue, as gettext has it: a context stands before its key."""
     path = HERE / f"{code}.mo"
     if not path.exists():
         return {}
