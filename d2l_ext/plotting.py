@@ -370,7 +370,8 @@ def table(rows: Sequence[Sequence], columns: Sequence[str], digits: int = 2) -> 
     """A table to be shown as the last line of a cell: ``rows``, each as long as ``columns``.
 
     The first value of a row names it. Floats get ``digits`` digits after the point, integers get
-    commas, None stays empty. Raises ValueError for a row of another length.
+    commas, None stays empty; what stands in backticks is a name to be typed, shown as code and
+    never translated. Raises ValueError for a row of another length.
 
     >>> table([(2, 0.5, "even"), (16, 0.125, None)], ["keys", "weight", "kind"], digits=3)
     keys  weight  kind
@@ -392,18 +393,22 @@ class Table:
         self.rows = [[cell_text(value, digits) for value in row] for row in rows]
 
     def _repr_html_(self) -> str:
-        head = "".join(f'<th scope="col">{html.escape(column)}</th>' if column else "<td></td>"
+        head = "".join(f'<th scope="col">{cell_html(column)}</th>' if column else "<td></td>"
                        for column in self.columns)
         body = ""
         for first, *rest in self.rows:
-            cells = "".join(f"<td>{html.escape(value)}</td>" for value in rest)
-            body += f'<tr><th scope="row">{html.escape(first)}</th>{cells}</tr>'
+            cells = "".join(f"<td>{cell_html(value)}</td>" for value in rest)
+            body += f'<tr><th scope="row">{cell_html(first)}</th>{cells}</tr>'
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
     def __repr__(self) -> str:
-        rows = [self.columns, *self.rows]
+        rows = [[value.replace("`", "") for value in row] for row in (self.columns, *self.rows)]
         widths = [max(map(len, column)) for column in zip(*rows)]
         return "\n".join("  ".join(map(str.rjust, row, widths)).rstrip() for row in rows)
+
+
+def cell_html(text: str) -> str:
+    return re.sub("`(.+?)`", r"<code>\1</code>", html.escape(text))
 
 
 def cell_text(value, digits: int) -> str:

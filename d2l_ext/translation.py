@@ -98,9 +98,10 @@ def patterns(code: str) -> list[tuple[re.Pattern, str]]:
     """The entries with places."""
     found = []
     for key, text in entries(code).items():
-        if PLACE.search(key) and len(re.findall("[A-Za-z]", key)) > 2:
+        if letters := PLACE.search(key) and len(re.findall("[A-Za-z]", key)):
+            place = ".+?" if letters > 2 else r"-?[\d.,]+"  # "{0} to {1}": numbers alone
             parts = PLACE.split(key)  # literal, number, literal ...
-            literal = "".join(f"(?P<p{part}>.+?)" if i % 2 else re.escape(part)
+            literal = "".join(f"(?P<p{part}>{place})" if i % 2 else re.escape(part)
                               for i, part in enumerate(parts))
             found.append((re.compile(literal, re.S), text))
     return found
@@ -138,7 +139,7 @@ def look_up(text: str, code: str) -> str:
             places = {name[1:]: part if f'"{{{name[1:]}}}"' in words else look_up(part, code)
                       for name, part in found.groupdict().items()}
             ways.append(PLACE.sub(lambda place: places[place[1]], words))
-    for between in (r"\n\s*", r"(?<=[.!?]) ", r"(?<=[:;,]) "):
+    for between in (r"\n\s*", r"(?<=[.!?]) ", r"(?<=[:;,]) ", r"[:;,] "):
         parts = re.split(f"({between})", text)
         if len(parts) > 1:
             ways.append(joined([look_up(part, code) for part in parts]))
@@ -146,5 +147,8 @@ def look_up(text: str, code: str) -> str:
 
 
 def joined(parts: list[str]) -> str:
-    """Parts and what stands between; no space follows a full-width sign."""
-    return re.sub(r"(?<=[，。：；？！]) ", "", "".join(parts))
+    """Parts and what stands between: a sign beside a character is full-width, without a space."""
+    text = "".join(parts)
+    beside = r"(?<=[\u4e00-\u9fff])([:;,]) |([:;,]) (?=[\u4e00-\u9fff])"
+    text = re.sub(beside, lambda sign: chr(ord(sign[1] or sign[2]) + 0xfee0), text)
+    return re.sub(r"(?<=[，。：；？！]) ", "", text)

@@ -19,7 +19,8 @@ import environments as env
 import setup
 
 LESSON = "11_other_frameworks"
-TESTS = ["tests/core/test_frameworks.py", "d2l_ext/frameworks", f"notebooks/{LESSON}.ipynb"]
+LESSONS = [path.relative_to(env.ROOT) for path in (env.ROOT / "notebooks").rglob(f"{LESSON}.ipynb")]
+TESTS = ["tests/core/test_frameworks.py", "d2l_ext/frameworks", *sorted(map(str, LESSONS))]
 COMMANDS = {
     "lab": ["-m", "jupyterlab", f"--LabApp.default_url=/lab/tree/notebooks/{LESSON}.ipynb"],
     "store": ["tools/notebooks/execute.py", LESSON],

@@ -147,16 +147,23 @@ def drawn_by(path):
         if cell["cell_type"] != "code" or tags & {"setup", "imports"}:
             continue
         try:
-            tree = ast.parse(cell["source"])
+            tree = ast.parse(re.sub(r"^%%.*", "", cell["source"]))
         except SyntaxError:
-            continue  # another framework's, or a command
+            continue  # a command
         certain = {id(part) for node in ast.walk(tree) if isinstance(node, ast.Call)
                    and getattr(node.func, "id", "") in DRAWS for part in ast.walk(node)}
+        labels = {id(key) for node in ast.walk(tree) for key in (
+            node.keys if isinstance(node, ast.Dict) else
+            [node.key] if isinstance(node, ast.DictComp) else
+            [node.slice] if isinstance(getattr(node, "ctx", 0), ast.Store)
+            and isinstance(node, ast.Subscript) else [])}
         shown = texts_shown(path)
         for node, text in strings(tree).items():
+            text = text.strip(", ")
             pattern = ".+".join(map(re.escape, re.split(r"\{\d\}", text)))
             if WORD.search(re.sub(r"\{\d\}", "", text)) and (
-                    id(node) in certain or any(re.fullmatch(pattern, one) for one in shown)):
+                    id(node) in certain or id(node) in labels and " " in text
+                    or any(re.fullmatch(pattern, one) for one in shown)):
                 if not re.fullmatch(r"\d\d-[a-z-]+", text):  # the name of an alternative text
                     yield text
 
@@ -169,11 +176,22 @@ def texts_shown(path):
         for output in cell.get("outputs", ()):
             data = output.get("data", {})
             page = "".join(data.get("text/html", ""))
-            found |= set(map(html.unescape, re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", page)))
+            for text in map(html.unescape, re.findall(r"<t[hd]\b[^>]*>(.*?)</t[hd]>", page)):
+                found |= {text, *text.split(", ")}
             plain = "".join(data.get("text/plain", ""))
             if plain.startswith("[picture]"):
                 found |= set(re.split(r"; |, |\n|: | over |columns |rows ", plain))
     return found
+
+
+def named_by(path):
+    """The names that a module gives to what lessons show, such as a layer's in a table."""
+    tree = ast.parse(read(path))
+    left_out = docstrings(tree) | raised(tree)
+    shown = set().union(*map(texts_shown, LESSONS))
+    for node, text in strings(tree).items():
+        if id(node) not in left_out and text in shown and re.search(r"(?<!\.)\b[a-z]{4,}\b(?!\()", text):
+            yield text
 
 
 def said_by_script(path):
@@ -207,6 +225,8 @@ def words():
         *((path, said_by) for path in sorted((PACKAGE / "explorers").glob("*.py"))),
         *((path, said_by_script) for path in sorted((PACKAGE / "explorers").glob("*.js"))),
         *((path, drawn_by) for path in LESSONS),
+        *((path, named_by) for path in sorted(PACKAGE.rglob("*.py"))
+          if path.parent.name not in ("exercises", "explorers")),
         *((path, said_by_template) for path in TEMPLATES),
         (ROOT / "tools" / "draw" / "draw.py", said_by_drawing)]
     for path, say in sources:
@@ -451,8 +471,6 @@ def notebook(path, language, catalogue):
                 source += "\n" + SET_UP.format(language)
             kept = before.get(cell["id"], {})
             same = "".join(kept.get("source", "")) == source
-            if any(tag.startswith("needs-") for tag in cell["metadata"]["tags"]):
-                kept, same = cell, True  # another framework's: as it ran in the English lesson
             copied |= {"source": source.splitlines(keepends=True),
                        "outputs": kept["outputs"] if same else [],
                        "execution_count": kept["execution_count"] if same else None}
