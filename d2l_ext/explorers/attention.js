@@ -135,12 +135,13 @@ function drawAll(maps, { edge, side, wide, high }, colours) {
   const context = pen(canvas, wide, high, colours);
   const number = (i, x, y) => label(context, String(i), x, y, { align: "center" });
   const every = colours.measure("00") + 2 > side + GAP ? 2 : 1;  // numbers that would touch
+  const most = Math.max(...maps.map((heads) => heads.length));
+  for (let i = 0; i < most; i += every) number(i, edge + i * (side + GAP) + side / 2, edge / 2 - 1);
   maps.forEach((heads, layer) => {
     const y = edge + layer * (side + GAP);
     if (layer % (side < 12 ? 2 : 1) === 0) number(layer, edge / 2 - 2, y + side / 2);
     heads.forEach((weights, head) => {
       const x = edge + head * (side + GAP);
-      if (!layer && head % every === 0) number(head, x + side / 2, edge / 2 - 1);
       const small = shrink(weights, Math.floor(side));
       map(context, colours, small, x, y, side / small[0].length, side / small.length);
       outline(context, colours.faint, x, y, side, side, 1);

@@ -7,15 +7,21 @@ const attribute = (name) => ({
   get() { return this.getAttribute(name) ?? ""; }, set(value) { this.setAttribute(name, value); },
 });
 
+const named = (name) => {  // as a browser has it, which takes no empty name
+  if (!/^[a-z][\w-]*$/.test(name)) throw new Error(`no name of an element or attribute: ${name}`);
+  return name;
+};
+
 class Element {
   constructor(tag) {
+    named(tag);
     Object.assign(this, { tag, parent: null, parts: [], given: {}, listeners: {} });
     const set = (kept, name, value) => Reflect.set(kept, name, `${value}`);
     this.dataset = new Proxy({}, { set });
     this.style = { setProperty: (name, value) => { this.style[name] = value; } };
   }
   setAttribute(name, value) {
-    this.given[name] = String(value);
+    this.given[named(name)] = String(value);
     if (name === "value" && this.tag === "input") this.value = value;
   }
   getAttribute(name) { return this.given[name] ?? null; }
@@ -91,7 +97,7 @@ class Element {
     const left = this.parent.parts.slice(0, place).reduce((sum, part) => sum + wide(part), 0);
     return { left, right: left + wide(this), width: wide(this), top: 20, height: 30 };
   }
-  getContext() { return (this.context ??= new Pen(this)); }
+  getContext(kind) { return kind === "2d" ? (this.context ??= new Pen(this)) : null; }
   *[Symbol.iterator]() {
     yield this;
     for (const part of this.parts) if (part instanceof Element) yield* part;
@@ -105,7 +111,8 @@ class Element {
       if (this[name] !== undefined) told[name] = this[name];
     }
     if (this.tag === "canvas") {
-      Object.assign(told, { drawn: [...this.getContext().drawn], size: [this.width, this.height] });
+      const { drawn } = this.getContext("2d");
+      Object.assign(told, { drawn: [...drawn], size: [this.width, this.height] });
     }
     return told;
   }

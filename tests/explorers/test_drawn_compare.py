@@ -18,12 +18,15 @@ POWERS = {digit: str(i) for i, digit in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")
 PART = "attention products"
 
 
+def three(number):
+    """In three digits, as JavaScript writes them."""
+    before = math.floor(math.log10(float(f"{number:.2e}"))) + 1
+    return f"{number:.{max(0, 3 - before)}f}" if -6 < before < 4 else f"{number:.2e}"
+
+
 def amount(number):
-    for size, name in AMOUNTS.items():
-        if number >= size:
-            shown = f"{number / size:.3g}"
-            return f"{number / size:.{max(0, 3 - len(shown.split('.')[0]))}f} {name}"
-    return str(number)
+    return next((f"{three(number / size)} {name}" for size, name in AMOUNTS.items()
+                 if number >= size), str(number))
 
 
 def count(number):
@@ -62,6 +65,7 @@ def check_table(stage, kinds, sizes):
                 + "s" * (sizes["num_heads"] > 1)}
         assert row[0] == kind + more.get(kind, "")
         assert part.one("th").given == {"scope": "row", "class": "part" if kind == PART else ""}
+        assert [cell.tag for cell in part.parts] == ["th", *["td"] * columns]
         for column, (cell, number) in enumerate(zip(row[1:], values[kind][:columns], strict=True)):
             whole = [values[other][column] for other in kinds if other != PART]
             best = kind != PART and number == min(whole)
@@ -69,9 +73,53 @@ def check_table(stage, kinds, sizes):
             assert cell == shown + " ◂ least" * best, (kind, column)
             assert part.parts[column + 1].classes == ["least"] * best
     assert {cell.given["scope"] for cell in stage.one("thead").one("tr").parts} == {"col"}
+    assert stage.one("table").classes == ["table", "costs"]
 
 
-def axes(picture):
+def check_words(stage, kinds, sizes):
+    n, d, k, heads = (sizes[name] for name in ("n", "d", "k", "num_heads"))
+    costs = {kind: numbers_of(kind, **sizes) for kind in kinds}
+    layer = costs["attention layer"]
+    if "c" in sizes:
+        chunks = costs["linear attention, in chunks"]
+        assert stage.result == (
+            f"n = {n}, d = {d}, k = {k}, {heads} head{'s' * (heads > 1)}: in chunks of "
+            f"{sizes['c']}, linear attention takes {three(chunks[0] / layer[0])} times the "
+            f"operations of self-attention, {chunks[1]} steps against {layer[1]}. It keeps "
+            f"{count(chunks[3])} numbers, self-attention {count(layer[3])}; they keep the same at "
+            f"n = {d / 2 / heads:g}.")
+        return
+    least = min((kind for kind in kinds if kind != PART), key=lambda kind: costs[kind][0])
+
+    def against(other, limit):
+        verdict = "as many as" if n == limit else "less than" if n < limit else "more than"
+        return f"{verdict} the {other} (they cross at n = {limit:g})"
+
+    assert stage.result == (
+        f"n = {n}, d = {d}, k = {k}: of the whole layers the {least} takes the fewest operations, "
+        f"{amount(costs[least][0])}; self-attention {three(layer[0] / costs[least][0])} times as "
+        f"many, with a longest path of {layer[2]} against {n - 1}. It takes {against('GRU', d)} "
+        f"and {against('LSTM', 2 * d)}. Its products alone take {against('recurrence', d)} and "
+        f"{against('convolution', k * d / 2)}.")
+
+
+def described(what, sizes):
+    d, k, heads = (sizes[name] for name in ("d", "k", "num_heads"))
+    if what == "keeps":
+        return ("What a layer keeps against n on logarithmic axes: attention's line rises with n "
+                f"and crosses at n = {d / 2 / heads:g} the level line of the memories; the "
+                "convolution's and the recurrence's lie level below.")
+    start = f"Operations against n on logarithmic axes, d = {d}, k = {k}. The attention "
+    if "c" in sizes:
+        return (f"{start}layer and linear attention at once are one line, which bends upwards; "
+                "linear attention by token is straight, and below it from n = "
+                f"{d / heads:g} on.")
+    return (f"{start}products, a steeper line, cross the recurrence at n = {d} and the convolution "
+            f"at n = {k * d / 2:g}; the whole attention layer stays above both, and crosses the "
+            f"GRU at n = {d} and the LSTM at n = {2 * d}.")
+
+
+def axes(picture, theme):
     """From places on a plot to n, and to numbers; both axes are logarithmic."""
     left = [text for text in picture.texts if text.text.startswith("10") and text.align == "right"]
     powers = [int("".join(POWERS[digit] for digit in text.text[2:])) for text in left]
@@ -81,23 +129,38 @@ def axes(picture):
     rules = {block.y for block in picture.blocks}
     assert rules == {text.y for text in left} and len(picture.blocks) == len(left)
     below = [text for text in picture.texts if text.text.isdecimal() and text.align == "center"]
-    assert [int(text.text) for text in below] == SIZES["n"][::3]
-    start, step = below[0].x, (below[1].x - below[0].x) / 3
-    assert [text.x for text in below] == pytest.approx([start + 3 * i * step
-                                                       for i in range(len(below))])
-    assert all(block.x == pytest.approx(start) for block in picture.blocks)
+    start, wide = picture.blocks[0].x, picture.blocks[0].wide
+    assert {block[:1] + block[2:] for block in picture.blocks} == {
+        (start, wide, 1, expected("faint", theme), 0, 1)}
+    assert {text.x for text in left} == {start - 8}
+    frame, = picture.frames
+    bottom = frame.y + frame.high
+    assert (frame.y, frame.high, picture.high) == (18, 180, bottom + 44)
+    assert {text.y for text in below} == {bottom + 14}
+    step, free = wide / (len(SIZES["n"]) - 1), 0
+    for i in range(0, len(SIZES["n"]), 3):  # each that is clear of the one before
+        x, half = start + i * step, len(str(SIZES["n"][i])) * 0.55 * SIZE / 2
+        if x - half >= free:
+            text, *below = below
+            assert (text.text, text.x) == (str(SIZES["n"][i]), pytest.approx(x))
+            free = x + half + 6
+    assert not below
     return (lambda x: 16 * 2 ** ((x - start) / step),
             lambda y: 10 ** (powers[0] + (y - left[0].y) / rate))
 
 
 def check_plot(picture, theme, what, kinds, sizes, look):
     check_picture(picture)
-    at_n, at_number = axes(picture)
+    at_n, at_number = axes(picture, theme)
     column = {"operations": 0, "keeps": 3}[what]
 
     def worth(kind, n):
         return numbers_of(kind, **sizes | {"n": n})[column]
 
+    left, wide = picture.blocks[0].x, picture.blocks[0].wide
+    ends = [worth(kind, n) for kind in kinds for n in (SIZES["n"][0], SIZES["n"][-1])]
+    assert [math.log10(at_number(y)) for y in (198, 18)] == pytest.approx(
+        [math.floor(math.log10(min(ends))), math.ceil(math.log10(max(ends)))])
     delta, token = "delta rule, by token", "linear attention, by token"
     drawn = [kind for kind in kinds if (kind != delta if what == "operations" else
                                         "," not in kind or kind == token)]
@@ -113,7 +176,8 @@ def check_plot(picture, theme, what, kinds, sizes, look):
         name = (kind.replace(" attention,", ",") if what == "operations"
                 else "linear, delta rule" if kind == token else kind)
         text = picture.text(name)
-        assert text.x > line.points[-1][0]
+        assert text.x == pytest.approx(left + wide + 8) and text.align == "left"
+        assert line.points[-1][0] == pytest.approx(left + wide) and line.width == 2.5
         names.append((line.points[-1][1], text.y))
     names.sort()  # each stands at its line's end, or as near as its neighbours let it
     gaps = [99, *(b - a for (_, a), (_, b) in pairwise(names)), 99]
@@ -130,6 +194,7 @@ def check_plot(picture, theme, what, kinds, sizes, look):
     inside = [one for one in crossings if 16 <= one[2] <= SIZES["n"][-1]]
     for (kind, other, at), disc in zip(inside, picture.rounds, strict=True):
         assert at_n(disc.x) == pytest.approx(at) and disc.colour == expected("ink", theme)
+        assert disc.radius == 4.5
         value = at_number(disc.y)
         assert value == pytest.approx(worth_at(kind, what, sizes, at), rel=1e-4)
         if what == "keeps" or "c" not in sizes:
@@ -138,15 +203,13 @@ def check_plot(picture, theme, what, kinds, sizes, look):
     assert at_n(frame.x) == pytest.approx(n) and frame.wide == 0
     assert frame.colour == expected("ink", theme)
     chosen = picture.text(f"n = {n}")
-    assert chosen.bold and chosen.align == ("left" if chosen.x > frame.x else "right")
-    assert abs(chosen.x - frame.x) <= 5
-    assert frame.y <= chosen.y <= frame.y + frame.high
+    needs = (chosen.box[2] - chosen.box[0]) / 1.08 * 1.1 + 5  # bold is wider
+    assert chosen[1:5] == ((frame.x + 5, 26, "left", True) if frame.x + needs < left + wide else
+                           (frame.x - 5, 26, "right", True))
+    assert frame.width == 1 and [text for text in picture.texts if text.bold] == [chosen]
     title = {"operations": "operations of one layer", "keeps": "numbers that one layer keeps"}[what]
-    assert picture.text(f"{title}, against n").x == pytest.approx(picture.blocks[0].x)
-    assert picture.text(f"{title}, against n").y > max(text.y for text in picture.texts
-                                                       if text.align == "center")
-    said = f"d = {d}, k = {k}" if what == "operations" else f"n = {d / 2 / heads:g} the level"
-    assert said in picture.alt
+    assert picture.text(f"{title}, against n")[1:4] == (left, 232, "left")
+    assert picture.alt == described(what, sizes)
 
 
 def worth_at(kind, what, sizes, n):
@@ -190,10 +253,10 @@ def check_stack(host, picture, theme, k, layers):
         assert disc.x - disc.radius >= 0 and disc.x + disc.radius <= picture.wide
         assert disc.y - disc.radius >= 0 and disc.y + disc.radius <= picture.high
     assert len(places) == 9 * (layers + 1)
-    rows, columns = ({place[axis] for place in places} for axis in (1, 0))
-    assert len(rows) == layers + 1 and len(columns) == 9
-    assert places[min(columns), max(rows)] == (0, 0) and places[max(columns), min(rows)] == (
-        layers, 8)  # inputs below, from left to right
+    up, across = min(30, 150 / layers), picture.rounds[1].x - picture.rounds[0].x
+    assert places == {(14 + i * across, round(14 + up * (layers - layer), 3)): (layer, i)
+                      for layer in range(layers + 1) for i in range(9)}
+    assert (picture.wide, picture.high) == (28 + 8 * across, 28 + up * layers)
     found = {tuple(places[round(x, 3), round(y, 3)] for x, y in line.points)
              for line in picture.lines}
     if kind == "recurrence":  # up from each input, then along the states
@@ -205,7 +268,8 @@ def check_stack(host, picture, theme, k, layers):
         wanted = {((layer - 1, j), (layer, i)) for layer in range(1, layers + 1)
                   for i in needed[layer] for j in range(9) if takes[i, j]}
     assert found == wanted
-    assert {line.colour for line in picture.lines} == {colour}
+    assert {(line.colour, line.width) for line in picture.lines} == {
+        (colour, 0.7 if kind == "self-attention" else 1.2)}
     reach = torch.linalg.matrix_power(takes.double(), layers) > 0
     counts = reach.sum(1).tolist()
     assert host.one("p").text == (
@@ -239,7 +303,7 @@ def test_costs_and_who_sees_whom(tmp_path, theme):
             "convolution", "recurrence", "self-attention"]
         for host, picture in zip(hosts, stacks, strict=True):
             check_stack(host, picture, theme, sizes["k"], sizes["layers"])
-        assert stage.result.startswith(f"n = {n}, d = {d}, k = {sizes['k']}: ")
+        check_words(stage, kinds, sizes)
     assert stages[0].one(kind="own").all(kind="title")[0].text == (
         "Who sees whom, for nine tokens: what the last output knows, layer by layer")
     assert stages[0].one(kind="scroll").given["aria-label"] == "costs"
@@ -257,19 +321,29 @@ def test_costs_and_what_is_kept(tmp_path, theme):
         sizes |= change
         assert stage.state == sizes
         check_table(stage, BESIDE, sizes)
+        check_words(stage, BESIDE, sizes)
         look = looks(stage, BESIDE)
         for what, picture in zip(("operations", "keeps"), stage.pictures, strict=True):
             check_plot(picture, theme, what, BESIDE, sizes, look)
     assert not stages[0].all(kind="stacks") and stages[0].chosen()["chunk c"] == ["64"]
 
 
-@pytest.mark.parametrize("width, wide, across", [(340, 328, 20), (700, 688, 22), (1000, 760, 29),
-                                                 (1300, 500, 29)])
-def test_plots_fit_any_page(tmp_path, width, wide, across):
-    stage, = perform(tmp_path, compare_explorer(), width=width)
-    plot, *stacks = stage.pictures
-    check_picture(plot, width)
-    assert plot.wide == wide
-    for picture in stacks:
-        check_picture(picture, width)
-        assert picture.rounds[1].x - picture.rounds[0].x == across
+@pytest.mark.parametrize("c", [None, 64])
+def test_plots_fit_any_page(tmp_path, c):
+    """On narrow ones some numbers have no room."""
+    sizes = {"n": 8192, "d": 256, "k": 5, "num_heads": 4} | ({"c": c} if c else {"layers": 1})
+    kinds = BESIDE if c else [*FORMULAS]
+    pages = [(320, 308, 20), (700, 688, 22), (1099, 760, 29), (1100, 500, 29), (1300, 500, 29)]
+    explorer = compare_explorer(8192, 256, 5, 4, c=c)
+    steps = [f"resize({width})" for width, _, _ in pages]
+    stages = perform(tmp_path, explorer, *steps, width=2000)[1:]
+    for stage, (width, wide, across) in zip(stages, pages, strict=True):
+        look = looks(stage, kinds)
+        plots = stage.pictures[:2 if c else 1]
+        for what, picture in zip(("operations", "keeps"), plots):
+            assert picture.wide == wide <= width
+            check_plot(picture, LIGHT, what, kinds, sizes, look)
+        for picture in stage.pictures[len(plots):]:
+            check_picture(picture, width)
+            assert picture.rounds[1].x - picture.rounds[0].x == across
+    assert ["8192" in stage.pictures[0].said() for stage in stages] == [False] + 4 * [True]

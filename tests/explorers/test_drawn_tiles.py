@@ -21,6 +21,22 @@ def tiles_at(step, rows, columns):
     return [([], []), *pairs][step], pairs
 
 
+def check_headings(scores, kept):
+    """Which cells are headings, of what, and over how many columns."""
+    col, row = {"scope": "col"}, {"scope": "row"}
+    end = row | {"colspan": "2", "class": "end"}
+    assert [[cell.given for cell in line.parts if cell.tag == "th"] for line in scores.all("tr")] \
+        == [[end, *[col] * 5], [end], [end], [col | {"colspan": "2"}, col | {"colspan": "5"}],
+            *[[row]] * 3]
+    many = col | {"class": "many"}
+    assert [[cell.given for cell in line.parts if cell.tag == "th"] for line in kept.all("tr")] \
+        == [[many | {"class": "many again"}, *[many] * 5], *[[row | {"class": "again"}]] * 3]
+    for table, spans in ((scores, []), (kept, ["query", "0", "1", "2"])):
+        assert table.classes == ["table", "tiles"] and table.words("span") == spans
+        assert [part.tag for part in table.parts] == ["thead", "tbody"]
+        assert {part.tag for part in table.one("tbody").parts} == {"tr"}
+
+
 def check(stage, rows, columns, step):
     q, k, v = (torch.tensor(part, dtype=torch.float64)[:, None]
                for part in (QUERIES, KEYS, VALUES))
@@ -43,6 +59,7 @@ def check(stage, rows, columns, step):
     titles = scores.all("tr")[3].parts
     assert [(cell.text, cell.given["colspan"]) for cell in titles] == [
         ("query, q", "2"), ("score = q · k", "5")]
+    check_headings(scores, kept)
     state, moved = after(step, q, k, v, rows, columns)
     before, _ = after(max(step - 1, 0), q, k, v, rows, columns)
     for i, row in enumerate(body):
