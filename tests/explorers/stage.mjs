@@ -9,6 +9,7 @@ const attribute = (name) => ({
 
 class Element {
   constructor(tag) {
+    if (!/^[a-z]/.test(tag)) throw new Error(`no element's name: ${tag}`);
     Object.assign(this, { tag, parent: null, parts: [], given: {}, listeners: {} });
     const set = (kept, name, value) => Reflect.set(kept, name, `${value}`);
     this.dataset = new Proxy({}, { set });
@@ -72,6 +73,7 @@ class Element {
   }
   remove() {
     if (!this.parent) return;
+    if (document.activeElement === this) document.activeElement = null;
     this.parent.parts.splice(this.parent.parts.indexOf(this), 1);
     this.parent = null;
   }
@@ -84,12 +86,16 @@ class Element {
     }
     return event;
   }
-  /** Words in a line beside each other, 10 wide a letter. */
+  /** Words beside each other in lines as wide as the page, 10 wide a letter. */
   getBoundingClientRect() {
     const wide = (part) => 10 * String(part.textContent).length + 30;
-    const place = this.parent.parts.indexOf(this);
-    const left = this.parent.parts.slice(0, place).reduce((sum, part) => sum + wide(part), 0);
-    return { left, right: left + wide(this), width: wide(this), top: 20, height: 30 };
+    let [left, top] = [0, 20];
+    for (const part of this.parent.parts) {
+      if (left && left + wide(part) > page.width) [left, top] = [0, top + 40];
+      if (part === this) break;
+      left += wide(part);
+    }
+    return { left, right: left + wide(this), width: wide(this), top, height: 30 };
   }
   getContext() { return (this.context ??= new Pen(this)); }
   *[Symbol.iterator]() {
@@ -101,6 +107,7 @@ class Element {
     const told = { tag: this.tag, given: { ...this.given }, dataset: { ...this.dataset }, style };
     told.text = this.textContent;
     told.parts = this.parts.map((part) => (part instanceof Element ? part.told() : part));
+    if (document.activeElement === this) told.focused = true;
     for (const name of ["value", "checked", "selected", "disabled", "hidden"]) {
       if (this[name] !== undefined) told[name] = this[name];
     }

@@ -112,10 +112,10 @@ def check_waves(picture, theme, position, offset, hand, P):
     names = [picture.text(f"{name}, column {column}")
              for name, column in (("sine", 2 * hand), ("cosine", 2 * hand + 1))]
     ends = [middle - half * float(P[-1, column]) for column in (2 * hand, 2 * hand + 1)]
-    assert (names[0].y < names[1].y) == (ends[0] <= ends[1])
-    for name, end in zip(names, ends):
-        assert abs(name.y - end) <= 9 and name.x == picture.text("position").x > sine.points[-1][0]
-    assert abs(names[0].y - names[1].y) >= 17.9
+    gap = ends[1] - ends[0]
+    push = math.copysign(max(0, 18 - abs(gap)) / 2, gap)  # a line's height apart
+    assert [name.y for name in names] == pytest.approx([ends[0] - push, ends[1] + push], abs=1e-3)
+    assert names[0].x == names[1].x == picture.text("position").x > sine.points[-1][0]
     assert picture.alt == (f"Sine and cosine of columns {2 * hand} and {2 * hand + 1} over "
                            f"positions 0 to 79, marked at {position} and {position + offset}.")
 
@@ -229,9 +229,10 @@ def check(stage, theme, position, offset, hand, width):
 def test_every_hand_and_curve_is_the_packages(tmp_path, theme):
     stages = perform(
         tmp_path, clock_explorer(16), "type('position i', 41)", "type('offset δ', 13)",
-        "type('columns', 7)", "pick('width d', '8')", "type('columns', 1)", colours=theme)
+        "type('columns', 7)", "pick('width d', '8')", "type('columns', 1)", "pick('width d', '64')",
+        "type('columns', 17)", colours=theme)
     cases = [(6, 2, 3, 16), (41, 2, 3, 16), (41, 13, 3, 16), (41, 13, 7, 16), (41, 13, 3, 8),
-             (41, 13, 1, 8)]
+             (41, 13, 1, 8), (41, 13, 1, 64), (41, 13, 17, 64)]
     for stage, case in zip(stages, cases, strict=True):
         check(stage, theme, *case)
     titles = [title.text for title in stages[0].all(kind="title")]

@@ -97,6 +97,15 @@ def test_the_answer_and_every_map(tmp_path, theme):
         assert "run the cell" not in stage.text
 
 
+def test_each_place_of_an_answer_has_its_name(tmp_path):
+    names = ["year"] * 4 + ["hyphens"] + ["month"] * 2 + ["hyphens"] + ["day"] * 2
+    wrong = [FULL[:i] + "7" + FULL[i + 1:] for i in range(10)]
+    stages = perform(tmp_path, reading(), *[f"set('data', {{ answer: '{each}' }})"
+                                            for each in [*wrong, "1" * 10]])
+    for stage, name in zip(stages[1:], [*names, "year, hyphens, month and day"], strict=True):
+        assert stage.result.endswith(f"not {FULL}: the {name} changed.")
+
+
 def test_what_is_asked_of_the_kernel_and_what_it_answers(tmp_path):
     new = {"letters": list("6/6/21"), "answer": "2021-06-06", "full": "2021-06-06", "off": []}
     asked, on, off, focused, answered, failed, empty = perform(
