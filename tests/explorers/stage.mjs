@@ -78,6 +78,7 @@ class Element {
   }
   remove() {
     if (!this.parent) return;
+    if (document.activeElement === this) document.activeElement = null;
     this.parent.parts.splice(this.parent.parts.indexOf(this), 1);
     this.parent = null;
   }
@@ -90,12 +91,16 @@ class Element {
     }
     return event;
   }
-  /** Words in a line beside each other, 10 wide a letter. */
+  /** Words beside each other in lines as wide as the page, 10 wide a letter. */
   getBoundingClientRect() {
     const wide = (part) => 10 * String(part.textContent).length + 30;
-    const place = this.parent.parts.indexOf(this);
-    const left = this.parent.parts.slice(0, place).reduce((sum, part) => sum + wide(part), 0);
-    return { left, right: left + wide(this), width: wide(this), top: 20, height: 30 };
+    let [left, top] = [0, 20];
+    for (const part of this.parent.parts) {
+      if (left && left + wide(part) > page.width) [left, top] = [0, top + 40];
+      if (part === this) break;
+      left += wide(part);
+    }
+    return { left, right: left + wide(this), width: wide(this), top, height: 30 };
   }
   getContext(kind) { return kind === "2d" ? (this.context ??= new Pen(this)) : null; }
   *[Symbol.iterator]() {
@@ -107,6 +112,7 @@ class Element {
     const told = { tag: this.tag, given: { ...this.given }, dataset: { ...this.dataset }, style };
     told.text = this.textContent;
     told.parts = this.parts.map((part) => (part instanceof Element ? part.told() : part));
+    if (document.activeElement === this) told.focused = true;
     for (const name of ["value", "checked", "selected", "disabled", "hidden"]) {
       if (this[name] !== undefined) told[name] = this[name];
     }

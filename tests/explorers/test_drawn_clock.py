@@ -63,16 +63,17 @@ def check_clocks(picture, theme, position, offset, hand, P):
                for face in faces)
 
 
-def axis(picture, numbers, high):
-    """Where numbers at the left stand: a line lies at each."""
-    heights = []
+def axis(picture, numbers):
+    """Where numbers at the left stand, and where the lines at them begin and end."""
+    heights, ends = [], set()
     for words in numbers:
         text = next(text for text in picture.texts if text.text == words and text.align == "right")
         line = next(block for block in picture.blocks if block.y == text.y)
-        assert line.high == 1 and text.box[2] < line.x < picture.wide
+        assert line.high == 1 and text.box[2] < line.x
         heights.append(text.y)
+        ends.add((line.x, line.x + line.wide))
     assert len(picture.blocks) == len(numbers)
-    return heights
+    return heights, *ends
 
 
 def below(picture, high):
@@ -86,9 +87,10 @@ def below(picture, high):
 
 
 def check_waves(picture, theme, position, offset, hand, P):
-    low, middle, high = axis(picture, ["-1", "0", "1"], 90)
+    (low, middle, high), ends = axis(picture, ["-1", "0", "1"])
     assert low > middle > high and low - middle == pytest.approx(middle - high)
     start, per = below(picture, low)
+    assert ends == pytest.approx((start, start + per * (STEPS - 1)))
     half = middle - high
     sine, cosine = picture.lines[:2]
     for line, colour, column in ((sine, SKY, 2 * hand), (cosine, ORANGE, 2 * hand + 1)):
@@ -112,10 +114,10 @@ def check_waves(picture, theme, position, offset, hand, P):
     names = [picture.text(f"{name}, column {column}")
              for name, column in (("sine", 2 * hand), ("cosine", 2 * hand + 1))]
     ends = [middle - half * float(P[-1, column]) for column in (2 * hand, 2 * hand + 1)]
-    assert (names[0].y < names[1].y) == (ends[0] <= ends[1])
-    for name, end in zip(names, ends):
-        assert abs(name.y - end) <= 9 and name.x == picture.text("position").x > sine.points[-1][0]
-    assert abs(names[0].y - names[1].y) >= 17.9
+    gap = ends[1] - ends[0]
+    push = math.copysign(max(0, 18 - abs(gap)) / 2, gap)  # a line's height apart
+    assert [name.y for name in names] == pytest.approx([ends[0] - push, ends[1] + push], abs=1e-3)
+    assert names[0].x == names[1].x == picture.text("position").x > sine.points[-1][0]
     assert picture.alt == (f"Sine and cosine of columns {2 * hand} and {2 * hand + 1} over "
                            f"positions 0 to 79, marked at {position} and {position + offset}.")
 
@@ -148,9 +150,10 @@ def check_alike(picture, theme, offset, P):
     speeds = 10000 ** (-torch.arange(0, P.shape[1], 2) / P.shape[1])
     quarters = (torch.arange(4 * STEPS - 3)[:, None] / 4 * speeds).cos().mean(1)
     lowest = min(0, math.floor(2 * float(quarters.min())) / 2)
-    heights = axis(picture, list(dict.fromkeys([rough(lowest), "0", "0.5", "1"])), 200)
+    heights, ends = axis(picture, list(dict.fromkeys([rough(lowest), "0", "0.5", "1"])))
     half, top = heights[-2:]
     start, per = below(picture, heights[0])
+    assert ends == pytest.approx((start, start + per * (STEPS - 1)))
 
     def value(y):
         return 1 - (y - top) / (half - top) / 2
@@ -172,14 +175,15 @@ def check_alike(picture, theme, offset, P):
 
 def check_rounds(picture, theme, hand, width):
     powers = ["1", "10", "100", "1,000", "10,000", "100,000"]
-    heights = axis(picture, powers, 200)
+    heights, (left, right) = axis(picture, powers)
     step = heights[0] - heights[1]
     assert heights == pytest.approx([heights[0] - i * step for i in range(6)]) and step > 0
     needs = [2 * math.pi * 10000 ** (2 * i / width) for i in range(width // 2)]
     assert [(heights[0] - one.y) / step for one in picture.rounds] == pytest.approx(
         [math.log10(need) for need in needs])
     gaps = [b.x - a.x for a, b in zip(picture.rounds, picture.rounds[1:])]
-    assert gaps == pytest.approx([gaps[0]] * len(gaps)) and gaps[0] > 0
+    assert gaps == pytest.approx([(right - left) * 2 / width] * len(gaps)) and gaps[0] > 0
+    assert picture.rounds[0].x - left == pytest.approx(gaps[0] / 2)
     for i, disc in enumerate(picture.rounds):
         assert (disc.radius, disc.colour) == ((6, expected("query", theme)) if i == hand
                                               else (3, expected("ink", theme)))
@@ -229,9 +233,10 @@ def check(stage, theme, position, offset, hand, width):
 def test_every_hand_and_curve_is_the_packages(tmp_path, theme):
     stages = perform(
         tmp_path, clock_explorer(16), "type('position i', 41)", "type('offset δ', 13)",
-        "type('columns', 7)", "pick('width d', '8')", "type('columns', 1)", colours=theme)
+        "type('columns', 7)", "pick('width d', '8')", "type('columns', 1)", "pick('width d', '64')",
+        "type('columns', 17)", colours=theme)
     cases = [(6, 2, 3, 16), (41, 2, 3, 16), (41, 13, 3, 16), (41, 13, 7, 16), (41, 13, 3, 8),
-             (41, 13, 1, 8)]
+             (41, 13, 1, 8), (41, 13, 1, 64), (41, 13, 17, 64)]
     for stage, case in zip(stages, cases, strict=True):
         check(stage, theme, *case)
     titles = [title.text for title in stages[0].all(kind="title")]
@@ -240,16 +245,17 @@ def test_every_hand_and_curve_is_the_packages(tmp_path, theme):
                       "… against their offset", "Positions in one round, by columns"]
 
 
-@pytest.mark.parametrize("width", [330, 560, 800, 1120])
-def test_plots_fit_any_page_and_clicks_meet_their_clock(tmp_path, width):
+@pytest.mark.parametrize("width, columns", [(260, 4), (330, 6), (560, 8), (800, 16), (1120, 16)])
+def test_plots_fit_any_page_and_clicks_meet_their_clock(tmp_path, width, columns):
     stage, = perform(tmp_path, clock_explorer(64), width=width)
-    for picture in stage.pictures:
+    for picture in stage.pictures[:5 if width > 300 else 1]:  # narrower, numbers below waves meet
         check_picture(picture, max(width, 330))
     side = float(stage.one(kind="plots").style["--side"][:-2])
     assert [picture.wide for picture in stage.pictures[3:]] == [side, side]
     if 278 + 2 * (side + 20) > width - 12:
         assert side <= min(314, width - 12) and 278 + 2 * 240 > width - 12
     faces = [one for one in stage.pictures[0].rounds if one.width]
+    assert len({face.x for face in faces}) == columns
     reach = 0.9 * faces[0].radius
     spots = [(i, face.x + dx * reach, face.y + dy * reach) for i, face in enumerate(faces)
              for dx, dy in ((0, 0), (-1, 0), (1, 0), (0, 1), (0, -1))][::7]

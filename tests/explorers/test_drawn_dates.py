@@ -97,19 +97,29 @@ def test_the_answer_and_every_map(tmp_path, theme):
         assert "run the cell" not in stage.text
 
 
+def test_each_place_of_an_answer_has_its_name(tmp_path):
+    names = ["year"] * 4 + ["hyphens"] + ["month"] * 2 + ["hyphens"] + ["day"] * 2
+    wrong = [FULL[:i] + "7" + FULL[i + 1:] for i in range(10)]
+    stages = perform(tmp_path, reading(), *[f"set('data', {{ answer: '{each}' }})"
+                                            for each in [*wrong, "1" * 10]])
+    for stage, name in zip(stages[1:], [*names, "year, hyphens, month and day"], strict=True):
+        assert stage.result.endswith(f"not {FULL}: the {name} changed.")
+
+
 def test_what_is_asked_of_the_kernel_and_what_it_answers(tmp_path):
     new = {"letters": list("6/6/21"), "answer": "2021-06-06", "full": "2021-06-06", "off": []}
-    asked, on, off, focused, answered, failed, empty = perform(
+    asked, on, off, focused, answered, failed, empty, left = perform(
         tmp_path, reading(), "type('your date', '6/6/21')", "tick('encoder 3')",
         "tick('decoder 0')", "focus('your date')", f"set('data', {new})".replace("'", '"'),
         'set("data", { answer: "", problem: "What date is that?", maps: {} })',
-        'focus() || h.set("state", { text: "again" })')[1:]
+        'focus() || h.set("state", { text: "again" })',
+        'stop() || h.set("data", { problem: "Nobody hears" })')[1:]
     assert asked.state["text"] == "6/6/21" and asked.waits == [0]
     assert asked.result.startswith("Without cross 1")  # until the kernel has answered
     assert on.state["off"] == ["cross 1"] and off.state["off"] == ["decoder 0", "cross 1"]
     assert focused.state == off.state
     assert answered.result == "With all heads on: 6/6/21 → 2021-06-06."
-    assert failed.result == "What date is that?"
+    assert failed.result == left.result == "What date is that?"
     assert failed.one(kind="looks").told["hidden"] is True
     assert failed.one(kind="answer").given["aria-label"] == "No answer"
     assert failed.one(kind="answer").parts == []
@@ -134,8 +144,9 @@ def test_without_a_kernel_only_the_maps_can_be_chosen(tmp_path):
         "can be looked at.")
 
 
-@pytest.mark.parametrize("width, side, cell", [(330, 1, 26), (500, 2, 19), (1000, 4, 19),
-                                               (1400, 4, 22)])
+@pytest.mark.parametrize("width, side, cell", [
+    (330, 1, 26), (380, 2, 13), (500, 2, 19), (759, 2, 26), (760, 4, 13), (1000, 4, 19),
+    (1400, 4, 22)])
 def test_maps_stand_side_by_side_where_letters_stay_legible(tmp_path, width, side, cell):
     stage, = perform(tmp_path, reading(), width=width)
     looks = stage.one(kind="looks")

@@ -51,7 +51,8 @@ def check(stage, theme, order, causal=False, padding=False, layers=1):
     shown = {part.given["aria-label"]: part.told["checked"] for part in stage.all("input")
              if part.given["type"] == "checkbox"}
     assert shown == {"causal": causal, "padding, length 3": padding}
-    assert stage.chosen()["layers"] == [str(layers)]
+    assert stage.chosen() == {"masks": [word for word, on in shown.items() if on],
+                              "layers": [str(layers)]}
     groups, heads = stage.one("thead").all("tr")
     weighed = "weights" if layers == 1 else "weights in layer 2"
     assert [(cell.text, cell.given.get("colspan")) for cell in groups.parts] == [
@@ -101,7 +102,8 @@ def test_each_cell_is_the_packages(tmp_path, theme):
              (moved, False, True, 2), (moved, False, True), (moved,)]
     for stage, case in zip(stages, cases, strict=True):
         check(stage, theme, *case)
-    assert stages[0].one(kind="chips").given["aria-label"] == "the words in their order"
+    chips = stages[0].one(kind="chips")
+    assert (chips.given["role"], chips.given["aria-label"]) == ("group", "the words in their order")
     assert stages[0].one("small").text == "drag a word, or choose it and press ← or →"
 
 
@@ -111,35 +113,64 @@ def test_keys_move_a_word_one_place_and_to_the_ends(tmp_path):
     moves = [("'birch', 'ArrowRight'", [2, 0, 1, 3]), ("'birch', 'ArrowRight'", [2, 0, 3, 1]),
              ("'birch', 'ArrowRight'", [2, 0, 3, 1]), ("'birch', 'ArrowLeft'", [2, 0, 1, 3]),
              ("'cedar', 'ArrowLeft'", [2, 0, 1, 3]), ("'elm', 'Home'", [3, 2, 0, 1]),
+             ("'elm', 'Home'", [3, 2, 0, 1]),
              ("'cedar', 'End'", [3, 0, 1, 2]), ("'elm', 'a'", [3, 0, 1, 2]),
              *((f"'ash', 'Home', {{ {key}: true }}", [3, 0, 1, 2])
                for key in ("altKey", "ctrlKey", "metaKey"))]
-    stages = perform(tmp_path, explorer, *[f"key({move})" for move, _ in moves])
+    stages = perform(tmp_path, explorer, *[f"key({move}, h.focus({move.split(',')[0]}))"
+                                           if move.count(",") == 1 else f"key({move})"
+                                           for move, _ in moves])
+    before, saved = START, 0
     for stage, (move, order) in zip(stages[1:], moves, strict=True):
         check(stage, LIGHT, order)
+        saved += order != before
+        assert stage.saved == saved, move  # the kernel hears of what has changed alone
+        before = order
         ours = move.count(",") == 1 and "'a'" not in move
         assert (stage.prevented, stage.stopped) == (ours, ours), move  # the page keeps its keys
+        if ours:
+            assert stage.one(kind="chips").all("button")[
+                order.index(TOKENS.index(move.split("'")[1]))].told["focused"]
+
+
+def over(x, y=35):
+    return f"send('pointermove', {{ clientX: {x}, clientY: {y} }})"
+
+
+def drag(folder, steps, **settings):
+    """steps: each with the order after it, and whether a word is held."""
+    explorer = order_explorer(*layer(), TOKENS, FEATURES, 3)
+    stages = perform(folder, explorer, *[step for step, _, _ in steps], **settings)
+    for stage, (step, order, held) in zip(stages[1:], steps, strict=True):
+        assert stage.state["order"] == "".join(map(str, order)), step
+        assert [chip.text for chip in stage.all("button", "chip")] == [TOKENS[i] for i in order]
+        assert bool(stage.all(kind="held")) == held, step
 
 
 def test_dragging(tmp_path):
     """A word takes the place of one that the pointer lies on, once it fits there."""
-    attention, X = layer()
-    explorer = order_explorer(attention, X, TOKENS, FEATURES, 3)
-    def over(x, y=35):
-        return f"send('pointermove', {{ clientX: {x}, clientY: {y} }})"
-
     one, two, three = [2, 1, 3, 0], [2, 3, 1, 0], [3, 1, 2, 0]
-    steps = [  # cedar reaches from 0 to 80, birch to 160, ash to 220, elm to 280
-        ("point('elm')", START, True), (over(230), START, True), (over(219), one, True),
-        (over(150), one, True),  # not far enough
-        (over(139, 66), one, True), (over(139, 4), one, True),  # below and above
+    four, five = [3, 1, 0, 2], [1, 3, 0, 2]
+    drag(tmp_path, [  # cedar reaches from 0 to 80, birch to 160, ash to 220, elm to 280
+        ("point('elm')", START, True), (over(230), START, True), (over(160), one, True),
+        (over(140), one, True),  # not far enough
+        (over(139, 65), one, True), (over(139, 5), one, True),  # below and above
         (over(139, 64), two, True), ("send('pointerup')", two, False), (over(10), two, False),
         ("point('cedar', { button: 2 })", two, False), (over(250), two, False),
         ("point('cedar')", two, True),  # elm now reaches from 80 to 140, birch to 220
-        (over(141), three, True), ("send('pointercancel')", three, False),
-        ("point('ash')", three, True), ("send('blur')", three, False), (over(2), three, False),
-    ]
-    stages = perform(tmp_path, explorer, *[step for step, _, _ in steps])
-    for stage, (step, order, held) in zip(stages[1:], steps, strict=True):
-        assert stage.state["order"] == "".join(map(str, order)), step
-        assert bool(stage.all(kind="held")) == held, step
+        (over(140), three, True), ("send('pointercancel')", three, False),
+        ("point('ash')", three, True),  # elm reaches from 0 to 60, birch to 140, cedar to 220
+        (over(140), four, True), ("send('pointerup')", four, False), ("point('elm')", four, True),
+        (over(79), four, True), (over(80), five, True), ("send('blur')", five, False),
+        (over(2), five, False),
+    ])
+
+
+def test_dragging_to_another_line(tmp_path):
+    """There is no width to wait for: the pointer alone decides."""
+    up, down = [2, 3, 1, 0], [2, 1, 3, 0]
+    drag(tmp_path, [  # cedar and birch, below them ash and elm
+        ("point('elm')", START, True), (over(159, 35), up, True),
+        ("send('pointerup')", up, False),  # cedar and elm, below them birch and ash
+        ("point('elm')", up, True), (over(1, 75), down, True),
+    ], width=170)
