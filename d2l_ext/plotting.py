@@ -70,7 +70,7 @@ class Drawing(Figure):
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         png = io.BytesIO()
-        self.savefig(png, format="png", dpi=110, bbox_inches="tight", metadata={"Software": None})
+        self.savefig(png, format="png", dpi=110, bbox_inches="tight")
         leave_out_bare_images()
         # as HTML: JupyterLab shows an image/png without its alternative text
         shown = image_tag("image/png", slim(png), self.alt, "max-width: 100%; height: auto")
@@ -360,7 +360,7 @@ def short(value: float) -> str:
     size = abs(value)
     if size < 3e-7:
         return "0"
-    return f"{value:.1g}" if size < 1e-3 else f"{value:.3g}" if size < 1000 else f"{value:.0f}"
+    return f"{value:.1g}" if size < 1e-3 else f"{value:.3g}" if size < 999.5 else f"{value:.0f}"
 
 
 # ---- tables ----

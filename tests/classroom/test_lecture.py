@@ -1,14 +1,11 @@
-"""A copy cut for a lecture: what it hides and asks first, and trainings that aren't repeated."""
+"""A copy cut for a lecture: what it hides and asks first, and what a rehearsal keeps."""
 import json
 import subprocess
 import sys
 
 import lecture
 import pytest
-import torch
-from d2l_ext.laboratory import find_marked, reader, train, training
 from nbtext import KERNEL, make_cell, write
-from torch import nn
 
 LESSONS = sorted(lecture.NOTEBOOKS.glob("*.ipynb"))
 each_lesson = pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem[:2])
@@ -155,66 +152,3 @@ def test_a_rehearsal_keeps_weights_names_errors_and_is_not_repeated(tmp_path, mo
     assert not lecture.mark_of(path).exists()
 
 
-def trained(steps=12, seed=0, rate=3e-3):
-    """The model, its losses, how many steps were really made, and what is drawn afterwards."""
-    made = []
-    torch.manual_seed(seed)
-    model = reader("convolution", vocab_size=16, answers=8)
-    model.norms[0].register_forward_hook(lambda *_: made.append(torch.rand(())))
-    losses = train(model, find_marked(), steps, lengths=(6, 9), batch=8, rate=rate)
-    return model, losses, len(made), torch.rand(3)
-
-
-def test_a_stored_training_ends_as_it_did_and_another_one_is_really_made(tmp_path, monkeypatch):
-    model, losses, count, drawn = trained()
-    assert count == 12
-    monkeypatch.setenv("D2L_EXT_WEIGHTS", str(tmp_path / "weights"))
-    assert trained()[2] == 12  # the rehearsal
-    again, same_losses, count, same_draw = trained()
-    assert count == training.ALIKE and not again.training
-    assert same_losses == losses and torch.equal(same_draw, drawn)
-    for name, W in model.state_dict().items():
-        assert torch.equal(again.state_dict()[name], W)
-    for other in ({"steps": 13}, {"rate": 1e-3}):
-        _, losses, count, _ = trained(**other)
-        assert count == len(losses) == other.get("steps", 12)
-
-
-def test_a_training_shorter_than_eight_steps_keeps_nothing(tmp_path, monkeypatch):
-    monkeypatch.setenv("D2L_EXT_WEIGHTS", str(tmp_path))
-    assert [trained(steps=7)[2] for _ in range(2)] == [7, 7] and not [*tmp_path.iterdir()]
-
-
-def test_a_lessons_own_loop_is_remembered(tmp_path, monkeypatch):
-    done = []
-
-    def loop(make, seed, updates=30):
-        torch.manual_seed(seed)
-        model = make()
-        optimizer = torch.optim.SGD(model.parameters(), 0.01)
-        for _ in range(updates):
-            done.append(seed)
-            model(torch.randn(5, 3)).square().mean().backward()
-            optimizer.step()
-        return model
-
-    def steps_made(make, seed, **options):
-        done.clear()
-        model = training.remembered(loop, "updates")(make, seed, **options)
-        made, drawn = len(done), torch.rand(2)
-        wanted = loop(make, seed, **options)
-        assert torch.equal(model.weight, wanted.weight)
-        assert torch.equal(drawn, torch.rand(2))
-        return made
-
-    def small():
-        return nn.Linear(3, 1)
-
-    def other():
-        return nn.Linear(3, 2)
-
-    assert steps_made(small, 0) == 38  # nothing is kept where no folder is named
-    monkeypatch.setenv("D2L_EXT_WEIGHTS", str(tmp_path))
-    assert [steps_made(small, 0) for _ in range(2)] == [38, 8]
-    assert [steps_made(small, seed=1), steps_made(other, 0)] == [38, 38]
-    assert [steps_made(small, 0, updates=20) for _ in range(2)] == [28, 8]

@@ -6,6 +6,7 @@ import base64
 import html
 import io
 import re
+import sys
 from types import SimpleNamespace
 
 import IPython
@@ -65,8 +66,9 @@ def test_a_drawing_is_a_picture_with_words(draw):
     before, drawing = dict(matplotlib.rcParams), draw()
     data, _ = DisplayFormatter().format(drawing)
     assert png(drawing).startswith(b"\x89PNG")
-    assert f'alt="{html.escape(ALT)}"' in data["text/html"] and "image/png" not in data
-    assert data["text/plain"] == repr(drawing) == str(drawing)
+    start = f'<img alt="{html.escape(ALT)}" style="max-width: 100%; height: auto" src="data:'
+    assert data["text/html"].startswith(f"{start}image/png;base64,") and "image/png" not in data
+    assert drawing._repr_mimebundle_()["text/plain"] == repr(drawing) == str(drawing)
     assert repr(drawing).startswith(f"[picture] {ALT}\n") and isinstance(drawing, Drawing)
     assert draw()._repr_mimebundle_() == data
     assert plt.get_fignums() == [] and dict(matplotlib.rcParams) == before, "it leaves no style"
@@ -82,11 +84,46 @@ def test_no_bare_image_where_pyplot_draws_inline(monkeypatch):
     plt.close("all")
 
 
+def test_a_drawing_needs_no_notebook(monkeypatch):
+    monkeypatch.setattr(IPython, "get_ipython", lambda: None)
+    assert png(weights())
+    monkeypatch.delitem(sys.modules, "IPython")
+    assert png(weights())
+
+
 @pytest.mark.parametrize("draw", [weights, lines, column])
 def test_without_a_name_it_says_its_numbers(draw):
     drawing = draw(name="")
     assert drawing.alt == drawing.data and repr(drawing) == f"[picture] {drawing.data}"
     assert repr(draw()) == f"[picture] {ALT}\n{drawing.data}"
+
+
+@pytest.mark.parametrize("draw, said", [
+    (lambda: weights(PAIR, titles=["one", "two"]),
+     """one: columns a, b, c
+       dog    1.00    0.00    0.00
+       man    0.75    0.25    0.00
+two: columns a, b, c
+       dog    0.25    0.00    0.00
+       man    0.19    0.06    0.00"""),
+    (lambda: weights(torch.arange(105.0).reshape(7, 15) / 100, range(7), range(15), signed=True),
+     "7 x 15, first row 0 0.02 0.04 0.06 0.08 0.1 0.12 0.14, "
+     "first column 0 0.15 0.3 0.45 0.6 0.75 0.9"),
+    (lambda: lines(y=[0.5, torch.nan, 0.125], title="Time", marks={"trained": 2.5},
+                   points={"known": ([1, 3], [0.25, 1234.6])}),
+     "Time: seconds over n\nn: 1 2 4\nerror: 0.5 nan 0.125\nknown: 0.25 1235\ntrained at 2.5"),
+    (lambda: column([1, -0.2506]), "score: one 1, two -0.251"),
+    (lambda: column(title="Points"), "Points: score: one 1, two 2")],
+    ids=["maps", "large map", "lines", "bars", "bars with a title"])
+def test_the_words_are_all_that_is_drawn(draw, said):
+    assert draw().data == said
+
+
+@pytest.mark.parametrize("value, said", [
+    (2.9e-7, "0"), (-3e-7, "-3e-07"), (9.9e-4, "0.001"), (0.00123, "0.00123"), (999.4, "999"),
+    (999.6, "1000"), (-1234.6, "-1235")])
+def test_a_number_in_words_is_short(value, said):
+    assert plotting.short(value) == said
 
 
 SQUARE, LARGE = torch.rand(3, 3), torch.rand(12, 12)
@@ -111,8 +148,8 @@ def test_a_wrong_drawing_has_another_repr(draw, change):
 
 
 def test_small_noise_and_minus_zero_do_not_show():
-    noise = 1e-5 * torch.tensor([[-1, 1, 1], [1, 1, 1]])
-    assert repr(weights(MAP + noise)) == repr(weights())
+    for noise in (1e-6, -1e-6, 1e-5 * torch.tensor([[-1, 1, 1], [1, 1, 1]])):
+        assert repr(weights(MAP.double() + noise)) == repr(weights())
     assert "-0" not in repr(weights(-0.0 * MAP, signed=True))
 
 
@@ -130,7 +167,12 @@ def test_numbers_that_vary_stay_out_of_the_repr(draw, change, kept):
 
 def test_numbers_asked_for_in_a_large_map_are_not_rounded_away():
     drawing = weights(torch.full((9, 9), 1 / 9), range(9), range(9), numbers=True)
-    assert set(texts(drawing.axes[0].texts)) == {"0.11"}
+    axis = drawing.axes[0]
+    assert set(texts(axis.texts)) == {"0.11"}
+    for text in axis.texts:
+        box = text.get_window_extent()
+        middle = axis.transData.transform(text.get_position())
+        assert np.allclose(box.p0 + box.size / 2, middle, atol=3), "in the middle of its cell"
 
 
 def test_maps_share_one_scale_from_white():
@@ -147,10 +189,14 @@ def test_yes_and_no_have_no_bar():
 
 
 def test_lines_are_named_at_their_ends():
-    axis = curves([1, 2], {"a": [1, 2], "b": [1, 2.01]}, xlabel="n", ylabel="y").axes[0]
-    assert texts(axis.texts) == ["a", "b"] and axis.get_legend() is None
-    heights = [text.get_position()[1] for text in axis.texts]
-    assert heights[1] - heights[0] > 5, "moved apart"
+    ends = {"b": [1, 2], "a": [1, 2.01], "far": [1, 9]}
+    axis = curves([1, 2], ends, xlabel="n", ylabel="y").axes[0]
+    assert texts(axis.texts) == [*ends] and axis.get_legend() is None
+    below, above, far = (text.get_position() for text in axis.texts)
+    assert above[1] - below[1] > 5 and above[0] > below[0], "moved apart"
+    assert far == below == (8, 0), "beside its own end"
+    assert [text.xy for text in axis.texts] == [(2, 2), (2, 2.01), (2, 9)]
+    assert [text.arrow_patch is not None for text in axis.texts] == [False, True, False]
 
 
 def test_curves_may_be_taller_and_wider():
@@ -197,6 +243,9 @@ def test_stored_pictures_are_small_and_keep_white_white():
     image = Image.open(io.BytesIO(stored))
     assert image.mode == "P" and image.convert("RGB").getpixel((0, 0)) == (255, 255, 255)
     assert len(stored) < 10_000
+    again = io.BytesIO()
+    image.save(again, "png", optimize=True)
+    assert len(stored) <= len(again.getvalue()), "as small as the format allows"
 
 
 @pytest.mark.parametrize("values", [MAP.tolist(), MAP.numpy(), MAP.half(), [MAP[0], MAP[1]],
@@ -212,6 +261,8 @@ def test_numbers_of_any_kind(values):
     (lambda: weights(titles=["one", "two"]), "2 titles for 1 maps"),
     (lambda: weights(MAP * 2), "weights must lie in 0..1, got 0..2: use signed=True"),
     (lambda: weights(-MAP), "use signed=True"),
+    (lambda: weights(MAP.double() + 2e-6), "got 2e-06..1: use"),
+    (lambda: weights(MAP.double() - 2e-6), "got -2e-06..1: use"),
     (lambda: weights(MAP * torch.nan, signed=True), r"must be finite, got nan at \[0, 0\]"),
     (lambda: weights(torch.stack([MAP, MAP / MAP])), r"finite, got nan at \[1, 0, 1\]"),
     (lambda: lines(x=(), y=()), "nothing to draw: x has 0 places"),

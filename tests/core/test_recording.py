@@ -379,11 +379,17 @@ def test_beyond_the_limit_calls_are_counted_and_named():
     model, X = Blocks(*(Calls(lambda X: X.softmax(-1)) for _ in "ab")), torch.randn(2, 3, 4, 5)
     words = (r"^record_attention left out 2 of 4 calls, the first of 'blocks.0': with their 960 "
              r"bytes it would keep 1,920, more than most_bytes=1,000$")
-    with pytest.warns(UserWarning, match=words) as warned:
-        with record_attention(model, most_bytes=1000) as seen:
-            model(X), model(X)
-    assert [warning.filename for warning in warned] == [__file__], "where the block stands"
+    with pytest.warns(UserWarning, match=words), record_attention(model, most_bytes=1000) as seen:
+        model(X), model(X)
     assert [len(calls) for calls in seen.values()] == [1, 1]
+
+
+def test_a_warning_points_at_the_block():
+    """Both kinds of it."""
+    model = Blocks(Calls(lambda X: X.softmax(-1)), SomeAttention(lambda X: X))
+    with pytest.warns(UserWarning) as warned, record_attention(model, most_bytes=100):
+        model(torch.randn(2, 3, 4, 5))
+    assert [warning.filename for warning in warned] == [__file__] * 2
 
 
 def test_a_call_beyond_the_limit_leaves_the_one_before_as_it_was():

@@ -1,6 +1,9 @@
 """Dates: how they are written, which are tested, what can't be read, and the shipped weights."""
 import datetime
+import pathlib
 import re
+import runpy
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -9,6 +12,8 @@ from d2l_ext.laboratory import dates, results
 from d2l_ext.laboratory.dates import (DATA, DIGITS, LAST, LETTERS, LONGEST, PIECES, TABLE,
                                       date_reader, encode, encode_answers, exact, load, losses_of,
                                       pairs, read, save, shifted, train, written)
+
+ROOT = pathlib.Path(__file__).parents[2]
 
 
 def generator(seed=0):
@@ -187,6 +192,24 @@ def test_exact_counts_whole_dates(monkeypatch):
     scores = torch.nn.functional.one_hot(written, 12).float()
     monkeypatch.setattr(dates, "scores_of", lambda model, examples: (scores, answers))
     assert exact(None, []) == pytest.approx(1 / 3)
+
+
+def test_padding_changes_no_loss():
+    """That of a short text is the same beside a long one."""
+    examples = [("5/3/21", "2021-03-05"), ("wednesday, september 30, 2020", "2020-09-30")]
+    model = date_reader()
+    alone = losses_of(model, examples[:1])
+    torch.testing.assert_close(losses_of(model, examples)[:1], alone)
+
+
+@pytest.mark.parametrize("script, draw", [
+    ("dates", lambda script: script.examples(500, 3)),
+    ("longer", lambda script: script.unseen_dates())])
+def test_what_is_measured_was_never_trained_on(script, draw):
+    """No day, and so no text: every tenth is kept for this."""
+    examples = draw(SimpleNamespace(**runpy.run_path(ROOT / f"tools/train/{script}.py")))
+    days = {datetime.date.fromisoformat(answer).toordinal() % 10 for _, answer in examples}
+    assert days == {0} and len(examples) >= 500
 
 
 @pytest.mark.parametrize("seed", [0, 5])

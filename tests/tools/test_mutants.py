@@ -75,10 +75,13 @@ def test_a_reason_belongs_to_one_difference(tmp_path, monkeypatch):
 
 
 def test_a_module_meets_the_tests_of_its_room():
-    assert mutants.tests_of("d2l_ext/laboratory/tasks.py") == [
-        "tests/laboratory/test_encodings.py", "tests/laboratory/test_tasks.py",
-        "d2l_ext/laboratory/tasks.py"]
-    assert "tests/core/test_masks.py" in mutants.tests_of("d2l_ext/masks.py")
+    """Or, in the core, those that name it."""
+    tasks = "d2l_ext/laboratory/tasks.py"
+    *files, last = mutants.tests_of(tasks)
+    assert last == tasks and files == [f"tests/laboratory/test_{name}.py" for name in (
+        "dates", "encodings", "refusals", "tasks", "training")]
+    of_masks = mutants.tests_of("d2l_ext/masks.py")
+    assert "tests/core/test_masks.py" in of_masks and "tests/core/test_drawn.py" not in of_masks
 
 
 def test_what_draws_is_told_from_what_computes():

@@ -1,0 +1,300 @@
+"""Training and scoring: what seeds decide and what they don't, modes, clipping, kept trainings."""
+import itertools
+from types import SimpleNamespace
+
+import pytest
+import torch
+from torch import nn
+
+from d2l_ext.laboratory import (TRIALS, accuracy, dates, find_marked, parity, reader, readers,
+                                recall, recaller, train, training, try_encodings)
+from d2l_ext.progress import progress_bar
+
+# ---- seeds ---------------------------------------------------------------------------------------
+
+
+def encoded(seed):
+    """All encodings of a task, not trained: their weights in one model."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(TRIALS, "copy", TRIALS["copy"]._replace(steps=0))
+        return nn.ModuleDict(try_encodings("copy", seed))
+
+
+MADE = {
+    "reader": lambda seed: reader("recurrence, orthogonal start", 4, 2, seed=seed),
+    "recaller": lambda seed: recaller("delta rule", seed=seed),
+    "date reader": lambda seed: dates.date_reader(8, 2, seed=seed),
+    "encodings": encoded,
+}
+
+
+def drawn_by(call):
+    """What a call changes in the random generator that all share: True or False."""
+    before = torch.get_rng_state()
+    call()
+    return not torch.equal(torch.get_rng_state(), before)
+
+
+@pytest.mark.parametrize("make", MADE.values(), ids=MADE)
+def test_a_seed_decides_all_weights_and_nothing_else_does(make):
+    first = make(3).state_dict()
+    torch.rand(5)
+    again, other = make(3).state_dict(), make(4).state_dict()
+    assert all(torch.equal(first[name], again[name]) for name in first)
+    same = {name for name in first if torch.equal(first[name], other[name])}
+    constant = {name for name in first if first[name].unique().numel() == 1}
+    tables = {name for name in first if "positions" in name or "slopes" in name}
+    assert same <= constant | tables, "random ones all differ"
+    assert not drawn_by(lambda: make(5))
+
+
+CALLS = {
+    "train": lambda: train(reader("GRU", 2, 2), parity, 2, lengths=(3, 5), batch=4),
+    "accuracy": lambda: accuracy(reader("GRU", 2, 2), parity, 4, batch=5),
+    "dates.train": lambda: dates.train(dates.date_reader(8, 2), 1, batch=2),
+    "dates.read": lambda: dates.read(dates.date_reader(8, 2), "5 march 2021"),
+}
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_the_generator_that_all_share_is_left_alone(call):
+    assert not drawn_by(call)
+    assert drawn_by(lambda: (call(), torch.rand(1))), "else it could not fail"
+
+
+# ---- training and scoring ------------------------------------------------------------------------
+
+@pytest.mark.parametrize("one_cycle", [True, False])
+def test_fit_clips_gradients_trains_in_training_mode_and_moves_rate_and_bar(monkeypatch, one_cycle):
+    bar, bars, steps, modes = SimpleNamespace(), [], [], set()
+    model, slopes = nn.Linear(4, 1, bias=False).eval(), itertools.cycle([0.25, 0.75])
+
+    def step(self):
+        (group,) = self.param_groups
+        steps.append((group["lr"], group["params"][0].grad.norm().item()))
+
+    def loss_of_batch():
+        modes.add(model.training)
+        return next(slopes) * model.weight.sum() + len(steps)
+
+    monkeypatch.setattr(torch.optim.Adam, "step", step)
+    monkeypatch.setattr(training, "progress_bar", lambda *about: bars.append(about) or bar)
+    losses = training.fit(model, loss_of_batch, 20, 0.1, one_cycle=one_cycle, progress="name")
+    assert bars == [("name", 20)] and bar.value == 20 and len(losses) == 20
+    assert bar.description == f"name, loss {losses[-1]:.3f}"
+    assert modes == {True} and not model.training
+    rates, norms = zip(*steps)
+    assert norms == pytest.approx([0.5, 1] * 10)
+    assert rates[0] == pytest.approx(0.004 if one_cycle else 0.1)
+    assert rates[2] == pytest.approx(0.1)
+    assert rates[-1] == pytest.approx(4e-7 if one_cycle else 0.1)
+    training.fit(model, loss_of_batch, 1, 0.1)
+    assert len(bars) == 1
+
+
+def test_training_learns_and_repeats_exactly():
+    def run(seed):
+        model = reader("recurrence", 2, 2, seed=1)
+        losses = train(model, parity, 60, lengths=(3, 5), batch=16, seed=seed)
+        assert len(losses) == 60 and not model.training
+        return losses
+
+    losses = run(1)
+    torch.rand(3)  # nothing drawn elsewhere matters
+    assert run(1) == losses and run(2)[:5] != losses[:5]
+    assert sum(losses[-10:]) < 0.5 * sum(losses[:10])
+
+
+def test_scoring_and_training_draw_from_their_own_seeds_what_was_asked_for():
+    """Scored examples are never those of training, unless someone asks for the same seed."""
+    model, drawn = reader("convolution", 2, 2), []
+
+    def task(generator, batch, length):
+        drawn.append((generator.initial_seed(), batch, length))
+        return parity(generator, batch, length)
+
+    train(model, task, 2, lengths=(5, 5), batch=3, seed=8)
+    accuracy(model, task, 4, batch=6, seed=9)
+    train(model, task, 1, lengths=(5, 5))
+    accuracy(model, task, 7)
+    assert drawn == [(8, 3, 5), (8, 3, 5), (9, 6, 4), (0, 64, 5), (10_000, 512, 7)]
+
+
+LESSONS = {  # what lessons train and score: the task, steps, batch, lengths, the shortest scored
+    "copy": (TRIALS["copy"].task, 300, 64, (8, 16), 16),
+    "reverse": (TRIALS["reverse"].task, 300, 64, (16, 16), 16),
+    "repeat": (TRIALS["repeat"].task, 600, 64, (6, 16), 16),
+    "find the marked token": (find_marked(), 400, 32, (32, 32), 32),
+    "recall": (recall, 600, 32, (3, 96), 12),
+}
+
+
+def rows_seen(monkeypatch, call):
+    """The inputs of all examples that a call gives its model."""
+    rows = set()
+
+    def model(inputs):
+        rows.update(map(tuple, inputs.tolist()))
+        return torch.zeros(*inputs.shape, 32)
+
+    monkeypatch.setattr(readers, "fit", lambda model, loss_of_batch, steps, *_, **__: [
+        loss_of_batch() for _ in range(steps)])
+    call(model)
+    return rows
+
+
+@pytest.mark.parametrize("task, steps, batch, lengths, length", LESSONS.values(), ids=LESSONS)
+def test_what_is_scored_was_never_trained_on(monkeypatch, task, steps, batch, lengths, length):
+    """Example by example, for the seeds of the stored tables."""
+    def shared(task, seed, steps=steps):
+        trained = rows_seen(monkeypatch, lambda model: train(
+            model, task, steps, lengths=lengths, batch=batch, seed=seed))
+        return trained & rows_seen(monkeypatch, lambda model: accuracy(model, task, length))
+
+    def finite(generator, batch, length):
+        return task(torch.Generator().manual_seed(3), 8, length)
+
+    assert [shared(task, seed) for seed in (0, 1, 2)] == [set()] * 3
+    assert shared(finite, 0, 200), "else it could not fail"
+
+
+def test_no_step_and_the_shortest_length_are_possible():
+    assert train(reader("GRU", 2, 2), parity, 0, lengths=(1, 1)) == []
+    assert len(train(reader("GRU", 2, 2), parity, 1, lengths=(1, 1), batch=1)) == 1
+    assert accuracy(reader("GRU", 2, 2), parity, 1, batch=1).shape == (1,)
+
+
+def test_lengths_are_drawn_from_both_ends_on():
+    lengths = []
+
+    def task(generator, batch, length):
+        lengths.append(length)
+        return parity(generator, batch, length)
+
+    train(reader("convolution", 2, 2), task, 60, lengths=(3, 5), batch=2)
+    assert set(lengths) == {3, 4, 5}
+
+
+def test_only_scored_positions_teach():
+    """Elsewhere the targets can't be learned; the loss still goes to nothing."""
+    def task(generator, batch, length):
+        inputs, targets = torch.randint(2, (2, batch, length), generator=generator)
+        targets[:, 1], scored = inputs[:, 1], torch.zeros(batch, length, dtype=torch.bool)
+        scored[:, 1] = True
+        return inputs, targets, scored
+
+    model = reader("convolution", 2, 2)
+    assert train(model, task, 80, lengths=(4, 4))[-1] < 0.05
+    right = accuracy(model, task, 4)
+    assert right[1] == 1 and right[[0, 2, 3]].isnan().all()
+
+
+def test_accuracy_counts_by_position():
+    def half_right(inputs):
+        flipped = torch.where(torch.arange(inputs.shape[1]) % 2 == 0, inputs, 1 - inputs)
+        return nn.functional.one_hot(flipped, 2).float()
+
+    def copy(generator, batch, length):
+        bits = torch.randint(2, (batch, length), generator=generator)
+        return bits, bits, torch.ones_like(bits, dtype=torch.bool)
+
+    assert accuracy(half_right, copy, 5).tolist() == [1, 0, 1, 0, 1]
+
+
+def test_a_bar_is_seen_and_leaves_no_text(monkeypatch):
+    pytest.importorskip("ipywidgets")
+    shown = []
+    monkeypatch.setattr("IPython.display.display", lambda *what, **how: shown.append((what, how)))
+    bar = progress_bar("training", 3)
+    view = {"version_major": 2, "version_minor": 0, "model_id": bar.model_id}
+    assert shown == [(({"application/vnd.jupyter.widget-view+json": view},), {"raw": True})]
+    assert (bar.value, bar.max, bar.description) == (0, 3, "training")
+    assert bar.style.description_width == "initial"  # else long names are cut off
+
+
+# ---- trainings that are kept ---------------------------------------------------------------------
+
+def trained(steps=12, seed=0, rate=3e-3):
+    """The model, its losses, how many steps were really made, and what is drawn afterwards."""
+    made = []
+    torch.manual_seed(seed)
+    model = reader("convolution", vocab_size=16, answers=8)
+    model.norms[0].register_forward_hook(lambda *_: made.append(torch.rand(())))
+    losses = train(model, find_marked(), steps, lengths=(6, 9), batch=8, rate=rate)
+    return model, losses, len(made), torch.rand(3)
+
+
+def test_a_stored_training_ends_as_it_did_and_another_one_is_really_made(tmp_path, monkeypatch):
+    model, losses, count, drawn = trained()
+    assert count == 12
+    monkeypatch.setenv("D2L_EXT_WEIGHTS", str(tmp_path / "new/weights"))
+    assert trained()[2] == 12  # the rehearsal
+    again, same_losses, count, same_draw = trained()
+    assert count == training.ALIKE and not again.training
+    assert same_losses == losses and torch.equal(same_draw, drawn)
+    for name, W in model.state_dict().items():
+        assert torch.equal(again.state_dict()[name], W)
+    for other in ({"steps": 13}, {"rate": 1e-3}):
+        _, losses, count, _ = trained(**other)
+        assert count == len(losses) == other.get("steps", 12)
+
+
+def test_where_the_first_losses_are_alike_settings_tell_trainings_apart(tmp_path, monkeypatch):
+    """Each step has a row of its own, so that its loss doesn't tell what the steps before did."""
+    monkeypatch.setenv("D2L_EXT_WEIGHTS", str(tmp_path))
+    bar = SimpleNamespace()
+    monkeypatch.setattr(training, "progress_bar", lambda *about: bar)
+
+    def run(steps=9, rate=0.1, **how):
+        model, places = nn.Embedding(10, 1), itertools.count()
+        nn.init.ones_(model.weight)
+        training.fit(model, lambda: model(torch.tensor(next(places))).square().sum(), steps, rate,
+                     progress="name", **how)
+        return model.weight[:, 0].tolist(), vars(bar).copy()
+
+    changes = {}, {"steps": 10}, {"rate": 0.2}, {"one_cycle": True}
+    made, again = ([run(**change) for change in changes] for _ in range(2))
+    assert len({tuple(weights) for weights, _ in made}) == len([*tmp_path.iterdir()]) == 4
+    assert [weights for weights, _ in again] == [weights for weights, _ in made]
+    for change, (_, seen) in zip(changes, again):
+        assert seen == {"value": change.get("steps", 9), "description": "name, stored weights"}
+
+
+def test_a_training_shorter_than_eight_steps_keeps_nothing(tmp_path, monkeypatch):
+    monkeypatch.setenv("D2L_EXT_WEIGHTS", str(tmp_path))
+    assert [trained(steps=7)[2] for _ in range(2)] == [7, 7] and not [*tmp_path.iterdir()]
+
+
+def test_a_lessons_own_loop_is_remembered(tmp_path, monkeypatch):
+    done = []
+
+    def loop(make, seed, updates=30):
+        torch.manual_seed(seed)
+        model = make()
+        optimizer = torch.optim.SGD(model.parameters(), 0.01)
+        for _ in range(updates):
+            done.append(seed)
+            model(torch.randn(5, 3)).square().mean().backward()
+            optimizer.step()
+        return model
+
+    def steps_made(make, seed, **options):
+        done.clear()
+        model = training.remembered(loop, "updates")(make, seed, **options)
+        made, drawn = len(done), torch.rand(2)
+        wanted = loop(make, seed, **options)
+        assert torch.equal(model.weight, wanted.weight)
+        assert torch.equal(drawn, torch.rand(2))
+        return made
+
+    def small():
+        return nn.Linear(3, 1)
+
+    def other():
+        return nn.Linear(3, 2)
+
+    assert steps_made(small, 0) == 38  # nothing is kept where no folder is named
+    monkeypatch.setenv("D2L_EXT_WEIGHTS", str(tmp_path))
+    assert [steps_made(small, 0) for _ in range(2)] == [38, 8]
+    assert [steps_made(small, seed=1), steps_made(other, 0)] == [38, 38]
+    assert [steps_made(small, 0, updates=20) for _ in range(2)] == [28, 8]
