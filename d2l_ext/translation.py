@@ -138,7 +138,9 @@ def look_up(text: str, code: str) -> str:
             places = {name[1:]: part if f'"{{{name[1:]}}}"' in words else look_up(part, code)
                       for name, part in found.groupdict().items()}
             ways.append(PLACE.sub(lambda place: places[place[1]], words))
-    for between in (r"\n\s*", r"(?<=[.!?]) ", r"(?<=[:;,]) "):
+    if named := re.fullmatch(r"(.*[A-Za-z]) (-?\d[\d.,: -]*)", text):  # "bites 0.88, 0.73"
+        ways.append(f"{look_up(named[1], code)} {named[2]}")
+    for between in (r"\n\s*", r"(?<=[.!?]) ", r"(?<=[:;,]) ", r"(?<=\d)[;,] (?=[A-Za-z])"):
         parts = re.split(f"({between})", text)
         if len(parts) > 1:
             ways.append(joined([look_up(part, code) for part in parts]))
