@@ -139,6 +139,8 @@ def look_up(text: str, code: str) -> str:
             places = {name[1:]: part if f'"{{{name[1:]}}}"' in words else look_up(part, code)
                       for name, part in found.groupdict().items()}
             ways.append(PLACE.sub(lambda place: places[place[1]], words))
+    if named := re.fullmatch(r"(.*[A-Za-z]) (-?\d[\d.,: -]*)", text):  # "bites 0.88, 0.73"
+        ways.append(joined([look_up(named[1], code), " ", named[2]]))
     for between in (r"\n\s*", r"(?<=[.!?]) ", r"(?<=[:;,]) ", r"[:;,] "):
         parts = re.split(f"({between})", text)
         if len(parts) > 1:
@@ -147,8 +149,8 @@ def look_up(text: str, code: str) -> str:
 
 
 def joined(parts: list[str]) -> str:
-    """Parts and what stands between: a sign beside a character is full-width, without a space."""
+    """Parts and what stands between: a sign beside a character is full-width, and no space is."""
     text = "".join(parts)
     beside = r"(?<=[\u4e00-\u9fff])([:;,]) |([:;,]) (?=[\u4e00-\u9fff])"
     text = re.sub(beside, lambda sign: chr(ord(sign[1] or sign[2]) + 0xfee0), text)
-    return re.sub(r"(?<=[，。：；？！]) ", "", text)
+    return re.sub(r"(?<=[，。：；？！]) |(?<=[\u4e00-\u9fff]) (?=-?\d)", "", text)

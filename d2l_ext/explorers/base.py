@@ -96,9 +96,9 @@ class Explorer:
 
     def _still(self) -> str:
         """The picture where it shows the default state, else the words."""
-        picture = Picture(self.still) if self.still else None
-        if picture is None or self.numbers not in picture.alt:
-            return f'<p class="d2l-still">{html.escape(f"{self.title} {self.numbers}")}</p>'
+        picture, numbers = Picture(self.still) if self.still else None, translated(self.numbers)
+        if picture is None or numbers not in picture.alt:
+            return f'<p class="d2l-still">{html.escape(f"{self.title} {numbers}")}</p>'
         return IMAGE.format(alt=html.escape(picture.alt),
                             image=base64.b64encode(picture.svg).decode())
 
@@ -110,7 +110,7 @@ class Explorer:
         return bundle, metadata
 
     def __repr__(self) -> str:
-        return f"[explorer] {self.title}\n{self.numbers}"
+        return f"[explorer] {self.title}\n{translated(self.numbers)}"
 
 
 def source(piece: str) -> str:

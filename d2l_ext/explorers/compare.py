@@ -49,9 +49,8 @@ def told(kinds: list[str], n: int, d: int, k: int, num_heads: int, c: int | None
     for kind in kinds:
         operations, sequential, path = cost(kind, n, d, k, c or 64, num_heads)[:3]
         if c is None:
-            steps = "step" if sequential == 1 else "steps"
-            found.append(f"{kind} {operations:,} operations, {sequential} {steps}, "
-                         f"longest path {path}")
+            steps = f"{sequential} step" if sequential == 1 else f"{sequential} steps"
+            found.append(f"{kind} {operations:,} operations, {steps}, longest path {path}")
         else:
             kept = state_size(kind, n, d, k, num_heads)
             found.append(f"{kind} {operations:,}, {sequential:,}, {path:,}, {kept:,}")

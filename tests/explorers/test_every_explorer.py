@@ -2,6 +2,7 @@
 import html.parser
 import json
 import math
+import re
 import subprocess
 import sys
 
@@ -14,6 +15,7 @@ from d2l_ext import MultiHeadAttention
 from d2l_ext.explorers import clock_explorer, compare_explorer, heads_explorer, source
 from d2l_ext.explorers.base import HERE, VIEW, lean
 from d2l_ext.plotting import Picture
+from d2l_ext.translation import languages, translated
 
 ROOT = HERE.parents[1]
 FORBIDDEN = ("</script", "<!--", "innerHTML", "outerHTML", "insertAdjacent", "eval(", "Function(",
@@ -150,11 +152,19 @@ def test_what_is_stored_never_varies(piece):
     ("dates", lambda: dates("5 march 2021")), ("tiles", lambda: tiles(key_tile=2)),
     ("memories", lambda: compare_explorer(4096, c=16)),
 ])
-def test_the_still_picture_shows_the_default_state_only(piece, other):
+@pytest.mark.parametrize("code", languages())
+def test_the_still_picture_shows_the_default_state_only(piece, other, code, monkeypatch):
+    monkeypatch.setattr("d2l_ext.translation.chosen", code)
     explorer = PIECES[piece]()
-    assert explorer.numbers in Picture(explorer.still).alt
+    numbers = translated(explorer.numbers)
+    assert numbers in Picture(explorer.still).alt and numbers in repr(explorer)
+    assert (numbers == explorer.numbers) == (code == "en")
     assert '<img class="d2l-still" alt="' in explorer.html()
-    assert '<p class="d2l-still">' in other().html() and "<img" not in other().html()
+    explorer.numbers = re.sub(r"\d(?=\D*$)", lambda last: str(9 - int(last[0])), explorer.numbers)
+    for wrong in (explorer, other()):
+        page = wrong.html()
+        assert '<p class="d2l-still">' in page and "<img" not in page
+        assert html.escape(f"{wrong.title} {translated(wrong.numbers)}") in page
 
 
 # ---- the source ----------------------------------------------------------------------------------

@@ -1,9 +1,11 @@
 """The pictures in images/: drawn by their scripts, byte for byte, each with words, each shown."""
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
+from collections import Counter
 
 import pytest
 
@@ -27,12 +29,40 @@ def test_pictures_are_drawn_the_same_again(tmp_path):
     assert not changed, f"changed by hand, or drawn by an older script: {changed}"
 
 
+def described(path):
+    return ElementTree.parse(path).getroot().find("{http://www.w3.org/2000/svg}desc").text
+
+
 @each
 def test_a_picture_says_what_it_shows_and_loads_nothing(path):
-    root = ElementTree.parse(path).getroot()
-    description = root.find("{http://www.w3.org/2000/svg}desc").text
+    description = described(path)
     assert 15 <= len(description.split()) <= 90 and path.stat().st_size < 60_000
     assert "http" not in path.read_text(encoding="utf-8").replace("http://www.w3.org", "")
+
+
+def labels(path):
+    """What is written in a picture, without blanks: its letters are named by their codes."""
+    for group in ElementTree.parse(path).getroot().iter("{http://www.w3.org/2000/svg}g"):
+        names = (use.get("href") for use in group)
+        yield "".join(chr(int(re.sub("^#(bi|[bir])", "", name), 16)) for name in names)
+
+
+NAMES = "dog|bites|man|pad|yesterday|copy|softmax|reshape|transpose|Shaw|ALiBi|GRU|LSTM|delta|sin|cos"
+
+
+def english(texts):
+    """The words that a Chinese picture should not have."""
+    return [text for text in texts if re.search("[A-Za-z]{3}", re.sub(NAMES, " ", text))]
+
+
+@each
+def test_a_picture_in_chinese_says_the_same(path):
+    twin = path.parent / "zh" / path.name
+    assert english(labels(path)) and not english(labels(twin))
+    assert english([described(path)]) and not english([described(twin)])
+    numbers, others = (Counter(re.findall(r"\d[\d,.]*\d|\d", described(each)))
+                       for each in (path, twin))
+    assert numbers == others
 
 
 @each

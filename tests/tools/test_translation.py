@@ -185,7 +185,8 @@ def test_a_language_is_chosen(monkeypatch, tmp_path):
 def test_words_are_found_whole_in_places_and_in_parts(monkeypatch):
     words = {"{0} heads": "{0}个头", "head {0}: {1}": "第{0}个头：{1}", "the animal?": "动物？",
              "Right.": "对。", "Go on.": "继续。", "{0} {1}": "never: too short to be found",
-             "{0} to {1}": "{0}到{1}", "gradient": "梯度", "best": "最好"}
+             "{0} to {1}": "{0}到{1}", "gradient": "梯度", "best": "最好",
+             "sum": "总和", "none, causal": "无，因果"}
     monkeypatch.setattr("d2l_ext.translation.entries", lambda code: words)
     monkeypatch.setattr("d2l_ext.translation.chosen", "zh")
     from d2l_ext.translation import look_up, patterns
@@ -196,7 +197,8 @@ def test_words_are_found_whole_in_places_and_in_parts(monkeypatch):
             ("Right.\n  Go on.", "对。\n  继续。"), ("dog bites", "dog bites"),
             ("-3.7 to 31", "-3.7到31"), ("from dog to man", "from dog to man"),
             ("best, gradient: 1", "最好，梯度：1"), ("dog, best; man", "dog，最好；man"),
-            ("dog, man", "dog, man")]:
+            ("dog, man", "dog, man"),
+            ("sum 1.52, -4; none, causal 0.27", "总和1.52, -4；无，因果0.27")]:
         assert translated(text) == wanted
     patterns.cache_clear(), look_up.cache_clear()
 

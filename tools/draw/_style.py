@@ -60,6 +60,11 @@ def glyph(face, letter):
     return font(face), font(face).getBestCmap()[ord(letter)], 2048 / font(face)["head"].unitsPerEm
 
 
+def heavy(face, letter):
+    """Whether it is a bold Chinese character: that font has one weight, so a line is added."""
+    return face[0] == "b" and ord(letter) not in font(face).getBestCmap()
+
+
 @lru_cache
 def outline(face, letter):
     source, name, scale = glyph(face, letter)
@@ -129,6 +134,8 @@ class Sheet:
                 place = f"translate({num(x)} {num(y)})rotate({turn})translate({num(dx)} {num(dy)})"
             scale = f"{points / 2048:.5f}".lstrip("0")
             fill = "" if colour == TEXT else f' fill="{colour}"'
+            if any(heavy(face, letter) for letter in letters):
+                fill += f' stroke="{colour}" stroke-linejoin="round"'
             self.parts.append(f'<g{fill} transform="{place}scale({scale}-{scale})">'
                               f"{self.letters(face, letters)}</g>")
 
@@ -146,7 +153,8 @@ class Sheet:
         for letter, advance in zip(letters, advances(face, letters)):
             if letter != " ":
                 name = f"{face}{ord(letter):x}"
-                self.glyphs[name] = outline(face, letter)
+                width = ' stroke-width="80"' if heavy(face, letter) else ""
+                self.glyphs[name] = f'd="{outline(face, letter)}"{width}'
                 uses.append(f'<use href="#{name}"' + (f' x="{at}"/>' if at else "/>"))
             at += advance
         return "".join(uses)
@@ -249,7 +257,7 @@ class Sheet:
         self.add("circle", cx=x, cy=y, r=radius, fill=colour)
 
     def svg(self):
-        glyphs = "".join(f'<path id="{name}" d="{path}"/>'
+        glyphs = "".join(f'<path id="{name}" {path}/>'
                          for name, path in sorted(self.glyphs.items()))
         return "\n".join([
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {self.height}" '

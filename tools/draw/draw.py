@@ -615,8 +615,6 @@ def main(names, folder=Path(__file__).parents[2] / "images"):
     for code in languages():
         language(code)
         for name in names or PICTURES:
-            if code != "en" and name in explorer_stills.PICTURES:
-                continue  # words stand in
             path = Path(folder, "" if code == "en" else code, f"{name}.svg")
             path.parent.mkdir(exist_ok=True)
             path.write_bytes(PICTURES[name]().svg().encode())

@@ -12,7 +12,7 @@ from _style import (AMBER, BODY, FAINT, KEY, LINE, OUTPUT, QUERY, SKY, SMALL, ST
 
 TOKENS = "dog", "bites", "man"
 HEIGHTS = 1, 0, 3
-DATA = Path(__file__).parents[2] / "d2l_ext/laboratory/data"
+DATA = Path(__file__).parents[2] / "d2l_ext/laboratory/data/05.json"
 
 
 def softmax(scores):
@@ -30,27 +30,33 @@ def written(numbers):
 
 
 def heads():
+    asks = TOKENS[1]
+    maps = [[softmax([20 * asking * part / sqrt(2) for part in has]) for asking in (0, 1, 0)]
+            for has in ((1, 0, 0), (0, 0, 1))]
+    outputs = [[dot(weights[1], HEIGHTS), 0] for weights in maps]
+    takes = (", ".join(map("{} {:.2f}".format, TOKENS, weights[1])) for weights in maps)
+    told = "; ".join(f"head {i} takes {taken}" for i, taken in enumerate(takes, 1))
+    numbers = (f"{len(maps)} heads, {asks} asks: {told}. "
+               f"Output: {', '.join(written(sum(outputs, [])))}.")
     s = Sheet(800, 462, "Multi-head attention in two heads", (
         "Two maps of weights, one a head; rows ask, columns are asked, the row of bites is "
         "outlined. Under each map the values of two channels, beside them what the outlined "
-        "weights make of them. 2 heads, bites asks: head 1 takes dog 1.00, bites 0.00, man 0.00; "
-        "head 2 takes dog 0.00, bites 0.00, man 1.00. Output: 1.00, 0.00, 3.00, 0.00."))
+        f"weights make of them. {numbers}"))
     wide, tall, top, below = 58, 36, 112, 268
     s.say(20, 28, "The same four matrices, cut into two heads of two channels")
-    s.bold(20, 424, "output of bites")
-    for x, head, wanted, has in ((98, "head 1", "animal", (1, 0, 0)),
-                                 (490, "head 2", "person", (0, 0, 1))):
-        weights = [softmax([20 * asks * part / sqrt(2) for part in has]) for asks in (0, 1, 0)]
-        mixed = [dot(weights[1], HEIGHTS), 0]
-        right, channel = x + 3 * wide + 18, 0 if head == "head 1" else 2
+    s.bold(20, 424, f"output of {asks}")
+    for x, place, head, wanted, weights, mixed, channel in zip(
+            (98, 490), (180, 490), ("head 1", "head 2"), ("animal", "person"), maps, outputs,
+            (0, 2)):
+        right = x + 3 * wide + 18
         s.head(x - 78, 68, head, "start")
         s.text(x - 4, 68, f"asks for {wanted}", BODY, "start")
         s.text(x - 10, top - 14, "weights", SMALL, "end")
         s.weights(x, top, weights, wide, tall, [written(row) for row in weights])
         for i, word in enumerate(TOKENS):
-            own = {"bold": True, "colour": STRONG} if word == "bites" else {"colour": TEXT}
             s.text(x + (i + 0.5) * wide, top - 14, word, SMALL)
-            s.text(x - 10, top + (i + 0.5) * tall, word, SMALL, "end", **own)
+            s.text(x - 10, top + (i + 0.5) * tall, word, SMALL, "end", word == asks,
+                   STRONG if word == asks else TEXT)
         s.frame(x, top + tall, 3 * wide, tall, STRONG, 3)
         s.text(x - 10, below - 15, "× values", SMALL, "end")
         s.text(right + wide / 2, below - 15, "= output", SMALL)
@@ -58,7 +64,6 @@ def heads():
         s.grid(right, below, [[text] for text in written(mixed)], wide, OUTPUT, height=tall)
         for i, name in enumerate(("height", "unused")):
             s.text(x - 10, below + (i + 0.5) * tall, name, SMALL, "end")
-        place = 180 if channel == 0 else 490
         s.grid(place, 406, [written(mixed)], 76, OUTPUT, height=tall)
         for i in range(2):
             s.text(place + (i + 0.5) * 76, 390, f"channel {channel + i}", SMALL)
@@ -73,15 +78,17 @@ def pooling():
     scores = [dot(query, key) / scale for key in keys]
     weights = softmax(scores)
     output = [dot(weights, column) for column in zip(*values)]
-    listed = (", ".join(written(numbers)) for numbers in (scores, weights, output))
+    told = [", ".join(written(numbers)) for numbers in (scores, weights, output)]
+    numbers = (f"Query {', '.join(map(str, query))}, scale {scale}: scores {told[0]}; "
+               f"weights {told[1]}. Output: {told[2]}.")
     s = Sheet(800, 412, "Attention pooling over a soft dictionary", (
         "Four keys in rows, each with its score, a bar for its weight and its value; below them "
-        "the output. Query 0, 10, 9, scale 8: scores {}; weights {}. Output: {}.".format(*listed)))
+        f"the output. {numbers}"))
     tall, step, top = 36, 54, 146
     x_key, x_score, x_weight, x_value, wide = 98, 296, 366, 552, 46
     s.bold(20, 30, "query")
     s.grid(x_key, 12, [query], wide, QUERY, height=tall)
-    s.say(x_score - 30, 30, "scale 8")
+    s.say(x_score - 30, 30, f"scale {scale}")
     s.say(20, 76, "Key 2 gets 0.64 of the weight, keys 3 and 4 get 0.18 each")
     for x, name in ((x_key, "key"), (x_score - 22, "score"), (x_weight, "weight"),
                     (x_value, "value")):
@@ -106,11 +113,12 @@ def order():
     queries = (0, 0, 2), (4, 2, 0), (0, 0, 6), (4, 2, 2)
     weights = [softmax([dot(query, key) / 2 for key in vectors]) for query in queries]
     outputs = [written(dot(row, column) for column in zip(*vectors)) for row in weights]
-    said = "; ".join(f"{words[i]} {', '.join(outputs[i])}" for i in start)
+    told = "; ".join(f"{words[i]} {', '.join(outputs[i])}" for i in start)
+    numbers = (f"Said as {' '.join(words[i] for i in start)}, one layer, nothing hidden, each word "
+               f"has the output that it has in {' '.join(words)}: {told}.")
     s = Sheet(800, 330, "Self-attention over words that can be moved", (
         "The words man, bites, dog and pad in a row; under them a map of their weights, and each "
-        "word's output. Said as man bites dog pad, one layer, nothing hidden, each word has the "
-        f"output that it has in dog bites man pad: {said}."))
+        f"word's output. {numbers}"))
     wide, tall, left, right, top = 58, 36, 76, 340, 170
     end = right + 4 * wide + 14
     for place, (i, feature) in enumerate(zip(start, ("animal", "person", "action", "height"))):
@@ -125,14 +133,14 @@ def order():
     s.grid(right, top, [outputs[i] for i in start], wide, OUTPUT, height=tall)
     s.bold(left, top - 36, "weights")
     s.bold(right, top - 36, "output")
-    s.lines(end, top - 31, "compared with", "dog bites man pad", anchor="start")
+    s.lines(end, top - 31, "compared with", " ".join(words), anchor="start")
     s.say(20, 28, "Nothing hidden: another order, and every word’s output is the same")
     return s
 
 
 def compare():
     """What it costs at n = 64, d = 512, k = 3, and who sees whom after one layer."""
-    n, d, k = 64, 512, 3
+    n, d, k, h = 64, 512, 3, 8
     square, products = n * d * d, 4 * n * n * d
     costs = {  # operations, sequential steps, longest path
         "convolution": (2 * k * square, 1, 2 * (n - 1) // (k - 1)),
@@ -144,14 +152,15 @@ def compare():
     }
     part = "attention products"  # of a layer, so it doesn't compete
     least = [min(column) for column in zip(*(costs[word] for word in costs if word != part))]
-    told = [f"{word} {work:,} operations, {steps} {'step' if steps == 1 else 'steps'}, "
-            f"longest path {path}" for word, (work, steps, path) in costs.items()]
+    steps = [f"{count} step" if count == 1 else f"{count} steps" for _, count, _ in costs.values()]
+    told = [f"{word} {work:,} operations, {count}, longest path {path}"
+            for (word, (work, _, path)), count in zip(costs.items(), steps)]
+    numbers = f"n = {n}, d = {d}, k = {k}, {h} heads: {'; '.join(told)}."
     s = Sheet(800, 476, "Convolution, recurrence and self-attention, compared", (
         "A table of work, steps and longest path; below, what the last of nine outputs knows: "
-        "two inputs in a convolution, all in a recurrence and in self-attention. "
-        f"n = {n}, d = {d}, k = {k}, 8 heads: {'; '.join(told)}."))
+        f"two inputs in a convolution, all in a recurrence and in self-attention. {numbers}"))
     columns, top = (24, 300, 490, 660), 66
-    s.bold(24, 26, f"n = {n} tokens, width d = {d}, kernel k = {k}, 8 heads")
+    s.bold(24, 26, f"n = {n} tokens, width d = {d}, kernel k = {k}, {h} heads")
     for x, name in zip(columns, ("one layer", "operations", "sequential steps", "longest path")):
         s.bold(x, top, name)
     for i, (word, cost) in enumerate(costs.items()):
@@ -190,10 +199,10 @@ def memories():
     least = [min(column) for column in zip(*costs.values())]
     told = [f"{word} {', '.join(f'{number:,}' for number in cost)}"
             for word, cost in costs.items()]
+    numbers = (f"n = {n}, d = {d}, k = {k}, {h} heads, chunks of {c}; operations, steps, path, "
+               f"kept: {'; '.join(told)}.")
     s = Sheet(800, 334, "Linear attention beside convolution, recurrence and self-attention", (
-        "A table of work, steps, longest path, and numbers kept. "
-        f"n = {n}, d = {d}, k = {k}, {h} heads, chunks of {c}; operations, steps, path, kept: "
-        f"{'; '.join(told)}."))
+        f"A table of work, steps, longest path, and numbers kept. {numbers}"))
     columns, top = (24, 266, 394, 560, 686), 66
     s.bold(24, 26, f"n = {n:,} tokens, width d = {d}, kernel k = {k}, {h} heads, chunks of {c}")
     names = "one layer", "operations", "sequential steps", "longest path", "keeps"
@@ -226,22 +235,22 @@ def knowing(s, x, word, colour, known):
 
 
 def lengths():
-    stored = json.loads((DATA / "05.json").read_text(encoding="utf-8"))
+    task, length, chance = "copy", 32, 0.1
     runs = {}  # the three seeds' accuracies in stretches of positions, by encoding
-    for row in stored["rows"]:
-        if row["task"] == "copy":
-            runs.setdefault(row["encoding"], []).append(row["accuracy"]["32"])
+    for row in json.loads(DATA.read_bytes())["rows"]:
+        if row["task"] == task:
+            runs.setdefault(row["encoding"], []).append(row["accuracy"][str(length)])
     strips = {name: [sum(parts) / len(parts) for parts in zip(*of_name)]
               for name, of_name in runs.items()}
     scores = {name: sum(strip) / len(strip) for name, strip in strips.items()}
     ranks = sorted(scores, key=lambda name: -scores[name])
-    said = ", ".join(f"{name} {scores[name]:.2f}" for name in ranks)
+    told = ", ".join(f"{name} {scores[name]:.2f}" for name in ranks)
+    numbers = f"{task}, length {length}, all positions: {told}."
     s = Sheet(800, 452, "Accuracy by position for nine encodings", (
         "A strip of accuracies by position for each encoding, best first, and its mean as a bar; "
-        "a line after position 15 marks where training ended. "
-        f"copy, length 32, all positions: {said}."))
+        f"a line after position 15 marks where training ended. {numbers}"))
     left, top, wide, tall, bar = 130, 84, 52, 36, 586
-    s.bold(left, 24, "copy two back, length 32, trained at 8 to 16")
+    s.bold(left, 24, f"copy two back, length {length}, trained at 8 to 16")
     s.bold(bar, 24, "mean of all")
     for position in (0, 8, 16, 24, 32):
         s.text(left + position / 4 * wide, 66, str(position), SMALL)
@@ -254,8 +263,8 @@ def lengths():
     bottom = top + len(ranks) * tall
     s.line([(left + 4 * wide, top - 8), (left + 4 * wide, bottom + 8)], STRONG, 4)
     s.text(left + 4 * wide + 8, 44, "beyond training", SMALL, "start")
-    s.line([(bar + 13, top), (bar + 13, bottom + 4)], TEXT, 1.5)
-    s.text(bar + 13, bottom + 18, "chance 0.10", SMALL)
+    s.line([(bar + 130 * chance, top), (bar + 130 * chance, bottom + 4)], TEXT, 1.5)
+    s.text(bar + 130 * chance, bottom + 18, f"chance {chance:.2f}", SMALL)
     return s
 
 
@@ -263,21 +272,22 @@ def clock():
     """Width 32: sixteen hands; the waves and the rotation of columns 6 and 7, the fourth hand."""
     width, position, offset, hand = 32, 6, 2, 3
     speeds = [10000 ** (-2 * j / width) for j in range(width // 2)]
-    speed = speeds[hand]
+    speed, even, odd = speeds[hand], 2 * hand, 2 * hand + 1
     before, after = (f"{sin(place * speed):.2f}, {cos(place * speed):.2f}"
                      for place in (position, position + offset))
     turned = degrees(offset * speed)
-    rounds = f"{2 * pi / speed:.3g} positions"
+    rounds = f"{2 * pi / speed:.3g}"
     similarity = f"{sum(cos(offset * one) for one in speeds) / len(speeds):.2f}"
+    numbers = (f"Width {width}, position {position}, {offset} further on: columns {even} and {odd} "
+               f"go from {before} to {after}, turned by {turned:.1f} degrees; a round takes "
+               f"{rounds} positions. Similarity of the two rows: {similarity}.")
     s = Sheet(800, 500, "Positions as clock hands, turned by an offset", (
         "Sixteen clocks, each with a thin hand at position 6 and a bold one at position 8; below "
         "them the sine and cosine of columns 6 and 7 over positions 0 to 79, marked at both. "
-        f"Width {width}, position {position}, {offset} further on: columns 6 and 7 go from "
-        f"{before} to {after}, turned by {turned:.1f} degrees; a round takes {rounds}. "
-        f"Similarity of the two rows: {similarity}."))
+        f"{numbers}"))
     places = (position, STRONG), (position + offset, QUERY)
-    s.bold(20, 28, "Position 6, and 2 further on")
-    s.say(20, 60, f"A round takes {rounds}. Similarity of the two rows: {similarity}")
+    s.bold(20, 28, f"Position {position}, and {offset} further on")
+    s.say(20, 60, f"A round takes {rounds} positions. Similarity of the two rows: {similarity}")
     for j, one in enumerate(speeds):
         x, y, r = 60 + 97 * (j % 8), 128 + 112 * (j // 8), 36
         ring, thick = (STRONG, 3) if j == hand else (LINE, 1.5)
@@ -290,8 +300,9 @@ def clock():
     def at(place, value):
         return 40 + 7 * place, 412 - 50 * value
 
-    s.bold(20, 330, f"Columns 6 and 7: turned by {turned:.1f}°, from any position")
-    for wave, colour, name in ((sin, SKY, "sine, column 6"), (cos, AMBER, "cosine, column 7")):
+    s.bold(20, 330, f"Columns {even} and {odd}: turned by {turned:.1f}°, from any position")
+    for wave, colour, name in ((sin, SKY, f"sine, column {even}"),
+                               (cos, AMBER, f"cosine, column {odd}")):
         s.line([at(i / 2, wave(i / 2 * speed)) for i in range(159)], colour, 2.5)
         x, y = at(79, wave(79 * speed))
         s.text(x + 12, y, name, SMALL, "start", colour=STRONG)
@@ -310,11 +321,13 @@ def dates():
     text, answer = "24/12/1999", "1999-12-24"
     # Where each symbol looks most, read off the weights that the package ships; a test compares.
     most = {0: 5, 1: 7, 2: 8, 3: 9, 5: 3, 6: 4, 8: 0, 9: 1}
+    layers, heads = ("encoder", "decoder", "cross"), 4
+    numbers = f"All {heads * len(layers)} heads on: {' -> '.join((text, answer))}."
     s = Sheet(800, 356, "A date reader with heads to switch off", (
         "The letters of 24/12/1999 in a row, below them the answer. Lines lead from each symbol "
         "of the answer to the letter at which the four heads of cross-attention look most: the "
         "year's symbols to the year and the stroke before it, the month's to the month, the day's "
-        f"to the day. All 12 heads on: {text} -> {answer}."))
+        f"to the day. {numbers}"))
     wide, tall, left, over, under = 56, 40, 150, 156, 294
     s.bold(20, over + tall / 2, "your date")
     s.bold(20, under + tall / 2, "answer")
@@ -324,11 +337,11 @@ def dates():
         s.line([(start, under), (end, over + tall)], QUERY, 2)
     s.grid(left, over, [list(text)], wide, KEY, height=tall)
     s.grid(left, under, [list(answer)], wide, OUTPUT, height=tall)
-    for i, layer in enumerate(("encoder", "decoder", "cross")):
+    for i, layer in enumerate(layers):
         s.bold(20 + 260 * i, 34, layer)
-        for head in range(4):
+        for head in range(heads):
             s.token(124 + 260 * i + 38 * head, 34, str(head), 32, 30)
-    s.say(20, 84, "All twelve heads on: 24/12/1999 is read as 1999-12-24")
+    s.say(20, 84, f"All twelve heads on: {text} is read as {answer}")
     return s
 
 
@@ -345,12 +358,13 @@ def tiles():
     told = "; ".join(f"{name} {', '.join(written(numbers))}" for name, numbers in
                      (("largest", largest), ("sum", sums), ("output", outputs)))
     moved = 3 * n + 2 * columns + 7 * n
+    steps, of_all = n // rows * blocks, moved + (blocks - 1) * (2 * columns + 7 * n)
+    table = 2 * (n + m) + 4 * n * m
+    numbers = (f"In tiles of {rows} queries and {columns} keys, after {n // rows} of {steps} "
+               f"steps: {told}. Moved: {moved} of {of_all} numbers; with a table {table}.")
     s = Sheet(800, 432, "Attention by tiles of scores", (
         "Queries at the left, keys and values above; scores for one tile alone, others used or to "
-        f"come; what each query keeps at the right. In tiles of {rows} queries and {columns} keys, "
-        f"after {n // rows} of {n // rows * blocks} steps: {told}. Moved: {moved} of "
-        f"{moved + (blocks - 1) * (2 * columns + 7 * n)} numbers; with a table "
-        f"{2 * (n + m) + 4 * n * m}."))
+        f"come; what each query keeps at the right. {numbers}"))
     left, top, wide, tall, right = 110, 186, 40, 32, 520
     s.say(20, 28, "Filled: in fast memory. Striped: scores that were used and forgotten")
     for i, (name, numbers, colour) in enumerate((("key", range(m), None), ("k", keys, KEY),
@@ -383,8 +397,8 @@ def tiles():
            tall)
     for j, name in enumerate(("largest", "sum", "output")):
         s.bold(right + (j + 0.5) * 84, top - 14, name, "middle")
-    s.say(20, 408, f"Step {n // rows} of {n // rows * blocks}. Moved: {moved} numbers of 118 by "
-                   "tiles; with a table 220")
+    s.say(20, 408, f"Step {n // rows} of {steps}. Moved: {moved} numbers of {of_all} by tiles; "
+                   f"with a table {table}")
     return s
 
 

@@ -213,7 +213,7 @@ def said_by_drawing(path):
     left_out = docstrings(tree) | raised(tree)
     for node, text in strings(tree).items():
         if id(node) not in left_out and WORD.search(text) and not re.fullmatch(
-                r"#\w+|start|middle|end|__\w+__|\d\d_\w+|.*\.svg", text):
+                r"#\w+|rect|start|middle|end|__\w+__|\d\d_\w+|.*\.(svg|json)", text):
             yield text
 
 
@@ -228,7 +228,7 @@ def words():
         *((path, named_by) for path in sorted(PACKAGE.rglob("*.py"))
           if path.parent.name not in ("exercises", "explorers")),
         *((path, said_by_template) for path in TEMPLATES),
-        (ROOT / "tools" / "draw" / "draw.py", said_by_drawing)]
+        *((path, said_by_drawing) for path in sorted((ROOT / "tools/draw").glob("[!_]*.py")))]
     for path, say in sources:
         for text in say(path):
             found.setdefault(text, []).append(path.relative_to(ROOT).as_posix())
