@@ -47,7 +47,8 @@ def labels(path):
         yield "".join(chr(int(re.sub("^#(bi|[bir])", "", name), 16)) for name in names)
 
 
-NAMES = "dog|bites|man|pad|yesterday|copy|softmax|reshape|transpose|Shaw|ALiBi|GRU|LSTM|delta|sin|cos"
+NAMES = ("dog|bites|man|pad|yesterday|copy|softmax|reshape|transpose|Shaw|ALiBi|GRU|LSTM|delta"
+         "|sin|cos")
 
 
 def english(texts):
