@@ -15,6 +15,8 @@ from pathlib import Path
 
 HERE = Path(__file__).parent / "languages"
 PLACE = re.compile(r"\{(\d)\}")
+# Where a text falls into parts: lines, sentences, after a sign, between a list's items, at a sign.
+BETWEEN = (r"\n\s*", r"(?<=[.!?]) ", r"(?<=[:;,]) ", r"(?<=\d)[;,] (?=[A-Za-z])", r"[:;,] ")
 chosen = ""
 
 
@@ -141,7 +143,7 @@ def look_up(text: str, code: str) -> str:
             ways.append(PLACE.sub(lambda place: places[place[1]], words))
     if named := re.fullmatch(r"(.*[A-Za-z]) (-?\d[\d.,: -]*)", text):  # "bites 0.88, 0.73"
         ways.append(joined([look_up(named[1], code), " ", named[2]]))
-    for between in (r"\n\s*", r"(?<=[.!?]) ", r"(?<=[:;,]) ", r"[:;,] "):
+    for between in BETWEEN:
         parts = re.split(f"({between})", text)
         if len(parts) > 1:
             ways.append(joined([look_up(part, code) for part in parts]))
