@@ -35,7 +35,7 @@ export function shrink(weights, most) {
     Math.max(...weights.slice(top, bottom).flatMap((row) => row.slice(left, right)))));
 }
 
-/** How large the small maps and the large one are, and which labels they have. */
+/** How large the small maps, the large one and a patch of the image are, and which labels stand. */
 export function plan({ tokens, keys, layers, image }, width, { measure, size }) {
   const heads = Math.max(...layers.map((layer) => layer.heads));
   const beside = width >= 560;
@@ -46,7 +46,8 @@ export function plan({ tokens, keys, layers, image }, width, { measure, size }) 
   const full = (count) => edge + count * (side + GAP);
   const grid = { edge, side, wide: full(heads), high: full(layers.length) };
 
-  const third = image && width >= 860 ? HIGH + 30 : 0;
+  const patch = image && Math.min(HIGH / image.rows, 300 / image.columns);
+  const third = image && width >= 860 ? image.columns * patch + 30 : 0;
   const rest = beside ? width - grid.wide - 48 - third : width - 8;
   const most = (words) => Math.max(...words.map(measure));
   const named = HIGH / tokens.length >= size;
@@ -56,7 +57,7 @@ export function plan({ tokens, keys, layers, image }, width, { measure, size }) 
   const top = titled ? size + 8 : 4;
   const down = Math.min(room, (HIGH - top) / tokens.length);
   const across = titled ? room : Math.min(room, 2 * down);
-  return { beside, grid, named, titled, left, top, across, down };
+  return { grid, named, titled, left, top, across, down, patch };
 }
 
 // ---- on the screen -------------------------------------------------------------
@@ -118,7 +119,7 @@ export function render({ model, el }) {
     drawLarge(large, colours, layout, data, weights, asks);
     put(large, "aria-label", t`A map of weights: rows ask, columns are asked. ${sentence}`);
     if (image) {
-      drawSeen(seen, colours, image, weights[asks], asks);
+      drawSeen(seen, colours, layout.patch, image, weights[asks], asks);
       put(seen, "aria-label", t`The image, bright where ${tokens[asks]} looks.`);
     }
     words.forEach((word, i) => {
@@ -191,9 +192,8 @@ function pictureOf(image) {
 }
 
 /** The image under a veil, which is thin over the patches that are looked at. */
-function drawSeen(canvas, colours, image, weights, asks) {
+function drawSeen(canvas, colours, cell, image, weights, asks) {
   const { rows, columns } = image;
-  const cell = Math.min(HIGH / rows, 300 / columns);
   const context = pen(canvas, columns * cell + 4, rows * cell + 4, colours);
   const [first, largest] = [weights.length - rows * columns, Math.max(...weights, 0.01)];
   const corner = (patch) => [2 + (patch % columns) * cell, 2 + Math.floor(patch / columns) * cell];

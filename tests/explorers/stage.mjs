@@ -181,8 +181,8 @@ class Pen {
     this.add("block", { at: [x, y, width, height], colour: this.fillStyle });
   }
   strokeRect(x, y, width, height) {
-    const { strokeStyle: colour, lineWidth } = this;
-    this.add("frame", { at: [x, y, width, height], colour, lineWidth });
+    const { strokeStyle: colour, lineWidth, dash } = this;
+    this.add("frame", { at: [x, y, width, height], colour, lineWidth, dash });
   }
   measureText(text) { return { width: widthOf(text, this.font) }; }
   fillText(text, x, y) {
@@ -198,7 +198,7 @@ class Pen {
     this.add("line", { path: [...this.path], colour, lineWidth, dash });
   }
   fill() { this.add("shape", { path: [...this.path], colour: this.fillStyle }); }
-  setLineDash(dash) { this.dash = [...dash]; }
+  setLineDash(dash) { if (dash.every((part) => part >= 0)) this.dash = [...dash]; }
   putImageData(image) { this.image = image; }
   getImageData() {
     return { data: [...this.drawn.at(-1).colour.match(/\d+/g).map(Number), 255] };

@@ -195,6 +195,7 @@ class Picture:
         self.blocks.append(Box(*one["at"], numbers(one["colour"]), 0, one["alpha"]))
 
     def add_frame(self, one):
+        assert not one["dash"], f"a frame has gaps: {one}"
         self.frames.append(Box(*one["at"], numbers(one["colour"]), one["lineWidth"], one["alpha"]))
 
     def add_map(self, one):
@@ -254,7 +255,7 @@ def check_picture(picture, width=None):
     """Nothing reaches beyond the canvas, which is sharp and fits the page; no text hides another or
     part of a map, and each can be read where it stands."""
     assert picture.alt and picture.part.given["role"] == "img"
-    assert picture.part.told["size"] == [round(2 * picture.wide), round(2 * picture.high)]
+    assert picture.part.told["size"] == [int(2 * side + 0.5) for side in (picture.wide, picture.high)]
     assert all(one["scale"] == 2 for one in picture.drawn)
     assert width is None or picture.wide <= width
     for left, top, right, bottom in [text.box for text in picture.texts]:

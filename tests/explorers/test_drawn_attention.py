@@ -189,6 +189,59 @@ def test_many_tokens_and_heads(tmp_path, width, queries, heads, layers):
     assert stages[0].one(kind="line").words("span") == keys
 
 
+def wide(words):
+    """The widest of words, as stage.mjs measures them."""
+    return max(sum(0.3 if letter in "-. ,:;|ilftrj" else 0.55 for letter in word) * SIZE
+               for word in words)
+
+
+def check_room(stage, width, tokens, keys, heads, layers):
+    """The small maps have two fifths of a wide page, the image its part of a wider one, the large
+    map the rest; names and titles stand where they have room."""
+    grid, large = stage.pictures[:2]
+    beside, small, big = width >= 560, grid.maps[0], large.maps[0]
+    share = 0.4 * width if beside else width - 8
+    side = max(6, min(76, (share - 20) / heads - 3, max(12, 244 / layers - 3)))
+    assert small.wide == pytest.approx(side)
+    rest = width - 8
+    if beside:
+        third = [picture.wide + 26 for picture in stage.pictures[2:] if width >= 860]
+        rest = width - grid.wide - 48 - sum(third)
+    named = 264 / len(tokens) >= SIZE
+    assert big.x == pytest.approx(min(1.1 * wide(tokens), 0.35 * rest) + 14 if named else 14)
+    assert named == bool(large.texts and large.texts[0].align == "right") == (not large.shapes)
+    room = min(64, (rest - big.x - 4) / len(keys))
+    titled = wide(keys) + 6 <= room
+    assert titled == ("center" in {text.align for text in large.texts})
+    assert big.y == (SIZE + 8 if titled else 4)
+    down = min(room, (264 - big.y) / len(tokens))
+    across = room if titled else min(room, 2 * down)
+    assert (big.wide, big.high) == pytest.approx((across * len(keys), down * len(tokens)))
+    for picture in stage.pictures:
+        check_picture(picture, width)
+    if beside:  # with 6 about the page, and 24 between them
+        assert grid.wide + 24 + large.wide + 24 * len(third) + sum(
+            picture.wide for picture in stage.pictures[2:] if third) <= width - 12
+
+
+@pytest.mark.parametrize("queries, keys, heads, layers, image", [
+    (3, 5, 2, 2, None), (18, 4, 5, 7, None), (19, 30, 12, 3, None), (6, 6, 3, 2, (2, 3)),
+    (25, 25, 4, 9, (4, 6)), (12, 12, 4, 3, (4, 3))])
+def test_the_pictures_share_the_page(tmp_path, queries, keys, heads, layers, image):
+    _, seen = recorded(queries, keys, {f"layer {i}": heads for i in range(layers)})
+    torch.manual_seed(7)
+    picture = torch.rand(3, *(5 * side for side in image)) if image else None
+    tokens, names = ([f"{word} {i}" for i in range(count)]
+                     for word, count in (("asks much", queries), ("key", keys)))
+    explorer = attention_explorer(seen, tokens, keys=None if image else names, image=picture)
+    if image:
+        tokens = names = explorer.data["tokens"]
+    widths = [330, 559, 560, 859, 860, 1100]
+    stages = perform(tmp_path, explorer, *[f"resize({width})" for width in widths])[1:]
+    for stage, width in zip(stages, widths, strict=True):
+        check_room(stage, width, tokens, names, heads, layers)
+
+
 def test_an_image_is_veiled_where_nobody_looks(tmp_path):
     """12 patches in 3 rows of 4, and a class token."""
     weights, seen = recorded(13, 13, {"layer": 3})

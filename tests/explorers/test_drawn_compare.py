@@ -1,7 +1,6 @@
 """What the explorer of 06 and 10 draws, without a browser: its table, each curve, crossing and
 label, and who sees whom, against the package's costs and matrices of who takes from whom."""
 import math
-from itertools import pairwise
 
 import pytest
 import torch
@@ -179,11 +178,11 @@ def check_plot(picture, theme, what, kinds, sizes, look):
         assert text.x == pytest.approx(left + wide + 8) and text.align == "left"
         assert line.points[-1][0] == pytest.approx(left + wide) and line.width == 2.5
         names.append((line.points[-1][1], text.y))
-    names.sort()  # each stands at its line's end, or as near as its neighbours let it
-    gaps = [99, *(b - a for (_, a), (_, b) in pairwise(names)), 99]
-    assert min(gaps) >= SIZE + 3.9
-    for (end, y), above, under in zip(names, gaps, gaps[1:]):
-        assert abs(end - y) < 1e-6 or min(above, under) < SIZE + 4.1
+    names.sort()  # each stands at its line's end, or as near as those above and below let it
+    y, apart = 0, SIZE + 4
+    for i, (end, found) in enumerate(names):
+        y = max(end, y + apart)
+        assert found == pytest.approx(min(y, 198 - (len(names) - 1 - i) * apart))
 
     n, d, k, heads = (sizes[name] for name in ("n", "d", "k", "num_heads"))
     crossings = ([(PART, "recurrence", d), (PART, "convolution", k * d / 2),
@@ -314,8 +313,9 @@ def test_costs_and_what_is_kept(tmp_path, theme):
     stages = perform(
         tmp_path, compare_explorer(512, 128, 3, 4, c=64), "pick('chunk c', '16')",
         "pick('heads', '8')", "type('tokens n', 0)", "type('width d', 8)", "type('tokens n', 12)",
-        colours=theme)
-    changes = [{}, {"c": 16}, {"num_heads": 8}, {"n": 16}, {"d": 4096}, {"n": 65536}]
+        "pick('heads', '16')", "type('width d', 0)", colours=theme)
+    changes = [{}, {"c": 16}, {"num_heads": 8}, {"n": 16}, {"d": 4096}, {"n": 65536},
+               {"num_heads": 16}, {"d": 16}]
     sizes = {"n": 512, "d": 128, "k": 3, "num_heads": 4, "c": 64}
     for stage, change in zip(stages, changes, strict=True):
         sizes |= change
