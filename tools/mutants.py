@@ -33,9 +33,9 @@ NOT_COPIED = shutil.ignore_patterns(".git", ".venv*", "dist", "build", "__pycach
 PYTEST = [sys.executable, "-m", "pytest", "-q", "--tb=no", "-p", "no:cacheprovider"]
 PLAIN = ["-o", "addopts=", "-p", "no:nbval", "-p", "no:xdist", "--doctest-modules"]
 SAMPLE = 150
-# What torch traces can't see through mutmut's switch between mutants, and what counts frames counts
-# its: these tests run afterwards, in plain source, against what the others let live.
-PLAINLY = "compile or export or they_cannot_be or points_at"
+# What torch traces can't see through mutmut's switch between mutants, and what looks at the calling
+# frame sees its: these tests run afterwards, in plain source, against what the others let live.
+PLAINLY = "compile or export or they_cannot_be or points_at or saved_hyperparameters"
 PASSED, NO_TEST = ALIVE = 0, 33  # mutmut's codes: all tests pass, no test runs it
 STRYKER = ROOT / "dist" / "stryker"  # where npm puts the part of StrykerJS that makes mutants
 INSTRUMENTER = "@stryker-mutator/instrumenter@9.6.1"
@@ -98,14 +98,14 @@ def by_hand():
 
 def tests_of(module):
     """The tests of the module's room, or those that name it, and the module's own examples."""
-    path = pathlib.Path(module)
-    files = sorted((ROOT / "tests" / path.parts[1]).glob("test_*.py"))
+    path, tests = pathlib.Path(module), ROOT / "tests"
+    files = {*(tests / path.parts[1]).glob("test_*.py")}
     if not files:
         name = path.parent.name if path.stem == "__init__" else path.stem
-        files = [file for room in ("core", "laboratory")
-                 for file in sorted((ROOT / "tests" / room).glob("test_*.py"))
-                 if name in file.read_text(encoding="utf-8").lower()]
-    return [*(str(file.relative_to(ROOT)) for file in files), module]
+        near = {*tests.glob("core/test_*.py"), *tests.glob("laboratory/test_*.py")}
+        files = {file for file in near if name in file.read_text(encoding="utf-8").lower()}
+        files |= {*tests.glob(f"*/test_{name}.py")}
+    return [*(str(file.relative_to(ROOT)) for file in sorted(files)), module]
 
 
 def settings(module):

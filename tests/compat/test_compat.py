@@ -5,6 +5,7 @@ import json
 import pathlib
 import subprocess
 import sys
+import types
 import warnings
 from unittest import mock
 
@@ -385,6 +386,51 @@ print(d2l.__name__, real_d2l() is d2l, torchvision is None or hasattr(torchvisio
     assert python(code) == ["d2l.torch True True"]
 
 
+VISION = ["torchvision", "torchvision.transforms"]
+
+
+@pytest.mark.parametrize("there, broken, tried", [
+    (True, False, ["d2l.torch"]), (True, True, ["d2l.torch", VISION[1], "d2l.torch"]),
+    (False, False, ["d2l.torch", VISION[1]]),
+    (False, True, ["d2l.torch", VISION[1], "d2l.torch"])],
+    ids=["both are there", "torchvision is broken", "d2l is missing", "neither is there"])
+def test_what_is_tried_to_find_d2l_and_what_stays(monkeypatch, there, broken, tried):
+    """With an import that does what these packages do: d2l imports torchvision and its transforms,
+    and warns."""
+    modules = {name: value for name, value in sys.modules.items()
+               if not name.startswith(("d2l.", "torchvision"))}
+    monkeypatch.setattr(sys, "modules", modules)
+    found = types.ModuleType("d2l.torch")
+    asked = []
+
+    def import_module(name):
+        asked.append(name)
+        if name == "d2l.torch":
+            warnings.warn("an old name", stacklevel=2)
+            if not broken:
+                import_vision()
+            assert [modules[each].__name__ for each in VISION] == VISION
+            assert modules["torchvision"].transforms is modules["torchvision.transforms"]
+            if not there:
+                raise ModuleNotFoundError(name)
+            modules[name] = found
+        elif broken:
+            raise RuntimeError("operator torchvision::nms does not exist")
+        else:
+            import_vision()
+
+    def import_vision():
+        modules.update({name: types.ModuleType(name) for name in VISION})
+        modules["torchvision"].transforms = modules["torchvision.transforms"]
+
+    monkeypatch.setattr(compat, "import_module", import_module)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert real_d2l() is (found if there else None)
+    assert asked == tried
+    assert [name in modules for name in VISION] == [not broken] * 2
+
+
 @pytest.mark.parametrize("source, used", [
     ("", True), ("raise RuntimeError('operator torchvision::nms does not exist')", False)])
 @pytest.mark.slow
@@ -418,7 +464,8 @@ def test_notebook_08_runs_to_its_end_without_d2l():
 def test_d2l_is_fetched_in_colab_where_it_is_missing(monkeypatch, colab, there, fetches):
     commands = []
     monkeypatch.setattr(compat, "find_spec", lambda name: there and name == "d2l" or None)
-    monkeypatch.setattr(compat.subprocess, "run", lambda command, **how: commands.append(command))
+    monkeypatch.setattr(compat.subprocess, "run",
+                        lambda command, capture_output: commands.append(command))
     if colab:
         monkeypatch.setitem(sys.modules, "google.colab", sys)
     fetch_d2l()
@@ -496,6 +543,15 @@ def test_lazy_sizes_behave_as_torchs_do(make_one):
 
 
 @both
+def test_lengths_go_where_the_queries_are(version):
+    """A length is read on the processor; all else happens on one device, here one without data."""
+    attention = make(version)
+    attention(*inputs(), None)
+    output = attention.to("meta")(*(X.to("meta") for X in inputs()), torch.tensor([1, 5, 3]))
+    assert output.device.type == "meta" and output.shape == (3, 4, 8)
+
+
+@both
 def test_bad_sizes_are_refused(version):
     for num_heads, words in ((3, "num_heads=3 does not divide num_hiddens=8"), (0, "num_heads=0")):
         with pytest.raises(ValueError, match=words):
@@ -504,6 +560,18 @@ def test_bad_sizes_are_refused(version):
     for make_one in (make, additive):
         with pytest.raises(ValueError, match=r"dropout=1 must lie in \[0, 1\)"):
             make_one(version, dropout=1)
+
+
+def test_unknown_keywords_are_refused_where_d2l_refuses_them(real):
+    for make_one in (lambda **more: make("d2l_0_17", **more),
+                     *(lambda d2l=d2l, **more: d2l.AdditiveAttention(8, dropout=0.5, **more)
+                       for d2l in (d2l_1_0, real)),
+                     lambda **more: d2l_0_17.AdditiveAttention(6, 4, 8, 0.5, **more)):
+        make_one()
+        with pytest.raises(TypeError, match="unexpected keyword argument 'width'"):
+            make_one(width=3)
+    for d2l in (d2l_1_0, real):
+        d2l.MultiHeadAttention(8, 2, 0.5, width=3)
 
 
 @both

@@ -82,6 +82,7 @@ def test_a_module_meets_the_tests_of_its_room():
         "dates", "encodings", "refusals", "tasks", "training")]
     of_masks = mutants.tests_of("d2l_ext/masks.py")
     assert "tests/core/test_masks.py" in of_masks and "tests/core/test_drawn.py" not in of_masks
+    assert "tests/tools/test_translation.py" in mutants.tests_of("d2l_ext/translation.py")
 
 
 def test_what_draws_is_told_from_what_computes():
