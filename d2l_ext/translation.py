@@ -2,7 +2,8 @@
 
 English stands in the code and is the key; a catalogue in gettext's format, ``languages/zh.mo``,
 has the others' words. They are looked up where something is shown, so that no code says it twice:
-in an entry, ``{0}``, ``{1}`` ... stand for what the code puts in.
+in an entry, ``{0}``, ``{1}`` ... stand for what the code puts in, ``{=0}`` for names and Python's
+own words, which stay as they are.
 """
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from functools import cache
 from pathlib import Path
 
 HERE = Path(__file__).parent / "languages"
-PLACE = re.compile(r"\{(\d)\}")
+PLACE = re.compile(r"\{=?(\d)\}")
 # Where a text falls into parts: lines, sentences, after a sign, between a list's items, at a sign.
 BETWEEN = (r"\n\s*", r"(?<=[.!?]) ", r"(?<=[:;,]) ", r"(?<=\d)[;,] (?=[A-Za-z])", r"[:;,] ")
 chosen = ""
@@ -100,8 +101,8 @@ def patterns(code: str) -> list[tuple[re.Pattern, str]]:
     """The entries with places."""
     found = []
     for key, text in entries(code).items():
-        if letters := PLACE.search(key) and len(re.findall("[A-Za-z]", key)):
-            place = ".+?" if letters > 2 else r"-?[\d.,]+"  # "{0} to {1}": numbers alone
+        if said := PLACE.search(key) and letters(key):
+            place = ".+?" if said > 2 else r"-?[\d.,]+"  # "{0} to {1}": numbers alone
             parts = PLACE.split(key)  # literal, number, literal ...
             literal = "".join(f"(?P<p{part}>{place})" if i % 2 else re.escape(part)
                               for i, part in enumerate(parts))
@@ -126,28 +127,34 @@ def translated(text: str) -> str:
 
 @cache
 def look_up(text: str, code: str) -> str:
-    """The text, or of all ways to put it together from entries the one that leaves least English.
-    """
+    """The text, or of all ways to put it together from entries the one that leaves least English,
+    with the longest entry."""
     if text in entries(code):
         return entries(code)[text]
     if not re.search("[A-Za-z]{2}", text):
         return text
     if quoted := re.fullmatch(r"(['\"])(.+)\1", text, re.S):
         return quoted[1] + look_up(quoted[2], code) + quoted[1]
-    ways = [text]
+    ways = [(text, 0, 0)]  # each with its letters that shall stay, and those of its entry
     for pattern, words in patterns(code):
         if found := pattern.fullmatch(text):
-            # what stands in quotes, as in hint("scale"), is to be typed
-            places = {name[1:]: part if f'"{{{name[1:]}}}"' in words else look_up(part, code)
-                      for name, part in found.groupdict().items()}
-            ways.append(PLACE.sub(lambda place: places[place[1]], words))
+            parts = {name[1:]: part for name, part in found.groupdict().items()}
+            stay = sum(letters(parts[place]) for place in re.findall(r"\{=(\d)\}", words))
+            own = len(text) - sum(map(len, parts.values()))
+            said = PLACE.sub(lambda place: parts[place[1]] if "=" in place[0]
+                             else look_up(parts[place[1]], code), words)
+            ways.append((said, stay, own))
     if named := re.fullmatch(r"(.*[A-Za-z]) (-?\d[\d.,: -]*)", text):  # "bites 0.88, 0.73"
-        ways.append(joined([look_up(named[1], code), " ", named[2]]))
+        ways.append((joined([look_up(named[1], code), " ", named[2]]), 0, 0))
     for between in BETWEEN:
         parts = re.split(f"({between})", text)
         if len(parts) > 1:
-            ways.append(joined([look_up(part, code) for part in parts]))
-    return min(ways, key=lambda way: len(re.findall("[A-Za-z]", way)))
+            ways.append((joined([look_up(part, code) for part in parts]), 0, 0))
+    return min(ways, key=lambda way: (letters(way[0]) - way[1], -way[2]))[0]
+
+
+def letters(text: str) -> int:
+    return len(re.findall("[A-Za-z]", text))
 
 
 def joined(parts: list[str]) -> str:

@@ -190,12 +190,14 @@ export function render({ model, el }) {
   });
 }
 
+const layerName = (kind) => (kind === "self-attention" ? t`self-attention` : said(kind));
+
 /** The slider of layers, and a picture for each kind of layer; returns what shows a state. */
 function whoSeesWhom(body, choices, pick) {
   const layers = numbers(t`layers, in the picture below`, choices, pick);
   const stacks = Object.keys(takesFrom).map((kind) => {
     const [canvas, words] = [node("canvas", { role: "img" }), node("p")];
-    const element = node("div", {}, node("b", {}, said(kind)), canvas, words);
+    const element = node("div", {}, node("b", {}, layerName(kind)), canvas, words);
     return { element, show: memoized((...size) => showStack(kind, canvas, words, ...size)) };
   });
   const title = t`Who sees whom, for nine tokens: what the last output knows, layer by layer`;
@@ -351,7 +353,7 @@ function showStack(kind, canvas, words, k, layers, across, colours) {
   write(words, t`The last output knows ${counts.at(-1)} of ${TOKENS} inputs, the middle one
     ${counts[(TOKENS - 1) / 2]}. Pairs: ${counts.reduce((sum, count) => sum + count)}
     of ${TOKENS ** 2}.`);
-  put(canvas, "aria-label", t`${said(kind)}, ${plural(layers, "layer")}: lines lead from the inputs
+  put(canvas, "aria-label", t`${layerName(kind)}, ${plural(layers, "layer")}: lines lead from the inputs
     that the last output knows up to it.`);
 }
 

@@ -53,17 +53,17 @@ function wants(query, W_k, features) {
   const found = named(transpose(W_k).map((column) => dot(column, query)), features);
   if (!found.length) return t` asks for nothing`;
   if (found.length > 2 || found.some(([part]) => part < 0)) return "";
-  return t` asks for ${list(found.map(([, feature]) => clip(feature, 16)))}`;
+  return t` asks for ${list(found.map(([, feature]) => clip(said(feature), 16)))}`;
 }
 
 /** What a channel of the values holds: the one feature that W_v picks, "unused" where it picks
  * none, and "" for a mixture. */
 function carries(row, features) {
   const found = named(row, features);
-  if (!found.length) return "unused";
+  if (!found.length) return t`unused`;
   if (found.length > 1) return "";
   const [part, feature] = found[0];
-  return part === 1 ? feature : `${digits(part)} ${feature}`;
+  return part === 1 ? said(feature) : `${digits(part)} ${said(feature)}`;
 }
 
 function span(first, last) {
@@ -275,7 +275,7 @@ function showOutput(host, token, heads, mixed, output, { carried, plain }) {
 }
 
 function outputCell(value, channel, carried) {
-  const name = carried && carried !== "unused" ? clip(carried, 16) : "";
+  const name = carried && carried !== t`unused` ? clip(carried, 16) : "";
   return node("span", { class: "cell" },
     t`channel ${channel}`, node("br"), name, " ", node("b", {}, digits(value)));
 }

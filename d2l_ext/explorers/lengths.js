@@ -62,11 +62,12 @@ export function render({ model, el }) {
   speak(model);
   const data = model.get("data");
   const { accuracy, lengths, trained } = data;
-  const control = (name, options) => choice(name, options, setter(model)(name));
+  const control = (name, label, options) => choice(label, options, setter(model)(name));
   const controls = {
-    task: control(t`task`, Object.keys(accuracy).map((task) => [task, said(task)])),
-    length: control(t`length`, lengths.map((length) => [length, String(length)])),
-    scored: control(t`scored`, [["all", t`all positions`], ["beyond", t`only beyond ${trained}`]]),
+    task: control("task", t`task`, Object.keys(accuracy).map((task) => [task, said(task)])),
+    length: control("length", t`length`, lengths.map((length) => [length, String(length)])),
+    scored: control("scored", t`scored`,
+      [["all", t`all positions`], ["beyond", t`only beyond ${trained}`]]),
   };
   const { body, root, result } = frame(el, "", ...elements(controls));
   const canvas = node("canvas", { role: "img" });

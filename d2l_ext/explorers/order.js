@@ -207,7 +207,7 @@ export function render({ model, el }) {
 const gap = () => node("td", { class: "gap" });
 
 function tableHead(tokens, order, features, layers) {
-  const heading = (name) => node("th", { scope: "col" }, clip(name, 12));
+  const heading = (name) => node("th", { scope: "col" }, clip(said(name), 12));
   const group = (name, count) =>
     node("th", { class: "group", scope: "colgroup", colspan: count }, name);
   const weights = layers === 1 ? t`weights` : t`weights in layer 2`;

@@ -10,7 +10,9 @@ import pytest
 import torch
 from pieces import (FEATURES, HOSTILE, PIECES, ROWS, TOKENS, X, dates, heads, lengths, order,
                     pooling, tiles)
+from stage import perform
 
+import d2l_ext
 from d2l_ext import MultiHeadAttention
 from d2l_ext.explorers import clock_explorer, compare_explorer, heads_explorer, source
 from d2l_ext.explorers.base import HERE, VIEW, lean
@@ -245,3 +247,33 @@ def test_what_is_stored_is_lean_and_means_the_same():
     script = "const a = 1;\n  // why\n\n  /** what\n   * else */\n  f(a,\n    2) // here\n  g()\n"
     assert lean(script) == "const a = 1;f(a,2) // here\ng()\n"
     assert lean("const t = `a;\n  b`;\n").count("\n") == 2  # a text keeps its lines
+
+
+# Uses the control number i in the page's order, whatever its name.
+USE = """run((root) => {
+    const part = [...root].filter(({ tag }) => /^(input|select|button)$/.test(tag))[%d];
+    if (!part) return;
+    const { type, max } = part.given;
+    if (type === "checkbox") part.checked = !part.checked;
+    if (part.tag === "select") part.value = part.parts.at(-1).value;
+    if (max) part.value = max;
+    part.dispatch({ type: part.tag === "button" ? "click" : "input" });
+    if (part.tag !== "button") part.dispatch({ type: "change" });
+})"""
+
+
+@pytest.mark.parametrize("name", PIECES)
+def test_each_control_does_in_chinese_what_it_does_in_english(name, tmp_path):
+    """A control's label is no setting's name."""
+    played = {}
+    for code in ("en", "zh"):
+        d2l_ext.language(code)
+        try:
+            stages = perform(tmp_path, PIECES[name](), *(USE % i for i in range(40)))
+        finally:
+            d2l_ext.language("en")
+        played[code] = [stage.state for stage in stages], {stage.result for stage in stages}
+    assert played["en"][0] == played["zh"][0]
+    settings = {json.dumps(state) for state in played["en"][0]}
+    assert len(settings) > 3
+    assert not played["en"][1] & played["zh"][1]

@@ -111,10 +111,8 @@ SAID = {
         "shrink([[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]], 2)": [[2, 4], [10, 12]],
         "shrink([[1, 2], [3, 0]], 2)": [[1, 2], [3, 0]],
         "shrink([[1, 2], [3, 0]], 9)": [[1, 2], [3, 0]],
-        "(({ beside, titled, named }) => [beside, titled, named])(plan(M, 900, C))":
-            [True, True, True],
+        "(({ titled, named }) => [titled, named])(plan(M, 900, C))": [True, True],
         "(({ across, down }) => across === down)(plan(M, 900, C))": True,
-        "plan(M, 300, C).beside": False,
         "(({ named, across, down }) => [named, across / down])(plan(L, 1100, C))": [False, 2],
     },
     "clock": {

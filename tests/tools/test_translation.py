@@ -186,7 +186,9 @@ def test_words_are_found_whole_in_places_and_in_parts(monkeypatch):
     words = {"{0} heads": "{0}个头", "head {0}: {1}": "第{0}个头：{1}", "the animal?": "动物？",
              "Right.": "对。", "Go on.": "继续。", "{0} {1}": "never: too short to be found",
              "{0} to {1}": "{0}到{1}", "gradient": "梯度", "best": "最好",
-             "sum": "总和", "none, causal": "无，因果"}
+             "sum": "总和", "none, causal": "无，因果", "score": "分数",
+             "{0} raises {1}: {2}": "{0}抛出{=1}：{=2}", "The gradient of {0}": "{0}的梯度",
+             "{0} is missing: go on": "没有{0}：继续"}
     monkeypatch.setattr("d2l_ext.translation.entries", lambda code: words)
     monkeypatch.setattr("d2l_ext.translation.chosen", "zh")
     from d2l_ext.translation import look_up, patterns
@@ -198,7 +200,9 @@ def test_words_are_found_whole_in_places_and_in_parts(monkeypatch):
             ("-3.7 to 31", "-3.7到31"), ("from dog to man", "from dog to man"),
             ("best, gradient: 1", "最好，梯度：1"), ("dog, best; man", "dog，最好；man"),
             ("dog, man", "dog, man"),
-            ("sum 1.52, -4; none, causal 0.27", "总和1.52, -4；无，因果0.27")]:
+            ("sum 1.52, -4; none, causal 0.27", "总和1.52, -4；无，因果0.27"),
+            ("score raises score: score", "分数抛出score：score"),
+            ("The gradient of sum is missing: go on", "没有总和的梯度：继续")]:
         assert translated(text) == wanted
     patterns.cache_clear(), look_up.cache_clear()
 
