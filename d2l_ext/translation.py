@@ -144,7 +144,7 @@ def look_up(text: str, code: str) -> str:
             said = PLACE.sub(lambda place: parts[place[1]] if "=" in place[0]
                              else look_up(parts[place[1]], code), words)
             ways.append((said, stay, own))
-    if named := re.fullmatch(r"(.*[A-Za-z]) (-?\d[\d.,: -]*)", text):  # "bites 0.88, 0.73"
+    if named := re.fullmatch(r"(.*[A-Za-z]) (-?\d+[.,][\d.,: -]*)", text):  # "bites 0.88, 0.73"
         ways.append((joined([look_up(named[1], code), " ", named[2]]), 0, 0))
     for between in BETWEEN:
         parts = re.split(f"({between})", text)

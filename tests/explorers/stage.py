@@ -255,7 +255,8 @@ def check_picture(picture, width=None):
     """Nothing reaches beyond the canvas, which is sharp and fits the page; no text hides another or
     part of a map, and each can be read where it stands."""
     assert picture.alt and picture.part.given["role"] == "img"
-    assert picture.part.told["size"] == [int(2 * side + 0.5) for side in (picture.wide, picture.high)]
+    sides = picture.wide, picture.high
+    assert picture.part.told["size"] == [int(2 * side + 0.5) for side in sides]
     assert all(one["scale"] == 2 for one in picture.drawn)
     assert width is None or picture.wide <= width
     for left, top, right, bottom in [text.box for text in picture.texts]:

@@ -37,6 +37,26 @@ def check_headings(scores, kept):
         assert {part.tag for part in table.one("tbody").parts} == {"tr"}
 
 
+def some(one, several, places):
+    """"query 3", "queries 0 and 1", "queries 0 to 3"."""
+    if len(places) == 1:
+        return f"{one} {places[0]}"
+    return f"{several} {places[0]} {'and' if len(places) == 2 else 'to'} {places[-1]}"
+
+
+def told(step, last, asking, asked, before, state):
+    if not step:
+        return f"Step 0 of {last}: nothing is in fast memory, and no query has met a key."
+    factors = (before.largest - state.largest).exp().flatten().tolist()
+    by = [f"the sum of query {i} by {digits(factors[i])}" for i in asking if factors[i] < 1]
+    done = ("Nothing was summed before: nothing is rescaled." if not before.total[asking[0]] else
+            f"Larger scores: first multiply {' and '.join(by)}." if by else
+            "No larger score: no sum is rescaled, all are added to.")
+    end = " Every output is now attention over all keys, exactly." * (step == last)
+    return (f"Step {step} of {last}: {some('query', 'queries', asking)} and "
+            f"{some('key', 'keys', asked)} are in fast memory. {done}{end}")
+
+
 def check(stage, rows, columns, step):
     q, k, v = (torch.tensor(part, dtype=torch.float64)[:, None]
                for part in (QUERIES, KEYS, VALUES))
@@ -102,7 +122,7 @@ def check(stage, rows, columns, step):
         style = bar.one("i").style["cssText"]
         assert style == f"width: {int(65 * number / most + 0.5)}%; background: var(--query)"
     assert "Filled: in fast memory. Striped: used, forgotten." in stage.text
-    assert stage.result.startswith(f"Step {step} of {len(pairs)}: ")
+    assert stage.result == told(step, len(pairs), asking, asked, before, state)
 
 
 def test_each_step_is_the_packages(tmp_path):
@@ -116,7 +136,6 @@ def test_each_step_is_the_packages(tmp_path):
         (1, 4, step) for step in (1, 2, 3, 4, 5)] + [(1, 2, step) for step in (1, 2, 9, 9)]
     for stage, case in zip(stages, wanted, strict=True):
         check(stage, *case)
-    assert stages[-1].result.endswith("Every output is now attention over all keys, exactly.")
 
 
 def test_a_step_beyond_the_last_is_the_last(tmp_path):

@@ -152,6 +152,13 @@ def test_what_a_table_moves(tmp_path, n, m):
     assert compute(tmp_path, source("tiles"), "piece.withTable(...given)", [n, m]) == reads + writes
 
 
+def test_which_queries_and_keys(tmp_path):
+    found = compute(tmp_path, source("tiles"), """given.map((some) =>
+        [piece.someQueries(some), piece.someKeys(some)])""", [[2], [0, 1], [2, 3], [3, 4, 5]])
+    assert found == [["query 2", "key 2"], ["queries 0 and 1", "keys 0 and 1"],
+                     ["queries 2 and 3", "keys 2 and 3"], ["queries 3 to 5", "keys 3 to 5"]]
+
+
 # ---- in a browser --------------------------------------------------------------------------------
 
 @pytest.fixture

@@ -201,7 +201,7 @@ def test_words_are_found_whole_in_places_and_in_parts(monkeypatch):
             ("best, gradient: 1", "最好，梯度：1"), ("dog, best; man", "dog，最好；man"),
             ("dog, man", "dog, man"),
             ("sum 1.52, -4; none, causal 0.27", "总和1.52, -4；无，因果0.27"),
-            ("score raises score: score", "分数抛出score：score"),
+            ("sum 2", "sum 2"), ("score raises score: score", "分数抛出score：score"),
             ("The gradient of sum is missing: go on", "没有总和的梯度：继续")]:
         assert translated(text) == wanted
     patterns.cache_clear(), look_up.cache_clear()
