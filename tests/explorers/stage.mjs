@@ -219,7 +219,11 @@ class Pen {
 
 const watcher = (list) => class {
   constructor(call) { this.call = call; this.seen = []; }
-  observe(element) { list.push(this); this.seen.push(element); }
+  observe(element, options) {
+    list.push(this);
+    this.seen.push(element);
+    this.options = options;
+  }
   unobserve() { this.disconnect(); }
   disconnect() { while (list.includes(this)) list.splice(list.indexOf(this), 1); }
 };
@@ -311,7 +315,12 @@ function hands(root, model) {
       page.colours = colours;
       for (const call of watchers.dark) call();
     },
-    restyle() { for (const one of [...new Set(watchers.theme)]) one.call(); },
+    restyle(name = "class") {
+      for (const one of [...new Set(watchers.theme)]) {
+        const { attributes, attributeFilter } = one.options;
+        if (attributes && attributeFilter.includes(name)) one.call();
+      }
+    },
     zoom(ratio) {
       page.ratio = ratio;
       send("resize");

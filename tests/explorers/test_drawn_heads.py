@@ -129,6 +129,7 @@ def test_every_head_is_drawn_as_the_package_computes_it(tmp_path, theme):
                 for group in lines[0].all(kind="group")]
         assert said == groups
         assert found[1] == [f"output of {TOKENS[asks]}", cells(output[asks])]
+        assert lines[1].text == "".join([found[1][0], *found[1][1]])
         cut = stage.one(kind="body").parts[0].text
         assert cut == (f"The same four matrices, cut into {heads} heads of {size} "
                        f"channel{'s' * (size > 1)}.")
@@ -233,9 +234,8 @@ def test_many_tokens_have_a_map_alone(tmp_path, width):
 
 
 @pytest.mark.parametrize("width, tokens, columns, figures", [
-    (280, 4, 2, False), (300, 4, 1, True), (320, 4, 1, True), (600, 4, 1, True), (720, 4, 2, True),
-    (1300, 4, 2, True),
-    (1300, 2, 4, True),
+    (280, 4, 2, False), (300, 4, 1, True), (320, 4, 1, True), (600, 4, 1, True), (630, 4, 1, True),
+    (650, 4, 2, True), (720, 4, 2, True), (1300, 4, 2, True), (1300, 2, 4, True),
 ])
 def test_heads_stand_side_by_side_where_their_figures_fit(tmp_path, width, tokens, columns,
                                                           figures):
@@ -259,6 +259,19 @@ def test_figures_fit_where_a_number_is_long(tmp_path):
         assert bool(stage.pictures[0].texts) == fits
     for head in range(2):
         check_head(stage, LIGHT, attention, X, 2, head, explorer.state["asks"])
+
+
+def test_figures_fit_where_the_weights_are_longer_than_the_values(tmp_path):
+    W_v = torch.eye(6)[:, :5]
+    X = torch.tensor([[1., 0, 2, 0, 0], [0, 1, 0, 3, 0], [0, 0, 1, 0, 1], [2, 0, 0, 0, 1]])
+    widths = range(240, 321, 5)
+    stages = perform(tmp_path, heads_explorer(wooden(W_v=W_v)[0], X, TOKENS, FEATURES),
+                     *[f"resize({width})" for width in widths])
+    drawn = [bool(stage.pictures[0].texts) for stage in stages[1:]]
+    assert drawn == sorted(drawn) and drawn[0] < drawn[-1]  # from a width on
+    for stage in stages[1:]:
+        big = stage.pictures[0].maps[0]
+        stage.pictures[0].grid(*big[:2], big.wide / 4, big.high / 4, 4, 4)  # each fits its cell
 
 
 def test_two_maps_without_figures_stand_two_in_a_row(tmp_path):

@@ -146,13 +146,17 @@ def test_the_number_of_a_whole_bar_fits(tmp_path):
         assert picture.said().count("1.00") == 3
 
 
-@pytest.mark.parametrize("width", [340, 600, 1400])
+@pytest.mark.parametrize("width", [280, 340, 600, 1400])
 def test_it_fits_narrow_and_wide_pages(tmp_path, width):
-    picture, = perform(tmp_path, lengths_explorer(ROWS, TRAINED, CHANCE), width=width)[0].pictures
-    check_picture(picture, width)
-    assert picture.wide == min(width - 12, 980)
-    cells = [text for text in picture.texts if text.text.startswith(".")]
-    assert bool(cells) == (width > 340)  # numbers where they fit
+    for trained in (TRAINED, STRETCH):  # more positions have names
+        explorer = lengths_explorer(ROWS, trained, CHANCE)
+        for stage in perform(tmp_path, explorer, f"pick('scored', 'only beyond {trained}')",
+                             width=width):
+            picture, = stage.pictures
+            check_picture(picture, width)
+            assert picture.wide == min(width - 12, 980)
+            cells = [text for text in picture.texts if text.text.startswith(".")]
+            assert bool(cells) == (width > 340)  # numbers where they fit
 
 
 def test_nobody_leads_below_what_is_worth_it(tmp_path):
@@ -161,3 +165,7 @@ def test_nobody_leads_below_what_is_worth_it(tmp_path):
     picture, = stage.pictures
     assert "nobody is ahead" in stage.result
     assert {text.text for text in picture.texts if text.bold} == {"mean", "of all"}
+    explorer = lengths_explorer(scaled(lambda part: 0.4), TRAINED, CHANCE)
+    edge = perform(tmp_path, explorer, "pick('length', '8')")[1]
+    assert "leads with 0.40" in edge.result and ENCODINGS[0] in {
+        text.text for text in edge.pictures[0].texts if text.bold}

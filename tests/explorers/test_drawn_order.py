@@ -59,6 +59,7 @@ def check(stage, theme, order, causal=False, padding=False, layers=1):
         ("", None), (weighed, "4"), ("", None), ("output", "3"), ("", None)]
     assert [cell.text for cell in heads.parts] == [
         "", *words, "", *FEATURES, f"compared with {' '.join(TOKENS)}"]
+    assert heads.parts[-1].classes == ["verdict"]
     same = []
     for i, row in enumerate(stage.one("tbody").parts):
         cells = row.parts

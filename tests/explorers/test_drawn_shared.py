@@ -4,8 +4,9 @@ import re
 
 import pytest
 import torch
+from javascript import compute
 from pieces import PIECES
-from stage import (DARK, LIGHT, SIZE, Picture, check_map, check_picture, expected, mixed,
+from stage import (DARK, LIGHT, SIZE, Picture, check_map, check_picture, expected, mixed, numbers,
                    perform)
 
 from d2l_ext.explorers.base import HERE
@@ -33,6 +34,9 @@ export function render({ model, el }) {
     write(result, `${draws} at ${width}`);
     const context = pen(canvas, state.wide ?? 300, 120, colours);
     map(context, colours, weights, 10, 20, 60, 30);
+    for (const other of [[[0.25, 0.75], [1, 0]], [[0.75, 0.5]]]) {
+      map(context, colours, other, 0, 0, 5, 5);
+    }
     figures(context, colours, weights, 10, 20, 60, 30, colours.weight, state.words);
     outline(context, colours.ink, 200, 20, 30, 40);
     curve(context, [[200, 70], [220, 80], [240, 70]], colours.key);
@@ -98,6 +102,15 @@ def test_what_the_canvas_gets(tmp_path):
         weights = torch.tensor([[0, 0.25, 1], [0.5, 0.125, 0.75]])
         check_map(picture.maps[0], weights, theme)
         assert picture.maps[0][:4] == (10, 20, 180, 60)
+        for found, other in zip(picture.maps[1:], ([[0.25, 0.75], [1, 0]], [[0.75, 0.5]]),
+                                strict=True):  # another width, then another height
+            check_map(found, other, theme)
+        style = {name: numbers(paint) for name, paint in stage.one(kind="d2l-piece").style.items()
+                 if name != "--scheme"}
+        assert style == {f"--{role}": expected(role, theme) for role in
+                         ("query", "key", "value", "output")}
+        scheme = stage.one(kind="d2l-piece").style["--scheme"]
+        assert scheme == ("dark" if theme is DARK else "light")
         table = picture.grid(10, 20, 60, 30, 2, 3)
         assert table == [["0.00", "0.25", "1.00"], ["0.50", "0.13", "0.75"]]
         faint = expected("faint", theme)
@@ -159,6 +172,19 @@ def test_it_is_drawn_again_when_something_changes(tmp_path):
     assert stages[4].one("canvas").told["size"] == [900, 360]
     assert stages[4].one("canvas").style == {"width": "300px", "height": "120px"}
     assert {one["scale"] for one in stages[4].one("canvas").told["drawn"]} == {3}
+
+
+def test_the_attributes_that_change_a_theme(tmp_path):
+    names = ("class", "data-theme", "data-jp-theme-name", "style")
+    stages = play(tmp_path, *[f"restyle('{name}')" for name in names])
+    assert [stage.result[0] for stage in stages] == ["1", "2", "3", "4", "4"]
+
+
+def test_large_scores_become_weights(tmp_path):
+    scores = [-1000., 998, 1000]
+    found = compute(tmp_path, (HERE / "shared.js").read_text(encoding="utf-8"),
+                    "piece.softmax(given)", scores)
+    assert found == pytest.approx(torch.tensor(scores).softmax(0).tolist())
 
 
 def test_nothing_is_drawn_for_what_left_the_page(tmp_path):
