@@ -100,13 +100,13 @@ def test_impossible_settings_change_nothing(piece):
 
 
 @pytest.mark.parametrize("settings, message", [
-    ({"heads": 1}, "no setting 'heads': choose from num_heads, inverse_temperature, asks"),
+    ({"heads": 1}, "there is no setting 'heads': choose from num_heads, inverse_temperature, asks"),
     ({"num_heads": 3}, "num_heads=3 is not possible: choose from 1, 2, 4"),
-    ({"asks": "cat"}, "choose from 'dog', 'bites', 'man', 0, 1, 2"),
+    ({"asks": "cat"}, "asks='cat' is not possible: choose from 'dog', 'bites', 'man', 0, 1, 2"),
     ({"inverse_temperature": 2.1}, r"inverse_temperature=2.1 must be a number in 0\.\.2"),
 ])
 def test_what_is_possible_is_said(settings, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=f"^{message}$"):
         heads().set(**settings)
 
 
