@@ -36,7 +36,7 @@ FAST = ["-m", "not slow and not browser"]
 SAMPLE = 150
 # What torch traces can't see through mutmut's switch between mutants, and what looks at the calling
 # frame sees its. What the other tests let live meets all of them afterwards, in plain source.
-PLAINLY = "compile or export or they_cannot_be or points_at or saved_hyperparameters"
+PLAINLY = "compile or export or they_cannot_be or points_at"
 ALIVE = 0, 33  # mutmut's codes for "all tests pass" and "no test runs it"
 STRYKER = ROOT / "dist" / "stryker"  # where npm puts the part of StrykerJS that makes mutants
 INSTRUMENTER = "@stryker-mutator/instrumenter@9.6.1"
@@ -141,12 +141,11 @@ def python_mutants(module):
     if not meta.exists():
         sys.exit(f"mutmut made no mutants of {module}:\n{done.stdout[-1000:]}{done.stderr[-1000:]}")
     names = sample(json.loads(meta.read_text(encoding="utf-8"))["exit_code_by_key"])
-    if names:
-        done = mutmut("run", "--max-children", "1", *names)
-        if done.returncode:
-            sys.exit(f"mutmut stopped:\n{done.stdout[-1000:]}{done.stderr[-1000:]}")
+    if stops := bool(names) and (done := mutmut("run", "--max-children", "1", *names)).returncode:
+        # Some tests look at the source, and fail where mutmut keeps all mutants in it.
+        print(f"{module}, all in plain source, since\n{done.stdout[-500:]}", flush=True)
     codes = json.loads(meta.read_text(encoding="utf-8"))["exit_code_by_key"]
-    lives = {name: difference(name) for name in names if codes[name] in ALIVE}
+    lives = {name: difference(name) for name in names if stops or codes[name] in ALIVE}
     left = {name: diff for name, diff in lives.items() if reason(diff) is None}
     if left and (done := in_plain_source(module)).returncode:
         sys.exit(f"The tests of {module} fail without a mutant:\n{done.stdout[-1000:]}")
@@ -176,9 +175,12 @@ def in_plain_source(module, mutant=""):
     right = file.read_text(encoding="utf-8")
     if mutant:
         mutmut("apply", mutant)
-    done = run([*PYTEST, "-x", *PLAIN, *FAST, *tests_of(module)])
-    file.write_text(right, encoding="utf-8")
-    return done
+    try:
+        return run([*PYTEST, "-x", *PLAIN, *FAST, *tests_of(module)], timeout=1200)
+    except subprocess.TimeoutExpired as endless:
+        return subprocess.CompletedProcess(endless.cmd, 1, "endless")
+    finally:
+        file.write_text(right, encoding="utf-8")
 
 
 # ---- JavaScript, by StrykerJS ----
