@@ -465,7 +465,7 @@ def test_d2l_is_fetched_in_colab_where_it_is_missing(monkeypatch, colab, there, 
     commands = []
     monkeypatch.setattr(compat, "find_spec", lambda name: there and name == "d2l" or None)
     monkeypatch.setattr(compat.subprocess, "run",
-                        lambda command, capture_output: commands.append(command))
+                        lambda command, capture_output: capture_output and commands.append(command))
     if colab:
         monkeypatch.setitem(sys.modules, "google.colab", sys)
     fetch_d2l()

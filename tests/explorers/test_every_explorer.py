@@ -8,8 +8,8 @@ import sys
 
 import pytest
 import torch
-from pieces import (FEATURES, HOSTILE, PIECES, ROWS, TOKENS, X, dates, heads, lengths, order,
-                    pooling, tiles)
+from pieces import (CHANCE, FEATURES, HEADS, HOSTILE, KEYS, ORDER, PADDED, PIECES, ROWS, TOKENS,
+                    VALUES, X, dates, heads, lengths, order, pooling, tiles)
 from stage import perform
 
 import d2l_ext
@@ -17,6 +17,7 @@ from d2l_ext import MultiHeadAttention
 from d2l_ext.explorers import clock_explorer, compare_explorer, heads_explorer, source
 from d2l_ext.explorers.base import HERE, VIEW, lean
 from d2l_ext.plotting import Picture
+from d2l_ext.sequence import FORMULAS, LINEAR_FORMULAS
 from d2l_ext.translation import languages, translated
 
 ROOT = HERE.parents[1]
@@ -103,13 +104,13 @@ def test_impossible_settings_change_nothing(piece):
 
 
 @pytest.mark.parametrize("settings, message", [
-    ({"heads": 1}, "no setting 'heads': choose from num_heads, inverse_temperature, asks"),
+    ({"heads": 1}, "there is no setting 'heads': choose from num_heads, inverse_temperature, asks"),
     ({"num_heads": 3}, "num_heads=3 is not possible: choose from 1, 2, 4"),
-    ({"asks": "cat"}, "choose from 'dog', 'bites', 'man', 0, 1, 2"),
+    ({"asks": "cat"}, "asks='cat' is not possible: choose from 'dog', 'bites', 'man', 0, 1, 2"),
     ({"inverse_temperature": 2.1}, r"inverse_temperature=2.1 must be a number in 0\.\.2"),
 ])
 def test_what_is_possible_is_said(settings, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=f"^{message}$"):
         heads().set(**settings)
 
 
@@ -124,9 +125,73 @@ def test_python_sees_what_the_browser_sets_and_copies_stay_copies():
 
 # ---- what is shown -------------------------------------------------------------------------------
 
+SIZES = {"n": [2**i for i in range(4, 17)], "d": [2**i for i in range(4, 13)], "k": [3, 5, 7, 9],
+         "num_heads": [1, 2, 4, 8, 16]}
+GIVEN = {  # the title, and the page's data but for maps
+    "pooling": (
+        "Attention pooling over 4 keys: a query, a scale and a mask give scores, weights and one "
+        "mixed value.",
+        {"keys": KEYS.tolist(), "values": VALUES.tolist(), "limit": 10,
+         "presets": [(1, "1"), (math.sqrt(3), "√3"), (8, "8")]}),
+    "heads": (
+        "Multi-head attention over dog, bites, man: the same matrices, cut into 1, 2, 4 heads.",
+        {"tokens": TOKENS, "features": FEATURES, "divisors": [1, 2, 4], "X": X.tolist()}
+        | {name: matrix.tolist() for name, matrix in HEADS.items()}),
+    "order": (
+        "Self-attention over dog, bites, man, pad: words to move, masks to switch on.",
+        {"tokens": [*TOKENS, "pad"], "features": FEATURES, "validLen": 3, "X": PADDED.tolist()}
+        | {name: matrix.tolist() for name, matrix in ORDER.items()}),
+    "clock": (
+        "Positions as clock hands: what an offset turns, and how similar two positions are.",
+        {"widths": [4, 8, 16, 32, 64], "positions": 63, "offsets": 16}),
+    "lengths": (
+        "Accuracy by position for 9 encodings trained at lengths up to 16, tried at 16, 24, 32, "
+        "48, 64; tasks: copy, reverse, repeat.",
+        {"lengths": [16, 24, 32, 48, 64], "trained": 16, "stretch": 4, "chance": CHANCE}),
+    "compare": (
+        "Convolution, recurrence and self-attention: work, sequential steps and longest path at "
+        "any size.",
+        {"choices": SIZES | {"layers": [1, 2, 3, 4, 5, 6, 7, 8]}, "kinds": [*FORMULAS]}),
+    "dates": (
+        "A date to type, heads to switch off, what the model then answers, and where its heads "
+        "look.",
+        {"text": "24/12/1999", "off": [], "letters": list("24/12/1999"), "problem": "",
+         "heads": [f"{kind} {i}" for kind in ("encoder", "decoder", "cross") for i in range(4)],
+         "answer": "1999-12-24", "full": "1999-12-24", "live": False}),
+    "tiles": (
+        "Attention of 6 queries over 8 keys, a tile of scores at a time.",
+        {"queries": [1, -1, 0, 2, -2, 0.5], "keys": [1, -2, 0, 2, 3, -1, 2, 1],
+         "values": [10, 20, 30, 40, 50, 60, 70, 80],
+         "sizes": {"query_tile": [1, 2, 4, 6], "key_tile": [1, 2, 4, 8]}}),
+    "memories": (
+        "Linear attention beside convolution, recurrence and self-attention: work, sequential "
+        "steps, longest path, and what a layer keeps.",
+        {"choices": SIZES | {"c": [16, 64, 256]},
+         "kinds": ["convolution", "recurrence", "attention layer", *LINEAR_FORMULAS]}),
+    "attention": (
+        "Where heads look over dog, bites, man, today: 2 layers, 3 heads.",
+        {"tokens": [*TOKENS, "today"], "keys": [*TOKENS, "today"], "image": None,
+         "layers": [{"name": f"encoder.{i}.attention", "heads": 3} for i in range(2)]}),
+}
+MAPS = {"lengths": "accuracy", "dates": "maps", "attention": "maps"}
+
+
+@EVERY
+def test_a_page_is_given_what_its_words_say(piece):
+    explorer, (title, wanted) = PIECES[piece](), GIVEN[piece]
+    given = dict(explorer.data)
+    assert explorer.title == title and given.pop(MAPS.get(piece), True)
+    assert given == wanted
+    page = Page(explorer.html())
+    assert json.loads(page.scripts[0]) == json.loads(json.dumps(
+        {"data": explorer.data, "state": STARTS[piece]}))
+    assert page.tags[0] == ("div", {"class": "d2l-explorer", "data-piece": explorer.piece})
+
+
 def test_one_bundle_for_widget_page_and_text(monkeypatch):
     explorer = heads()
-    data, _ = explorer._repr_mimebundle_()
+    data, metadata = explorer._repr_mimebundle_()
+    assert metadata == explorer.widget._repr_mimebundle_()[1]
     assert set(data) == {VIEW, "text/html", "text/plain"} and data[VIEW]["model_id"]
     assert data["text/plain"] == repr(explorer)
     assert not hasattr(explorer, "_ipython_display_")  # it would show the piece a second way

@@ -24,9 +24,11 @@ def test_the_words_hold_the_numbers(width):
     assert explorer.numbers.endswith(f"Similarity of the two rows: {similarity:.2f}.")
 
 
-@pytest.mark.parametrize("width, error", [(128, ValueError), ("32", TypeError)])
-def test_other_widths_are_refused(width, error):
-    with pytest.raises(error, match="num_hiddens"):
+@pytest.mark.parametrize("width, error, words", [
+    (128, ValueError, "num_hiddens=128 is not possible: choose from 4, 8, 16, 32, 64"),
+    ("32", TypeError, "num_hiddens must be an integer, got '32'")])
+def test_other_widths_are_refused(width, error, words):
+    with pytest.raises(error, match=f"^{words}$"):
         clock_explorer(width)
 
 

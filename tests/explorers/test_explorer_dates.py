@@ -9,6 +9,7 @@ from screen import expect, said, show, until
 from d2l_ext.explorers import dates_explorer, source
 from d2l_ext.heads import all_heads, closed
 from d2l_ext.laboratory.dates import date_reader, load, read
+from d2l_ext.transformer import EncoderDecoder
 
 NAMES = [f"{layer} {head}" for layer in ("encoder", "decoder", "cross") for head in range(4)]
 
@@ -92,10 +93,22 @@ def test_what_goes_wrong_in_the_kernel_is_shown(explorer):
     assert explorer.widget.data["maps"] == {} and explorer.widget.data["answer"] == ""
 
 
-@pytest.mark.parametrize("wrong", [date_reader(layers=2), None])
-def test_other_models_are_refused(wrong):
-    with pytest.raises(ValueError, match="date_reader"):
+@pytest.mark.parametrize("wrong, got", [
+    (date_reader(layers=2), "EncoderDecoder"), (None, "NoneType"),
+    (EncoderDecoder(40, 9, 8, 2), "EncoderDecoder")])
+def test_other_models_are_refused(wrong, got):
+    with pytest.raises(ValueError, match=r"^needs a model as d2l_ext.laboratory.dates.date_reader "
+                                         f"makes it, with layers=1, got {got}$"):
         dates_explorer(wrong)
+
+
+@pytest.mark.parametrize("settings, words", [
+    ({"text": 5}, "text=5 must be text"),
+    ({"off": "head 1"}, rf"off=\['head 1'\] is not possible: choose from {', '.join(NAMES)}"),
+    ({"off": 3}, r"off=\[3\] is not possible: .*")])
+def test_a_wrong_setting_is_named_with_what_is_possible(explorer, settings, words):
+    with pytest.raises(ValueError, match=f"^{words}$"):
+        explorer.set(**settings)
 
 
 # ---- in a browser --------------------------------------------------------------------------------

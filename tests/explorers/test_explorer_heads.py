@@ -18,19 +18,29 @@ def test_words_and_numbers_in_the_repr():
 
 
 @pytest.mark.parametrize("attention, X, message", [
-    (MultiHeadAttention(4, 2, bias=True), X, "bias=True"),
-    (MultiHeadAttention(4, 2, position=RotaryEmbedding(2)), X, "position=Rotary"),
-    (MultiHeadAttention(4, 2), X[None], r"got \(1, 3, 4\)"),
+    (MultiHeadAttention(4, 2, bias=True), X,
+     "needs attention with bias=False and position=None, got bias=True, position=None"),
+    (MultiHeadAttention(4, 2, position=RotaryEmbedding(2)), X,
+     r"needs .* got bias=False, position=Rotary.*"),
+    (MultiHeadAttention(4, 2), X[None], r"X must have shape \(tokens, features\), at least one "
+                                        r"token, got \(1, 3, 4\) with 3 tokens and 4 features"),
     (MultiHeadAttention(8, 2), X, "W_q takes inputs of width 8, X has width 4"),
 ])
 def test_attention_or_input_that_does_not_fit(attention, X, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=f"^{message}$"):
         heads_explorer(attention, X, TOKENS, FEATURES)
+
+
+def test_what_is_no_tensor_is_refused():
+    words = r"^X must be a tensor, got list: torch.as_tensor\(X\) makes one$"
+    with pytest.raises(TypeError, match=words):
+        heads_explorer(MultiHeadAttention(4, 2), X.tolist(), TOKENS, FEATURES)
 
 
 def test_more_tokens_than_a_map_can_show():
     assert len(any_heads(["word"] * 64).data["tokens"]) == 64
-    with pytest.raises(ValueError, match="shows up to 64 tokens, got 65"):
+    words = r"^shows up to 64 tokens, got 65: give X\[:64\] and tokens\[:64\], say$"
+    with pytest.raises(ValueError, match=words):
         any_heads(["word"] * 65)
 
 

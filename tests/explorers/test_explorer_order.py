@@ -26,17 +26,23 @@ def test_padding_hides_what_lies_beyond_the_length():
 
 
 @pytest.mark.parametrize("change, words", [
-    ({"attention": NARROW}, "W_o gives outputs of width 3"),
-    ({"tokens": WORDS[:3]}, "3 tokens|dog"),
-    ({"tokens": ["dog", "dog", "man", "pad"]}, "all different"),
-    ({"features": FEATURES[:2]}, "2 features"),
-    ({"valid_len": 0}, "valid_len=0"),
-    ({"valid_len": 5}, "valid_len=5"),
-    ({"X": PADDED[:, :3], "features": FEATURES[:3]}, "width 3"),
-    ({"X": torch.zeros(6, 4), "tokens": list("abcdef")}, "2 to 5"),
+    ({"attention": layer(ORDER, num_heads=2)},
+     "needs attention with num_heads=1, got num_heads=2"),
+    ({"attention": NARROW}, "W_o gives outputs of width 3, X has width 4: a second layer needs the "
+                            "same width"),
+    ({"tokens": WORDS[:3]}, r"X must have shape \(tokens, features\), its 2 to 5 tokens all "
+     r"different, got \(4, 4\), tokens \['dog', 'bites', 'man'\] and 4 features"),
+    ({"tokens": ["dog", "dog", "man", "pad"]}, ".* all different, got .*'dog', 'dog', .*"),
+    ({"features": FEATURES[:2]}, ".* and 2 features"),
+    ({"valid_len": 0}, "valid_len=0 must lie in 1..4"),
+    ({"valid_len": 5}, "valid_len=5 must lie in 1..4"),
+    ({"X": PADDED[:, :3], "features": FEATURES[:3]},
+     "W_q takes inputs of width 4, X has width 3"),
+    ({"X": torch.zeros(6, 4), "tokens": list("abcdef")}, ".* its 2 to 5 tokens .*"),
+    ({"X": torch.zeros(1, 4), "tokens": ["a"], "valid_len": 1}, ".* its 2 to 5 tokens .*"),
 ], ids=str)
 def test_what_cannot_be_shown_is_refused(change, words):
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(ValueError, match=f"^{words}$"):
         order(**change)
 
 

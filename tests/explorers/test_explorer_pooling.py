@@ -18,16 +18,34 @@ def test_the_words_hold_the_numbers():
 
 
 @pytest.mark.parametrize("change, words", [
-    ({"query": [1, 2]}, r"query \(d,\)"),
-    ({"keys": KEYS * math.inf}, "finite"),
-    ({"query": [0, 1e31, 9]}, "query must hold numbers of size up to 1e"),
-    ({"scale": 0.5}, "scale"),
-    ({"keys": torch.eye(13)[:, :3], "values": torch.eye(13)[:, :3]}, "13 keys"),
-    ({"keys": torch.zeros(4, 7), "query": [0] * 7}, "width 7"),
+    ({"query": [1, 2]}, r"keys must be \(keys, d\), values \(keys, v\), query \(d,\), "
+                        r"got \(4, 3\), \(4, 3\), \(2,\)"),
+    ({"keys": KEYS[0]}, r".* got \(3,\), \(4, 3\), \(3,\)"),
+    ({"values": torch.zeros(5, 3)}, r".* got \(4, 3\), \(5, 3\), \(3,\)"),
+    ({"keys": KEYS * math.inf}, "keys must be finite, but holds NaN or infinity"),
+    ({"query": [0, 1e31, 9]},
+     r"query must hold numbers of size up to 1e\+30, but holds one of 1e\+31"),
+    ({"scale": 0.5}, r"scale=0.5 must be a number in 1..100"),
+    ({"scale": 100.5}, r"scale=100.5 must be a number in 1..100"),
+    ({"keys": torch.zeros(13, 3), "values": torch.zeros(13, 2)},
+     "shows 1 to 12 keys and widths 1 to 6, got 13 keys of width 3, values of width 2"),
+    ({"keys": torch.zeros(4, 7), "query": [0] * 7}, ".* got 4 keys of width 7, values of width 3"),
+    ({"values": torch.zeros(4, 7)}, ".* got 4 keys of width 3, values of width 7"),
+    ({"values": torch.zeros(4, 0)}, ".* got 4 keys of width 3, values of width 0"),
 ], ids=str)
 def test_what_cannot_be_shown_is_refused(change, words):
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(ValueError, match=f"^{words}$"):
         pooling(**change)
+
+
+@pytest.mark.parametrize("count, width, value_width", [(1, 1, 1), (12, 6, 6)])
+def test_the_smallest_and_the_largest_are_shown(count, width, value_width):
+    piece = pooling(keys=torch.zeros(count, width), values=torch.ones(count, value_width),
+                    query=[0.5] * width, scale=2)
+    assert piece.state == {**{f"q{i + 1}": 0.5 for i in range(width)}, "scale": 2,
+                           **{f"key{i + 1}": True for i in range(count)}}
+    assert piece.data["limit"] == 1 and piece.numbers.endswith(
+        f"Output: {', '.join(['1.00'] * value_width)}.")
 
 
 # ---- the mathematics in JavaScript ---------------------------------------------------------------

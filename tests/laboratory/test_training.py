@@ -218,7 +218,7 @@ def trained(steps=12, seed=0, rate=3e-3):
     """The model, its losses, how many steps were really made, and what is drawn afterwards."""
     made = []
     torch.manual_seed(seed)
-    model = reader("convolution", vocab_size=16, answers=8)
+    model = reader("convolution", vocab_size=16, answers=8, seed=seed)
     model.norms[0].register_forward_hook(lambda *_: made.append(torch.rand(())))
     losses = train(model, find_marked(), steps, lengths=(6, 9), batch=8, rate=rate)
     return model, losses, len(made), torch.rand(3)
@@ -234,7 +234,7 @@ def test_a_stored_training_ends_as_it_did_and_another_one_is_really_made(tmp_pat
     assert same_losses == losses and torch.equal(same_draw, drawn)
     for name, W in model.state_dict().items():
         assert torch.equal(again.state_dict()[name], W)
-    for other in ({"steps": 13}, {"rate": 1e-3}):
+    for other in ({"steps": 13}, {"rate": 1e-3}, {"seed": 1}):
         _, losses, count, _ = trained(**other)
         assert count == len(losses) == other.get("steps", 12)
 

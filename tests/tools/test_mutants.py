@@ -80,6 +80,9 @@ def test_a_module_meets_the_tests_of_its_room():
     *files, last = mutants.tests_of(tasks)
     assert last == tasks and files == [f"tests/laboratory/test_{name}.py" for name in (
         "dates", "encodings", "refusals", "tasks", "training")]
+    of_clock = mutants.tests_of("d2l_ext/explorers/clock.py")
+    assert "tests/explorers/test_every_explorer.py" in of_clock
+    assert "tests/explorers/test_drawn_clock.py" not in of_clock
     of_masks = mutants.tests_of("d2l_ext/masks.py")
     assert "tests/core/test_masks.py" in of_masks and "tests/core/test_drawn.py" not in of_masks
     assert "tests/tools/test_translation.py" in mutants.tests_of("d2l_ext/translation.py")
