@@ -159,7 +159,7 @@ def test_equal_tokens_are_numbered(tmp_path):
 
 
 @pytest.mark.parametrize("width, queries, heads, layers", [
-    (340, 40, 12, 13), (1000, 40, 12, 13), (340, 140, 24, 3)])
+    (340, 40, 12, 13), (1000, 40, 12, 13), (1000, 40, 4, 18), (340, 140, 24, 3)])
 def test_many_tokens_and_heads(tmp_path, width, queries, heads, layers):
     """Names stand where they fit; small maps hold each largest weight of what they shrink."""
     tokens, keys = ([f"{letter}{i}" for i in range(count)]
