@@ -83,7 +83,7 @@ def test_the_answer_and_every_map(tmp_path, theme):
         answer = stage.one(kind="answer")
         assert [(letter.text, letter.classes) for letter in answer.parts] == [
             (a, [] if a == b else ["other"]) for a, b in zip(ANSWER, FULL)]
-        assert answer.given["aria-label"] == f"Answer: {ANSWER}"
+        assert (answer.given["role"], answer.given["aria-label"]) == ("img", f"Answer: {ANSWER}")
         ticked = [part.given["aria-label"] for part in stage.all("input")
                   if part.told.get("checked") and part.given["type"] == "checkbox"]
         assert ticked == [head for head in HEADS if head not in off]
