@@ -173,3 +173,9 @@ def test_a_page_that_asks_for_something_is_noticed(export, tmp_path, visit):
     made = export.page(tiny('Here <img src="https://example.org/x.png"> stands.'))
     (tmp_path / "asks.html").write_text(made, encoding="utf-8")
     assert visit(tmp_path / "asks.html").errors  # the page's own policy forbids it
+
+
+def test_no_line_of_chinese_begins_with_a_sign_after_a_formula(export):
+    for given, whole in (("比$n^2$。", True), ("（$n$），", True), ("$n^2$. So", False),
+                         ("$$n^2$$\n。", False), ("比$n^2$多。", False)):
+        assert ('<span class="whole"><math' in export.html(given, "zh")) == whole, given

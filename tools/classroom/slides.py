@@ -20,7 +20,7 @@ from nbconvert import SlidesExporter
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "tools/notebooks"))
-from export import Exporter, font, html, place, speaker  # noqa: E402
+from export import CHINESE, Exporter, font, html, place, speaker  # noqa: E402
 from nbtext import chosen  # noqa: E402
 from readme import cell_minutes  # noqa: E402
 
@@ -130,7 +130,7 @@ def page(notebook: nbformat.NotebookNode, plan: dict, counted: list | None = Non
             cell.metadata["transient"] = {"remove_source": True}
     styles = [reveal() / "dist/reveal.css", HERE / "deck.css"]
     scripts = [reveal() / "dist/reveal.js", reveal() / "plugin/notes/notes.js", HERE / "deck.js"]
-    resources = {"deck_css": joined(styles), "notes": said_there,
+    resources = {"deck_css": joined(styles) + CHINESE, "notes": said_there,
                  "deck_js": joined(scripts).replace("</script", "<\\/script")}
     exporter = Deck(template_file="deck", extra_loaders=[DictLoader({"deck": DECK})])
     made = exporter.from_notebook_node(notebook, resources=resources)[0]

@@ -51,6 +51,12 @@ FOLDED = """
 {{ super() }}</details>
 {% else %}{{ super() }}{% endif %}
 {% endblock %}"""
+# Chinese letters have no italics: a dot stands under each that is stressed.
+CHINESE = """.whole { white-space: nowrap; }
+em:lang(zh) {
+  font-style: normal; text-emphasis: filled dot; text-emphasis-position: under right; }"""
+# Browsers begin a line with a full-width sign after a formula, though not after a word.
+BEFORE_A_SIGN = r"(<math(?![^>]*block)(?:(?!</math>).)*</math>)([，。：；、？！）”]+)"
 # nbconvert's page without the scripts it would fetch.
 PAGE = """{% extends 'lab/index.html.j2' %}
 {% block html_head_js %}{% endblock %}
@@ -64,6 +70,7 @@ main { max-width: 1160px; margin: auto; }
 math { font-family: "formulas", math; font-size: 1.1em; }
 math[display="block"] { margin: .8em 0; }
 .folded > summary { margin: .3em 0 .3em 5.6em; cursor: pointer; }
+CHINESE
 /* What is wider than its place scrolls there, with a shade at the edge beyond which it goes on. */
 .wide { display: block; overflow-x: auto; }
 .jp-OutputArea-child { display: flex; }
@@ -91,7 +98,8 @@ PAPER</style>
 {% endblock %}
 {% block footer %}<script>SCRIPT</script>{{ super() }}{% endblock %}
 """ + FOLDED
-for part, text in {"POLICY": POLICY, "PAPER": PAPER[".css"], "SCRIPT": PAPER[".js"]}.items():
+PARTS = {"POLICY": POLICY, "CHINESE": CHINESE, "PAPER": PAPER[".css"], "SCRIPT": PAPER[".js"]}
+for part, text in PARTS.items():
     PAGE = PAGE.replace(part, text)
 
 
@@ -145,7 +153,8 @@ def html(text: str, language: str = "en") -> str:
     """Markdown as HTML."""
     _, renderer = speaker(language), Renderer(escape=False)
     renderer.name_of_table = _("Table")
-    return MarkdownWithMath(renderer=renderer).render(text)
+    made = MarkdownWithMath(renderer=renderer).render(text)
+    return re.sub(BEFORE_A_SIGN, r'<span class="whole">\1\2</span>', made, flags=re.S)
 
 
 def mathml(latex: str, display: str = "inline") -> str:

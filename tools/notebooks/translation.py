@@ -47,6 +47,7 @@ FRAMES = {path.relative_to(ROOT).as_posix() for path in TEMPLATES}
 JINJA = Environment(extensions=["jinja2.ext.i18n"])
 NOTO = Path("/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc")  # Debian's
 README = "README.{}.md"
+SITE = "https://attention-notebooks.github.io/attention-notebooks/"
 SET_UP = 'spoken = importlib.import_module("d2l_ext").language("{}")'
 DRAWS = {"heatmaps", "curves", "bars", "table", "progress_bar"}
 MAP_HEAD = "| lesson | afterwards you can | minutes: core / all |"
@@ -256,7 +257,7 @@ def texts():
 
 def everything():
     """``texts``, and what no rule finds: the head of 00's table, single words in messages."""
-    more = *PARTS, "hold", "holds", "list of {0}", "tuple of {0}", "a ValueError", "the error {0}"
+    more = *PARTS, "hold", "holds", "list of {0}", "tuple of {0}", "a ValueError", "{0} or {1}"
     parts = {(None, word): ["d2l_ext/exercises/kinds.py"] for word in more}
     return texts() | {(None, MAP_HEAD): ["notebooks/00_start_here.ipynb"]} | parts
 
@@ -529,6 +530,7 @@ def readme(language, catalogue):
         made.append(entry.string if entry and entry.string else text)
     text = re.sub(r"\n{3,}", "\n\n", "\n\n".join(made)).strip("\n") + "\n"
     text = re.sub(r"\((images|notebooks)/(?!zh/)", rf"(\1/{language}/", text)
+    text = text.replace(f"({SITE})", f"({SITE}{language}/)")
     return text.replace("(#without-make)", f"(#{without_make(catalogue)})")
 
 

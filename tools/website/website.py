@@ -27,7 +27,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(ROOT / "tools" / "notebooks"), str(ROOT / "tools" / "classroom")]
 
-from export import FOLDED, PAPER, Exporter, font, html, speaker  # noqa: E402
+from export import CHINESE, FOLDED, PAPER, Exporter, font, html, speaker  # noqa: E402
 from nbtext import chosen  # noqa: E402
 from readme import TITLE, slug  # noqa: E402
 
@@ -218,7 +218,8 @@ def build(target: pathlib.Path = TARGET) -> None:
     code = [f"@media {where} {{\n{code_style(name)}}}" for where, name in (
         ("print, (prefers-color-scheme: light)", "a11y-light"),
         ("screen and (prefers-color-scheme: dark)", "a11y-dark"))]
-    (target / "site.css").write_text("\n".join([style, *code, PAPER[".css"]]), encoding="utf-8")
+    style = "\n".join([style, *code, CHINESE, PAPER[".css"]])
+    (target / "site.css").write_text(style, encoding="utf-8")
     script = (HERE / "site.js").read_text("utf-8") + PAPER[".js"]
     (target / "site.js").write_text(script, encoding="utf-8")
     decks(target)
