@@ -151,6 +151,11 @@ def test_keys_are_no_queries(tmp_path):
     assert perform(tmp_path, explorer, click)[1].state["asks"] == 2
 
 
+def test_a_row_without_weights_looks_at_nothing(tmp_path):
+    explorer = attention_explorer({"layer": [torch.zeros(1, 2, 3, 5)]}, TOKENS, keys=KEYS)
+    assert perform(tmp_path, explorer)[0].result == "layer, head 0: cedar looks at nothing."
+
+
 def test_equal_tokens_are_numbered(tmp_path):
     explorer = attention_explorer(recorded(3, 3)[1], ["the", "dog", "the"])
     stage = perform(tmp_path, explorer, "pick('asking token', '0: the')")[1]

@@ -313,9 +313,9 @@ def test_costs_and_what_is_kept(tmp_path, theme):
     stages = perform(
         tmp_path, compare_explorer(512, 128, 3, 4, c=64), "pick('chunk c', '16')",
         "pick('heads', '8')", "type('tokens n', 0)", "type('width d', 8)", "type('tokens n', 12)",
-        "pick('heads', '16')", "type('width d', 0)", colours=theme)
+        "pick('heads', '16')", "type('width d', 0)", "type('tokens n', 0)", colours=theme)
     changes = [{}, {"c": 16}, {"num_heads": 8}, {"n": 16}, {"d": 4096}, {"n": 65536},
-               {"num_heads": 16}, {"d": 16}]
+               {"num_heads": 16}, {"d": 16}, {"n": 16}]
     sizes = {"n": 512, "d": 128, "k": 3, "num_heads": 4, "c": 64}
     for stage, change in zip(stages, changes, strict=True):
         sizes |= change
@@ -330,10 +330,10 @@ def test_costs_and_what_is_kept(tmp_path, theme):
 
 @pytest.mark.parametrize("c", [None, 64])
 def test_plots_fit_any_page(tmp_path, c):
-    """On narrow ones some numbers have no room."""
+    """On narrow ones some numbers have no room, nor has the chosen n at its line's right."""
     sizes = {"n": 8192, "d": 256, "k": 5, "num_heads": 4} | ({"c": c} if c else {"layers": 1})
     kinds = BESIDE if c else [*FORMULAS]
-    pages = [(320, 308, 20), (700, 688, 22), (1099, 760, 29), (1100, 500, 29), (1300, 500, 29)]
+    pages = [(320, 308, 20), (420, 408, 20), (700, 688, 22), (1099, 760, 29), (1100, 500, 29)]
     explorer = compare_explorer(8192, 256, 5, 4, c=c)
     steps = [f"resize({width})" for width, _, _ in pages]
     stages = perform(tmp_path, explorer, *steps, width=2000)[1:]
