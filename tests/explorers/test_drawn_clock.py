@@ -55,6 +55,7 @@ def check_clocks(picture, theme, position, offset, hand, P):
         speed = 10000 ** (-2 * i / (2 * count))
         assert start == pytest.approx(position * speed)
         assert end - start == pytest.approx(min(offset * speed, 2 * math.pi))
+    assert 0 < picture.high - names[-1].box[3] < 10
     columns = {face.x for face in faces}
     rows = sorted({face.y for face in faces})
     assert [(face.y, face.x) for face in faces] == sorted((face.y, face.x) for face in faces)
@@ -168,7 +169,8 @@ def check_alike(picture, theme, offset, P):
     assert (disc.x, value(disc.y)) == pytest.approx((start + per * offset, products[offset]),
                                                     abs=1e-5)
     assert disc.colour == expected("query", theme)
-    assert picture.text("offset").y > heights[0]
+    name = picture.text("offset")
+    assert name.y > heights[0] and (name.x, name.align) == (pytest.approx(sum(ends) / 2), "center")
     assert picture.alt == (f"Similarity of two rows against their offset, for width {P.shape[1]}: "
                            f"1 at offset 0, {products[offset]:.2f} at offset {offset}.")
 
@@ -190,7 +192,8 @@ def check_rounds(picture, theme, hand, width):
     for i in (0, width // 2 - 1):
         name = picture.text(f"{2 * i}, {2 * i + 1}")
         assert name.x == picture.rounds[i].x and name.align == "center" and name.y > heights[0]
-    assert picture.text("columns").y > heights[0]
+    name = picture.text("columns")
+    assert name.y > heights[0] and (name.x, name.align) == ((left + right) / 2, "center")
     assert picture.alt == (
         f"Positions in one round: {rough(needs[0])} for columns 0, 1, growing evenly on a "
         f"logarithmic scale to {rough(needs[-1])} for the last; {rough(needs[hand])} for the "
@@ -234,9 +237,10 @@ def test_every_hand_and_curve_is_the_packages(tmp_path, theme):
     stages = perform(
         tmp_path, clock_explorer(16), "type('position i', 41)", "type('offset δ', 13)",
         "type('columns', 7)", "pick('width d', '8')", "type('columns', 1)", "pick('width d', '64')",
-        "type('columns', 17)", colours=theme)
+        "type('columns', 17)", "type('columns', 15)", colours=theme)
     cases = [(6, 2, 3, 16), (41, 2, 3, 16), (41, 13, 3, 16), (41, 13, 7, 16), (41, 13, 3, 8),
-             (41, 13, 1, 8), (41, 13, 1, 64), (41, 13, 17, 64)]
+             (41, 13, 1, 8), (41, 13, 1, 64), (41, 13, 17, 64),
+             (41, 13, 15, 64)]
     for stage, case in zip(stages, cases, strict=True):
         check(stage, theme, *case)
     titles = [title.text for title in stages[0].all(kind="title")]
@@ -265,6 +269,6 @@ def test_plots_fit_any_page_and_clicks_meet_their_clock(tmp_path, width, columns
 
 
 def test_a_click_beyond_the_clocks_chooses_nothing(tmp_path):
-    clicks = [f"click(h.canvas(0), {{ offsetX: {x}, offsetY: 9 }})" for x in (900, -5)]
+    clicks = [f"click(h.canvas(0), {{ offsetX: {x}, offsetY: 9 }})" for x in (900, 200, -5)]
     stages = perform(tmp_path, clock_explorer(4), *clicks, brief=True)
-    assert [stage.state["hand"] for stage in stages] == [1, 1, 1]
+    assert [stage.state["hand"] for stage in stages] == [1] * 4
