@@ -182,7 +182,8 @@ def test_a_language_is_chosen(monkeypatch, tmp_path):
 
 def test_words_are_found_whole_in_places_and_in_parts(monkeypatch):
     words = {"{0} heads": "{0}个头", "head {0}: {1}": "第{0}个头：{1}", "the animal?": "动物？",
-             "Right.": "对。", "Go on.": "继续。", "{0} {1}": "never: too short to be found"}
+             "Right.": "对。", "Go on.": "继续。", "{0} {1}": "never: too short to be found",
+             '"{0}" helps': '"{0}"有用', "all": "全部", "Look here:": "看这里："}
     monkeypatch.setattr("d2l_ext.translation.entries", lambda code: words)
     monkeypatch.setattr("d2l_ext.translation.chosen", "zh")
     from d2l_ext.translation import look_up, patterns
@@ -190,7 +191,11 @@ def test_words_are_found_whole_in_places_and_in_parts(monkeypatch):
     for text, wanted in [
             ("the animal?", "动物？"), ("12 heads", "12个头"), ("head 2: x", "第2个头：x"),
             ("head 1: the animal?", "第1个头：动物？"), ("Right. Go on.", "对。继续。"),
-            ("Right.\n  Go on.", "对。\n  继续。"), ("dog bites", "dog bites")]:
+            ("Right.\n  Go on.", "对。\n  继续。"), ("dog bites", "dog bites"),
+            ("'the animal?'", "'动物？'"), ('"12 heads"', '"12个头"'), ("'all\"", "'all\""),
+            ('"all" helps', '"all"有用'), ("all heads", "全部个头"),
+            ("12 dogs, all", "12 dogs, 全部"), ("Look here: all", "看这里：全部"),
+            ("dogs; Go on.", "dogs; 继续。")]:
         assert translated(text) == wanted
     patterns.cache_clear(), look_up.cache_clear()
 
