@@ -188,7 +188,8 @@ def test_words_are_found_whole_in_places_and_in_parts(monkeypatch):
              "{0} to {1}": "{0}到{1}", "gradient": "梯度", "best": "最好",
              "sum": "总和", "none, causal": "无，因果", "score": "分数",
              "{0} raises {1}: {2}": "{0}抛出{=1}：{=2}", "The gradient of {0}": "{0}的梯度",
-             "{0} is missing: go on": "没有{0}：继续"}
+             "{0} is missing: go on": "没有{0}：继续",
+             '"{0}" helps': '"{=0}"有用', "all": "全部", "Look here:": "看这里："}
     monkeypatch.setattr("d2l_ext.translation.entries", lambda code: words)
     monkeypatch.setattr("d2l_ext.translation.chosen", "zh")
     from d2l_ext.translation import look_up, patterns
@@ -202,7 +203,11 @@ def test_words_are_found_whole_in_places_and_in_parts(monkeypatch):
             ("dog, man", "dog, man"),
             ("sum 1.52, -4; none, causal 0.27", "总和1.52, -4；无，因果0.27"),
             ("sum 2", "sum 2"), ("score raises score: score", "分数抛出score：score"),
-            ("The gradient of sum is missing: go on", "没有总和的梯度：继续")]:
+            ("The gradient of sum is missing: go on", "没有总和的梯度：继续"),
+            ("'the animal?'", "'动物？'"), ('"12 heads"', '"12个头"'), ("'all\"", "'all\""),
+            ('"all" helps', '"all"有用'), ("all heads", "全部个头"),
+            ("12 dogs, all", "12 dogs，全部"), ("Look here: all", "看这里：全部"),
+            ("dogs; Go on.", "dogs；继续。")]:
         assert translated(text) == wanted
     patterns.cache_clear(), look_up.cache_clear()
 

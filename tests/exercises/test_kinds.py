@@ -1,0 +1,186 @@
+"""All that ``check`` and ``hint`` say, word by word, of exercises made for it; kinds and seeds."""
+import pytest
+import torch
+
+from d2l_ext import exercises
+from d2l_ext.exercises import check, compare, hint, register
+from d2l_ext.exercises.kinds import Build, Choice, Exercise, Lines, near
+
+HINTS = ["First this.", "Then that."]
+
+
+def inputs():
+    return [(torch.arange(6.0).reshape(2, 3) + 0.25, 2), (torch.arange(4.0).reshape(1, 4), 3)]
+
+
+def looked_up(X, n):
+    return X * n, X.argmax(1)
+
+
+OWN = [
+    Choice("one", HINTS, "Well chosen.", right="b", reasons={"a": "Not a.", "c": "Not c."}),
+    Choice("three", HINTS, "All three.", right="ace",
+           reasons={"b": "is false: it leaks.", "d": "is false: it drips."}),
+    Build("times", HINTS, "Well built.", reference=lambda X, n: X * n, inputs=inputs,
+          misconceptions=[(lambda X, n: X + n, lambda X, n: X + 2 * n, "It adds.")],
+          larger=lambda: [(torch.ones(2, 5), 1000)]),
+    Build("count", HINTS, "Well counted.", reference=lambda row, n: int(row.sum()) * n,
+          inputs=lambda: [(torch.tensor([1, 2, 3]), 2)]),
+    Build("both", HINTS, "Both.", reference=looked_up, inputs=inputs),
+    Build("list", HINTS, "Listed.", reference=lambda X, n: [n, n], inputs=inputs),
+    Lines("page", HINTS, "Well worked out.",
+          lines={1: ([1.0, 2.0], {(2.0, 1.0): "swapped."}), 2: ([0.5], {})}),
+]
+UNTOUCHED = 'Not attempted yet. hint("{}") helps.'
+CALLED = "\n  It was called with (2, 3), 2 (shapes for tensors)."
+
+
+def raising(error):
+    def answer(X, n):
+        raise error
+    return answer
+
+
+SAID = [  # the exercise, an answer, and what is said; a mark tells the state
+    ("one", "z", "✗ Answer with letters from a, b, c; got 'z'."),
+    ("one", "a", "✗ Not a."), ("one", " B ", "✓ Well chosen."), ("one", ("b",), "✓ Well chosen."),
+    ("one", None, "○ " + UNTOUCHED), ("one", ..., "○ " + UNTOUCHED), ("one", "", "○ " + UNTOUCHED),
+    ("three", ["a", "z"], "✗ Answer with letters from a, b, c, d, e; got ['a', 'z']. "
+                          'Give a set such as {"a", "b"}.'),
+    ("three", {"a", "d"}, "✗ Statement d is false: it drips."),
+    ("three", frozenset("dba"), "✗ Statement b is false: it leaks."),
+    ("three", "a", "✗ True so far, but 2 more of the statements hold."),
+    ("three", {"a", "e"}, "✗ True so far, but 1 more of the statements holds."),
+    ("three", list("eca"), "✓ All three."), ("three", set(), "○ " + UNTOUCHED),
+    ("times", lambda X, n: n * X, "✓ Well built."), ("times", lambda X, n: X + n, "✗ It adds."),
+    ("times", lambda X, n: X + 2 * n, "✗ It adds."),
+    ("times", 3, "✗ Give the function itself, got int: check('times', your_function)."),
+    ("times", lambda X, n: None, "○ Not attempted yet: the function returns nothing."),
+    ("times", lambda X, n: ..., "○ Not attempted yet: the function returns nothing."),
+    ("times", raising(NotImplementedError()), "○ " + UNTOUCHED),
+    ("times", raising(ValueError("no")), "✗ Your code raises ValueError: no" + CALLED),
+    ("times", raising(SystemExit(1)), "✗ Your code raises SystemExit: 1" + CALLED),
+    ("times", lambda X, n: X[None] * n, "✗ The shape should be (2, 3), yours is (1, 2, 3)."),
+    ("times", lambda X, n: 5, "✗ Return one tensor, got int."),
+    ("times", lambda X, n: (X, X), "✗ Return one tensor, got tuple of 2."),
+    ("times", lambda X, n: X * n + 0.5 * (X > 4), "✗ The shape is right, 2 of 6 numbers are not. "
+                                                  "The first at [1, 1]: expected 8.5000, yours is "
+                                                  "9.0000."),
+    ("times", lambda X, n: X * min(n, 9), "✗ The shape is right, 10 of 10 numbers are not. The "
+     "first at [0, 0]: expected 1000.0000, yours is 9.0000."),
+    ("count", lambda row, n: 13, "✗ Expected 12, got 13.\n  It was called with "
+                                 "tensor([1, 2, 3]), 2."),
+    ("count", lambda row, n: torch.tensor([12]), "✓ Well counted."),
+    ("both", lambda X, n: X, "✗ Return 2 things, got Tensor."),
+    ("both", lambda X, n: [X * n], "✗ Return 2 things, got list of 1."),
+    ("both", lambda X, n: [*looked_up(X, n)], "✓ Both."),
+    ("both", lambda X, n: (X * n, X.argmin(1)), "✗ Result 2 of 2: The shape is right, 2 of 2 "
+     "numbers are not. The first at [0]: expected 2, yours is 0."),
+    ("both", lambda X, n: (X * n, X.argmax(1).float()), "✗ Result 2 of 2: The numbers are right, "
+     "but they are not integers: rows of a table are looked up by integers alone."),
+    ("list", lambda X, n: n, "✗ Return a list, got int."),
+    ("list", lambda X, n: (n, n), "✓ Listed."),
+    ("page", 5, "✗ Give a dictionary of lines, got int."),
+    ("page", {3: [1]}, "✗ The lines are numbered 1 to 2, with whole numbers; there is no line 3."),
+    ("page", {1: 5}, "✗ Line 1: give a list of numbers, got int."),
+    ("page", {1: [], 2: []}, "○ " + UNTOUCHED),
+    ("page", {1: (1, 2)}, "○ Right up to line 1; go on with line 2."),
+    ("page", {1: [2, 1]}, "✗ Line 1: swapped."),
+    ("page", {1: [1, 2, 3]}, "✗ Line 1: there should be 2 numbers, got 3."),
+    ("page", {1: [1, 3]}, "✗ Line 1: the number in place 2, 3, is not right. "
+                          "Work it out once more."),
+    ("page", {1: [1.015, 1.985], 2: [0.5]}, "✓ Well worked out."),
+    ("page", {1: [1, 2], 2: [0.525]}, "✗ Line 2: the number in place 1, 0.525, is not right. "
+                                      "Work it out once more."),
+]
+
+
+@pytest.fixture(autouse=True)
+def own(monkeypatch):
+    monkeypatch.setattr(exercises, "own", {})
+    monkeypatch.setattr(exercises, "seen", {})
+    for exercise in OWN:
+        register(exercise)
+
+
+@pytest.mark.parametrize("name, answer, words", SAID)
+def test_what_is_said_of_an_answer(name, answer, words):
+    assert repr(check(name, answer)) == words.replace("{}", name)
+
+
+def test_what_hints_say():
+    first = "Hint 1 of 2. First this.\nCall it again for the next."
+    last = "Hint 2 of 2. Then that.\nThat was the last hint; the solution is folded below."
+    assert [repr(hint("one")) for _ in range(3)] == [first, last, last]
+    assert repr(hint("three")) == first and repr(hint("three", 2)) == last
+    for step in (0, 3):
+        assert repr(hint("one", step)) == "There are 2 hints: ask for step 1 to 2."
+    with pytest.raises(KeyError, match="no exercise 'four'; there are .*both, .*page, .*times"):
+        hint("four")
+
+
+def test_a_seed_changes_the_order_of_options_and_nothing_else():
+    """Of the exercise that is found by name; the random generator is as before."""
+    before, orders = torch.get_rng_state(), set()
+    for seed in range(40):
+        letters = OWN[1].order(seed)
+        orders.add(letters)
+        shown = dict(zip("abcde", letters))
+        for letter, meant in shown.items():
+            wanted = repr(check("three", meant)).replace(f"t {meant} ", f"t {letter} ")
+            assert repr(check("three", letter, seed=seed)) == wanted
+    assert len(orders) > 20 and OWN[1].order(0) == OWN[1].order(0)
+    assert torch.equal(torch.get_rng_state(), before)
+    plain = OWN[2]
+    assert plain.variant(5) is plain and plain.question("Words.", 5) == "Words."
+
+
+def test_a_question_is_asked_in_the_order_of_its_seed():
+    page = "Which?\n\n- **a** one\n- **b** two\n- **c** three\n\nAnswer."
+    words = {"a": "one", "b": "two", "c": "three"}
+    for seed in range(9):
+        lines = [f"- **{shown}** {words[meant]}" for shown, meant in zip("abc", OWN[0].order(seed))]
+        assert OWN[0].question(page, seed) == "\n".join(["Which?\n", *lines, "\nAnswer."])
+
+
+def test_an_exercise_of_no_kind_judges_nothing():
+    with pytest.raises(NotImplementedError):
+        Exercise("none", HINTS, "").judge("a")
+
+
+NAN = torch.tensor([1.0, torch.nan])
+
+
+@pytest.mark.parametrize("given, wanted, alike", [
+    (1.00009, 1.0, True), (1.0002, 1.0, False), (20000.5, 20000.0, True), (True, True, True),
+    (torch.tensor(2), 2, True), (torch.tensor([[2.0]]), 2.0, True), ("2", 2.0, False),
+    (torch.tensor([1.000009, 2]), torch.tensor([1.0, 2]), True), (NAN, NAN, True),
+    (torch.tensor([1.001, 2]), torch.tensor([1.0, 2]), False), (NAN.flip(0), NAN, False),
+    (torch.tensor([1.0, 2]), torch.tensor([1, 2]), False),
+    (torch.tensor([1, 2]), torch.tensor([1.0, 2]), True),
+    (torch.tensor([1.0, 0]), torch.tensor([True, False]), True),
+    (torch.tensor([[1.0, 2]]), torch.tensor([1.0, 2]), False),
+    ([1.0, [2.0]], (1.0, [2.0]), True), ([1.0], [1.0, 2.0], False), ({1, 2}, [1, 2], False),
+    ([1.0, 3.0], [1.0, 2.0], False), ("ab", "ab", True), ([1, 2], 2, False)])
+def test_results_are_the_same_up_to_rounding(given, wanted, alike):
+    assert compare.same(given, wanted) == alike
+
+
+def test_a_mistake_agrees_with_itself_however_it_ends():
+    raises, works = compare.attempt(raising(KeyError()), (1, 2)), compare.attempt(max, (1, 2))
+    assert raises is compare.RAISES and works == 2
+    assert compare.agrees(raises, compare.RAISES) and not compare.agrees(works, raises)
+    assert compare.agrees(2.0009, 2.001) and not compare.agrees(torch.ones(2), "two")
+    assert not compare.agrees(torch.tensor([1.01]), torch.tensor([1.0]))
+    assert compare.agrees(torch.tensor([1.0009]), torch.tensor([1.0]))
+
+
+def test_arguments_are_copies():
+    X, rows = torch.zeros(2), [[1]]
+    copy, other, number = compare.copies((X, rows, 3))
+    copy.add_(1), other[0].append(2)
+    assert X.tolist() == [0, 0] and rows == [[1]] and number == 3
+
+
+def test_near_on_paper_is_two_digits():
+    assert near([1.019], [1.0]) and not near([1.021], [1.0]) and not near([1.0], [1.0, 2.0])
