@@ -207,8 +207,17 @@ print("matplotlib" in sys.modules)"""
 def test_every_public_name_exists_and_an_unknown_one_is_an_attribute_error(version):
     d2l = VERSIONS[version][0]
     assert all(hasattr(d2l, name) for name in d2l.__all__)
-    with pytest.raises(AttributeError, match="load_data_fra_eng"):
+    words = ("^no 'load_data_fra_eng' here: d2l_ext.compat has the names that D2L's sections 11.5 "
+             "and 11.6 use$")
+    with pytest.raises(AttributeError, match=words):
         d2l.load_data_fra_eng
+
+
+@both
+def test_d2ls_names_for_methods_take_what_these_take(version):
+    d2l, X = VERSIONS[version][0], torch.randn(6, requires_grad=True)
+    assert d2l.reshape(X, shape=(2, 3)).shape == d2l.reshape(X, 2, 3).shape == (2, 3)
+    assert d2l.numpy(X, force=False).tolist() == d2l.numpy(X).tolist() == X.tolist()
 
 
 @both
@@ -604,6 +613,7 @@ x = torch.arange(3.)
 PLOTS = {  # what is given, and the curves that are drawn: xs and ys
     "one curve": ((x,), [[0, 1, 2]], [[0, 1, 2]]),
     "a list": (([5, 7],), [[0, 1]], [[5, 7]]),
+    "a list of one curve": (([[5, 7, 6]],), [[0, 1, 2]], [[5, 7, 6]]),
     "one x for all": ((x, [x, 2 * x]), [[0, 1, 2]] * 2, [[0, 1, 2], [0, 2, 4]]),
     "gradients": ((x.tolist(), (x * 2).requires_grad_()), [[0, 1, 2]], [[0, 2, 4]]),
     "each its x": (([x, x + 1], [x, x]), [[0, 1, 2], [1, 2, 3]], [[0, 1, 2]] * 2),
@@ -641,6 +651,8 @@ def test_one_colour_bar_is_true_of_every_map(real, pyplot):
     def limits(d2l):
         d2l.show_heatmaps(maps, "Keys", "Queries", titles=["a", "b"])
         first, second, _ = pyplot.gcf().axes
+        assert first.get_shared_x_axes().joined(first, second)
+        assert first.get_shared_y_axes().joined(first, second)
         assert [first.get_title(), second.get_title()] == ["a", "b"]
         assert [first.get_ylabel(), second.get_ylabel()] == ["Queries", ""]
         assert [first.get_xlabel(), second.get_xlabel()] == ["Keys", "Keys"]
@@ -651,6 +663,21 @@ def test_one_colour_bar_is_true_of_every_map(real, pyplot):
     assert limits(real)[1] != (0, 1)  # d2l's bar speaks of its last map alone
     with pytest.raises(ValueError, match=r"got \(3, 3\)"):
         d2l_1_0.show_heatmaps(torch.eye(3), "Keys", "Queries")
+
+
+@pytest.mark.parametrize("shell", [None, "a notebook's"])
+def test_in_a_notebook_alone_figures_become_svg_without_date_or_chance(pyplot, monkeypatch, shell):
+    inline, asked = pytest.importorskip("matplotlib_inline.backend_inline"), []
+    monkeypatch.setattr("IPython.get_ipython", lambda: shell)
+    monkeypatch.setattr(inline, "set_matplotlib_formats", lambda *about, **how: asked.append(
+        (*about, how)))
+    d2l_1_0.use_svg_display()
+    wanted = ("svg", {"metadata": {"Date": None, "Creator": None}})
+    assert asked == [wanted] * bool(shell)
+    assert pyplot.rcParams["svg.hashsalt"] == ("d2l" if shell else None)
+    monkeypatch.delitem(sys.modules, "IPython")
+    d2l_1_0.use_svg_display()
+    assert len(asked) == bool(shell)
 
 
 def test_rows_of_maps_are_labelled_at_the_bottom(pyplot):
