@@ -103,6 +103,13 @@ def test_a_page_for_pencil_has_other_numbers_for_each():
                    for wrong in known)
 
 
+def test_a_page_begun_is_told_how_far_it_is_right():
+    right = {line: list(numbers) for line, (numbers, _) in EXERCISES["pencil"].lines.items()}
+    begun = {line: right[line] for line in (1, 2)}
+    assert check("pencil", begun).message == "Right up to line 2; go on with line 3."
+    assert check("pencil", begun | {3: [0.0]}).message.startswith("Line 3: ")
+
+
 @pytest.mark.parametrize("name", CELLS)
 def test_shown_solution_is_right(name):
     _, answer, solution = CELLS[name]
