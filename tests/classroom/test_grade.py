@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import sys
+from types import SimpleNamespace
 
 import nbformat
 import pytest
@@ -86,6 +87,17 @@ def test_only_cells_that_answers_need_are_run():
     task = grade.Task("99", ["a"], set(sources) - {"mine = z"})
     assert grade.needed(sources, task) == {1, 2, 3, 4, 5}
     assert grade.needed(sources[:-1], task) == {1, 2, 4}
+
+
+def test_only_what_was_judged_is_right():
+    """Exercises judged, without a check, with one that nothing called, and behind an error."""
+    sources = ['check("a", x)', 'if x:\n    check("c", x)', 'check("d", y)']
+    talk = SimpleNamespace(judged={"a": ("right", "Right.")}, refused={},
+                           errors={0: None, 1: None, 2: "NameError: y"})
+    task = grade.Task("99", ["a", "b", "c", "d"], set())
+    assert grade.lines(sources, task, talk, {}) == [
+        ("a", "right", "Right."), ("b", "not attempted", 'there is no check("b", ...)'),
+        ("c", "not attempted", 'check("c", ...) was not run'), ("d", "error", "NameError: y")]
 
 
 def row(student, exercise="split-heads", state="wrong", message="Swap axes."):
