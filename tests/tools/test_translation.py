@@ -117,7 +117,7 @@ KEPT = {"rotary", "Recurrence", "cache", "decay"}  # of a name, and of code
 ORDERS = {
     "{0} of {1} should have": "1023", "numbers are not. The first": "10234",
     "operations, {2} {3}, longest": "01324", "In tiles of": "01324657", "for width {0}": "021",
-    "The last output knows": "10243"}
+    "The last output knows": "10243", "Step {0} of {1}. Moved": "01324"}
 
 
 def mistaken(entries):
