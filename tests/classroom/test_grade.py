@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import sys
+from types import SimpleNamespace
 
 import nbformat
 import pytest
@@ -88,6 +89,17 @@ def test_only_cells_that_answers_need_are_run():
     assert grade.needed(sources[:-1], task) == {1, 2, 4}
 
 
+def test_only_what_was_judged_is_right():
+    """Exercises judged, without a check, with one that nothing called, and behind an error."""
+    sources = ['check("a", x)', 'if x:\n    check("c", x)', 'check("d", y)']
+    talk = SimpleNamespace(judged={"a": ("right", "Right.")}, refused={},
+                           errors={0: None, 1: None, 2: "NameError: y"})
+    task = grade.Task("99", ["a", "b", "c", "d"], set())
+    assert grade.lines(sources, task, talk, {}) == [
+        ("a", "right", "Right."), ("b", "not attempted", 'there is no check("b", ...)'),
+        ("c", "not attempted", 'check("c", ...) was not run'), ("d", "error", "NameError: y")]
+
+
 def row(student, exercise="split-heads", state="wrong", message="Swap axes."):
     return grade.Row(student, f"{student}.ipynb", "02", exercise, state, message)
 
@@ -97,6 +109,16 @@ def test_misconceptions_count_students_once_and_come_by_frequency():
             row("kim", "", "note")]
     assert grade_table.misconceptions(rows) == [
         (2, 4, "02", "split-heads", "Swap axes."), (1, 4, "02", "split-heads", "Scale.")]
+
+
+def test_a_students_answers_are_counted_by_state():
+    rows = [row("anna", state="right"), row("anna", "pencil", "right"), row("anna", "four-heads"),
+            row("anna", "", "error"), row("ben", "pencil", "not attempted")]
+    table = re.findall("(?s)<table.*?</table>", grade_table.page(rows))[1]
+    counted = [re.findall("<td[^>]*>(.*?)</td>", line) for line in table.split("<tr>")[2:]]
+    assert [*grade_table.MARKS][:4] == ["right", "wrong", "not attempted", "error"]
+    assert [line[:6] for line in counted] == [["anna", "02", "2", "1", "0", "0"],
+                                              ["ben", "02", "0", "0", "1", "0"]]
 
 
 def test_what_students_write_does_nothing_in_the_tables(tmp_path):
@@ -109,11 +131,11 @@ def test_what_students_write_does_nothing_in_the_tables(tmp_path):
 
 def test_students_are_folders_or_files(tmp_path):
     for name in ("anna/02.ipynb", "ben.ipynb", "ben (1).ipynb", "kim-Copy1.ipynb", ".DS_Store",
-                 "__MACOSX/x", "anna/.ipynb_checkpoints/02.ipynb"):
+                 "__MACOSX/x", "anna/.ipynb_checkpoints/02.ipynb", "eve/week 1/02.ipynb"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("")
     students = [student for student, _ in grade.handed_in(tmp_path)]
-    assert sorted(students) == ["anna", "ben", "ben", "kim"]
+    assert sorted(students) == ["anna", "ben", "ben", "eve", "kim"]
     two = [row("ben"), grade.Row("ben", "ben (1).ipynb", "02", "four-heads", "right")]
     assert [line.message for line in grade.twice(two)] == [
         "2 files of one lesson, all graded: ben (1).ipynb, ben.ipynb"]

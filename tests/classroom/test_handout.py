@@ -92,6 +92,12 @@ def words(source):
     return [run for run in re.split(r"[\n\"'&]", bare) if len(run.split()) > 3]
 
 
+def test_papers_have_the_sizes_of_their_names():
+    inches = {"a4": (2 ** -2.25 / 0.0254, 2 ** -1.75 / 0.0254), "letter": (8.5, 11)}
+    for name, sides in PAPERS.items():
+        assert sides == pytest.approx([25.4 * side for side in inches[name]], abs=0.5)
+
+
 # ---- every handout -------------------------------------------------------------------------------
 
 @each_paper

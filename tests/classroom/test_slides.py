@@ -271,6 +271,14 @@ def test_what_does_not_fit_goes_on_to_the_next_slide(opened):
         assert "Why?" in page.evaluate("(i) => Reveal.getSlideNotes(Reveal.getSlide(i))", number)
 
 
+def test_notes_tell_the_minute_at_which_a_slide_of_several_cells_is_done(opened):
+    page = opened(made_up(cell("md", "word", "slide", id="begin"),
+                          cell("code", "1", "-", tags=["predict"], id="on"),
+                          cell("code", "2", "slide", tags=["predict"], id="end")))
+    notes = [page.evaluate("(i) => Reveal.getSlideNotes(Reveal.getSlide(i))", i) for i in (1, 2)]
+    assert "Minute 1 of 2" in notes[0] and "Minute 2 of 2" in notes[1]
+
+
 def test_what_leads_to_something_stays_with_it(opened):
     page = opened(made_up(
         cell("md", "word\n\n" * 10, "slide"), cell("md", "## Late\n\nNow:", "-"),

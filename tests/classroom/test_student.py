@@ -143,6 +143,8 @@ def test_a_students_lesson_has_all_but_the_answers(path):
             assert cell["outputs"] == ([] if "exercise" in tags(cell) else old["outputs"])
         else:
             assert "solution" not in source(cell).lower() or cell["id"] == "parity-reading"
+            folds = re.findall(r"<summary>(?:<b>)?(\w+)", source(cell))
+            assert not {"Answer", "Answers", "Reasons", "What"} & set(folds), cell["id"]
             assert "colab" not in source(cell)
     # between the lines that mark it, everything is deeper, and nothing else is
     inside = False

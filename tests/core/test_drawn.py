@@ -128,6 +128,15 @@ def test_a_number_is_written_in_the_colour_that_can_be_read():
         assert text.get_color() == max(usable, key=usable.get)
 
 
+def test_each_map_of_up_to_64_cells_shows_its_numbers_whole_ones_only_where_all_are():
+    maps = torch.stack([torch.eye(7, 9), torch.full((7, 9), 1 / 9)])
+    axes = heatmaps(maps, range(7), range(9), titles=["one", "two"]).axes[:2]
+    assert [set(texts(axis.texts)) for axis in axes] == [{"0.00", "1.00"}, {"0.11"}]
+    whole = heatmaps(maps[:1], range(7), range(9)).axes[0]
+    assert set(texts(whole.texts)) == {"0", "1"}
+    assert not heatmaps(torch.eye(5, 13), range(5), range(13)).axes[0].texts
+
+
 def test_only_yes_and_no_have_no_bar():
     for yes in (MAPS[0] > 0.2, (MAPS[0] > 0.2).numpy()):
         assert len(heatmaps(yes, ROWS, COLUMNS).axes) == 1

@@ -120,6 +120,11 @@ def test_the_switch_has_the_latest_code_and_marks_what_differs(empty):
     page = shown._repr_html_()
     assert page.count("<mark>") == 1 and "<mark>    y = x &lt;= 1</mark>" in page
     assert page.count('type="radio"') == 2 and page.count("checked>") == 1
+    tabs = re.findall(r'id="([\w-]+)"[^>]*><label for="([\w-]+)">(\w+)', page)
+    panels = re.findall(r'<pre aria-label="(\w+)">', page)
+    shows = {tab: panels[int(panel) - 1]
+             for tab, panel in re.findall(r"#([\w-]+):checked~div>pre:nth-child\((\d)\)", page)}
+    assert [(tab, shows[tab]) for tab, _, _ in tabs] == [(label, title) for _, label, title in tabs]
 
 
 # ---- the lesson -------------------------------------------------------------------------------

@@ -361,6 +361,7 @@ def test_pruned_layers_load_and_leave_the_original_alone():
     before = [weight.clone() for weight in attention.parameters()]
     small = prune_heads(attention, [2])
     assert small.training and small.dropout.p == 0.25
+    assert not prune_heads(layer().eval(), [2]).training
     again = MultiHeadAttention(12, small.num_heads, head_size=small.head_size)
     again.load_state_dict(small.state_dict())
     assert torch.equal(again.eval()(X, X, X), small.eval()(X, X, X))

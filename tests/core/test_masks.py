@@ -92,7 +92,8 @@ def test_and_or_not_leave_their_parts_as_they_were():
     near, past, even = window(1), causal(-1), Mask(even_key).tensor(4, 5)
     a, b = near.tensor(4, 5), past.tensor(4, 5)
     for mask, wanted in [(near & past, a & b), (near | past, a | b), (~near, ~a),
-                         (near & even_key, a & even), (past | even_key, b | even)]:
+                         (near & even_key, a & even), (past | even_key, b | even),
+                         (even_key & near, a & even), (even_key | past, b | even)]:
         assert torch.equal(mask.tensor(4, 5), wanted)
     assert torch.equal(near.tensor(4, 5), a) and torch.equal(past.tensor(4, 5), b)
 

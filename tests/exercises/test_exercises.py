@@ -8,6 +8,7 @@ RIGHT = {exercise: [answer, ...]}; more of these are in right_answers.py.
 import ast
 import copy
 import importlib
+import itertools
 import math
 import re
 
@@ -101,6 +102,13 @@ def test_a_page_for_pencil_has_other_numbers_for_each():
         assert check("pencil", on_paper, seed=seed).state == "right"
         assert all(not near(wrong, right) for right, known in variant.lines.values()
                    for wrong in known)
+
+
+def test_a_page_begun_is_told_how_far_it_is_right():
+    right = {line: list(numbers) for line, (numbers, _) in EXERCISES["pencil"].lines.items()}
+    begun = {line: right[line] for line in (1, 2)}
+    assert check("pencil", begun).message == "Right up to line 2; go on with line 3."
+    assert check("pencil", begun | {3: [0.0]}).message.startswith("Line 3: ")
 
 
 @pytest.mark.parametrize("name", CELLS)
@@ -363,6 +371,37 @@ def test_hints_come_in_steps(name):
     for step in (0, -1, 99):
         assert f"1 to {count}" in hint(name, step).text
     assert hint(name).text == texts[1]
+
+
+def strangers(hints):
+    """Pairs of a lesson's exercises whose hints would fit as well if they changed places.
+
+    They fit an exercise as far as its words are in them, rare ones most.
+    """
+    def words(texts):
+        return set(re.findall(r"[a-z_]{3,}|\d+", " ".join(texts).lower()))
+
+    page = {name: words([*(cell.text for cell in trio), EXERCISES[name].praise,
+                         *messages(EXERCISES[name])]) for name, trio in CELLS.items()}
+    among = [word for name in page for word in page[name]]
+    rare = {word: math.log(len(page) / among.count(word)) for word in set(among)}
+
+    def fit(one, other):
+        return sum(rare[word] for word in words(hints[one]) & page[other])
+
+    lessons = [list(trios(notebook)) for notebook in all_notebooks()]
+    return [{a, b} for names in lessons for a, b in itertools.combinations(names, 2)
+            if fit(a, a) + fit(b, b) <= fit(a, b) + fit(b, a)]
+
+
+def test_hints_belong_to_their_exercise():
+    hints = {name: exercise.hints for name, exercise in EXERCISES.items()}
+    about_columns = {"heads", "folded"}  # both are
+    assert strangers(hints) in ([], [about_columns])
+    copied = hints | {"which-head": hints["window-layers"]}
+    assert {"which-head", "window-layers"} in strangers(copied)
+    changed = hints | {"windowed": hints["receptive-field"], "receptive-field": hints["windowed"]}
+    assert {"windowed", "receptive-field"} in strangers(changed)
 
 
 @pytest.mark.parametrize("ask", [check, hint])

@@ -99,6 +99,14 @@ def test_lessons_come_in_another_language(tmp_path, capsys):
     assert len([*tmp_path.iterdir()]) == len(opening.lessons())
 
 
+def test_the_first_lesson_is_opened_where_it_was_copied_to(tmp_path, monkeypatch):
+    monkeypatch.setattr(opening.importlib.util, "find_spec", lambda name: name == "jupyterlab")
+    monkeypatch.setattr(opening.subprocess, "call", lambda words: asked.append(words) or 7)
+    asked = []
+    assert opening.main([str(tmp_path)]) == 7
+    assert asked == [[sys.executable, "-m", "jupyterlab", tmp_path / "00_start_here.ipynb"]]
+
+
 def test_a_file_instead_of_a_folder_is_refused(tmp_path):
     (tmp_path / "mine").write_text("my work")
     with pytest.raises(SystemExit, match="mine is a file: name a folder"):

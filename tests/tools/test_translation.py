@@ -112,6 +112,50 @@ def test_a_wrong_translation_is_named(context, new, fault):
     assert faults == [] if fault is None else any(each.startswith(fault) for each in faults)
 
 
+KEPT = {"rotary", "Recurrence", "cache", "decay"}  # of a name, and of code
+# Where Chinese has places in another order than English, as someone has read.
+ORDERS = {
+    "{0} of {1} should have": "1023", "numbers are not. The first": "10234",
+    "operations, {2} {3}, longest": "01324", "In tiles of": "01324657", "for width {0}": "021",
+    "The last output knows": "10243", "Step {0} of {1}. Moved": "01324"}
+
+
+def mistaken(entries):
+    """Terms alone that the glossary has otherwise; what two different words are called in pieces
+    and frames; places in an order that nobody has read."""
+    glossary, called, found = translation.terms("zh")[0], {}, []
+    for english, chinese, places in entries:
+        if glossary.get(english.lower(), chinese) != chinese and english not in KEPT:
+            found.append(english)
+        if any(place.endswith(".js") or place in translation.FRAMES for place in places):
+            word = re.sub(r"s\b", "", english.lower())
+            if called.setdefault(chinese, word) != word and english not in ("none", "nothing"):
+                found.append(english)
+        order = "".join(re.findall(r"\{(\d)\}", chinese))
+        read = [ORDERS[words] for words in ORDERS if words in english]
+        if order != "".join(read or re.findall(r"\{(\d)\}", english)):
+            found.append(english)
+    return found
+
+
+def test_words_alone_and_places_say_what_the_english_ones_say():
+    entries = [(entry.id, entry.string, [place for place, _ in entry.locations])
+               for entry in ZH if entry.id and not entry.context]
+    assert mistaken(entries) == []
+    wrong = {"query": "键", "more than": "少于", "sine, column {0}": "余弦，第{0}列",
+             "From position {0} to {1}": "从位置{1}到{0}"}
+    for words, other in wrong.items():
+        assert mistaken([(english, other if english == words else chinese, places)
+                         for english, chinese, places in entries]), words
+
+
+def test_the_map_has_the_minutes_of_the_titles():
+    rows = translation.overview("zh", ZH, 0).splitlines()[2:]
+    for row, path in zip(rows, translation.LESSONS, strict=True):
+        said = translation.MINUTES.findall(translation.cells(path)[0]["source"])
+        assert f"({path.name})" in row and row.endswith(f"| {' / '.join(said)} |")
+
+
 def test_bringing_up_to_date_keeps_what_is_known_and_asks_for_the_rest():
     english = changed("02/one-way", lambda text: text + " And more.")
     merged = translation.merged(ZH, english)

@@ -202,6 +202,22 @@ def test_nothing_is_fetched_from_elsewhere(site):
             assert not re.match("https?:|//", address), (name, address)
 
 
+def test_lessons_follow_each_other_and_the_first_page_leads_to_those_it_names(site):
+    names = [path.stem for path in sorted((website.ROOT / "notebooks").glob("*.ipynb"))]
+    made = pages(site)
+    for folder in ("", "zh/"):
+        for before, name, after in zip([None, *names], names, [*names[1:], None], strict=False):
+            page = made[website.pathlib.Path(f"{folder}{name}.html")]
+            found = {link["rel"][0]: link["href"] for link in page.select(".neighbours a")}
+            wanted = {"prev": f"{before}.html", "next": f"{after}.html"}
+            assert found == {way: href for way, href in wanted.items() if href != "None.html"}
+        first = made[website.pathlib.Path(f"{folder}index.html")]
+        buttons = [link["href"] for link in first.select(".buttons a")]
+        assert buttons == [f"{names[1]}.html", f"{names[2]}.html"]
+        listed = [link["href"] for link in first.select(".lessons a")]
+        assert listed == [f"{name}.html" for name in names]
+
+
 def test_what_is_folded_stays_folded(site):
     page = pages(site)[next(site.glob("02_*.html")).relative_to(site)]
     assert not page.select("main details[open]")
