@@ -3,6 +3,7 @@
 Tests that use the fixture `page` or `browser` are marked so, and run with `-m browser` alone. Tests
 of the tests, in which wrong code is caught, are slow ones: `make quick` leaves them out.
 """
+import gc
 import importlib.util
 import re
 import shutil
@@ -47,6 +48,20 @@ def pytest_configure(config):
     if not PROGRAM:
         raise pytest.UsageError("There is no browser for these tests: install Debian's chromium "
                                 "or Google Chrome.")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_collection():
+    """What is collected stays to the end: looking whether it is garbage takes a fifth of it all."""
+    gc.disable()
+    yield
+    gc.freeze()
+    gc.enable()
+
+
+def pytest_ignore_collect(collection_path, config):
+    if collection_path.parent.name == "browser" and not in_browser(config):
+        return True  # its imports take a second
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` looks for the mark

@@ -155,12 +155,3 @@ def test_odd_text_is_no_date(opened):
     for text in HOSTILE:
         piece = show(page, dates(text))
         assert result(piece) and piece.locator("script, img").count() == 0
-
-
-@pytest.mark.parametrize("make, words", [
-    (lambda: odd_heads([]), "at least one token"),
-    (lambda: order(X=torch.zeros(0, 4), tokens=[]), "2 to 5 tokens"),
-])
-def test_no_tokens_at_all_are_refused(make, words):
-    with pytest.raises(ValueError, match=words):
-        make()

@@ -59,7 +59,7 @@ def lesson():
 
 # ---- rooms ------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("kind", ["here", "elsewhere"])
+@pytest.mark.parametrize("kind", ["here", pytest.param("elsewhere", marks=pytest.mark.slow)])
 def test_a_room_runs_cells_and_calls_functions(kind, request, capsys):
     room = Room("torch") if kind == "here" else request.getfixturevalue("elsewhere")
     assert room.run("import torch\ndef f(X, n, word): return X.mT * n, len(word)") is None

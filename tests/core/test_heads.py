@@ -1,6 +1,5 @@
 """Gates, the four measures and pruning, each against a slow definition; wrong ones are noticed."""
 import pytest
-import scipy.stats
 import torch
 from test_bad_input import assert_refused
 from torch import nn
@@ -265,6 +264,7 @@ def test_a_mode_comes_back_also_after_an_exception():
 
 
 def test_rank_correlation_is_spearmans():
+    import scipy.stats  # takes as long as half of these tests
     for _ in range(20):
         a, b = torch.randint(6, (2, 9)).tolist()
         assert rank_correlation(a, b) == pytest.approx(scipy.stats.spearmanr(a, b).statistic)

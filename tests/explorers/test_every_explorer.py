@@ -308,6 +308,15 @@ def test_hostile_tokens_stay_text():
     assert "\x1b" not in repr(explorer) and repr(explorer).count("\n") == 1
 
 
+@pytest.mark.parametrize("make, words", [
+    (lambda: any_heads([]), "at least one token"),
+    (lambda: order(X=torch.zeros(0, 4), tokens=[]), "2 to 5 tokens"),
+])
+def test_no_tokens_at_all_are_refused(make, words):
+    with pytest.raises(ValueError, match=words):
+        make()
+
+
 def test_what_is_stored_is_lean_and_means_the_same():
     script = "const a = 1;\n  // why\n\n  /** what\n   * else */\n  f(a,\n    2) // here\n  g()\n"
     assert lean(script) == "const a = 1;f(a,2) // here\ng()\n"

@@ -25,7 +25,8 @@ def output(drawing):
     return [{"data": drawing._repr_mimebundle_()}]
 
 
-pytestmark = pytest.mark.skipif(not pinned(), reason="matplotlib is not here as pinned")
+pytestmark = [  # what they test compares the notebooks that `make quick` leaves out
+    pytest.mark.skipif(not pinned(), reason="matplotlib is not here as pinned"), pytest.mark.slow]
 
 
 @pytest.mark.parametrize("draw, change", [

@@ -18,6 +18,7 @@ draw.main([], pathlib.Path("."))"""
 each = pytest.mark.parametrize("path", PICTURES, ids=lambda path: path.stem)
 
 
+@pytest.mark.slow
 def test_pictures_are_drawn_the_same_again(tmp_path):
     """In another process, folder and hash seed."""
     subprocess.run([sys.executable, "-c", DRAW, str(ROOT / "tools/draw")], check=True, cwd=tmp_path,

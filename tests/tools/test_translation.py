@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from functools import cache
 
 import pytest
 import torch
@@ -22,7 +23,7 @@ from d2l_ext.explorers.base import lean, source, texts
 from d2l_ext.translation import entries, outside, scripts, translated
 
 ZH = translation.load("zh")
-WANTED = translation.everything()
+everything = cache(translation.everything)
 
 
 @pytest.fixture
@@ -33,7 +34,7 @@ def chinese():
 
 
 def found(english=None, catalogue=None):
-    return list(translation.faults(catalogue or ZH, english or WANTED))
+    return list(translation.faults(catalogue or ZH, english or everything()))
 
 
 # ---- drift -------------------------------------------------------------------------------------
@@ -53,7 +54,7 @@ def test_what_is_made_from_the_catalogue_is_up_to_date():
 def changed(context, new):
     """The lessons, but for one cell with other words; without words the cell is gone."""
     made = {}
-    for (where, text), places in WANTED.items():
+    for (where, text), places in everything().items():
         if where != context:
             made[where, text] = places
         elif new is not None:
@@ -68,12 +69,12 @@ def changed(context, new):
 ])
 def test_a_wrong_english_cell_is_named(new, fault):
     english = changed("02/one-way", new)
-    assert english != WANTED and found(english) == [fault]
+    assert english != everything() and found(english) == [fault]
 
 
 def test_a_wrong_catalogue_is_named():
     """A new cell, a new message, and one whose translation is empty."""
-    new = WANTED | {("02/brand-new", "Some words."): [], (None, "Six new words of a check."): []}
+    new = everything() | {("02/brand-new", "Some words."): [], (None, "Six new words of a check."): []}
     assert found(new) == ["missing: 02/brand-new", "missing: 'Six new words of a check.'"]
 
 
@@ -166,7 +167,7 @@ def test_bringing_up_to_date_keeps_what_is_known_and_asks_for_the_rest():
     shown, = translation.side_by_side(merged)
     assert "+ " in shown and before.string in shown and "And more." in shown
     assert [each for each in merged if each.id and each.fuzzy] == [entry]
-    again = translation.merged(ZH, WANTED)
+    again = translation.merged(ZH, everything())
     assert [(each.context, each.id, each.string) for each in again] == [
         (each.context, each.id, each.string) for each in ZH]
     assert b"And more" not in translation.mo(merged)
@@ -311,6 +312,7 @@ def test_english_that_is_left_is_noticed():
     assert not english_left("对。softmax的和") and not english_left("`one two three` f(a, b, c)")
 
 
+@pytest.mark.slow
 def test_a_map_in_chinese_needs_no_font_of_the_machine():
     """Only matplotlib's fonts and the package's, and each warning an error."""
     code = f"""import pathlib, warnings
@@ -370,8 +372,8 @@ def test_what_a_frame_says_is_found_and_missed(tmp_path):
         'A = """{% if x %}{{ _("In it") }}{% endif %}"""\nb = _("By it")')
     said = [translation.said_by_template(tmp_path / name) for name in ("a.j2", "a.py")]
     assert [sorted(texts) for texts in said] == [["One line {0}", "Two"], ["By it", "In it"]]
-    faults = set(translation.faults(ZH, WANTED | {(None, text): ["a.j2"] for text in said[0]}))
-    assert faults - set(translation.faults(ZH, WANTED)) == {
+    faults = set(translation.faults(ZH, everything() | {(None, text): ["a.j2"] for text in said[0]}))
+    assert faults - set(translation.faults(ZH, everything())) == {
         "missing: 'One line {0}'", "missing: 'Two'"}
 
 

@@ -2,6 +2,7 @@
 import ast
 import json
 import re
+from functools import cache, cached_property
 
 from readme import ROOT
 
@@ -40,11 +41,18 @@ class Cell:
         # a cell of another framework: its first line is no Python, the rest is
         found = re.match(r"%%framework (\w+)\n", self.text)
         self.framework = found[1] if found else ""
+        self.python = self.text[found.end() if found else 0:] if self.is_code else ""
+
+    @cached_property
+    def statements(self):
         try:
-            tree = ast.parse(self.text[found.end() if found else 0:] if self.is_code else "")
+            return ast.parse(self.python).body
         except SyntaxError:
-            tree = ast.parse("")
-        self.statements, self.nodes = tree.body, list(ast.walk(tree))
+            return []
+
+    @cached_property
+    def nodes(self):
+        return list(ast.walk(ast.Module(self.statements, [])))
 
     @property
     def output_texts(self):
@@ -80,6 +88,7 @@ class Notebook:
         return [cell for cell in self.cells if tag in cell.tags]
 
 
+@cache
 def all_notebooks():
     paths = sorted((ROOT / "notebooks").glob("*.ipynb"))
     return [Notebook(path.stem, json.loads(path.read_text(encoding="utf-8"))) for path in paths]
