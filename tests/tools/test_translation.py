@@ -74,7 +74,8 @@ def test_a_wrong_english_cell_is_named(new, fault):
 
 def test_a_wrong_catalogue_is_named():
     """A new cell, a new message, and one whose translation is empty."""
-    new = everything() | {("02/brand-new", "Some words."): [], (None, "Six new words of a check."): []}
+    new = everything() | {("02/brand-new", "Some words."): []}
+    new |= {(None, "Six new words of a check."): []}
     assert found(new) == ["missing: 02/brand-new", "missing: 'Six new words of a check.'"]
 
 
@@ -372,7 +373,8 @@ def test_what_a_frame_says_is_found_and_missed(tmp_path):
         'A = """{% if x %}{{ _("In it") }}{% endif %}"""\nb = _("By it")')
     said = [translation.said_by_template(tmp_path / name) for name in ("a.j2", "a.py")]
     assert [sorted(texts) for texts in said] == [["One line {0}", "Two"], ["By it", "In it"]]
-    faults = set(translation.faults(ZH, everything() | {(None, text): ["a.j2"] for text in said[0]}))
+    more = {(None, text): ["a.j2"] for text in said[0]}
+    faults = set(translation.faults(ZH, everything() | more))
     assert faults - set(translation.faults(ZH, everything())) == {
         "missing: 'One line {0}'", "missing: 'Two'"}
 
