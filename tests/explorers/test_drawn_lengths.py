@@ -3,7 +3,7 @@ numbers that it was given."""
 from statistics import fmean
 
 import pytest
-from stage import DARK, LIGHT, check_picture, expected, perform, shade
+from stage import DARK, LIGHT, SIZE, check_picture, expected, perform, shade
 
 from d2l_ext.explorers import lengths_explorer
 
@@ -144,6 +144,8 @@ def test_the_number_of_a_whole_bar_fits(tmp_path):
         picture, = perform(tmp_path, explorer, width=width)[0].pictures
         check_picture(picture, width)
         assert picture.said().count("1.00") == 3
+        assert {round(picture.wide - text.box[2]) for text in picture.texts
+                if text.text == "1.00"} == {2}
 
 
 @pytest.mark.parametrize("width", [280, 340, 600, 1400])
@@ -157,6 +159,17 @@ def test_it_fits_narrow_and_wide_pages(tmp_path, width):
             assert picture.wide == min(width - 12, 980)
             cells = [text for text in picture.texts if text.text.startswith(".")]
             assert bool(cells) == (width > 340)  # numbers where they fit
+            arrow, = [text for text in picture.said() if text.endswith("→")]
+            assert arrow == ("beyond →" if (width, trained) == (280, TRAINED)
+                             else "beyond training →")
+            kept = [text for text in picture.texts if text.align == "center"
+                    and text.text.isdigit() and text.y == picture.text("position").y]
+            last = int(kept[-1].text)
+            for first, second in zip(kept, kept[1:]):  # what is left out has no room
+                for position in range(int(first.text) + trained // 2, int(second.text),
+                                      trained // 2):
+                    x = kept[0].x + (kept[-1].x - kept[0].x) * position / last
+                    assert x - 0.275 * SIZE * len(str(position)) < first.box[2] + 6
 
 
 def test_nobody_leads_below_what_is_worth_it(tmp_path):
