@@ -21,7 +21,7 @@ lab: setup  ## open the lessons in JupyterLab (ARGS="--no-browser --port 8899")
 test: setup  ## check package, examples and notebooks; NB="02 05": only these notebooks
 	@$(PYTEST) $(NOTEBOOKS) $(ARGS)
 
-quick: setup  ## the same without notebooks and slow tests: a minute
+quick: setup  ## the same without notebooks and slow tests: half a minute
 	@$(PYTEST) -q -p no:nbval -o addopts="$(QUICK)" -m "not slow" tests d2l_ext $(ARGS)
 
 test-browser: setup  ## check pages and interactive pieces in a real browser
