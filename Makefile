@@ -4,7 +4,7 @@ PYTHON ?= $(shell command -v python3 || command -v python)
 RUN := .venv/$(if $(filter Windows_NT,$(OS)),Scripts,bin)/python
 ONE := OMP_NUM_THREADS=1
 PYTEST = $(ONE) $(RUN) -m pytest -n 2
-QUICK = --doctest-modules --dist=loadscope
+QUICK = -p no:logging --doctest-modules --dist=loadscope
 NEEDS = $(RUN) tools/setup.py
 NOTEBOOKS = $(foreach name,$(NB),$(or $(wildcard notebooks/$(name)*.ipynb),\
 	$(error No notebook is called $(name))))
@@ -21,7 +21,7 @@ lab: setup  ## open the lessons in JupyterLab (ARGS="--no-browser --port 8899")
 test: setup  ## check package, examples and notebooks; NB="02 05": only these notebooks
 	@$(PYTEST) $(NOTEBOOKS) $(ARGS)
 
-quick: setup  ## the same without notebooks and slow tests: a minute
+quick: setup  ## the same without notebooks and slow tests: half a minute
 	@$(PYTEST) -q -p no:nbval -o addopts="$(QUICK)" -m "not slow" tests d2l_ext $(ARGS)
 
 test-browser: setup  ## check pages and interactive pieces in a real browser

@@ -1,7 +1,8 @@
 """The same random numbers and Hypothesis examples everywhere; a browser for tests that ask for it.
 
 Tests that use the fixture `page` or `browser` are marked so, and run with `-m browser` alone. Tests
-of the tests, in which wrong code is caught, are slow ones: `make quick` leaves them out.
+of the tests, in which wrong code is caught, and what explorers draw, played in node, are slow ones:
+`make quick` leaves them out.
 """
 import gc
 import importlib.util
@@ -29,7 +30,9 @@ QUIET = ["--disable-background-networking", "--no-first-run", "--disable-compone
 
 @pytest.fixture(autouse=True)
 def seed():
-    torch.manual_seed(0)
+    """The random numbers of all devices in use: torch.manual_seed takes a millisecond to note what
+    the others will need, which is a tenth of `make quick`."""
+    (torch.manual_seed if torch.cuda.is_initialized() else torch.default_generator.manual_seed)(0)
 
 
 # ---- which tests run --------------------------------------------------------------------------
@@ -69,7 +72,8 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker("browser")
-        if re.match(r"test_(a_wrong|wrong_javascript|caught)_", item.name):
+        of_tests = re.match(r"test_(a_wrong|wrong_javascript|caught)_", item.name)
+        if of_tests or item.path.name.startswith("test_drawn_"):
             item.add_marker("slow")
     if not in_browser(config):
         items[:] = [item for item in items if not item.get_closest_marker("browser")]

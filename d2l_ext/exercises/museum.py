@@ -9,6 +9,7 @@ import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 
 import torch
 from torch import Tensor, nn
@@ -16,6 +17,7 @@ from torch.nn import functional as F
 
 NAMES = {"math": math, "torch": torch, "nn": nn, "F": F}  # what exhibits may use
 Answers = Callable[[Tensor, Tensor], Tensor]
+source = cache(inspect.getsource)
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class Case:
         >>> print(CASES["positions"].text(0).splitlines()[3].strip())
         rows = table[:X.shape[0], None]
         """
-        text = inspect.getsource(self.right)
+        text = source(self.right)
         changes = () if slip is None else self.slips[slip]
         for old, new in zip(changes[::2], changes[1::2]):
             if text.count(old) != 1:
@@ -66,7 +68,7 @@ class Case:
     def second(self) -> Callable:
         """The other right version, with the same name."""
         names = dict(NAMES)
-        exec(inspect.getsource(self.other), names)
+        exec(source(self.other), names)
         made = names[self.other.__name__]
         made.__name__ = self.name
         return made

@@ -23,7 +23,7 @@ from d2l_ext.explorers.base import lean, source, texts
 from d2l_ext.translation import entries, outside, scripts, translated
 
 ZH = translation.load("zh")
-everything = cache(translation.everything)
+needed = cache(translation.everything)
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def chinese():
 
 
 def found(english=None, catalogue=None):
-    return list(translation.faults(catalogue or ZH, english or everything()))
+    return list(translation.faults(catalogue or ZH, english or needed()))
 
 
 # ---- drift -------------------------------------------------------------------------------------
@@ -54,7 +54,7 @@ def test_what_is_made_from_the_catalogue_is_up_to_date():
 def changed(context, new):
     """The lessons, but for one cell with other words; without words the cell is gone."""
     made = {}
-    for (where, text), places in everything().items():
+    for (where, text), places in needed().items():
         if where != context:
             made[where, text] = places
         elif new is not None:
@@ -69,12 +69,12 @@ def changed(context, new):
 ])
 def test_a_wrong_english_cell_is_named(new, fault):
     english = changed("02/one-way", new)
-    assert english != everything() and found(english) == [fault]
+    assert english != needed() and found(english) == [fault]
 
 
 def test_a_wrong_catalogue_is_named():
     """A new cell, a new message, and one whose translation is empty."""
-    new = everything() | {("02/brand-new", "Some words."): []}
+    new = needed() | {("02/brand-new", "Some words."): []}
     new |= {(None, "Six new words of a check."): []}
     assert found(new) == ["missing: 02/brand-new", "missing: 'Six new words of a check.'"]
 
@@ -168,7 +168,7 @@ def test_bringing_up_to_date_keeps_what_is_known_and_asks_for_the_rest():
     shown, = translation.side_by_side(merged)
     assert "+ " in shown and before.string in shown and "And more." in shown
     assert [each for each in merged if each.id and each.fuzzy] == [entry]
-    again = translation.merged(ZH, everything())
+    again = translation.merged(ZH, needed())
     assert [(each.context, each.id, each.string) for each in again] == [
         (each.context, each.id, each.string) for each in ZH]
     assert b"And more" not in translation.mo(merged)
@@ -374,8 +374,8 @@ def test_what_a_frame_says_is_found_and_missed(tmp_path):
     said = [translation.said_by_template(tmp_path / name) for name in ("a.j2", "a.py")]
     assert [sorted(texts) for texts in said] == [["One line {0}", "Two"], ["By it", "In it"]]
     more = {(None, text): ["a.j2"] for text in said[0]}
-    faults = set(translation.faults(ZH, everything() | more))
-    assert faults - set(translation.faults(ZH, everything())) == {
+    faults = set(translation.faults(ZH, needed() | more))
+    assert faults - set(translation.faults(ZH, needed())) == {
         "missing: 'One line {0}'", "missing: 'Two'"}
 
 
