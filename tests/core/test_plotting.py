@@ -192,6 +192,7 @@ def test_lines_are_named_at_their_ends():
     ends = {"b": [1, 2], "a": [1, 2.01], "far": [1, 9]}
     axis = curves([1, 2], ends, xlabel="n", ylabel="y").axes[0]
     assert texts(axis.texts) == [*ends] and axis.get_legend() is None
+    assert {text.get_color() for text in axis.texts} == {plotting.DARK}
     below, above, far = (text.get_position() for text in axis.texts)
     assert above[1] - below[1] > 5 and above[0] > below[0], "moved apart"
     assert far == below == (8, 0), "beside its own end"

@@ -63,6 +63,7 @@ FUSED = {
     "causal groups": ((2, 4, 5, 8), (2, 2, 5, 8), {"is_causal": True, "enable_gqa": True}),
     "one query, a cache": ((2, 3, 1, 6), (2, 3, 7, 6), {}),
     "no heads": ((2, 4, 6), (2, 5, 6), {}),
+    "five axes": ((2, 3, 7, 4, 6), (2, 3, 7, 5, 6), {}),
     "no batch": ((4, 6), (5, 6), {}),
 }
 
