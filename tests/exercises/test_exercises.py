@@ -364,6 +364,7 @@ def test_hints_come_in_steps(name):
     count = len(EXERCISES[name].hints)
     texts = [hint(name).text for _ in range(count)]
     assert len(set(texts)) == count >= 2
+    assert not re.match("(Now|Then|At the end|Next)\\b", EXERCISES[name].hints[0]), "goes on"
     assert texts == [hint(name, step).text for step in range(1, count + 1)]
     assert all("for the next" in text for text in texts[:-1]) and "last hint" in texts[-1]
     assert hint(name).text == texts[-1]

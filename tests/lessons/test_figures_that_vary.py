@@ -1,0 +1,100 @@
+"""Figures whose numbers differ between machines: nbval compares their labels alone. Here their
+cells run with a clock that is a formula, and what they draw is compared with it."""
+import re
+from types import SimpleNamespace
+
+import pytest
+import torch
+from rules.notebook import all_notebooks
+
+LESSONS = {notebook.number: notebook for notebook in all_notebooks()}
+SPEED = {"convolution": 2.0, "recurrence": 3.0, "products": 5.0, "explicit": 7.0, "without": 11.0,
+         "with the cache": 13.0, "at once": 17.0, "chunks of 64": 19.0, "token by token": 23.0}
+
+
+def seconds(name, n, d):
+    return SPEED[name] * n * d ** 1.5
+
+
+def says(name):
+    """A layer, or what makes one, whose output is its name."""
+    return lambda *arguments, **more: name
+
+
+def drawn(number, *cells, change=lambda text: text):
+    """The x and the lines of the last cell's curves, by name up to a colon."""
+    def fastest(trials, repeats):
+        return [seconds(layer(torch.zeros(1, 1, 1)), n, d) for layer, n, d in trials]
+
+    found = {}
+    names = {
+        "torch": torch, "fastest": fastest, "slope": lambda x, y: (1.0, 0.0),
+        "curves": lambda x, lines, **more: found.update(x=x, lines=lines),
+        "F": SimpleNamespace(scaled_dot_product_attention=says("products")),
+        "d2l_ext": SimpleNamespace(MultiHeadAttention=says("layer")), "products": says("explicit"),
+        "Convolution": lambda d: says("convolution"), "Recurrence": lambda d: says("recurrence"),
+        "write_again": says("without"), "write": says("with the cache"),
+        "at_once": says("at once"), "in_chunks": says("chunks of 64"),
+        "by_token": says("token by token")}
+    for cell in cells:
+        exec(change(LESSONS[number].cell(cell).text), names)
+    return found["x"], {name.partition(":")[0]: torch.as_tensor(line, dtype=torch.float64)
+                        for name, line in found["lines"].items()}
+
+
+def measured(*names, d, called=None):
+    return lambda x: {(called or {}).get(name, name): [seconds(name, n, d) for n in x]
+                      for name in names}
+
+
+THREE = "convolution", "recurrence", "products"
+FUSED = {"products": "fused", "explicit": "weights written out"}
+FIGURES = {  # lesson and cells -> what the last one has to draw
+    (6, "time"): measured(*THREE, d=256), (6, "time", "clock-crossover"): measured(*THREE, d=64),
+    (6, "clock-width"): lambda x: {
+        "recurrence": [seconds("recurrence", 64, d) for d in x],
+        "d², through the last": [seconds("recurrence", 64, 1024) * (d / 1024) ** 2 for d in x]},
+    (6, "time", "clock-memory"): lambda x: {
+        FUSED[name]: [seconds(name, n, 64) / n**2 for n in x] for name in FUSED},
+    (9, "time"): measured("without", "with the cache", d=256),
+    (10, "time"): measured("products", "at once", "chunks of 64", "token by token", d=64,
+                           called={"products": "softmax, fused"}),
+}
+
+
+def wrong(number, *cells, **more):
+    x, lines = drawn(number, *cells, **more)
+    wanted = FIGURES[number, *cells](x)
+    return [name for name in {*wanted, *lines} if name not in wanted or name not in lines
+            or not torch.allclose(lines[name], torch.tensor(wanted[name], dtype=torch.float64))]
+
+
+@pytest.mark.parametrize("cells", FIGURES, ids=lambda cells: f"{cells[0]:02}-{cells[-1]}")
+def test_each_line_is_what_was_measured_under_its_name(cells):
+    assert wrong(*cells) == []
+
+
+@pytest.mark.parametrize("cells, old, new", [
+    ((6, "time", "clock-memory"), "per_pair[:8]", "per_pair[8:]"), ((9, "time"), ".flip(0)", ""),
+    ((6, "clock-width"), "(width / 1024) ** 2", "(width / 1024)")])
+def test_a_wrong_figure_is_noticed(cells, old, new):
+    assert any(old in LESSONS[cells[0]].cell(name).text for name in cells[1:])
+    assert wrong(*cells, change=lambda text: text.replace(old, new))
+
+
+def test_a_mark_stands_between_the_last_trained_position_and_the_next():
+    lesson = LESSONS[4]
+    assert "symbols = torch.randint(8, (64, 16))" in lesson.cell("race-train").text
+    marks = [re.findall(r'marks=\{"[^"]+": ([\d.]+)\}', cell.text) for cell in lesson.code]
+    assert sum(marks, []) == ["15.5"] * 3
+
+
+@pytest.mark.parametrize("beyond, winner", [(0.5, "far"), (0.2, "nobody")])
+def test_who_is_ahead_is_asked_beyond_training(beyond, winner, capsys):
+    right = {"near": torch.tensor([1.0] * 16 + [0.1] * 48),
+             "far": torch.tensor([0.0] * 16 + [beyond] * 48)}
+    exec(LESSONS[5].cell("lab-winner").text, {
+        "models": dict.fromkeys(right, ""), "task": "copy",
+        "TRIALS": {"copy": SimpleNamespace(task=None)},
+        "accuracy": lambda *arguments, found=iter(right.values()), **more: next(found)})
+    assert f"ahead from 16 on: {winner} " in capsys.readouterr().out
