@@ -353,8 +353,8 @@ function showStack(kind, canvas, words, k, layers, across, colours) {
   write(words, t`The last output knows ${counts.at(-1)} of ${TOKENS} inputs, the middle one
     ${counts[(TOKENS - 1) / 2]}. Pairs: ${counts.reduce((sum, count) => sum + count)}
     of ${TOKENS ** 2}.`);
-  put(canvas, "aria-label", t`${layerName(kind)}, ${plural(layers, "layer")}: lines lead from the inputs
-    that the last output knows up to it.`);
+  put(canvas, "aria-label", t`${layerName(kind)}, ${plural(layers, "layer")}: lines lead from the
+    inputs that the last output knows up to it.`);
 }
 
 /** Nodes in rows, inputs below; lines wherever a message can go that ends in the last output. */
