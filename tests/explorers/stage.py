@@ -28,7 +28,8 @@ def perform(folder, explorer, *steps, width=1000, colours=LIGHT, script=None, br
     node = shutil.which("node")
     if node is None:
         pytest.skip("no node here to run the explorer's JavaScript")
-    values = {"data": explorer.data, "state": explorer.state, "words": getattr(explorer, "words", {})}
+    values = {"data": explorer.data, "state": explorer.state,
+              "words": getattr(explorer, "words", {})}
     acts = ", ".join(f"(h) => h.{step}" for step in steps)
     run = f"""import {{ perform }} from './stage.mjs';
         const piece = await import('./piece.mjs');

@@ -133,7 +133,7 @@ def mistaken(entries):
             word = re.sub(r"s\b", "", english.lower())
             if called.setdefault(chinese, word) != word and english not in ("none", "nothing"):
                 found.append(english)
-        order = "".join(re.findall(r"\{(\d)\}", chinese))
+        order = "".join(re.findall(r"\{=?(\d)\}", chinese))
         read = [ORDERS[words] for words in ORDERS if words in english]
         if order != "".join(read or re.findall(r"\{(\d)\}", english)):
             found.append(english)
