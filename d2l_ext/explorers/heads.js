@@ -180,7 +180,8 @@ function plan(tokens, channels, heads, width, colours) {
 /** The plan for maps with their figures, or nothing where those don't fit. */
 function withFigures(tokens, { names, widest }, columns, room, { measure, size }) {
   const longest = (words) => Math.max(...words.map(measure));
-  const left = Math.ceil(Math.min(110, longest([t`× values`, ...tokens, ...names]))) + 12;
+  const widestName = Math.max(longest([t`× values`, ...names]), 1.1 * longest(tokens)); // bold
+  const left = Math.ceil(Math.min(110, widestName)) + 12;
   const right = Math.ceil(measure(t`= output`)) + 10;
   const across = Math.min(56, Math.floor((room(columns) - left - right) / tokens.length));
   const least = columns > 1

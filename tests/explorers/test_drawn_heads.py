@@ -286,3 +286,11 @@ def test_a_narrow_identity_leaves_something_out(tmp_path):
     asks = explorer.state["asks"]
     assert [line[0] for line in outputs(stage)] == ["side by side", f"output of {TOKENS[asks]}"]
     assert outputs(stage)[1][1] == cells(computed(attention, X, 2)[3][asks])
+
+
+def test_the_longest_token_is_whole_in_bold_too(tmp_path):
+    """Longer than all that stands below it; bold is wider."""
+    tokens = ["ash", "oak", "wild service"]
+    stage, = perform(tmp_path, wooden(tokens=tokens)[2])
+    bold = [text for text in stage.pictures[0].texts if text.bold]
+    assert [(text.text, text.box[0] >= 0) for text in bold] == [("wild service", True)]
