@@ -1,4 +1,5 @@
 """The website: its pages, links, symbols and references, without a browser."""
+import asyncio
 import functools
 import re
 import shutil
@@ -244,3 +245,19 @@ def test_symbols_lead_to_lessons(site):
     page = pages(site)[website.pathlib.Path("symbols/num_heads.html")]
     assert page.h1.math and "num_heads" in page.h1.text
     assert page.find("a", href=re.compile(r"^\.\./02_.*#cell-id="))
+
+
+def test_an_index_is_waited_for_until_it_is_on_the_disk(tmp_path, monkeypatch):
+    """A file that is empty at first, then half there, then whole; and one that stays empty."""
+    late, contents = tmp_path / "wasm.pagefind", iter([b"", b"ab", b"abcd"])
+    late.touch()
+
+    async def wait(seconds):
+        late.write_bytes(next(contents, b"abcd"))
+
+    monkeypatch.setattr(website.asyncio, "sleep", wait)
+    asyncio.run(website.written(tmp_path))
+    assert late.read_bytes() == b"abcd"
+    (tmp_path / "empty.pf").touch()
+    with pytest.raises(OSError, match="left files empty in .*: empty.pf"):
+        asyncio.run(website.written(tmp_path))

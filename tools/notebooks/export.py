@@ -98,8 +98,8 @@ PAPER</style>
 {% endblock %}
 {% block footer %}<script>SCRIPT</script>{{ super() }}{% endblock %}
 """ + FOLDED
-PARTS = {"POLICY": POLICY, "CHINESE": CHINESE, "PAPER": PAPER[".css"], "SCRIPT": PAPER[".js"]}
-for part, text in PARTS.items():
+FILLED = {"POLICY": POLICY, "CHINESE": CHINESE, "PAPER": PAPER[".css"], "SCRIPT": PAPER[".js"]}
+for part, text in FILLED.items():
     PAGE = PAGE.replace(part, text)
 
 

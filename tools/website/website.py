@@ -21,7 +21,7 @@ import nbformat
 from bs4 import BeautifulSoup
 from jinja2 import DictLoader, Environment, FileSystemLoader
 from markupsafe import Markup
-from pagefind.index import PagefindIndex
+from pagefind.service import PagefindService
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -256,11 +256,29 @@ async def index(target: pathlib.Path) -> None:
     (Its binary that looks for words has 59 MB and finds others than the browser does in what is
     asked: with it, 多头注意力 finds nothing.)
     """
-    async with PagefindIndex(config={"output_path": str(target / "pagefind")}) as made:
+    folder = target / "pagefind"
+    async with PagefindService() as service:
+        made = await service.create_index(config={"output_path": str(folder)})
         for path in sorted(target.rglob("*.html")):
             if "slides" not in path.relative_to(target).parts:
                 await made.add_html_file(content=apart(path.read_text("utf-8")),
                                          source_path=path.relative_to(target).as_posix())
+        await made.write_files()
+        await written(folder)
+
+
+async def written(folder: pathlib.Path) -> None:
+    """Pagefind answers before its files are on the disk, and what ends it leaves some of them
+    empty: wait until none is, and none grows."""
+    before = {}
+    for _ in range(600):
+        sizes = {path: path.stat().st_size for path in folder.rglob("*") if path.is_file()}
+        if sizes == before and sizes and all(sizes.values()):
+            return
+        before = sizes
+        await asyncio.sleep(0.1)
+    empty = [path.name for path, size in before.items() if not size]
+    raise OSError(f"pagefind left files empty in {folder}: {', '.join(empty)}")
 
 
 def apart(page: str) -> str:
