@@ -49,17 +49,19 @@ def test_caught_is_told_from_alive(tmp_path, monkeypatch, test, row):
     monkeypatch.setattr(mutants, "COPY", tmp_path / "copy")
     monkeypatch.setattr(mutants, "mistakes", lambda: [GOOD])
     mutants.by_hand()
-    assert f"| by hand | {row} |" in (tmp_path / "results.md").read_text()
+    assert f"| by hand | {row} | " in (tmp_path / "results.md").read_text()
     assert "a + b" in (tmp_path / "copy/sums.py").read_text()  # put back
 
 
 def test_results_keep_other_rows_and_list_what_lives(tmp_path, monkeypatch):
     monkeypatch.setattr(mutants, "HERE", tmp_path)
+    monkeypatch.setattr(mutants.time, "strftime", lambda form: "2026-01-31")
     mutants.store("sums.py", 10, 4, 3, 0, ["- a + 1\n+ a - 1"])
+    monkeypatch.setattr(mutants.time, "strftime", lambda form: "2026-02-01")
     mutants.store("heads.js, drawing", 20, 20, 18, 2, [])
     text = (tmp_path / "results.md").read_text()
-    assert "| sums.py | 10 | 4 | 3 | 0 | 1 | 75.0 |\n" in text
-    assert "| heads.js, drawing | 20 | 20 | 18 | 2 | 0 | 100.0 |\n" in text
+    assert "| sums.py | 10 | 4 | 3 | 0 | 1 | 75.0 | 2026-01-31 |\n" in text
+    assert "| heads.js, drawing | 20 | 20 | 18 | 2 | 0 | 100.0 | 2026-02-01 |\n" in text
     assert text.endswith("## sums.py\n\n```diff\n- a + 1\n+ a - 1\n```\n")
     mutants.store("sums.py", 10, 4, 4, 0, [])
     text = (tmp_path / "results.md").read_text()
