@@ -327,8 +327,7 @@ What nobody had thought of: mistakes written down before any test was read.
 | 1: explorers, 2026-11-22 | 78 | 23 | 78 |
 | 2: all rooms, lessons, tools, Chinese, 2026-11-22 | 127 | 96 | 125 |
 
-    row = r"(?m)^\| ([^|]+) (\|.* \d+\.\d \| [\d-]+ \|)$"
-    rows = dict(re.findall(row, text))
+The two that live turn a Chinese sentence round, and change a numeral written as a word.
 
 """
 
