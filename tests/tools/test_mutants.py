@@ -1,6 +1,7 @@
 """Mistakes made by hand fit the code; the tool that makes mutants tells caught from alive."""
 import json
 import re
+import tomllib
 
 import mutants
 import pytest
@@ -102,3 +103,15 @@ def test_tests_that_run_javascript_are_found(tmp_path, monkeypatch):
     monkeypatch.setattr(mutants, "COPY", tmp_path)
     found = ["test_a.py::test_fixture", "test_a.py::test_near"]
     assert mutants.tests_that_use({"compute"}, "test_a.py") == found
+
+
+def test_a_reason_is_for_a_line_that_is_there():
+    def stale(known, whole):
+        return [mutant["diff"] for mutant in known for line in mutant["diff"].splitlines()
+                if line[:1] == "-" and " ".join(line[1:].split()) not in whole]
+
+    files = [path for kind in ("py", "js") for path in (ROOT / "d2l_ext").rglob(f"*.{kind}")]
+    whole = " ".join(" ".join(path.read_text(encoding="utf-8") for path in files).split())
+    known = tomllib.loads((ROOT / "tests/mutants/equivalent.toml").read_text(encoding="utf-8"))
+    assert stale(known["mutant"], whole) == []
+    assert stale(known["mutant"], whole.replace("(", "[")) != []
