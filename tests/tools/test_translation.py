@@ -203,6 +203,9 @@ def test_addresses_lead_to_the_same_language():
     for path in translation.LESSONS:
         title = translation.cells(path.parent / "zh" / path.name)[0]["source"]
         assert f"/blob/main/notebooks/zh/{path.name})" in title
+    home, twins = (re.findall(r"\((https://[^)]*github\.io[^)]*)\)", translation.read(ROOT / name))
+                   for name in ("README.md", "README.zh.md"))
+    assert len(home) == 2 and twins == [f"{each}zh/" for each in home]
 
 
 # ---- what is shown -----------------------------------------------------------------------------

@@ -47,7 +47,6 @@ FRAMES = {path.relative_to(ROOT).as_posix() for path in TEMPLATES}
 JINJA = Environment(extensions=["jinja2.ext.i18n"])
 NOTO = Path("/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc")  # Debian's
 README = "README.{}.md"
-SITE = "https://attention-notebooks.github.io/attention-notebooks/"
 SET_UP = 'spoken = importlib.import_module("d2l_ext").language("{}")'
 DRAWS = {"heatmaps", "curves", "bars", "table", "progress_bar"}
 MAP_HEAD = "| lesson | afterwards you can | minutes: core / all |"
@@ -530,7 +529,7 @@ def readme(language, catalogue):
         made.append(entry.string if entry and entry.string else text)
     text = re.sub(r"\n{3,}", "\n\n", "\n\n".join(made)).strip("\n") + "\n"
     text = re.sub(r"\((images|notebooks)/(?!zh/)", rf"(\1/{language}/", text)
-    text = text.replace(f"({SITE})", f"({SITE}{language}/)")
+    text = re.sub(r"\((https://[\w-]+\.github\.io/[\w.-]+/)\)", rf"(\1{language}/)", text)
     return text.replace("(#without-make)", f"(#{without_make(catalogue)})")
 
 
