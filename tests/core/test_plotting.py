@@ -59,9 +59,12 @@ def column(values=(1.0, 2.0), labels=("one", "two"), ylabel="score", **more):
 
 # ---- pictures and their words --------------------------------------------------------------------
 
-@pytest.mark.parametrize("draw", [
-    weights, lambda: weights(PAIR - 0.5, titles=["one", "two"], signed=True), lines,
-    lambda: lines(log=True), column])
+def slowly(*values):
+    return [pytest.param(value, marks=pytest.mark.slow) for value in values]
+
+
+@pytest.mark.parametrize("draw", [weights, lines, column, *slowly(
+    lambda: weights(PAIR - 0.5, titles=["one", "two"], signed=True), lambda: lines(log=True))])
 def test_a_drawing_is_a_picture_with_words(draw):
     before, drawing = dict(matplotlib.rcParams), draw()
     data, _ = DisplayFormatter().format(drawing)

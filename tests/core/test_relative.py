@@ -114,14 +114,19 @@ def score_yarn(*at):
     return score_rotary(*at, theta=slow_parts) * (0.1 * math.log(4) + 1) ** 2
 
 
-def score_rotary(position, h, offset, q, k, pairs=((0, 1), (2, 3)), theta=as_trained):
-    """q R k, pair by pair, with the rotation written out."""
-    total = 0
+@functools.cache
+def rotation(offset, pairs, theta):
+    """R of the score q R k, with the angle of each pair written out."""
+    R = torch.zeros(SIZE, SIZE, dtype=torch.float64)
     for p, (a, b) in enumerate(pairs):
         angle = offset * theta(p, SIZE)
-        total += q[a] * (math.cos(angle) * k[a] - math.sin(angle) * k[b])
-        total += q[b] * (math.sin(angle) * k[a] + math.cos(angle) * k[b])
-    return total / math.sqrt(SIZE)
+        R[a, a] = R[b, b] = math.cos(angle)
+        R[a, b], R[b, a] = -math.sin(angle), math.sin(angle)
+    return R
+
+
+def score_rotary(position, h, offset, q, k, pairs=((0, 1), (2, 3)), theta=as_trained):
+    return q @ rotation(offset, pairs, theta).to(q) @ k / math.sqrt(SIZE)
 
 
 SCORES = {"none": score_none, "shaw": score_shaw, "t5": score_t5, "t5-one-way": score_t5,

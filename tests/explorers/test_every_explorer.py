@@ -336,6 +336,7 @@ USE = """run((root) => {
 })"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PIECES)
 def test_each_control_does_in_chinese_what_it_does_in_english(name, tmp_path):
     """A control's label is no setting's name."""
