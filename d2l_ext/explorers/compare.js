@@ -67,9 +67,15 @@ export function seen(kind, m, k, layers) {
 
 // ---- in words ------------------------------------------------------------------
 
+/** A number to three digits: "0.500", "1030". */
+export function three(number) {
+  const digits = number.toPrecision(3);
+  return digits.includes("e") ? String(Number(digits)) : digits;
+}
+
 /** A large number to three digits: "67.1 million". */
 export function amount(number) {
-  const per = (size) => (number / size).toPrecision(3);
+  const per = (size) => three(number / size);
   if (number >= 1e15) return t`${per(1e15)} quadrillion`;
   if (number >= 1e12) return t`${per(1e12)} trillion`;
   if (number >= 1e9) return t`${per(1e9)} billion`;
@@ -102,7 +108,7 @@ function tellWork(kinds, size) {
     const verdict = n < limit ? t`less than` : n > limit ? t`more than` : t`as many as`;
     return t`${verdict} the ${said(other)} (they cross at n = ${limit})`;
   };
-  const ratio = (layer.operations / operations).toPrecision(3);
+  const ratio = three(layer.operations / operations);
   return t`n = ${n}, d = ${d}, k = ${k}: of the whole layers the ${said(cheapest)} takes the
     fewest operations, ${amount(operations)}; self-attention ${ratio} times as many, with a
     longest path of ${layer.path} against ${n - 1}.`
@@ -115,7 +121,7 @@ function tellKept(size) {
   const { n, d, k, c, num_heads } = size;
   const [softmax, memory] = ["attention layer", "linear attention, in chunks"]
     .map((kind) => cost(kind, size));
-  const share = (what) => (memory[what] / softmax[what]).toPrecision(3);
+  const share = (what) => three(memory[what] / softmax[what]);
   return t`n = ${n}, d = ${d}, k = ${k}, ${plural(num_heads, "head")}: in chunks of ${c}, linear
     attention takes ${share("operations")} times the operations of
     self-attention, ${memory.sequential} steps against ${softmax.sequential}.`

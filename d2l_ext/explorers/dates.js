@@ -150,7 +150,7 @@ function showLooks(looks, cards, { answer, letters, off, maps }, layer, colours,
 
 function drawLooks(canvas, colours, weights, down, across, cell) {
   const { size, query, measure } = colours;
-  const left = Math.max(2.6 * size, Math.ceil(measure("start")) + 7);
+  const left = Math.ceil(measure("start")) + 7;
   const [top, wide, high] = [size + 8, across.length * cell, down.length * cell];
   const context = pen(canvas, left + wide + 4, top + high + 4, colours);
   const written = (letter) => ({ " ": "␣", start: "s" }[letter] ?? letter);

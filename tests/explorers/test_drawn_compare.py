@@ -19,8 +19,8 @@ PART = "attention products"
 
 def three(number):
     """In three digits, as JavaScript writes them."""
-    before = math.floor(math.log10(float(f"{number:.2e}"))) + 1
-    return f"{number:.{max(0, 3 - before)}f}" if -6 < before < 4 else f"{number:.2e}"
+    rounded = float(f"{number:.2e}")
+    return f"{rounded:.{max(0, 2 - math.floor(math.log10(rounded)))}f}"
 
 
 def amount(number):

@@ -132,6 +132,8 @@ SAID = {
             ["999", "1.00 thousand", "1.00 million", "1.00 billion", "1.00 trillion",
              "1.00 quadrillion"],
         "[999999, 1e6].map(count)": ["999,999", "1.00 million"],
+        "[0.5, 3, 999, 999.6, 1030.4].map(three)": ["0.500", "3.00", "999", "1000", "1030"],
+        "[999999, 999.7e6].map(amount)": ["1000 thousand", "1000 million"],
         "tell(KINDS.slice(0, 6), { n: 64, d: 64, k: 3 })":
             "n = 64, d = 64, k = 3: of the whole layers the recurrence takes the fewest "
             "operations, 1.05 million; self-attention 3.00 times as many, with a longest path of 1 "
