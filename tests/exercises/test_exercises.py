@@ -11,6 +11,7 @@ import importlib
 import itertools
 import math
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -317,6 +318,13 @@ CALLS = [
     lambda *a: torch.rand(3), lambda *a: torch.manual_seed(1), lambda *a: iter(a),
     type("Model", (nn.Module,), {})(),
 ]
+
+
+def test_what_judging_raises_is_told(monkeypatch):
+    judge = raises(ValueError("no such head"))
+    monkeypatch.setattr(exercises, "find", lambda name: SimpleNamespace(judge=judge))
+    told = check("heads", 3)
+    assert told.state == "wrong" and "ValueError: no such head" in told.message
 
 
 @pytest.mark.filterwarnings("ignore:Casting complex")
