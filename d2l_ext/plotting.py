@@ -45,7 +45,6 @@ STYLE = {"font.size": 12, "font.family": FONTS,
          "axes.labelcolor": TEXT, "xtick.color": TEXT, "ytick.color": TEXT,
          "axes.spines.top": False, "axes.spines.right": False,
          "figure.facecolor": "white", "axes.facecolor": "white"}
-FRAME = {"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 1}
 LEADER = {"arrowstyle": "-", "color": "#888888", "linewidth": 0.8, "relpos": (0, 0.5),
           "shrinkA": 1, "shrinkB": 3}
 
@@ -129,7 +128,7 @@ def heatmaps(
         axis.tick_params(length=0)
         axis.spines[:].set_visible(False)
         if numbers:
-            write_numbers(axis, panel, limit, digits)
+            write_numbers(axis, image, digits)
         elif len(maps) > 1:  # else two maps with white edges would look like one
             axis.spines[:].set(visible=True, color="#BBBBBB")
     if getattr(values, "dtype", None) not in (torch.bool, np.bool_):
@@ -164,16 +163,23 @@ def label_ticks(axis, labels: Sequence, size: float) -> None:
     axis.set_ticks(places, labels=[plain(labels[place]) for place in places])
 
 
-def write_numbers(axis, panel: np.ndarray, limit: float, digits: int) -> None:
+def write_numbers(axis, image, digits: int) -> None:
     """The values in their cells, and lines between the cells."""
+    panel = image.get_array()
     axis.set_xticks(np.arange(panel.shape[1] + 1) - 0.5, minor=True)
     axis.set_yticks(np.arange(panel.shape[0] + 1) - 0.5, minor=True)
     axis.tick_params(which="minor", length=0)
     axis.grid(which="minor", color="#DDDDDD", linewidth=1)
     for (row, column), value in np.ndenumerate(panel):
-        colour = "white" if abs(value) > 0.55 * limit else DARK
         axis.text(column, row, f"{value:.{digits}f}", ha="center", va="center", fontsize=11,
-                  color=colour)
+                  color=readable_on(image.cmap(image.norm(value))))
+
+
+def readable_on(colour: Sequence[float]) -> str:
+    """Black or white, whichever stands out more on a colour (WCAG 2.2, contrast ratio)."""
+    red, green, blue = (((part + 0.055) / 1.055) ** 2.4 for part in colour[:3])
+    luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue
+    return "black" if luminance + 0.05 > (0.05 * 1.05) ** 0.5 else "white"
 
 
 # ---- lines and bars ----
@@ -209,9 +215,10 @@ def curves(
             axis.tick_params(axis="x", which="minor", labelbottom=False)
     for mark, place in marks.items():
         axis.axvline(place, color=TEXT, linewidth=1, linestyle=(0, (2, 3)), zorder=0)
-        axis.annotate(plain(mark), (place, 1), xycoords=("data", "axes fraction"), xytext=(4, -2),
-                      textcoords="offset points", va="top", color=TEXT, fontsize=10, bbox=FRAME)
-    axis.set(xlabel=plain(xlabel), ylabel=plain(ylabel), title=plain(title))
+        axis.annotate(plain(mark), (place, 1), xycoords=("data", "axes fraction"), xytext=(-2, 3),
+                      textcoords="offset points", va="bottom", color=TEXT, fontsize=10)
+    axis.set(xlabel=plain(xlabel), ylabel=plain(ylabel))
+    axis.set_title(plain(title), pad=20 if marks else None)
     axis.grid(color="#EEEEEE")
     figure.canvas.draw()
     ends = {line: (x[there][-1], y[there][-1])

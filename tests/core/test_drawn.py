@@ -11,7 +11,7 @@ import torch
 from matplotlib.colors import to_rgb
 from PIL import Image
 
-from d2l_ext.plotting import DARK, bars, curves, heatmaps, table
+from d2l_ext.plotting import bars, curves, heatmaps, table
 
 BLUE, ORANGE, WHITE = (np.array(to_rgb(colour)) for colour in ("#0072B2", "#D55E00", "white"))
 MAPS = torch.tensor([[[0.1, 0.9, 0.0], [0.7, 0.2, 0.3]], [[0.6, 0.05, 0.8], [0.0, 1.0, 0.4]],
@@ -119,13 +119,12 @@ def test_a_large_map_has_its_colours_and_the_labels_of_the_ticks_that_are_left()
 
 
 def test_a_number_is_written_in_the_colour_that_can_be_read():
-    values = torch.tensor([[-1.0, 1.0, 0.1, -0.2]])
-    axis = heatmaps(values, ["r"], list("abcd"), signed=True).axes[0]
-    for text, value in zip(axis.texts, values[0].tolist()):
+    values = torch.linspace(-1, 1, 48).reshape(6, 8)
+    axis = heatmaps(values, range(6), range(8), signed=True).axes[0]
+    for text, value in zip(axis.texts, values.flatten().tolist(), strict=True):
         ground = brightness(colour_of(value))
-        usable = {colour: max(ground, brightness(np.array(to_rgb(colour))))
-                  / min(ground, brightness(np.array(to_rgb(colour)))) for colour in ("white", DARK)}
-        assert text.get_color() == max(usable, key=usable.get)
+        usable = {"white": 1.05 / ground, "black": ground / 0.05}
+        assert text.get_color() == max(usable, key=usable.get) and max(usable.values()) > 4.5
 
 
 def test_each_map_of_up_to_64_cells_shows_its_numbers_whole_ones_only_where_all_are():

@@ -14,8 +14,9 @@ import matplotlib
 from fontTools.pens.svgPathPen import SVGPathPen
 from fontTools.pens.transformPen import TransformPen
 from fontTools.ttLib import TTFont
+from matplotlib.colors import to_rgb
 
-from d2l_ext.plotting import CHINESE
+from d2l_ext.plotting import CHINESE, readable_on
 from d2l_ext.translation import translated
 
 QUERY, KEY, VALUE, OUTPUT = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
@@ -196,11 +197,12 @@ class Sheet:
         """Attention weights, or a mask as zeros and ones, in the colours of the lessons' plots."""
         for i, row in enumerate(values):
             for j, value in enumerate(row):
+                fill = tint(QUERY, value)
                 self.add("rect", x=x + j * width, y=y + i * height, width=width, height=height,
-                         fill=tint(QUERY, value), stroke="#dddddd", stroke_width=1)
+                         fill=fill, stroke="#dddddd", stroke_width=1)
                 if labels:
                     self.text(x + (j + 0.5) * width, y + (i + 0.5) * height, labels[i][j], size,
-                              colour="#ffffff" if value > 0.55 else STRONG)
+                              colour=readable_on(to_rgb(fill)))
         self.frame(x, y, len(values[0]) * width, len(values) * height, TEXT)
 
     def operator(self, x, y, sign, radius):
