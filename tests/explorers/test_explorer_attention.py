@@ -137,7 +137,7 @@ RAMP = torch.arange(1024.0).view(2, 512)
 @pytest.mark.parametrize("image, tokens, size, pixels", [
     (torch.tensor([[-1., 0, 1], [4, 2, 1]]), 6, (2, 3),
      [each for grey in (0, 51, 102, 255, 153, 102) for each in [grey] * 3]),
-    (torch.tensor([0., 2, 5, 9]).view(4, 1, 1), 1, (1, 1), [0, 102, 255]),  # the fourth is no colour
+    (torch.tensor([0., 2, 5, 9]).view(4, 1, 1), 1, (1, 1), [0, 102, 255]),  # 9 is no colour
     (torch.full((2, 2), 7.0), 1, (2, 2), [0] * 12), (RAMP, 256, (1, 128), None),
     (RAMP.T, 256, (128, 1), None),
 ])
