@@ -38,6 +38,11 @@ def test_what_cannot_be_shown_is_refused(change, words):
         pooling(**change)
 
 
+@pytest.mark.parametrize("query, limit", [([0, 1, 2], 10), ([0, -20, 2], 20)])
+def test_the_largest_of_keys_and_query_is_the_limit(query, limit):
+    assert pooling(query=query).data["limit"] == limit
+
+
 @pytest.mark.parametrize("count, width, value_width", [(1, 1, 1), (12, 6, 6)])
 def test_the_smallest_and_the_largest_are_shown(count, width, value_width):
     piece = pooling(keys=torch.zeros(count, width), values=torch.ones(count, value_width),
