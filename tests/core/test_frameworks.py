@@ -5,6 +5,7 @@ What needs JAX, TensorFlow or MXNet itself is skipped where that is missing, and
 """
 import re
 import sys
+import traceback
 from pathlib import Path
 
 import nbformat
@@ -90,11 +91,36 @@ def test_a_cell_runs_only_where_its_framework_is(empty, monkeypatch, capsys):
     run_cell("jax", "def f(x): return 1 + x") if not here("jax") else None
     monkeypatch.setattr(frameworks, "here", lambda name: name == "torch")
     assert run_cell(" mxnet ", "def f(x): return x - 1\ndef g(x): return x") is None
-    assert re.search("MXNet is not installed here.*`make frameworks`", capsys.readouterr().out)
+    assert capsys.readouterr().out.endswith(
+        "MXNet is not installed here, so this cell did nothing: `make frameworks` opens the lesson "
+        "where it is.\n")
     assert everywhere("f", np.arange(2)).keys() == {"PyTorch"}
     assert everywhere("g", np.arange(2)) == {}
     with pytest.raises(NameError, match="no cell defines 'h' yet"):
         everywhere("h")
+
+
+def test_cells_of_mxnet_run_in_an_interpreter_beside_this_one(empty, monkeypatch):
+    monkeypatch.setattr(sys, "prefix", "/some/.venv")
+    monkeypatch.setattr(sys, "executable", "/some/.venv/bin/python3")
+    monkeypatch.setattr(frameworks, "here", lambda name: True)
+    asked = []
+
+    class Recorded(Room):
+        def __init__(self, *given):
+            asked.append(given)
+            super().__init__("torch")
+
+    monkeypatch.setattr(frameworks, "Elsewhere", Recorded)
+    assert [run_cell("mxnet", "1 + 1"), run_cell("torch", "2 + 1")] == [2, 3]
+    assert asked == [("mxnet", str(Path("/some/.venv-mxnet/bin/python3")))]
+
+
+def test_a_traceback_shows_the_line_and_its_cell(empty):
+    with pytest.raises(ZeroDivisionError) as caught:
+        run_cell("torch", "x = 0\n1 / x  # dog\n")
+    assert re.search("<PyTorch, cell \\d+>\", line 2.*\n +1 / x  # dog\n",
+                     "".join(traceback.format_exception(caught.value)))
 
 
 def test_what_is_no_cell_is_refused_and_not_kept(empty):
@@ -120,6 +146,7 @@ def test_the_switch_has_the_latest_code_and_marks_what_differs(empty):
     page = shown._repr_html_()
     assert page.count("<mark>") == 1 and "<mark>    y = x &lt;= 1</mark>" in page
     assert page.count('type="radio"') == 2 and page.count("checked>") == 1
+    assert 'id="switch-f-0" checked>' in page
     tabs = re.findall(r'id="([\w-]+)"[^>]*><label for="([\w-]+)">(\w+)', page)
     panels = re.findall(r'<pre aria-label="(\w+)">', page)
     shows = {tab: panels[int(panel) - 1]
