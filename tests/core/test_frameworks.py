@@ -3,10 +3,13 @@
 What needs JAX, TensorFlow or MXNet itself is skipped where that is missing, and run strictly by
 `make test-frameworks`.
 """
+import io
+import os
 import re
 import sys
 import traceback
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import numpy as np
@@ -17,7 +20,7 @@ from nbclient import NotebookClient
 import d2l_ext
 from d2l_ext import exercises, frameworks
 from d2l_ext.frameworks import everywhere, here, missing, run_cell, switch
-from d2l_ext.frameworks.rooms import Elsewhere, Room
+from d2l_ext.frameworks.rooms import QUIET, Elsewhere, Room, receive, send, serve, to_numpy
 
 ROOT = Path(__file__).parents[2]
 LESSON = ROOT / "notebooks/11_other_frameworks.ipynb"
@@ -79,6 +82,79 @@ def test_arguments_are_copies():
     room.run("def f(X): return X.zero_()")
     room.call("f", [X])
     assert X.tolist() == [0, 1, 2]
+
+
+def served(*questions):
+    """What a served room answers: a stream at its start."""
+    given, answers = io.BytesIO(), io.BytesIO()
+    for words in questions:
+        send(given, words)
+    given.seek(0)
+    serve("torch", given, answers)
+    answers.seek(0)
+    return answers
+
+
+X = np.random.default_rng(0).standard_normal((2, 3), "float32")
+CELL = "print('dog')\ndef f(X): return [X.mT, len(X)]\ndef g(X): return -X"
+
+
+def test_a_room_that_is_served_answers_in_messages():
+    answers = served(("run", CELL), ("has", "f"), ("has", "h"), ("call", "f", X),
+                     ("call", "g", X), ("run", "'man'"), ("run", "print(2)\n1 / 0"))
+    found = [receive(answers) for _ in range(7)]
+    texts = [(str(error), str(printed)) for error, printed, *_ in found]
+    assert texts[:6] == [("", "dog\n"), *[("", "")] * 5]
+    assert texts[6] == ('Traceback (most recent call last):\n  File "<cell>", line 2, in <module>\n'
+                        "ZeroDivisionError: division by zero\n", "2\n")
+    ran, has, lacks, (several, turned, two), (one, minus), shown, failed = (
+        values for _, _, *values in found)
+    assert [ran, has, lacks, shown, failed] == [[""], [True], [False], ["'man'"], []]
+    assert several and np.array_equal(turned, X.T) and two == 2
+    assert not one and np.array_equal(minus, -X)
+    with pytest.raises(EOFError, match="^the other interpreter has ended$"):
+        receive(answers)
+
+
+def test_a_room_elsewhere_asks_and_understands(capsys):
+    room = Elsewhere.__new__(Elsewhere)
+    asked = io.BytesIO()
+    room.process = SimpleNamespace(stdin=asked, wait=lambda: None, stdout=served(
+        ("run", CELL), ("has", "f"), ("call", "f", X), ("call", "g", X), ("run", "'man'"),
+        ("run", "1 / 0")))
+    assert room.run("a cell") is None and capsys.readouterr().out == "dog\n" and "f" in room
+    (turned, two), minus, shown = room.call("f", [X]), room.call("g", [X]), room.run("more")
+    assert np.array_equal(turned, X.T) and two == 2 and np.array_equal(minus, -X)
+    assert str(shown) == repr(shown) == "'man'"
+    with pytest.raises(RuntimeError, match="^in the other interpreter:\nTraceback(.|\n)*by zero"):
+        room.run("1 / 0")
+    asked.seek(0)
+    assert [[str(word) for word in receive(asked)[:2]] for _ in range(6)] == [
+        ["run", "a cell"], ["has", "f"], ["call", "f"], ["call", "g"], ["run", "more"],
+        ["run", "1 / 0"]]
+
+
+def test_results_become_numpy_arrays():
+    class OfMXNet:
+        def asnumpy(self):
+            return X
+
+    given = [torch.tensor([1.0], requires_grad=True), (2, "dog"), OfMXNet()]
+    one, (two, word), array = to_numpy(given)
+    assert one.tolist() == [1] and two == 2 and word == "dog" and array is X
+    assert all(isinstance(each, np.ndarray) for each in (one, two, word))
+
+
+def test_tensorflow_alone_is_told_to_be_quiet(monkeypatch):
+    monkeypatch.setattr(os, "environ", {})
+    Room("torch")
+    assert os.environ == {}
+    Room("tensorflow")
+    assert os.environ == QUIET
+
+
+def test_cells_know_whose_they_are():
+    assert Room("jax").run("__name__") == "jax's cells"
 
 
 def test_an_interpreter_that_ends_is_named(elsewhere):
