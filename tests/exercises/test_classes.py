@@ -103,7 +103,7 @@ def test_what_is_no_whole_class_is_told_so(answer, words):
                                              "it: expected 'a ValueError', yours: 'the error "
                                              "KeyError'."),
 ])
-def test_a_wrong_class_hears_why(changes, words):
+def test_what_is_said_of_a_class(changes, words):
     result = GATE.judge(changed(Gate, *changes))
     assert (result.state, result.message) == ("wrong", words)
 
