@@ -6,6 +6,7 @@ What needs JAX, TensorFlow or MXNet itself is skipped where that is missing, and
 import io
 import os
 import re
+import subprocess
 import sys
 import traceback
 from pathlib import Path
@@ -132,6 +133,25 @@ def test_a_room_elsewhere_asks_and_understands(capsys):
     assert [[str(word) for word in receive(asked)[:2]] for _ in range(6)] == [
         ["run", "a cell"], ["has", "f"], ["call", "f"], ["call", "g"], ["run", "more"],
         ["run", "1 / 0"]]
+
+
+def test_the_other_interpreter_is_asked_to_serve(monkeypatch):
+    asked = []
+
+    class Process:
+        stdin, stdout = io.BytesIO(), io.BytesIO()
+
+        def __init__(self, words, *, env, **streams):
+            asked.append((words[0], Path(words[1]).name, words[2], env["MPLBACKEND"], streams))
+
+        def wait(self):
+            asked.append("waits")
+
+    monkeypatch.setattr(subprocess, "Popen", Process)
+    Elsewhere("mxnet", "some python").__del__()
+    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    assert asked[:2] == [("some python", "rooms.py", "mxnet", "Agg", streams), "waits"]
+    assert Process.stdin.closed and Process.stdout.closed
 
 
 def test_results_become_numpy_arrays():
