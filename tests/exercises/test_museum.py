@@ -1,4 +1,5 @@
 """The museum of lesson 12: what is shown is what is checked; exhibits are silently wrong."""
+import ast
 import re
 import sys
 
@@ -52,6 +53,16 @@ def test_six_exhibits_are_core():
 def test_one_line_is_wrong(name):
     lines, fine = (CASES[name].text(slip).splitlines() for slip in (0, None))
     assert len(lines) == len(fine) and sum(a != b for a, b in zip(lines, fine)) == 1
+
+
+@each
+def test_no_unused_name_gives_an_exhibit_away(name):
+    """A linter would find it, and no test would be needed."""
+    names = [(node.arg, ast.Store) if isinstance(node, ast.arg) else (node.id, type(node.ctx))
+             for node in ast.walk(ast.parse(CASES[name].text(0)))
+             if isinstance(node, (ast.arg, ast.Name))]
+    assert {each for each, how in names if how is ast.Store} <= {"_"} | {
+        each for each, how in names if how is ast.Load}
 
 
 @each
