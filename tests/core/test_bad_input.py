@@ -402,7 +402,7 @@ TRANSFORMER = [
     (lambda: EncoderDecoder(9, 5, 8, 2, layers=0), "layers=0"),
     (lambda: EncoderDecoder(9, 5, 8, 2, dropout=1.0), "dropout"),
     (lambda: CODER(9 * ONE, ONE), "^source contains 18, but symbols are 0 to 8$"),
-    (lambda: CODER(ONE + 7, ONE), "^source contains 9, but"),
+    (lambda: CODER(torch.tensor([[0, 9]]), ONE), "^source contains 9, but"),
     (lambda: CODER(ONE, -ONE), "^target contains -2, but symbols are 0 to 4$"),
     (lambda: CODER([[1, 2]], ONE), "^source must be an integer tensor, got list$", TypeError),
     (lambda: CODER(ONE > 1, ONE), "source must be an integer tensor, got torch.bool", TypeError),
