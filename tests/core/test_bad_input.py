@@ -460,3 +460,9 @@ def test_values_of_lengths_are_not_looked_at_where_they_cannot_be(numbers):
     compiled = torch.compile(ATTENTION, fullgraph=True, backend="aot_eager")
     expected = mha(valid_lens=lengths(*numbers).clamp(0, 5))
     torch.testing.assert_close(compiled(Q, K, V, lengths(*numbers)), expected)
+
+
+def test_no_lengths_or_ones_that_vmap_hides_exceed_no_keys():
+    assert masked_softmax(torch.zeros(0, 3, 0), lengths()).shape == (0, 3, 0)
+    hidden = torch.vmap(masked_softmax)(torch.zeros(2, 1, 3, 0), lengths([0], [0]))
+    assert hidden.shape == (2, 1, 3, 0)
