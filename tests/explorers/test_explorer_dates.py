@@ -29,7 +29,7 @@ def explorer(model):
 def test_it_starts_with_all_heads_on(explorer, model):
     assert repr(explorer).endswith("All 12 heads on: 24/12/1999 -> 1999-12-24.")
     assert explorer.reading().answer == "1999-12-24"
-    assert re.search(r"[^.]\.$", dates_explorer(model, "5 März").numbers)
+    assert re.search(r"[^.]\.$", dates_explorer(model, "   ").numbers)
     looks = read(model, "24/12/1999").weights["decoder.0.cross"].mean(0).argmax(-1)
     lines = {0: 5, 1: 7, 2: 8, 3: 9, 5: 3, 6: 4, 8: 0, 9: 1}  # of the still picture
     assert {symbol: int(looks[symbol]) for symbol in lines} == lines
