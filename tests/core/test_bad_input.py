@@ -402,7 +402,7 @@ TRANSFORMER = [
     (lambda: EncoderDecoder(9, 5, 8, 2, layers=0), "layers=0"),
     (lambda: EncoderDecoder(9, 5, 8, 2, dropout=1.0), "dropout"),
     (lambda: CODER(9 * ONE, ONE), "^source contains 18, but symbols are 0 to 8$"),
-    (lambda: CODER(ONE + 7, ONE), "^source contains 9, but"),
+    (lambda: CODER(torch.tensor([[0, 9]]), ONE), "^source contains 9, but"),
     (lambda: CODER(ONE, -ONE), "^target contains -2, but symbols are 0 to 4$"),
     (lambda: CODER([[1, 2]], ONE), "^source must be an integer tensor, got list$", TypeError),
     (lambda: CODER(ONE > 1, ONE), "source must be an integer tensor, got torch.bool", TypeError),
@@ -460,3 +460,9 @@ def test_values_of_lengths_are_not_looked_at_where_they_cannot_be(numbers):
     compiled = torch.compile(ATTENTION, fullgraph=True, backend="aot_eager")
     expected = mha(valid_lens=lengths(*numbers).clamp(0, 5))
     torch.testing.assert_close(compiled(Q, K, V, lengths(*numbers)), expected)
+
+
+def test_no_lengths_or_ones_that_vmap_hides_exceed_no_keys():
+    assert masked_softmax(torch.zeros(0, 3, 0), lengths()).shape == (0, 3, 0)
+    hidden = torch.vmap(masked_softmax)(torch.zeros(2, 1, 3, 0), lengths([0], [0]))
+    assert hidden.shape == (2, 1, 3, 0)

@@ -125,6 +125,15 @@ def test_python_sees_what_the_browser_sets_and_copies_stay_copies():
     assert explorer.state == chosen
 
 
+def test_a_widget_and_its_page_have_the_same_words(monkeypatch):
+    monkeypatch.setattr("d2l_ext.translation.chosen", "zh")
+    explorer = heads()
+    given = explorer.widget.get_state()
+    assert {"_esm", "data", "state", "words"} <= set(given) and given["_esm"] == source("heads")
+    assert given["words"] == json.loads(Page(explorer.html()).scripts[0])["words"] != {}
+    assert not [key for key, words in given["words"].items() if key == words]
+
+
 # ---- what is shown -------------------------------------------------------------------------------
 
 SIZES = {"n": [2**i for i in range(4, 17)], "d": [2**i for i in range(4, 13)], "k": [3, 5, 7, 9],
@@ -323,6 +332,11 @@ def test_words_cut_long_tokens_and_pages_do_not(make):
     assert explorer.data["tokens"] == LONG
 
 
+@pytest.mark.parametrize("count, told", [(8, "g, h: the same"), (10, "g, h and 2 more: the same")])
+def test_of_many_tokens_eight_are_named(count, told):
+    assert told in any_heads(list("abcdefghij")[:count]).title
+
+
 @pytest.mark.parametrize("make, words", [
     (lambda: any_heads([]), "at least one token"),
     (lambda: order(X=torch.zeros(0, 4), tokens=[]), "2 to 5 tokens"),
@@ -335,6 +349,7 @@ def test_no_tokens_at_all_are_refused(make, words):
 def test_what_is_stored_is_lean_and_means_the_same():
     script = "const a = 1;\n  // why\n\n  /** what\n   * else */\n  f(a,\n    2) // here\n  g()\n"
     assert lean(script) == "const a = 1;f(a,2) // here\ng()\n"
+    assert lean("if (a)  // why\n  g()\n") == "if (a)\ng()\n"
     assert lean("const t = `a;\n  b`;\n").count("\n") == 2  # a text keeps its lines
 
 

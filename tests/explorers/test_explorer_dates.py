@@ -29,6 +29,7 @@ def explorer(model):
 def test_it_starts_with_all_heads_on(explorer, model):
     assert repr(explorer).endswith("All 12 heads on: 24/12/1999 -> 1999-12-24.")
     assert explorer.reading().answer == "1999-12-24"
+    assert re.search(r"[^.]\.$", dates_explorer(model, "   ").numbers)
     looks = read(model, "24/12/1999").weights["decoder.0.cross"].mean(0).argmax(-1)
     lines = {0: 5, 1: 7, 2: 8, 3: 9, 5: 3, 6: 4, 8: 0, 9: 1}  # of the still picture
     assert {symbol: int(looks[symbol]) for symbol in lines} == lines
@@ -91,6 +92,8 @@ def test_what_goes_wrong_in_the_kernel_is_shown(explorer):
         explorer.widget.set_state({"state": explorer.state | {"off": ["cross 9"]}})
     assert explorer.widget.data["problem"].startswith("This could not be computed: ValueError: off")
     assert explorer.widget.data["maps"] == {} and explorer.widget.data["answer"] == ""
+    explorer.set(off=[])  # it reads the same text again
+    assert explorer.widget.data["answer"] == "1999-12-24"
 
 
 @pytest.mark.parametrize("wrong, got", [
@@ -106,7 +109,7 @@ def test_other_models_are_refused(wrong, got):
     ({"text": 5}, "text=5 must be text"),
     ({"off": "head 1"}, rf"off=\['head 1'\] is not possible: choose from {', '.join(NAMES)}"),
     ({"off": 3}, r"off=\[3\] is not possible: .*")])
-def test_a_wrong_setting_is_named_with_what_is_possible(explorer, settings, words):
+def test_an_impossible_setting_is_named_with_what_is_possible(explorer, settings, words):
     with pytest.raises(ValueError, match=f"^{words}$"):
         explorer.set(**settings)
 
