@@ -120,11 +120,11 @@ BATCH_AXIS = [
 # ---- shift ----
 
 
-def shift(P, offset, *, turn=lambda offset, d: offset * speeds(d), sign=-1, stale=True):
+def shift(P, offset, *, turn=lambda offset, d: offset * speeds(d), plus=1, sign=-1, stale=True):
     """Every hand turned by its own angle, with one thing to get wrong at a time."""
     turn = turn(offset, P.shape[1])
     sine, cosine = P[:, 0::2].double(), P[:, 1::2].double()
-    first = sine * turn.cos() + cosine * turn.sin()
+    first = sine * turn.cos() + plus * cosine * turn.sin()
     second = cosine * turn.cos() + sign * (sine if stale else first) * turn.sin()
     return torch.stack([first, second], dim=-1).flatten(1)
 
@@ -154,6 +154,7 @@ SHIFT = [
     (turned(turn=lambda offset, d: offset * speeds(d) ** 0.5),
      "Your exponent is j/d; the speed of hand j is 1 / 10000^(2j/d)."),
     (turned(sign=1), "A sign: cos(a + b) = cos a cos b - sin a sin b."),
+    (turned(plus=-1), "A sign: sin(a + b) = sin a cos b + cos a sin b."),
     (lambda P, offset: torch.zeros_like(P),
      "Your rows are all zeros: nothing has been written into the result. "
      "Fill the even columns with the new sines, the odd ones with the new cosines."),

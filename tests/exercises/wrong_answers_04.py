@@ -79,7 +79,8 @@ def answer(P, offset):
 """
 SHIFTS = table(SHIFT, [
     ("+ c *", "- c *", "- s *", "+ s *", "wrong way"),
-    ("- s * torch.sin", "+ s * torch.sin", "A sign"),
+    ("- s * torch.sin", "+ s * torch.sin", r"A sign: cos\(a"),
+    ("+ c * torch.sin", "- c * torch.sin", r"A sign: sin\(a"),
     ("P[:, 0::2].clone()", "P[:, 0::2]", "overwritten"),
     ("offset / 10000 ** (torch.arange(0, d, 2) / d)", "torch.full((d // 2,), float(offset))",
      "the same angle"),
