@@ -228,7 +228,9 @@ def returns(runs: list[Run]) -> str | None:
     given = [run.returned for run in runs if run.returned is not None]
     if not given:
         return None
-    what = given[0] if isinstance(given[0], bool) else f"a {type(given[0]).__name__}"
+    kind = type(given[0]).__name__
+    a = "an" if kind[0].lower() in "aeiou" else "a"
+    what = given[0] if isinstance(given[0], bool) else f"{a} {kind}"
     return f"it returns {what}, which nobody looks at. Write `assert ...` instead of `return ...`."
 
 

@@ -376,7 +376,7 @@ def test_of_several_runs_the_first_is_told_of():
     assert "it passes the exhibit and refuses right code: what it expects has the same" in said
     assert "mistake. On right code, there its line 4 fails and says: run 1 " in said
     runs.clear()
-    assert "it returns a int, which nobody looks at." in hand_in(returns).message
+    assert "it returns an int, which nobody looks at." in hand_in(returns).message
 
 
 def test_answers_off_by_noise_and_distorted():
