@@ -26,7 +26,8 @@ def decay_mask(log_decay: Tensor) -> Tensor:
     """What step i still has of what step j stored: (rows, steps, steps), 0 where j > i.
 
     M_ij = a_{j+1} ⋯ a_i (Dao & Gu 2024, section 3.2.2). log_decay (rows, steps): the logarithms of
-    a. With all a = 1 it is the causal mask, with all equal that of Sun et al. 2023, section 2.1.
+    a, finite, so a is above 0. With all a = 1 it is the causal mask, with all equal that of Sun et
+    al. 2023, section 2.1.
 
     >>> decay_mask(torch.tensor([[1, 0.5, 0.5]]).log())[0].tolist()
     [[1.0, 0.0, 0.0], [0.5, 1.0, 0.0], [0.25, 0.5, 1.0]]

@@ -37,6 +37,8 @@ SAMPLE = 150
 # What torch traces can't see through mutmut's switch between mutants, and what looks at the calling
 # frame sees its. What the other tests let live meets all of them afterwards, in plain source.
 PLAINLY = "compile or export or they_cannot_be or points_at"
+# Where tests of a module stand that no file of its own room names.
+ELSEWHERE = {"__main__": "tools/test_packaging.py", "_validate": "core/test_*.py"}
 ALIVE = 0, 33  # mutmut's codes for "all tests pass" and "no test runs it"
 STRYKER = ROOT / "dist" / "stryker"  # where npm puts the part of StrykerJS that makes mutants
 INSTRUMENTER = "@stryker-mutator/instrumenter@9.6.1"
@@ -106,7 +108,7 @@ def tests_of(module):
         name = path.parent.name if path.stem == "__init__" else path.stem
         near = {*tests.glob("core/test_*.py"), *tests.glob("laboratory/test_*.py")}
         files = {file for file in near if name in file.read_text(encoding="utf-8").lower()}
-        files |= {*tests.glob(f"*/test_{name}.py")}
+        files |= {*tests.glob(f"*/test_{name}.py"), *tests.glob(ELSEWHERE.get(name, "none"))}
     return [*(str(file.relative_to(ROOT)) for file in sorted(files)), module]
 
 

@@ -87,10 +87,12 @@ def first_difference_of_tensors(given, wanted: torch.Tensor) -> str:
         return ("The numbers are right, but they are not integers: "
                 "rows of a table are looked up by integers alone.")
     place = tuple(off.nonzero()[0].tolist())
-    digits = 4 if wanted.is_floating_point() else 0
+    numbers = float(wanted[place]), float(given[place])
+    shown = [f"{number:.{4 if wanted.is_floating_point() else 0}f}" for number in numbers]
+    if shown[0] == shown[1]:
+        shown = [f"{number:.8f}" for number in numbers]
     return (f"The shape is right, {int(off.sum())} of {off.numel()} numbers are not. The first at "
-            f"{list(place)}: expected {wanted[place]:.{digits}f}, yours is "
-            f"{given[place]:.{digits}f}.")
+            f"{list(place)}: expected {shown[0]}, yours is {shown[1]}.")
 
 
 def kind(thing) -> str:

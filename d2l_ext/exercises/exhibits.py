@@ -28,6 +28,8 @@ class Exhibit(Exercise):
     Parts may be handed in one by one: "" and 0 are blank, and so is a function without a body.
     case: the code. symptom: the question, whose options follow the exhibit in the lesson.
     siblings: what the two siblings do, after "code that".
+    careful: makes code that does more than is promised; the words for a test that asks for that.
+    careless: makes code that is worse than the exhibit; the words for a test that finds this alone.
 
     A test fails a version if it raises anything there, an AssertionError or another error, as
     under pytest. What it returns would not be looked at there, so it must return nothing. Each
@@ -37,6 +39,8 @@ class Exhibit(Exercise):
     case: Case | None = None
     symptom: Choice = field(default_factory=lambda: Choice("", (), ""))
     siblings: Sequence[str] = ()
+    careful: tuple[Callable, str] | None = None
+    careless: tuple[Callable, str] | None = None
 
     @property
     def reasons(self) -> dict[str, str]:
@@ -102,15 +106,22 @@ class Exhibit(Exercise):
         if isinstance(rights[0].error, NotImplementedError):
             return self.untouched()
         wrongs = [tried(test, case.code(slip)) for slip in range(3)]
-        words = (returns(rights + wrongs) or refuses(rights, wrongs)
-                 or self.misses(test, [run.passed for run in wrongs]))
+        words = (returns(rights + wrongs) or self.asks_more(test, rights[0].passed)
+                 or refuses(rights, wrongs) or self.misses(test, [run.passed for run in wrongs]))
         return Result("wrong", words) if words else Result("right", "")
+
+    def asks_more(self, test, passed: bool) -> str | None:
+        """What to say where the test refuses right code, and passes code that does more."""
+        more = self.careful and not passed and tried(test, self.careful[0](self.case)).passed
+        return self.careful[1] if more else None
 
     def misses(self, test, passed: list[bool]) -> str | None:
         """Why the test lets the exhibit pass, or which siblings it does."""
         if not any(passed):
             return None
         if passed[0]:
+            if self.careless and not tried(test, self.careless[0](self.case)).passed:
+                return self.careless[1]
             probes = ((nothing, CANT_FAIL), (noise(3.0), SHAPES), (noise(0.1), LOOSE),
                       (distorted, ITSELF))
             for probe, words in probes:

@@ -696,12 +696,13 @@ TILED = Trial(Tiles, (3,), {"queries": (2, 3, 4, 5), "keys": (2, 3, 7, 5), "valu
 
 
 class Largest(TorchDispatchMode):
-    """How many numbers the largest result has."""
+    """How many numbers the largest result has, and whether PyTorch's own attention was called."""
 
-    numbers = 0
+    numbers, fused = 0, False
 
     def __torch_dispatch__(self, call, types, args=(), options=None):
         result = call(*args, **(options or {}))
+        self.fused |= "scaled_dot_product" in str(call)
         if isinstance(result, Tensor):
             self.numbers = max(self.numbers, result.numel())
         return result
@@ -732,7 +733,8 @@ def tiled_memory(answer):
     with Largest() as seen:
         trying("forward(queries, keys, values)", layer, *inputs)
     return {"A tensor with a number for each query and key is made":
-            "yes" if seen.numbers >= n * n else "no"}
+            "yes" if seen.numbers >= n * n else "no",
+            "PyTorch's own attention is called": "yes" if seen.fused else "no"}
 
 
 MORE = "summed = summed * factor + powers @ V"
@@ -760,6 +762,9 @@ TILING = [
     ("keys.split(self.tile, 2), values.split(self.tile, 2)",
      "keys.split(keys.shape[2], 2), values.split(values.shape[2], 2)",
      "The numbers are right, but all scores are made at once. Take `tile` keys at a time."),
+    ("return summed / total",
+     "return nn.functional.scaled_dot_product_attention(queries, keys, values)",
+     "PyTorch's own function does it for you. Take `tile` keys at a time."),
     ("(scores - new).exp()", "(scores - new).exp().detach()",
      "The powers are cut off from the graph: queries and keys get a wrong gradient, or none."),
     ("if tile < 1:", "if False:",
@@ -811,6 +816,9 @@ RECURRING = [
      "The outputs are sums. Divide each by the sum of its weights."),
     ("y / (q[:, :, t] * z).sum(-1, keepdim=True)", "y / (t + 1)",
      "You divide by the number of tokens. Divide by the sum of the weights."),
+    ("(q[:, :, t] * z).sum(-1, keepdim=True)", "((q[:, :, t] * z).sum(-1, keepdim=True) + 1e-6)",
+     "The outputs are right, but an epsilon in the divisor changes gradients. The weights are "
+     "positive, so it isn't needed."),
     ("z = z + k[:, :, t]", "z = k.sum(2)",
      "The divisor counts tokens that are still to come: it must grow with the memory."),
     (WRITING, f"{READING} if t else 0 * v[:, :, 0]; {WRITING}", f"            {READING}\n", "",

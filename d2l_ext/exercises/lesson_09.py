@@ -29,6 +29,12 @@ def with_outputs(output):
     return lambda one, other: (*merge(one, other)[:2], output(one[2], other[2]))
 
 
+def old_means(one, other):
+    """The outputs weighed by the sums as they came."""
+    output = (one[1] * one[2] + other[1] * other[2]) / (one[1] + other[1])
+    return *merge(one, other)[:2], output
+
+
 def like_a_key(one, other):
     """Takes the other half for one key: its largest for a score, its output for a value."""
     new = max(one[0], other[0])
@@ -40,7 +46,7 @@ MERGE = [
     (merged(share=lambda old, new: 1.0),
      "Nothing is rescaled: each sum counts as divided by exp of its own largest score. "
      "Bring both to the common one."),
-    (merged(of_outputs=lambda old, new: 1.0),
+    (merged(of_outputs=lambda old, new: 1.0), old_means,
      "The sums are rescaled, but not what the outputs are made of. Weigh both with the new sums."),
     (merged(share=lambda old, new: math.exp(new - old)),
      "Rescaled the wrong way: the factor is exp(old maximum - new maximum), 1 at most."),
@@ -87,10 +93,13 @@ def layers(n, w):
 
 WINDOW_LAYERS = [
     (lambda n, w: -(-n // w),
-     "Between the last of n tokens and the first there are n - 1 steps, not n."),
+     "One layer too many where w divides n - 1: from the last token to the first there are n - 1 "
+     "steps. Round (n - 1) / w up."),
     (lambda n, w: (n - 1) // w,
      "Rounded down: the last layer need not use its whole window, but it is needed."),
-    (lambda n, w: -(-(n - 1) // (w + 1)),
+    (lambda n, w: round((n - 1) / w),
+     "Rounded to the nearest: the last layer need not use half of its window, but it is needed."),
+    (lambda n, w: -(-(n - 1) // (w + 1)), lambda n, w: -(-n // (w + 1)),
      "A layer carries w further. That a token sees itself, too, carries it nowhere."),
     (lambda n, w: (n - 1) / w, lambda n, w: (n - 1) / w + 1e-9,
      "There are no parts of layers: round up."),

@@ -16,7 +16,37 @@ def in_one(S, q, k, v, a, *, first=0, own=1, read=0, end=1, reading=1, old=1, ma
     return Y, old * S * since[-1] ** (old == 1) + (k * (since[-1] / stored)[:, None] ** end).T @ v
 
 
+def by_mask(S, q, k, v, a, *, mask):
+    """One mask for the outputs and, by its last row, for the memory."""
+    since = a.cumprod(0)
+    M = mask(since[:, None] / since)
+    Y = (q @ k.T * M) @ v + since[:, None] * (q @ S)
+    return Y, since[-1] * S + (k * M[-1][:, None]).T @ v
+
+
+def turned(S, q, k, v, a, *, old=False):
+    """The chunk's part of the memory transposed; old: all of it."""
+    Y, after = in_one(S, q, k, v, a)
+    left = 0 if old else a.prod() * S
+    return Y, left + (after - left).T
+
+
+def alone(M):
+    return M.tril(-1)
+
+
+def inverse(M):
+    return (1 / M).tril()
+
+
 SHARE_CHUNK = [
+    (lambda *given: in_one(*given, mask=alone), lambda *given: by_mask(*given, mask=alone),
+     "A step reads what it stored itself, too: tril(), not tril(-1)."),
+    (lambda *given: in_one(*given, mask=inverse), lambda *given: by_mask(*given, mask=inverse),
+     "The ratio is upside down: of what step j stored, since[i] / since[j] is left at step i."),
+    (turned, lambda *given: turned(*given, old=True),
+     "The outputs are right. But the memory's rows belong to keys, its columns to values: add "
+     "k vᵀ, not v kᵀ."),
     (lambda *given: in_one(*given, read=1),
      "The outputs read the memory as it was before the chunk. At step t the shares a[0] to a[t] "
      "have been let go of it."),

@@ -61,6 +61,8 @@ UPSIDE_DOWN = [
      "Which sentences have no key left?"),
     (lambda lens, keys: where((lens == 0) | (lens == keys)),
      "Half of them: upside down, a sentence of length 0 sees every key."),
+    (lambda lens, keys: where(lens > 0),
+     "Upside down, a sentence with some padding left still has keys to read."),
     (lambda lens, keys: list(range(len(lens))),
      "Not all: a sentence with padding has keys left to read, the wrong ones."),
     (lambda lens, keys: [],

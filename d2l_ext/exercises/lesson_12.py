@@ -1,13 +1,26 @@
 """The exercises of lesson 12, a museum of silent bugs. Their code stands in ``museum``."""
-from .exhibits import Exhibit
+import torch
+
+from .exhibits import Exhibit, changed_answers
 from .kinds import Choice
 from .museum import CASES
 
 
 def exhibit(name: str, right: str, reasons: dict[str, str], siblings: list[str],
-            hints: list[str], praise: str) -> Exhibit:
+            hints: list[str], praise: str, **options) -> Exhibit:
     symptom = Choice(f"{name}-symptom", hints[:2], "", right=right, reasons=reasons)
-    return Exhibit(name, hints, praise, case=CASES[name], symptom=symptom, siblings=siblings)
+    return Exhibit(name, hints, praise, case=CASES[name], symptom=symptom, siblings=siblings,
+                   **options)
+
+
+def of_finite_values(case):
+    """Right code that takes NaN and infinity for 0."""
+    return lambda q, k, v, lens: case.code()(q, k, v.nan_to_num(0.0, 0.0, 0.0), lens)
+
+
+def in_float32(case):
+    """Right code whose answers are float32, whatever comes in."""
+    return changed_answers(case, torch.Tensor.float)
 
 
 EXERCISES = [
@@ -23,7 +36,9 @@ EXERCISES = [
          "Change what stands at and beyond the lengths, in k and in v. What may change?",
          "Call read twice, before and after k[i, n:] and v[i, n:] are replaced, with lens smaller "
          "than the number of keys, and assert that the answers are close."],
-        "Right: what is padding may be anything, and this test makes it so."),
+        "Right: padding may hold any finite number, and this test makes it so.",
+        careful=(of_finite_values, "it fills the padding of v with nan or infinity, and 0 times "
+                 "that is nan. A large number will do.")),
     exhibit(
         "heads", "c",
         {"a": "No number is moved to other heads alone: look at which axis is in front of which.",
@@ -80,11 +95,13 @@ EXERCISES = [
         ["keeps its rows in a list, where no layer looks for them",
          "makes the table a parameter, which is trained"],
         ["Values in float32 on one device are right. What else does the promise say?",
-         "layer.half() or layer.double() changes parameters and buffers. What is the type of the "
+         "layer.half() or layer.bfloat16() changes parameters and buffers. What is the type of the "
          "answer to an input of that type? And what does layer.parameters() hold?",
          "Waves(20, 8).half() must answer a half X by a float16 tensor, and have no parameters. "
          "How its buffer is called is its own affair."],
-        "Right: .half() stands in for a GPU here, which fewer tests have at hand."),
+        "Right: .half() stands in for a GPU here, which fewer tests have at hand.",
+        careless=(in_float32, "float64 + float32 is float64, so .double() shows nothing here. "
+                  "Try a narrower type.")),
     exhibit(
         "folded", "a",
         {"b": "Each row gets a length of some sentence. Of which?",
@@ -120,7 +137,7 @@ EXERCISES = [
         "Right: the map shown must be the map used."),
     exhibit(
         "in-place", "c",
-        {"a": "That is raised for a leaf that takes gradients. Scores are mostly results.",
+        {"a": "That is raised for a leaf that takes gradients. A product of tensors is no leaf.",
          "b": "The first call divides once, as it should.",
          "d": "The mask is right. Whose scores are these, though?"},
         ["writes the mask into the scores that it was given",
@@ -144,10 +161,10 @@ EXERCISES = [
         "cache", "d",
         {"a": "There is no future to read: the new token is the last.",
          "b": "The cache is as it should be.",
-         "c": "Which corner of the (1, m) table does is_causal begin in?"},
+         "c": "Which corner of the (1, m) table does tril() begin in?"},
         ["has no mask, so that new tokens read those after them",
          "puts new tokens before old ones"],
-        ["is_causal lets query i read keys 0 to i. What is i for a single new token?",
+        ["tril() lets query i read keys 0 to i. What is i for a single new token?",
          "Two ways to the same answer: all tokens at once, or some now and some later.",
          "Go on with more than one token: go_on of X[:, :3], then of X[:, 3:] with the cache, "
          "joined, must be go_on of X."],
@@ -189,7 +206,7 @@ EXERCISES = [
         "forcing", "d",
         {"a": "What is read holds the answer: nothing is quicker to learn.",
          "b": "That would be learned from reads shifted twice.",
-         "c": "`start` is left out here, which raises nothing."},
+         "c": "`start` is cut off here, which raises nothing."},
         ["begins with the last token in place of `start`",
          "reads the very token that it must predict, from the second step on"],
         ["At step t the decoder predicts tokens[:, t]. What may it have read?",

@@ -446,7 +446,7 @@ def continued(code):
 
 
 CACHE = Case(go_on, go_on_again, (
-    ("attn_mask=keep", "is_causal=True"),
+    ("tril(m - n)", "tril()"),
     ("attn_mask=keep", ""),
     ("torch.cat([cache[0], k], 1), torch.cat([cache[1], v], 1)",
      "torch.cat([k, cache[0]], 1), torch.cat([v, cache[1]], 1)")),
@@ -459,7 +459,7 @@ def place_left(X, lens, table):
     """X (b, n, d) with padding on the left, real tokens are the last
     lens (b,): the first of these gets row 0 of table (longest, d)."""
     n = X.shape[1]
-    rows = torch.arange(n) - (n - lens[:, None])  # (b, n)
+    rows = torch.arange(n) - (n - lens[:, None])
     return X + table[rows.clamp(min=0)]
 
 
@@ -482,7 +482,7 @@ def left_padded(code):
 
 
 LEFT = Case(place_left, place_left_again, (
-    ("torch.arange(n) - (n - lens[:, None])", "torch.arange(n).expand(len(X), n)"),
+    ("lens[:, None]", "lens.max()"),
     ("(n - lens[:, None])", "lens[:, None]"),
     ("(n - lens[:, None])", "(n - lens[:, None] + 1)")),
     left_padded, frozenset({"padding"}))
@@ -551,7 +551,7 @@ def optimized(code):
 
 
 DECAY = Case(optimizer_of, optimizer_of_again, (
-    ("weight.dim() == 2 and id(weight) not in tables", "weight.dim() == 2"),
+    ("id(part.weight)", "id(part)"),
     ("weight.dim() == 2 and id(weight) not in tables", "id(weight) not in tables"),
     ("weight.dim() == 2 and id(weight) not in tables", "True")),
     optimized, frozenset())
@@ -583,7 +583,7 @@ def forced(code):
 
 
 FORCING = Case(training_pair, training_pair_again, (
-    ("return reads, tokens", "return tokens, tokens"),
+    ("torch.cat([first, tokens[:, :-1]], 1)", "torch.cat([first, tokens], 1)[:, 1:]"),
     ("torch.cat([first, tokens[:, :-1]], 1)", "tokens.roll(1, dims=1)"),
     ("torch.cat([first, tokens[:, :-1]], 1)", "torch.cat([first, tokens[:, 1:]], 1)")),
     forced, frozenset({"causal"}))

@@ -830,7 +830,7 @@ def test_keys_beyond_the_longest_length_are_not_computed(attend):
         assert operations(lambda: attend(m, queries, keys, values, valid_lens=lengths)) == cut
 
 
-@pytest.mark.parametrize("lengths", SHORT, ids=str)
+@pytest.mark.parametrize("lengths", SHORT)
 def test_short_lengths_equal_the_definition_with_weights_for_all_keys(lengths):
     m, *inputs = cross()
     keep, longest = lengths_mask(lengths, 3, 4), lengths.max()
@@ -843,7 +843,7 @@ def test_short_lengths_equal_the_definition_with_weights_for_all_keys(lengths):
 
 
 @both_paths
-@pytest.mark.parametrize("lengths", SHORT, ids=str)
+@pytest.mark.parametrize("lengths", SHORT)
 @pytest.mark.parametrize("poison", [math.nan, math.inf, 3e38])
 def test_poison_beyond_the_longest_length_reaches_nothing(attend, lengths, poison):
     m, queries, *inputs = cross()

@@ -3,9 +3,14 @@
 What needs JAX, TensorFlow or MXNet itself is skipped where that is missing, and run strictly by
 `make test-frameworks`.
 """
+import io
+import os
 import re
+import subprocess
 import sys
+import traceback
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import numpy as np
@@ -16,7 +21,7 @@ from nbclient import NotebookClient
 import d2l_ext
 from d2l_ext import exercises, frameworks
 from d2l_ext.frameworks import everywhere, here, missing, run_cell, switch
-from d2l_ext.frameworks.rooms import Elsewhere, Room
+from d2l_ext.frameworks.rooms import QUIET, Elsewhere, Room, receive, send, serve, to_numpy
 
 ROOT = Path(__file__).parents[2]
 LESSON = ROOT / "notebooks/11_other_frameworks.ipynb"
@@ -80,6 +85,98 @@ def test_arguments_are_copies():
     assert X.tolist() == [0, 1, 2]
 
 
+def served(*questions):
+    """What a served room answers: a stream at its start."""
+    given, answers = io.BytesIO(), io.BytesIO()
+    for words in questions:
+        send(given, words)
+    given.seek(0)
+    serve("torch", given, answers)
+    answers.seek(0)
+    return answers
+
+
+X = np.random.default_rng(0).standard_normal((2, 3), "float32")
+CELL = "print('dog')\ndef f(X): return [X.mT, len(X)]\ndef g(X): return -X"
+
+
+def test_a_room_that_is_served_answers_in_messages():
+    answers = served(("run", CELL), ("has", "f"), ("has", "h"), ("call", "f", X),
+                     ("call", "g", X), ("run", "'man'"), ("run", "print(2)\n1 / 0"))
+    found = [receive(answers) for _ in range(7)]
+    texts = [(str(error), str(printed)) for error, printed, *_ in found]
+    assert texts[:6] == [("", "dog\n"), *[("", "")] * 5]
+    assert texts[6] == ('Traceback (most recent call last):\n  File "<cell>", line 2, in <module>\n'
+                        "ZeroDivisionError: division by zero\n", "2\n")
+    ran, has, lacks, (several, turned, two), (one, minus), shown, failed = (
+        values for _, _, *values in found)
+    assert [ran, has, lacks, shown, failed] == [[""], [True], [False], ["'man'"], []]
+    assert several and np.array_equal(turned, X.T) and two == 2
+    assert not one and np.array_equal(minus, -X)
+    with pytest.raises(EOFError, match="^the other interpreter has ended$"):
+        receive(answers)
+
+
+def test_a_room_elsewhere_asks_and_understands(capsys):
+    room = Elsewhere.__new__(Elsewhere)
+    asked = io.BytesIO()
+    room.process = SimpleNamespace(stdin=asked, wait=lambda: None, stdout=served(
+        ("run", CELL), ("has", "f"), ("call", "f", X), ("call", "g", X), ("run", "'man'"),
+        ("run", "1 / 0")))
+    assert room.run("a cell") is None and capsys.readouterr().out == "dog\n" and "f" in room
+    (turned, two), minus, shown = room.call("f", [X]), room.call("g", [X]), room.run("more")
+    assert np.array_equal(turned, X.T) and two == 2 and np.array_equal(minus, -X)
+    assert str(shown) == repr(shown) == "'man'"
+    with pytest.raises(RuntimeError, match="^in the other interpreter:\nTraceback(.|\n)*by zero"):
+        room.run("1 / 0")
+    asked.seek(0)
+    assert [[str(word) for word in receive(asked)[:2]] for _ in range(6)] == [
+        ["run", "a cell"], ["has", "f"], ["call", "f"], ["call", "g"], ["run", "more"],
+        ["run", "1 / 0"]]
+
+
+def test_the_other_interpreter_is_asked_to_serve(monkeypatch):
+    asked = []
+
+    class Process:
+        stdin, stdout = io.BytesIO(), io.BytesIO()
+
+        def __init__(self, words, *, env, **streams):
+            asked.append((words[0], Path(words[1]).name, words[2], env["MPLBACKEND"], streams))
+
+        def wait(self):
+            asked.append("waits")
+
+    monkeypatch.setattr(subprocess, "Popen", Process)
+    Elsewhere("mxnet", "some python").__del__()
+    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    assert asked[:2] == [("some python", "rooms.py", "mxnet", "Agg", streams), "waits"]
+    assert Process.stdin.closed and Process.stdout.closed
+
+
+def test_results_become_numpy_arrays():
+    class OfMXNet:
+        def asnumpy(self):
+            return X
+
+    given = [torch.tensor([1.0], requires_grad=True), (2, "dog"), OfMXNet()]
+    one, (two, word), array = to_numpy(given)
+    assert one.tolist() == [1] and two == 2 and word == "dog" and array is X
+    assert all(isinstance(each, np.ndarray) for each in (one, two, word))
+
+
+def test_tensorflow_alone_is_told_to_be_quiet(monkeypatch):
+    monkeypatch.setattr(os, "environ", {})
+    Room("torch")
+    assert os.environ == {}
+    Room("tensorflow")
+    assert os.environ == QUIET
+
+
+def test_cells_know_whose_they_are():
+    assert Room("jax").run("__name__") == "jax's cells"
+
+
 def test_an_interpreter_that_ends_is_named(elsewhere):
     with pytest.raises(EOFError, match="the other interpreter has ended"):
         elsewhere.run("import os\nos._exit(1)")
@@ -90,11 +187,36 @@ def test_a_cell_runs_only_where_its_framework_is(empty, monkeypatch, capsys):
     run_cell("jax", "def f(x): return 1 + x") if not here("jax") else None
     monkeypatch.setattr(frameworks, "here", lambda name: name == "torch")
     assert run_cell(" mxnet ", "def f(x): return x - 1\ndef g(x): return x") is None
-    assert re.search("MXNet is not installed here.*`make frameworks`", capsys.readouterr().out)
+    assert capsys.readouterr().out.endswith(
+        "MXNet is not installed here, so this cell did nothing: `make frameworks` opens the lesson "
+        "where it is.\n")
     assert everywhere("f", np.arange(2)).keys() == {"PyTorch"}
     assert everywhere("g", np.arange(2)) == {}
     with pytest.raises(NameError, match="no cell defines 'h' yet"):
         everywhere("h")
+
+
+def test_cells_of_mxnet_run_in_an_interpreter_beside_this_one(empty, monkeypatch):
+    monkeypatch.setattr(sys, "prefix", "/some/.venv")
+    monkeypatch.setattr(sys, "executable", "/some/.venv/bin/python3")
+    monkeypatch.setattr(frameworks, "here", lambda name: True)
+    asked = []
+
+    class Recorded(Room):
+        def __init__(self, *given):
+            asked.append(given)
+            super().__init__("torch")
+
+    monkeypatch.setattr(frameworks, "Elsewhere", Recorded)
+    assert [run_cell("mxnet", "1 + 1"), run_cell("torch", "2 + 1")] == [2, 3]
+    assert asked == [("mxnet", str(Path("/some/.venv-mxnet/bin/python3")))]
+
+
+def test_a_traceback_shows_the_line_and_its_cell(empty):
+    with pytest.raises(ZeroDivisionError) as caught:
+        run_cell("torch", "x = 0\n1 / x  # dog\n")
+    assert re.search("<PyTorch, cell \\d+>\", line 2.*\n +1 / x  # dog\n",
+                     "".join(traceback.format_exception(caught.value)))
 
 
 def test_what_is_no_cell_is_refused_and_not_kept(empty):
@@ -120,6 +242,7 @@ def test_the_switch_has_the_latest_code_and_marks_what_differs(empty):
     page = shown._repr_html_()
     assert page.count("<mark>") == 1 and "<mark>    y = x &lt;= 1</mark>" in page
     assert page.count('type="radio"') == 2 and page.count("checked>") == 1
+    assert 'id="switch-f-0" checked>' in page
     tabs = re.findall(r'id="([\w-]+)"[^>]*><label for="([\w-]+)">(\w+)', page)
     panels = re.findall(r'<pre aria-label="(\w+)">', page)
     shows = {tab: panels[int(panel) - 1]

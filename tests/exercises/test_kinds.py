@@ -68,6 +68,8 @@ SAID = [  # the exercise, an answer, and what is said; a mark tells the state
                                                   "9.0000."),
     ("times", lambda X, n: X * min(n, 9), "✗ The shape is right, 10 of 10 numbers are not. The "
      "first at [0, 0]: expected 1000.0000, yours is 9.0000."),
+    ("times", lambda X, n: X * n + 3e-5 * (X == 0), "✗ The shape is right, 1 of 4 numbers are not. "
+     "The first at [0, 0]: expected 0.00000000, yours is 0.00003000."),
     ("count", lambda row, n: 13, "✗ Expected 12, got 13.\n  It was called with "
                                  "tensor([1, 2, 3]), 2."),
     ("count", lambda row, n: torch.tensor([12]), "✓ Well counted."),

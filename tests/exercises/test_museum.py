@@ -1,4 +1,5 @@
 """The museum of lesson 12: what is shown is what is checked; exhibits are silently wrong."""
+import ast
 import re
 import sys
 
@@ -52,6 +53,16 @@ def test_six_exhibits_are_core():
 def test_one_line_is_wrong(name):
     lines, fine = (CASES[name].text(slip).splitlines() for slip in (0, None))
     assert len(lines) == len(fine) and sum(a != b for a, b in zip(lines, fine)) == 1
+
+
+@each
+def test_no_unused_name_gives_an_exhibit_away(name):
+    """A linter would find it, and no test would be needed."""
+    names = [(node.arg, ast.Store) if isinstance(node, ast.arg) else (node.id, type(node.ctx))
+             for node in ast.walk(ast.parse(CASES[name].text(0)))
+             if isinstance(node, (ast.arg, ast.Name))]
+    assert {each for each, how in names if how is ast.Store} <= {"_"} | {
+        each for each, how in names if how is ast.Load}
 
 
 @each
@@ -278,6 +289,19 @@ def test_a_loop_without_end_is_left(monkeypatch):
     assert "is right" in hand_in(endless_on_bugs).message  # it ends on right code alone
 
 
+@pytest.mark.skipif(sys.gettrace() is not None, reason="lines are traced already")
+def test_a_loop_with_an_end_may_take_as_many_lines_as_are_allowed(monkeypatch):
+    def patient(read):
+        for _ in range(200):
+            pass
+        by_assert_close(read)
+
+    monkeypatch.setattr(exhibits, "LINES", 600)
+    assert "is right" in hand_in(patient).message
+    monkeypatch.setattr(exhibits, "LINES", 300)
+    assert "more than 300 lines" in hand_in(patient).message
+
+
 def test_a_debugger_keeps_its_trace():
     before, trace = sys.gettrace(), lambda *event: None
     sys.settrace(trace)
@@ -336,6 +360,36 @@ def test_the_line_that_fails_is_named():
     assert "there its line 2 fails and says: no padding" in hand_in(loud).message
 
 
+def test_of_several_runs_the_first_is_told_of():
+    runs = []
+
+    def has_the_bug(read):
+        runs.append(read)
+        given = torch.randn(2, 3, 6), *[torch.randn(2, 5, 6)] * 2, torch.tensor([2, 4])
+        assert read(*given).equal(CASES["polarity"].code(0)(*given)), f"run {len(runs)}"
+
+    def returns(read):
+        runs.append(read)
+        return 3 if len(runs) == 1 else "dog"
+
+    said = hand_in(has_the_bug).message
+    assert "it passes the exhibit and refuses right code: what it expects has the same" in said
+    assert "mistake. On right code, there its line 4 fails and says: run 1 " in said
+    runs.clear()
+    assert "it returns a int, which nobody looks at." in hand_in(returns).message
+
+
+def test_answers_off_by_noise_and_distorted():
+    model = nn.Sequential(nn.Embedding(9, 6), nn.Linear(6, 4))
+    right, other = ([group["weight_decay"] for group in make(model).param_groups] for make in (
+        CASES["decay"].code(), exhibits.distorted(CASES["decay"])))
+    assert (right, other) == ([0.5, 0], [1.25, 0.5])
+    given = torch.zeros(3, 5, 8), torch.randn(20, 8)
+    right = CASES["positions"].code()(*given)
+    near, far = (exhibits.noise(size)(CASES["positions"])(*given) for size in (0.1, 3.0))
+    assert 0.05 < (near - right).std() < 0.2 and 1.5 < (far - right).std() < 6
+
+
 @each
 def test_a_test_with_the_bug_in_it_is_told_so(name):
     assert (name in WITH_THE_BUG) == torch.allclose(
@@ -348,8 +402,8 @@ def test_parts_come_one_by_one():
     given = {"symptom": "", "line": 0, "test": lambda read: None}
     assert check("polarity", given).state == "not attempted"
     given |= {"symptom": "b"}
-    assert check("polarity", given).message == (
-        "The symptom is right. Still to do: the line and the test.")
+    assert repr(check("polarity", given)) == (
+        "○ The symptom is right. Still to do: the line and the test.")
     given |= {"line": "scores.masked_fill(keep, -1e9)", "test": by_assert_close}
     assert check("polarity", given).state == "right"
     assert check("polarity", given | {"line": 5}).state == "right"

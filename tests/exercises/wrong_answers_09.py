@@ -29,6 +29,11 @@ def old_sums_in_output(one, other):
     return max(m, n), total, (j * o + k * p) / total
 
 
+def old_means(one, other):
+    new, total, _ = weighed(right, right)(one, other)
+    return new, total, weighed(lambda m, n, j: j, lambda n, m, k: k)(one, other)[2]
+
+
 def upside_down(one, other):
     (m, j, o), (n, k, p) = one, other
     new = max(m, n)
@@ -55,6 +60,7 @@ def powers_alone(one, other):
 MERGE = [
     (weighed(lambda m, n, j: j, lambda n, m, k: k), "Nothing is rescaled"),
     (old_sums_in_output, "but not what the outputs are made of"),
+    (old_means, "but not what the outputs are made of"),
     (upside_down, "Rescaled the wrong way"),
     (sum_of_products, "divided by the sum"),
     (sum_of_outputs, "The outputs are added"),
@@ -85,7 +91,10 @@ WHICH_HEAD = [
     (lambda h, g: ([i + 1 for i in dealt(h, g)], [i + 1 for i in neighbours(h, g)]), "from 0"),
 ]
 WINDOW_LAYERS = [
-    (lambda n, w: math.ceil(n / w), "n - 1 steps"),
+    (lambda n, w: math.ceil(n / w), "One layer too many where w divides n - 1"),
+    (lambda n, w: (n - 1) // w + 1, "One layer too many where w divides n - 1"),
+    (lambda n, w: round((n - 1) / w), "Rounded to the nearest"),
+    (lambda n, w: math.ceil(n / (w + 1)), "carries it nowhere"),
     (lambda n, w: int((n - 1) / w), "Rounded down"),
     (lambda n, w: math.ceil((n - 1) / (w + 1)), "carries it nowhere"),
     (lambda n, w: (n - 1) / w, "round up"),

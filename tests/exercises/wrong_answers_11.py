@@ -41,6 +41,7 @@ WRONG = {
         (lambda lens, keys: [i for i, n in enumerate(lens) if n < keys], "wrong numbers, but"),
         (lambda lens, keys: [i for i, n in enumerate(lens) if n in (0, keys)], "Half of them"),
         (lambda lens, keys: [*range(len(lens))], "Not all"),
+        (lambda lens, keys: [i for i, n in enumerate(lens) if n], "some padding left"),
         (lambda lens, keys: list(), "Some do"),
         (lambda lens, keys: [i for i, n in enumerate(lens) if n == max(lens)], "The longest"),
         (lambda lens, keys: [i for i, n in enumerate(lens, 1) if n == keys], "count from 0"),

@@ -1,4 +1,5 @@
 """What learners hand in wrongly in 12, mostly tests that don't test, and what they then read."""
+import math
 import re
 
 import torch
@@ -123,6 +124,20 @@ def sentence_one_padded_by_one(read):
     assert torch.allclose(read(q, far, far, lens), read(q, k, k, lens), atol=1e-5)
 
 
+def padding_of_nan(read):
+    q, k, v, lens = torch.randn(2, 3, 6), *torch.randn(2, 2, 5, 6), torch.tensor([2, 4])
+    before, hidden = read(q, k, v, lens), torch.arange(5) >= lens[:, None]
+    v[hidden] = math.nan
+    assert torch.allclose(read(q, k, v, lens), before, atol=1e-5)
+
+
+def padding_of_infinity(read):
+    whole, alone = torch.randn(1, 5, 6), torch.tensor([3])
+    wanted = read(whole[:, :3], whole[:, :3], whole[:, :3], alone)
+    whole[:, 3:] = math.inf
+    assert torch.allclose(read(whole[:, :3], whole, whole, alone), wanted, atol=1e-5)
+
+
 def one_head(attend_heads):
     X = torch.randn(2, 5, 8)
     wanted = F.scaled_dot_product_attention(X, X, X)
@@ -171,6 +186,15 @@ def zeros_counted(Reader):
 
 def saved(Waves):
     assert "table" in Waves(9, 8).state_dict()
+
+
+def double_alone(Waves):
+    assert Waves(9, 8).double()(torch.randn(2, 5, 8).double()).dtype == torch.float64
+
+
+def double_values(Waves):
+    X = torch.zeros(1, 5, 8)
+    assert torch.allclose(Waves(9, 8).double()(X.double()), Waves(9, 8)(X).double(), atol=1e-5)
 
 
 def half_alone(Waves):
@@ -311,6 +335,7 @@ RIGHT_TOO = "passes right code, and the exhibit as well"
 SIBLING = "caught, but (not|neither) code that"
 HOLES = {
     "polarity": [(equal_lengths, f"{SIBLING} counts hidden keys"), (padding_of_zeros, "two calls"),
+                 (padding_of_nan, "0 times that is nan"), (padding_of_infinity, "A large number"),
                  (sentence_one_padded_by_one, f"{SIBLING} lets one key too many through")],
     "heads": [(one_head, RIGHT_TOO), (tokens_permuted, f"{SIBLING} gives head i"),
               (written_the_same_way, "written in another way")],
@@ -318,6 +343,7 @@ HOLES = {
     "scale": [(rows_sum, RIGHT_TOO), (no_root_but_right_size, RIGHT_TOO)],
     "dropout": [(no_dropout_given, "two calls"), (zeros_counted, "random numbers")],
     "table": [(saved, "written in another way.*line 2 fails"),
+              (double_alone, "float32 is float64"), (double_values, "Try a narrower"),
               (half_alone, f"{SIBLING} makes the table a parameter")],
     "folded": [(equal_lengths_folded, "two calls"),
                (padding_changes_nothing_folded, f"{SIBLING} unfolds")],

@@ -470,6 +470,8 @@ BY_TILES = table(TILES, [
     ("range(0, keys.shape[2], self.tile)", "range(0, keys.shape[2] - self.tile + 1, self.tile)",
      "The last keys are lost"),
     ("self.tile = tile", "self.tile = 10 ** 6", "all scores are made at once"),
+    ("b, h, n, d = queries.shape", "return F.scaled_dot_product_attention(queries, keys, values)\n"
+     "        b, h, n, d = queries.shape", "own function does it for you"),
     ("if tile <= 0:", "if tile < 0:", "A tile of 0 keys passes"),
     ("torch.exp(s - top)", "torch.exp(s - top).detach()", "cut off"),
     ("d ** -0.5", "d ** -1", "differs"),
@@ -532,6 +534,7 @@ LINEARS = [
          "The memory holds all tokens"),
         (" / below[..., None]", "", "The outputs are sums"),
         (" / below[..., None]", " / (t + 1)", "number of tokens"),
+        (" / below[..., None]", " / (below[..., None] + 1e-6)", "an epsilon in the divisor"),
         ("z = z + k[:, t]", "z = k.sum(1)", "still to come"),
         ("S = S + torch", "S = torch", "replaced at each token"),
         ("self.h = num_heads", "self.h = 1", "num_heads has no effect"),

@@ -14,7 +14,8 @@ from stage import perform
 
 import d2l_ext
 from d2l_ext import MultiHeadAttention
-from d2l_ext.explorers import clock_explorer, compare_explorer, heads_explorer, source
+from d2l_ext.explorers import (attention_explorer, clock_explorer, compare_explorer, heads_explorer,
+                                   source)
 from d2l_ext.explorers.base import HERE, VIEW, lean
 from d2l_ext.plotting import Picture
 from d2l_ext.sequence import FORMULAS, LINEAR_FORMULAS
@@ -66,7 +67,8 @@ WRONG = {
               {"inverse_temperature": 2.1}],
     "order": [{"order": "dog dog man pad"}, {"order": [2, 1, 0, 3]}, {"causal": "yes"},
               {"layers": 3}, {"mask": True}],
-    "clock": [{"position": 64}, {"position": 1.5}, {"offset": -1}, {"hand": 32}, {"width": 6}],
+    "clock": [{"position": 64}, {"position": 1.5}, {"offset": -1}, {"offset": 17}, {"hand": 32},
+              {"width": 6}],
     "lengths": [{"task": "sort"}, {"length": 40}, {"scored": "some"}, {"encoding": "Shaw"}],
     "compare": [{"n": 63}, {"d": 8192}, {"k": 4}, {"num_heads": 3}, {"layers": 0},
                 {"n": math.nan}],
@@ -306,6 +308,19 @@ def test_hostile_tokens_stay_text():
     assert tokens[6] == "$a$ `b`  [31m "  # what can't be stored or printed became blanks
     repr(explorer).encode()
     assert "\x1b" not in repr(explorer) and repr(explorer).count("\n") == 1
+
+
+LONG = ["abcdefghijklmnopqrstuvwxyz", "b"]
+
+
+@pytest.mark.parametrize("make", [
+    lambda: any_heads(LONG), lambda: order(X=X[:2], tokens=LONG, valid_len=2),
+    lambda: attention_explorer({"a": [torch.tensor([[[[0.9, 0.1], [0.8, 0.2]]]])]}, LONG)])
+def test_words_cut_long_tokens_and_pages_do_not(make):
+    explorer = make()
+    for words in (explorer.title, explorer.numbers):
+        assert LONG[0][:20] in words and LONG[0][:21] not in words
+    assert explorer.data["tokens"] == LONG
 
 
 @pytest.mark.parametrize("make, words", [

@@ -1,5 +1,6 @@
 """The explorer of any model: what it refuses, how its page is packed, what it says and marks."""
 import re
+from base64 import b64decode
 
 import pytest
 import torch
@@ -49,6 +50,10 @@ def test_it_shows_what_was_recorded():
      r"^weights must lie in 0\.\.1, got 5$"),
     (lambda: attention_explorer({"a": [torch.full((1, 1, 2, 2), torch.nan)]}, ["a", "b"]),
      r"^weights must lie in 0\.\.1, got nan$"),
+    (lambda: attention_explorer({"a": [torch.full((1, 1, 2, 2), 1.002)]}, ["a", "b"]),
+     r"^weights must lie in 0\.\.1, got 1\.002$"),
+    (lambda: attention_explorer({"a": [torch.full((1, 1, 2, 2), -0.002)]}, ["a", "b"]),
+     r"^weights must lie in 0\.\.1, got -0\.002$"),
     (lambda: attention_explorer({}, ["a"]),
      "^seen holds no weights: run the model while record_attention is open$"),
     (lambda: attention_explorer({"a": []}, ["a"]), "^seen holds no weights"),
@@ -60,8 +65,8 @@ def test_it_shows_what_was_recorded():
      "^shows up to 256 tokens, got 512: run the model on fewer$"),
     (lambda: attention_explorer({"a": [torch.zeros(1, 40, 128, 128)]}, ["a"] * 128),
      r"^shows up to 650,000 weights, got 655,360: give fewer layers: \{name: seen\[name\]"),
-    (lambda: attention_explorer({"a": [torch.zeros(1, 1, 0, 0)]}, []),
-     "^there must be tokens and keys, got 0 and 0$"),
+    (lambda: attention_explorer({"a": [torch.zeros(1, 1, 2, 0)]}, ["a", "b"], keys=[]),
+     "^there must be tokens and keys, got 2 and 0$"),
     (lambda: attention_explorer({"a": [torch.zeros(1, 1, 9, 9)]}, image=torch.zeros(6, 8)),
      "^an image of 6 x 8 has no square patches that make 9 tokens, or 8 and a class token$"),
     (lambda: attention_explorer({"a": [torch.zeros(1, 1, 9, 9)]}, image=torch.zeros(1, 3, 6, 8)),
@@ -70,6 +75,11 @@ def test_it_shows_what_was_recorded():
 def test_what_can_not_be_shown_is_refused_with_its_numbers(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_weights_that_rounding_put_beside_0_and_1_are_shown():
+    explorer = attention_explorer({"a": [torch.tensor([[[[1.0009, -0.0009]]]])]}, ["a"], keys="bc")
+    assert [*b64decode(explorer.data["maps"])] == [100, 0]
 
 
 def large():
@@ -119,6 +129,23 @@ def test_patches_of_an_image(shape, tokens, grid, first):
     assert (picture["rows"], picture["columns"]) == grid and len(names) == tokens
     assert names[0] == first and names[-1] == f"row {grid[0]} column {grid[1]}"
     assert max(picture["height"], picture["width"]) <= 128
+
+
+RAMP = torch.arange(1024.0).view(2, 512)
+
+
+@pytest.mark.parametrize("image, tokens, size, pixels", [
+    (torch.tensor([[-1., 0, 1], [4, 2, 1]]), 6, (2, 3),
+     [each for grey in (0, 51, 102, 255, 153, 102) for each in [grey] * 3]),
+    (torch.tensor([0., 2, 5, 9]).view(4, 1, 1), 1, (1, 1), [0, 102, 255]),  # 9 is no colour
+    (torch.full((2, 2), 7.0), 1, (2, 2), [0] * 12), (RAMP, 256, (1, 128), None),
+    (RAMP.T, 256, (128, 1), None),
+])
+def test_the_pixels_of_an_image(image, tokens, size, pixels):
+    explorer = attention_explorer({"a": [random_maps(1, 2, tokens, tokens)]}, image=image)
+    picture = explorer.data["image"]
+    assert (picture["height"], picture["width"]) == size
+    assert pixels is None or [*b64decode(picture["pixels"])] == pixels
 
 
 # ---- in a browser --------------------------------------------------------------------------------

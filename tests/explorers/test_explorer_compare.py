@@ -27,6 +27,8 @@ def test_the_words_hold_the_costs():
     for kind in BESIDE:
         costs = [*cost(kind, 128, 64, 5, 16, 4)[:3], state_size(kind, 128, 64, 5, 4)]
         assert f"{kind} {', '.join(f'{number:,}' for number in costs)}" in words
+    told = [compare_explorer(num_heads=heads).numbers.split(":")[0] for heads in (1, 2)]
+    assert told == ["n = 64, d = 512, k = 3, 1 head", "n = 64, d = 512, k = 3, 2 heads"]
 
 
 def test_a_chunk_is_a_setting_where_it_is_given():

@@ -44,6 +44,16 @@ def test_more_tokens_than_a_map_can_show():
         any_heads(["word"] * 65)
 
 
+@pytest.mark.parametrize("hiddens, own, divisors", [
+    (16, 2, [1, 2, 4, 8, 16]), (34, 2, [1, 2]), (34, 17, [1, 2, 17])])
+def test_more_than_16_heads_are_shown_only_where_the_attention_has_them(hiddens, own, divisors):
+    assert any_heads(TOKENS, hiddens, own).data["divisors"] == divisors
+
+
+def test_the_words_tell_of_four_heads_at_most():
+    assert any_heads(TOKENS, 6, 6).numbers.count("takes") == 4
+
+
 def test_equal_tokens_are_chosen_by_position():
     explorer = any_heads(["the", "dog", "the"])
     explorer.set(asks=2)

@@ -40,7 +40,7 @@ def test_padding_hides_what_lies_beyond_the_length():
      "W_q takes inputs of width 4, X has width 3"),
     ({"X": torch.zeros(6, 4), "tokens": list("abcdef")}, ".* its 2 to 5 tokens .*"),
     ({"X": torch.zeros(1, 4), "tokens": ["a"], "valid_len": 1}, ".* its 2 to 5 tokens .*"),
-], ids=str)
+])
 def test_what_cannot_be_shown_is_refused(change, words):
     with pytest.raises(ValueError, match=f"^{words}$"):
         order(**change)

@@ -32,10 +32,15 @@ def test_the_words_hold_the_numbers():
     ({"keys": torch.zeros(4, 7), "query": [0] * 7}, ".* got 4 keys of width 7, values of width 3"),
     ({"values": torch.zeros(4, 7)}, ".* got 4 keys of width 3, values of width 7"),
     ({"values": torch.zeros(4, 0)}, ".* got 4 keys of width 3, values of width 0"),
-], ids=str)
+])
 def test_what_cannot_be_shown_is_refused(change, words):
     with pytest.raises(ValueError, match=f"^{words}$"):
         pooling(**change)
+
+
+@pytest.mark.parametrize("query, limit", [([0, 1, 2], 10), ([0, -20, 2], 20)])
+def test_the_largest_of_keys_and_query_is_the_limit(query, limit):
+    assert pooling(query=query).data["limit"] == limit
 
 
 @pytest.mark.parametrize("count, width, value_width", [(1, 1, 1), (12, 6, 6)])

@@ -22,10 +22,11 @@ def inputs(n, m):
 
 # ---- what it says and refuses --------------------------------------------------------------------
 
-def test_the_words_hold_the_numbers():
+@pytest.mark.parametrize("query_tile, step, steps", [(4, 2, 8), (5, 1, 4)])
+def test_the_words_hold_the_numbers(query_tile, step, steps):
     """At the start all queries have met the first tile of keys: the softmax over these alone."""
     q, k, v = inputs(5, 7)
-    words = tiles(queries=q, keys=k, values=v, query_tile=4, key_tile=2).numbers
+    words = tiles(queries=q, keys=k, values=v, query_tile=query_tile, key_tile=2).numbers
     scores = q[:, None] * k[:2]
     largest = scores.amax(-1)
     total = (scores - largest[:, None]).exp().sum(-1)
@@ -34,8 +35,9 @@ def test_the_words_hold_the_numbers():
                                            ("output", scores.softmax(-1) @ v[:2])))
     # The first states (3 each), two keys and values, then for each query itself and its state.
     moved, whole = 5 * 3 + 4 + 5 * 7, 5 * 3 + 14 + 4 * 5 * 7
-    assert words == (f"In tiles of 4 queries and 2 keys, after 2 of 8 steps: {told}. Moved: "
-                     f"{moved} of {whole} numbers; with a table {2 * (5 + 7) + 4 * 5 * 7}.")
+    assert words == (f"In tiles of {query_tile} queries and 2 keys, after {step} of {steps} steps: "
+                     f"{told}. Moved: {moved} of {whole} numbers; with a table "
+                     f"{2 * (5 + 7) + 4 * 5 * 7}.")
 
 
 @pytest.mark.parametrize("change, words", [
@@ -46,6 +48,7 @@ def test_the_words_hold_the_numbers():
     ({"queries": range(9)}, ".* got 9 and 8"),
     ({"keys": [1], "values": [1]}, ".* got 6 and 1"),
     ({"keys": range(9), "values": range(9)}, ".* got 6 and 9"),
+    ({"queries": [math.inf] * 6}, "queries must be finite, but holds NaN or infinity"),
     ({"keys": [math.nan] * 8}, "keys must be finite, but holds NaN or infinity"),
     ({"values": [1e31] * 8},
      r"values must hold numbers of size up to 1e\+30, but holds one of 1e\+31"),
@@ -56,6 +59,13 @@ def test_the_words_hold_the_numbers():
 def test_what_cannot_be_shown_is_refused(change, words):
     with pytest.raises(ValueError, match=f"^{words}$"):
         tiles(**change)
+
+
+@pytest.mark.parametrize("n, m", [(2, 2), (8, 8)])
+def test_the_fewest_and_the_most_are_shown(n, m):
+    piece = tiles(queries=range(n), keys=range(m), values=range(m), query_tile=2, key_tile=2)
+    assert piece.data["sizes"] == {name: [size for size in (1, 2, 4, 8) if size <= count]
+                                   for name, count in (("query_tile", n), ("key_tile", m))}
 
 
 @pytest.mark.parametrize("size", ["2", 2.0, None])

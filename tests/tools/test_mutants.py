@@ -88,7 +88,9 @@ def test_a_module_meets_the_tests_of_its_room():
     assert "tests/explorers/test_drawn_clock.py" not in of_clock
     of_masks = mutants.tests_of("d2l_ext/masks.py")
     assert "tests/core/test_masks.py" in of_masks and "tests/core/test_drawn.py" not in of_masks
-    assert "tests/tools/test_translation.py" in mutants.tests_of("d2l_ext/translation.py")
+    for module, file in (("translation", "tools/test_translation"),
+                         ("__main__", "tools/test_packaging"), ("_validate", "core/test_linear")):
+        assert f"tests/{file}.py" in mutants.tests_of(f"d2l_ext/{module}.py")
 
 
 def test_what_draws_is_told_from_what_computes():

@@ -100,7 +100,7 @@ def test_lessons_come_in_another_language(tmp_path, capsys):
 
 
 def test_the_first_lesson_is_opened_where_it_was_copied_to(tmp_path, monkeypatch):
-    monkeypatch.setattr(opening.importlib.util, "find_spec", lambda name: name == "jupyterlab")
+    monkeypatch.setattr(opening.importlib.util, "find_spec", {"jupyterlab": 1}.get)
     monkeypatch.setattr(opening.subprocess, "call", lambda words: asked.append(words) or 7)
     asked = []
     assert opening.main([str(tmp_path)]) == 7
@@ -112,6 +112,38 @@ def test_a_file_instead_of_a_folder_is_refused(tmp_path):
     with pytest.raises(SystemExit, match="mine is a file: name a folder"):
         opening.main([str(tmp_path / "mine"), "--no-open"])
     assert (tmp_path / "mine").read_text() == "my work"
+
+
+def test_the_command_tells_what_it_does(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit):
+        opening.main(["--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    for words in ("usage: python -m d2l_ext [-h] [--no-open] [--language {en,zh}] [folder] ",
+                  " Copy the lessons into a folder, and open them in JupyterLab. ",
+                  " --no-open copy only "):
+        assert words in said
+    count = len(opening.lessons())
+    for copied in (f"{count} lessons copied", f"0 lessons copied, {count} kept as they are"):
+        assert opening.main(["--no-open"]) == 0
+        assert capsys.readouterr().out == f"attention-notebooks: {copied}\n"
+    monkeypatch.setattr(opening.importlib.util, "find_spec", lambda name: None)
+    missing = r'^JupyterLab is missing: pip install "d2l-ext\[lab\]", or open them elsewhere\.$'
+    with pytest.raises(SystemExit, match=missing):
+        opening.main(["a/b"])
+    assert len([*(tmp_path / "a/b").iterdir()]) == count
+
+
+@pytest.mark.parametrize("place", ["package", "."])
+def test_lessons_are_the_packages_own_else_those_beside_it(tmp_path, monkeypatch, place):
+    monkeypatch.setattr(opening, "HERE", tmp_path / "package")
+    with pytest.raises(SystemExit, match="^there are no notebooks in .*package.notebooks$"):
+        opening.main([str(tmp_path / "mine")])
+    lesson = tmp_path / place / "notebooks/01_b.ipynb"
+    lesson.parent.mkdir(parents=True)
+    for name in ("README.md", "01_b.ipynb", "00_a.ipynb", "more.ipynb"):
+        lesson.with_name(name).touch()
+    assert opening.lessons() == [lesson.with_name("00_a.ipynb"), lesson]
 
 
 @pytest.mark.slow

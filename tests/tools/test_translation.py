@@ -261,6 +261,17 @@ def test_words_are_found_whole_in_places_and_in_parts(monkeypatch):
     patterns.cache_clear(), look_up.cache_clear()
 
 
+def test_a_key_is_known_in_entries_and_scripts_and_else_stays(chinese):
+    from d2l_ext.translation import known
+    assert known("query") == entries("zh")["query"] != "query"
+    assert known("may attend") == scripts("zh")["may attend"]
+    assert known("six words that nobody has said") == "six words that nobody has said"
+
+
+def test_in_english_every_text_stays_as_it_is():
+    assert translated("量: 1, a") == "量: 1, a"
+
+
 def test_figures_tables_pictures_and_messages_speak_it(chinese):
     figure = plotting.heatmaps([[0.5, 0.5]], ["dog"], ["dog", "man"], titles=["by hand"])
     axis = figure.axes[0]

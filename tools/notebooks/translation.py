@@ -404,10 +404,18 @@ def po(catalogue):
     return file.getvalue()
 
 
+class Unsigned(Catalog):
+    """A catalogue that doesn't say which version of Babel wrote it: it is the same with all."""
+
+    @property
+    def mime_headers(self):
+        return [header for header in super().mime_headers if header[0] != "Generated-By"]
+
+
 def mo(catalogue):
     """The package's words in gettext's binary form."""
-    small = Catalog(locale=catalogue.locale, project="attention-notebooks", fuzzy=False,
-                    creation_date=catalogue.creation_date, revision_date=catalogue.revision_date)
+    small = Unsigned(locale=catalogue.locale, project="attention-notebooks", fuzzy=False,
+                     creation_date=catalogue.creation_date, revision_date=catalogue.revision_date)
     for entry in catalogue:
         if entry.id and not entry.context and entry.string and not entry.fuzzy:
             places = {place for place, _ in entry.locations}
