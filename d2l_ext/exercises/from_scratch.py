@@ -65,16 +65,17 @@ def heads_lengths(answer):
 def heads_loud(answer):
     """Scores of hundreds: far apart, and, with keys that are nearly alike, all far below 0.
 
-    In float64, since single precision would not agree on such scores.
+    Then scores of millions. In float64, since single precision would not agree on such scores.
     """
     layer = build(answer, MultiHeadAttention, 10, 2).double()
     queries, keys, values = (X.double() for X in draw(*HEADS.inputs.values()))
     what = "forward(queries, keys, values, valid_lens) in float64"
     near = keys[:, :1] + 0.01 * keys
-    apart, low = (trying(what, layer, 200 * queries, X, values, LENGTHS.clone())
-                  for X in (keys, near))
+    apart, low, lower = (trying(what, layer, factor * queries, X, values, LENGTHS.clone())
+                         for factor, X in ((200, keys), (200, near), (1e6, near)))
     return {"The output with lengths 0, 3, 5 and scores far apart": apart,
-            "The output with lengths 0, 3, 5 and scores far below 0": low}
+            "The output with lengths 0, 3, 5 and scores far below 0": low,
+            "The output with lengths 0, 3, 5 and scores far below -1e6": lower}
 
 
 def heads_dropout(answer):
@@ -165,7 +166,7 @@ MASKING = [  # 02 and 03 alike
     *(("-1e9", low,
        "Where all scores are low, a hidden key still wins: what you fill in is not below them. "
        "Use the lowest number there is, torch.finfo(scores.dtype).min.")
-      for low in ("-100.0", "-1000.0")),
+      for low in ("-100.0", "-1000.0", "-1e4", "-1e6")),
     ("scores.masked_fill(~keep, -1e9)", "(scores - 100.0 * ~keep)",
      "A hidden key still wins where its score was high: what you take off is not enough. "
      "Don't subtract: masked_fill(~keep, torch.finfo(scores.dtype).min)."),
@@ -269,14 +270,15 @@ def self_output(answer):
 
 
 def self_loud(answer):
-    """As in 02: scores of hundreds and thousands, far apart and all far below 0."""
+    """As in 02: scores of thousands, far apart and all far below 0, then of millions."""
     layer = build(answer, SelfAttention, 10, 2, causal=True).double()
-    X = 60 * draw((3, 7, 10))[0].double()
+    X = draw((3, 7, 10))[0].double()
     near = X[:, :1] + 0.01 * X
-    apart, low = (trying("forward(X, valid_lens) in float64", layer, Z, LENGTHS.clone())
-                  for Z in (X, near))
+    apart, low, lower = (trying("forward(X, valid_lens) in float64", layer, Z, LENGTHS.clone())
+                         for Z in (60 * X, 60 * near, 2000 * near))
     return {"The output with both masks and scores far apart": apart,
-            "The output with both masks and scores far below 0": low}
+            "The output with both masks and scores far below 0": low,
+            "The output with both masks and scores far below -1e6": lower}
 
 
 ONE_MASK = "{} if self.causal else past & real"

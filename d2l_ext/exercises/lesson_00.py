@@ -30,24 +30,24 @@ EXERCISES = [
         },
     ),
     Choice(
-        "broadcasting", right="b",
+        "broadcasting", right="d",
         praise="Right: aligned at the right, (2, 1, 5) and (1, 4, 1) stretch to (2, 4, 5).",
         hints=["Write the shapes below each other, aligned at the right.",
                "A missing axis counts as 1, and a 1 stretches to the other's size."],
         reasons={
             "a": "Every pair of sizes is equal or has a 1 in it, so it fits.",
+            "b": "The middle axis is 1 against 4: the 1 stretches to 4.",
             "c": "The last axis is 5 against 1: the 1 stretches to 5.",
-            "d": "The middle axis is 1 against 4: the 1 stretches to 4.",
         },
     ),
     Choice(
-        "train-eval", right="b",
+        "train-eval", right="c",
         praise="Right: eval() makes dropout pass everything through.",
         hints=["eval() tells layers that behave differently in training and evaluation.",
                "Dropout is such a layer. What should it do when you evaluate?"],
         reasons={
             "a": "eval() leaves gradients alone; torch.no_grad() switches them off.",
-            "c": "In evaluation nothing is dropped at all.",
+            "b": "In evaluation nothing is dropped at all.",
             "d": "Freezing is requires_grad_(False). eval() leaves parameters alone.",
         },
     ),

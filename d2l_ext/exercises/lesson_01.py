@@ -20,13 +20,16 @@ def pooling_inputs():
     first, other = random((4, 6), (5, 6), (5, 3)), random((3, 5), (7, 5), (7, 2))
     queries, keys, values = random((2, 3), (4, 3), (4, 5))
     low = 40 + queries / 10, -40 + keys / 100, values  # all scores near one another, about -2770
+    lower = 2000 + queries, -1000 - 100 * keys, values  # about -3e6, and thousands apart
     # In the first mask every row both shows and hides a key: an added -inf * 0 and a mask that is
-    # upside down differ there. In the second, one row hides all.
+    # upside down differ there. In the second, one row hides all. In the last two, one row hides
+    # higher scores than it shows, the other none or a lower one.
     nearly_all = torch.ones(4, 5).bool().fill_diagonal_(False)
     keep = torch.tensor([[1, 1, 0, 1, 0], [0, 1, 1, 0, 1], [0, 0, 0, 0, 0], [1, 1, 1, 1, 0]])
     middle = torch.ones(3, 7).bool().tril(3).triu(-1)
-    diagonal = torch.eye(2, 4).bool()
-    return [(*first, nearly_all), (*first, keep.bool()), (*other, middle), (*low, diagonal)]
+    one, two = torch.tensor([[[1, 0, 0, 0], [1, 1, 1, 1]], [[1, 1, 0, 0], [1, 1, 0, 1]]]).bool()
+    return [(*first, nearly_all), (*first, keep.bool()), (*other, middle), (*low, one),
+            (*lower, two)]
 
 
 def pooling(queries, keys, values, keep, *, axis=-1, scale=math.sqrt, mask="before", empty="zeros",
@@ -37,6 +40,10 @@ def pooling(queries, keys, values, keep, *, axis=-1, scale=math.sqrt, mask="befo
         weights = scores.softmax(axis)
     elif mask == "after":
         weights = scores.softmax(axis) * keep
+    elif mask in ("divided", "own"):
+        parts = (scores.softmax(axis) if mask == "divided" else scores.exp()) * keep
+        total = parts.sum(-1, keepdim=True)
+        weights = parts / (total.clamp(min=1e-30) if empty == "zeros" else total)
     elif mask == "added":
         weights = (scores + ~keep * -math.inf).softmax(axis)
         weights = weights.where(keep, 0) if empty == "zeros" else weights
@@ -92,12 +99,18 @@ POOLING = [
     (variant(mask="after"),
      "You hide keys after the softmax, so the weights that are left no longer sum to 1. "
      "Hide the scores before it."),
+    (variant(mask="divided"), variant(mask="divided", empty="nan"),
+     "You hide keys after the softmax and divide by what is left. "
+     "Where a hidden score is far above the others, nothing is left. Hide before the softmax."),
+    (variant(mask="own"), variant(mask="own", empty="nan"),
+     "Where all visible scores are low, such as -2800, your own exponentials round to 0. "
+     "Hide, then leave it to softmax: it subtracts the row's largest score first."),
     (variant(mask="product"), variant(mask="product", empty="cleared"),
      "A score multiplied by 0 is 0, and a score of 0 still gets weight. "
      "Hide it with a very low number instead."),
-    (variant(fill=-100), variant(fill=-100, empty="uniform"),
+    (*(variant(fill=fill, empty=empty) for fill in (-100, -1e4) for empty in ("zeros", "uniform")),
      "Your number is not low enough to hide with: where the visible scores are lower still, "
-     "such as -2800, the hidden keys win. Use minus infinity, or the lowest number of the type."),
+     "such as -3e6, the hidden keys win. Use minus infinity, or the lowest number of the type."),
     (variant(empty="uniform"),
      "All right except for the query that may attend to nothing: "
      "it gets the mean of hidden values. It should get zeros."),

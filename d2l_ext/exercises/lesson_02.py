@@ -83,6 +83,8 @@ COUNT_PARAMETERS = [
      "That is one head. All heads together have the width num_heads * head_size."),
     (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, False) + 4 * h * p * bias,
      "W_o's bias is as wide as its output, num_hiddens."),
+    (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, False) + 3 * h * p * bias,
+     "W_o has a bias too: num_hiddens more numbers."),
     (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, False) + 4 * d * bias,
      "The biases of W_q, W_k and W_v are as wide as the heads together, num_heads * head_size."),
     (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, bias) - h * p * d - d * bias,

@@ -9,7 +9,7 @@ from .kinds import Build, Choice
 
 
 def attention_inputs():
-    """First square matrices, then others, and last scores that are all far below -1000."""
+    """First square matrices, then others, and last scores far below -1000 and below -1e6."""
     generator = torch.Generator().manual_seed(5)
 
     def sentence(steps, width, query_width, value_width):
@@ -18,8 +18,9 @@ def attention_inputs():
 
     X, W_q, W_k, W_v = sentence(4, 6, 3, 2)
     low = 3 + X / 300, 2 + W_q, -2 - W_k.abs(), W_v
+    lower = 100 + 10 * X.flip(0), *low[1:]  # thousands apart
     square, wide, narrow = sentence(6, 4, 4, 4), sentence(7, 5, 3, 2), sentence(5, 3, 6, 4)
-    return [(*square, 3), (*wide, 4), (*narrow, 5), (*low, 1)]
+    return [(*square, 3), (*wide, 4), (*narrow, 5), (*low, 1), (*lower, 1)]
 
 
 def self_attention(X, W_q, W_k, W_v, valid_len, **choices):
@@ -111,7 +112,7 @@ SELF_ATTENTION = [
      "What counts is the width of a query: q.shape[1]."),
     (scaled_by(lambda X, W_q, W_k, W_v: 4),
      "You divide by 2, whatever the width of a query is: math.sqrt(q.shape[1])."),
-    (variant(fill=-100.0),
+    (variant(fill=-100.0), variant(fill=-1e4),
      "Your number is not low enough to hide with: "
      "where the scores of visible keys are lower still, the hidden ones win. Use minus infinity."),
     (variant(keep=lambda query, key, n: (key <= query + 1) & (key < n)),

@@ -22,6 +22,7 @@ def answer(queries, keys, values, keep):
 """
 HIDE = "    scores = torch.where(keep, scores, torch.tensor(-1e9))\n"
 SOFTMAX = "    weights = F.softmax(scores, dim=1)\n"
+DIVIDE = "    weights = weights / weights.sum(1, keepdim=True).clamp(min=1e-12)\n"
 CLEAR = "    weights = torch.where(keep, weights, torch.tensor(0.0))\n"
 ALL = HIDE + SOFTMAX + CLEAR
 
@@ -46,6 +47,12 @@ POOLINGS = table(POOLING, [
     (ALL, weights("scores * keep"), "a score of 0 still gets weight"),
     ("-1e9", "-1000.0", "not low enough to hide with"),
     ("-1e9", "-100.0", CLEAR, "", "not low enough to hide with"),
+    ("-1e9", "-1e4", "not low enough to hide with"),
+    ("-1e9", "-1e6", CLEAR, "", "not low enough to hide with"),
+    (HIDE, "", CLEAR, "    weights = weights * keep\n" + DIVIDE, "divide by what is left"),
+    (ALL, "    weights = scores.exp() * keep\n" + DIVIDE, "own exponentials round to 0"),
+    (ALL, "    weights = scores.exp() * keep\n    weights = weights / weights.sum(1)[:, None]\n",
+     "own exponentials round to 0"),
     ("keep, scores, ", "~keep, scores, ", "upside down where you hide"),
     ("keep, ", "~keep, ", "upside down: True"),
     (ALL, weights("scores.masked_fill(keep, -math.inf)"), "upside down"),
@@ -59,9 +66,7 @@ POOLINGS = table(POOLING, [
     ("weights.mm(values)", "weights.mm(keys)", "yours mixes the keys"),
     ("queries.mm(keys.t())", "queries.mm(keys)", "raises RuntimeError"),
 ])
-RENORMALISED = """    weights = F.softmax(scores, dim=1) * keep
-    weights = weights / weights.sum(1, keepdim=True).clamp(min=1e-12)
-"""
+RENORMALISED = "    weights = F.softmax(scores, dim=1) * keep\n" + DIVIDE
 NAN_TO_NUM = "    weights = scores.masked_fill(~keep, -math.inf).softmax(1).nan_to_num()\n"
 
 # ---- lengths, defeat and kernel ------------------------------------------------------------------
@@ -155,7 +160,7 @@ WRONG = {
     "kernel": KERNEL,
 }
 RIGHT = {
-    "pooling": [write(POOLING, ALL, HIDE + RENORMALISED), write(POOLING, "-1e9", "-1e4"),
+    "pooling": [write(POOLING, ALL, HIDE + RENORMALISED),
                 write(POOLING, "-1e9", "torch.finfo(torch.float32).min"),
                 write(POOLING, ALL, NAN_TO_NUM)],
     "defeat": [(-1.1e6, -1.2e6, 5), torch.tensor([-2e6, -3e6, 0.0])],

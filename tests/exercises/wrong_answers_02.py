@@ -50,6 +50,7 @@ COUNTS = [
      "output, not its input"),
     (lambda d, h, p, q, k, v, bias: (q + k + v + d) * h * p + 4 * h * p * bias,
      "as wide as its output, num_hiddens"),
+    (lambda d, h, p, q, k, v, bias: h * p * (q + k + v + d + 3 * bias), "W_o has a bias too"),
     (lambda d, h, p, q, k, v, bias: [q * h * p, k * h * p], r"Expected 174, got \[30"),
     (174, "Give the function itself, got int"),
     (lambda d, h, p, q, k, v, bias: p * (q + k + v + d) + (3 * p + d) * bias, "That is one head"),

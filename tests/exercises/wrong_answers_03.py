@@ -46,6 +46,7 @@ SELF_ATTENTIONS = table(SELF_ATTENTION, [
     ("math.sqrt(Q.shape[1])", "math.sqrt(3)", "numbers are not"),
     (" / math.sqrt", " * math.sqrt", "You multiply"),
     ("-1e9", "-1000", "not low enough to hide with"),
+    ("-1e9", "-1e6", "not low enough to hide with"),
     ("F.linear(X, W_k)", "F.linear(X, W_q)", "made with W_q"),
     ("F.linear(X, W_k)", "X", "W_k is missing"),
     ("F.linear(X, W_q)", "X", "W_q is missing"),
@@ -123,7 +124,6 @@ WRONG = {
 RENORMALISED = AFTER + "    weights = weights / weights.sum(-1, keepdim=True)\n"
 RIGHT = {
     "self-attention": [fused, write(SELF_ATTENTION, HIDDEN, RENORMALISED),
-                       write(SELF_ATTENTION, "-1e9", "-1e4"),
                        write(SELF_ATTENTION, "-1e9", "-math.inf")],
     "top-left": [lambda i, m, n: [up_to(i), up_to(n - m + i)]],
     "cross-cost": [lambda m, n, d: 4.0 * d * (m * d + n * d + m * n),

@@ -127,6 +127,7 @@ MULTI_HEADS = table(MULTI_HEAD, [
     (WEIGH, RECIPE.replace("~keep", "keep"), "Hide the others"),
     (WEIGH, RECIPE.replace("torch.finfo(scores.dtype).min", "0.0"), r"e\^0 = 1"),
     (WEIGH, RECIPE.replace("torch.finfo(scores.dtype).min", "-1000.0"), "what you fill in"),
+    (WEIGH, RECIPE.replace("torch.finfo(scores.dtype).min", "-1e6"), "what you fill in"),
     (HIDE, "", NAN, CUT.replace("True)", "True) + 1e-9"), "divide by what is left"),
     (NAN, NAN + SHORT, "lengths 0, 3, 5 differs"),
     ("q, k) /", "q, k).detach() /", "No gradient flows through the scores"),
