@@ -178,8 +178,8 @@ WINDOWED = [
      "The path is right. "
      "A token's window has w tokens on each side and itself, less near the ends."),
     (miscounted(lambda n, w: n + n * w - w * (w + 1) // 2),
-     "The path is right. You counted each pair once: "
-     "that i asks j is one pair, that j asks i another."),
+     "The path is right. You counted each pair once, or only looked back: that i asks j "
+     "is one pair, that j asks i another; and the window has w tokens after, too."),
     (miscounted(lambda n, w: 2 * n * w - w * (w + 1)),
      "The path is right. A token attends to itself as well: n pairs are missing."),
     (miscounted(lambda n, w: n * (2 * w + 1) - w * (w + 1) // 2),
@@ -253,7 +253,8 @@ EXERCISES = [
     Build(
         "windowed", reference=windowed, inputs=lambda: [(10, 2), (9, 3), (12, 1), (7, 6)],
         misconceptions=WINDOWED,
-        praise="Right: with a window attention has a convolution's work and a convolution's path.",
+        praise="Right: with a window, work grows with n alone, as a convolution's does, "
+               "and the path is a convolution's.",
         hints=["In the middle of the sentence a token has w + 1 + w partners. "
                "How many are missing at the first token, the second, ...?",
                "A layer moves a message by w places at most. "

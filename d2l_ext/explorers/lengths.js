@@ -88,8 +88,8 @@ function draw(canvas, ranks, { task, length, scored }, data, width, colours) {
   const { ink, size, measure } = colours;
   const last = Math.max(...lengths);
   const names = [t`position`, ...ranks.map(({ encoding }) => said(encoding))];
-  const left = Math.ceil(Math.max(...names.map(measure))) + 14;
-  const beyond = 1.1 * measure(t`beyond ${trained}`);  // it is bold
+  const left = Math.ceil(1.1 * Math.max(...names.map(measure))) + 14;  // the leader is bold
+  const beyond = 1.1 * measure(t`beyond ${trained}`);  // so is this
   const right = Math.ceil(Math.max(beyond, Math.min(190, width * 0.22)));
   const across = (width - left - right - 24) / (last / stretch);
   const [down, top] = [Math.round(1.6 * size), size + 28];

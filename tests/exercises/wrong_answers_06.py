@@ -106,6 +106,8 @@ WINDOWS = [
     (lambda n, w: (inside(n, w), (n - 1) // w), "rounded up"),
     (lambda n, w: (inside(n, w), (n - 1) // w + 1), "no extra layer"),
     (lambda n, w: ((inside(n, w) + n) // 2, math.ceil((n - 1) / w)), "each pair once"),
+    (lambda n, w: (sum(0 <= i - j <= w for i in range(n) for j in range(n)), -(-(n - 1) // w)),
+     "only looked back"),
     (lambda n, w: (inside(n, w, own=False), math.ceil((n - 1) / w)), "to itself"),
     (lambda n, w: (sum(abs(i - j) <= w for i in range(n) for j in range(-w, n)),
                    math.ceil((n - 1) / w)), "both ends"),
