@@ -620,6 +620,7 @@ FIRST = "self.add(X, 0, lambda Y: self.attention(Y, Y, Y, causal=True))"
 SECOND = f"self.add(X, 1, lambda Y: {READ})"
 PART, ADDED = "part(self.norms[i](X))", "X + self.dropout(part(self.norms[i](X)))"
 SOME = "None if valid_lens is None else valid_lens"
+ALIKE = "valid_lens if X.shape[1] == memory.shape[1] else None"
 DECODING = [
     (", causal=True", "", "A step sees the steps after it: self-attention in a decoder is causal."),
     ("causal=True", "mask=lambda query, key: key < query",
@@ -658,6 +659,9 @@ DECODING = [
      "One source step too many: a length of 3 means positions 0, 1 and 2."),
     ("causal=True", f"causal=True, valid_lens={SOME}.clamp(max=4)",
      "The lengths are the source's. In self-attention they hide steps of the target."),
+    ("causal=True", f"causal=True, valid_lens={ALIKE}",
+     "Self-attention takes the lengths where target and source have as many steps. "
+     "They are the source's all the same."),
     ("memory, memory", "memory.detach(), memory.detach()",
      "memory is detached: the encoder would never learn."),
     (f"self.dropout({PART})", f"nn.functional.dropout({PART}, self.dropout.p)", MODE[-1]),
@@ -930,7 +934,7 @@ EXERCISES = [
     ),
     FromScratch(
         "decoder-block-class", reference=DecoderBlock,
-        sizes="batch 3, 4 steps, 7 source steps, 2 heads of width 5",
+        sizes="batch 3, 4 or 7 steps, 7 source steps, 2 heads of width 5",
         signatures=("__init__(self, num_hiddens, num_heads, dropout=0.0)",
                     "forward(self, X, memory, valid_lens=None)"),
         praise="Right: a state_dict moves between yours and the package's block, "
@@ -944,6 +948,8 @@ EXERCISES = [
                "nn.ModuleList of three nn.LayerNorm; one nn.Dropout."],
         stages=[BLOCK.shows("The output"),
                 BLOCK.shows("The output with source lengths 0, 3, 5", LENGTHS),
+                BLOCK.shows("The output with 7 steps and source lengths 0, 3, 5", LENGTHS,
+                            X=draw((3, 7, 10))[0]),
                 BLOCK.learns(LENGTHS), BLOCK.evaluates(LENGTHS), block_dropout, HEADS_REFUSED],
         misconceptions=slips(Block, DECODING),
     ),

@@ -114,6 +114,8 @@ PACK_WEIGHTS = [
      "W_o is turned around: both sides hold it as (outputs, inputs)."),
     (lambda q, k, v, o: pack(q.T, k.T, v.T, o), lambda q, k, v, o: pack(q.T, k.T, v.T, o.T),
      "No turning around: both sides hold (outputs, inputs)."),
+    (lambda q, k, v, o: pack(q, k, v, o)[::-1],
+     "They are in the other order: in_proj_weight is the first."),
 ]
 
 

@@ -69,6 +69,7 @@ PACK = [
      r"raises RuntimeError(.|\n)*\(7, 7\)"),
     (lambda q, k, v, o: {"in_proj_weight": torch.cat([q, k, v])}, "Return 2 things, got dict"),
     (lambda q, k, v, o: (torch.stack([q, k, v]), o), "make three axes"),
+    (lambda q, k, v, o: (o, torch.cat([q, k, v])), "in the other order"),
 ]
 
 WRONG = {

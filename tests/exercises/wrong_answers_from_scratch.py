@@ -411,6 +411,8 @@ BLOCKS = table(BLOCK, [
      "One source step too many"),
     ("mask=past", "mask=past, valid_lens=None if valid_lens is None else valid_lens.clamp(max=4)",
      "lengths are the source's"),
+    ("mask=past", "mask=past, valid_lens=valid_lens if X.shape == memory.shape else None",
+     "have as many steps"),
     ("mask=past", "mask=past, valid_lens=valid_lens", "raises ValueError: valid_lens contains 5"),
     (CROSS, "self.cross(Y, memory.detach(), memory.detach(), valid_lens)", "memory is detached"),
     ("nn.ReLU()", "nn.GELU()", "GELU"),
