@@ -313,14 +313,14 @@ class MultiHeadAttention(nn.Module):
         check_width("keys", keys, self.W_k.in_features)
         check_width("values", values, self.W_v.in_features)
         check_causal(causal, queries.shape[1], keys.shape[1])
-        # A causal mask alone needs no tensor: the fused kernel knows it.
-        is_causal = causal and valid_lens is None and mask is None and not need_weights
+        alone = causal and valid_lens is None and mask is None  # then no row or column is empty
+        is_causal = alone and not need_weights  # and the fused kernel needs no tensor
         keep = None
         if not is_causal:
             sizes = queries.shape[0], self.num_heads, queries.shape[1], keys.shape[1]
             keep = combine(*sizes, valid_lens, mask, causal, queries.device)
         count = keys.shape[1]
-        if keep is not None:
+        if keep is not None and not alone:
             queries, keys, values = hide_unseen(keep, queries, keys, values)
             if self.position is None:  # which counts from the last key
                 keep, keys, values = cut_padding(valid_lens, keep, keys, values)
