@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from .base import Explorer, choices, clean, some
+from .base import Explorer, choices, clean, plural, some
 
 MOST_TOKENS = 256  # with more, a row of the large map is thinner than a pixel
 MOST_WEIGHTS = 650_000  # a byte each: the page stays below a megabyte
@@ -72,10 +72,6 @@ def attention_explorer(
         state={"layer": 0, "head": 0, "asks": asks},
         rules={"layer": {name: i for i, name in enumerate(fitting)} | choices(range(len(maps))),
                "head": choices(range(most)), "asks": places | choices(range(len(rows)))})
-
-
-def plural(count: int | str, word: str) -> str:
-    return f"{count} {word}{'s' * (str(count) != '1')}"
 
 
 def one(weights: Tensor, example: int) -> Tensor:

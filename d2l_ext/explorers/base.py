@@ -234,6 +234,10 @@ def some(words: list[str], count: int = 8) -> str:
     return ", ".join(words[:count]) + more
 
 
+def plural(count: int | str, word: str) -> str:
+    return f"{count} {word}{'s' * (str(count) != '1')}"
+
+
 def figures(row: Tensor) -> list[str]:
     """Numbers to two decimals, never "-0.00"."""
     return [f"{number + 0:.2f}" for number in row.round(decimals=2).tolist()]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from torch import Tensor
 
 from ..attention import MultiHeadAttention, dot_product_attention, merge_heads, split_heads
-from .base import Explorer, check_tensor, choices, clean, exact, figures, matrices_of, some
+from .base import Explorer, check_tensor, choices, clean, exact, figures, matrices_of, plural, some
 
 MOST_TOKENS = 64  # with more, a key is answered late, and a cell of the map is a speck
 
@@ -52,7 +52,7 @@ def heads_explorer(attention: MultiHeadAttention, X: Tensor, tokens: Sequence[st
         "heads",
         title=f"Multi-head attention over {some(short)}: the same matrices, "
               f"cut into {', '.join(map(str, divisors))} heads.",
-        numbers=f"{heads} heads, {short[asks]} asks: {told}. "
+        numbers=f"{plural(heads, 'head')}, {short[asks]} asks: {told}. "
                 f"Output: {some(figures(output[asks]))}.",
         data={"tokens": labels, "features": [clean(feature) for feature in features],
               "divisors": divisors} | {name: exact(matrix) for name, matrix in matrices.items()},

@@ -52,6 +52,7 @@ def test_more_than_16_heads_are_shown_only_where_the_attention_has_them(hiddens,
 
 def test_the_words_tell_of_four_heads_at_most():
     assert any_heads(TOKENS, 6, 6).numbers.count("takes") == 4
+    assert any_heads(TOKENS, 6, 1).numbers.startswith("1 head, ")
 
 
 def test_equal_tokens_are_chosen_by_position():
