@@ -5,7 +5,7 @@ from d2l_ext.sequence import CLOCK
 
 
 def interleaved(runs, seconds=20.0):
-    """CPU seconds of each run, by name: as many rounds as ``seconds`` allow, 3 to 200.
+    """CPU seconds of each run, by name: as many rounds as ``seconds`` allow, 5 to 200.
 
     Every round runs each of ``runs`` once, so whatever slows a round slows all of them. The order
     changes from round to round.
@@ -15,7 +15,7 @@ def interleaved(runs, seconds=20.0):
     for run in runs.values():
         run()  # warm up
     rounds = spent = 0
-    while rounds < 3 or rounds < 200 and spent < seconds:
+    while rounds < 5 or rounds < 200 and spent < seconds:
         names = names[1:] + names[:1]
         for name in names:
             start = CLOCK()
