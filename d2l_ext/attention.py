@@ -39,8 +39,9 @@ def masked_softmax(
     four = as_4d(scores)
     batch, heads, queries, keys = four.shape
     keep = combine(batch, heads, queries, keys, valid_lens, mask, device=scores.device)
-    copied = four if keep is None else torch.where(keep, four, 0.0)
-    return softmax_where(keep, copied).reshape(scores.shape)
+    if keep is None:
+        return scores.softmax(-1)
+    return softmax_where(keep, torch.where(keep, four, 0.0)).reshape(scores.shape)
 
 
 def softmax_where(keep: Tensor | None, scores: Tensor, bounded: bool = False) -> Tensor:
@@ -49,18 +50,16 @@ def softmax_where(keep: Tensor | None, scores: Tensor, bounded: bool = False) ->
     Overwrites ``scores``, since at long lengths new memory takes most of the time. bounded: whether
     no score is known to be NaN or infinite; then clamping hides as filling does, five times faster.
     """
-    if keep is None:
-        return scores.softmax(-1)
-    allowed, sees = unmask_empty_rows(keep)
-    with torch.no_grad():  # the softmax has gradient 0 where it is -inf
-        if bounded:
-            scores.clamp_(max=(allowed.to(scores.dtype) - 0.5) * math.inf)
-        else:
-            scores.masked_fill_(~allowed, -math.inf)
-    if bounded and not derived(scores):
-        weights = torch.softmax(scores, -1, out=scores)
-    else:
-        weights = scores.softmax(-1)
+    sees = None
+    if keep is not None:
+        allowed, sees = unmask_empty_rows(keep)
+        with torch.no_grad():  # the softmax has gradient 0 where it is -inf
+            if bounded:
+                scores.clamp_(max=(allowed.to(scores.dtype) - 0.5) * math.inf)
+            else:
+                scores.masked_fill_(~allowed, -math.inf)
+    in_place = at_hand(scores) and not derived(scores)
+    weights = torch.softmax(scores, -1, out=scores) if in_place else scores.softmax(-1)
     return weights if sees is None else weights * sees
 
 
