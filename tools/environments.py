@@ -139,17 +139,22 @@ def keep(leg, python, found):
     return int(found["failed"] > 0)
 
 
-def suite(leg, python, arguments):
-    """All tests and all notebooks, as `make test` runs them."""
+def tested(python, *arguments):
+    """Run pytest: its exit code, and what it counted."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "report.xml")
-        command = [python, "-m", "pytest", "-p", "no:cacheprovider", "-n", "2", "-q",
-                   f"--junitxml={report}", *arguments]
+        command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report}"]
         one_thread = os.environ | {"OMP_NUM_THREADS": "1"}
-        code = subprocess.run(command, cwd=ROOT, env=one_thread).returncode
+        code = subprocess.run([*command, *arguments], cwd=ROOT, env=one_thread).returncode
         if code > 1:
             sys.exit(f"Stopped: pytest did not finish ({code}).")
-        return code if arguments else keep(leg, python, counts(report)) or code
+        return code, counts(report)
+
+
+def suite(leg, python, arguments):
+    """All tests and all notebooks, as `make test` runs them."""
+    code, found = tested(python, "-n", "2", *arguments)
+    return code if arguments else keep(leg, python, found) or code
 
 
 # ---- legs -------------------------------------------------------------------------------------
