@@ -19,7 +19,7 @@ import offline
 import setup
 
 sys.path.append(str(env.ROOT / "tools/notebooks"))
-from nbtext import chosen  # noqa: E402
+from nbtext import chosen, read  # noqa: E402
 
 TESTS = env.ROOT / "tests"
 PACKAGE = "d2l-ext"
@@ -67,7 +67,7 @@ def attempt(notebook, folder, base, repository):
     """Run a notebook on a fresh machine and compare it strictly; counts, and complaints."""
     content = folder / "content"
     content.mkdir(parents=True)
-    lesson = json.loads(notebook.read_text(encoding="utf-8"))
+    lesson = read(notebook)
     for cell in lesson["cells"]:  # frameworks that are optional are missing here: nbval's own tag
         if any(tag.startswith("needs-") for tag in cell["metadata"]["tags"]):
             cell["metadata"]["tags"].append("nbval-skip")

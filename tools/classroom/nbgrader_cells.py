@@ -4,7 +4,6 @@ nbgrader isn't needed for anything else here. The notebook lands in dist/nbgrade
 `source/NN` of a course. An answer's cell becomes two: the answer, which students write, and a
 locked test that is worth a point and raises what `check` says.
 """
-import json
 import pathlib
 import re
 import sys
@@ -12,7 +11,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "tools/notebooks"))
-from nbtext import chosen, write  # noqa: E402
+from nbtext import chosen, read, write  # noqa: E402
 
 CHECK = re.compile(r"^check\(\s*[\"'](?P<name>[\w-]+)[\"'].*\)\s*\Z", re.M | re.S)
 TEST = """result = {check}
@@ -53,7 +52,7 @@ def main(words: list[str]) -> None:
     for path in chosen(words, ROOT / "notebooks", "en"):
         target = ROOT / "dist/nbgrader" / path.stem[:2] / path.name
         target.parent.mkdir(parents=True, exist_ok=True)
-        made = converted(json.loads(path.read_text(encoding="utf-8")))
+        made = converted(read(path))
         write(made, target)
         tests = sum("points" in cell["metadata"].get("nbgrader", {}) for cell in made["cells"])
         print(f"{target.relative_to(ROOT)}: {tests} tests")

@@ -20,9 +20,9 @@ import zlib
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(HERE), str(ROOT / "tools/notebooks"), str(ROOT)]
-from guide import bullets, known, plain  # noqa: E402
+from guide import bullets, known, plain, teaching  # noqa: E402
 from lecture import BADGE  # noqa: E402
-from nbtext import make_cell, write  # noqa: E402
+from nbtext import make_cell, read, write  # noqa: E402
 from standalone import members, translated  # noqa: E402
 
 from d2l_ext.exercises import find  # noqa: E402
@@ -162,9 +162,7 @@ def about_exercise(name: str) -> str:
 
 def for_teacher(notebook: dict, number: str) -> dict:
     """The lesson with its answers in view, and with notes; ``notebook`` stays as it is."""
-    path = ROOT / f"teaching/{number}.toml"
-    plan = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    made, name = [], ""
+    plan, made, name = teaching(number), [], ""
     for cell in copy.deepcopy(notebook)["cells"]:
         tags = set(cell["metadata"]["tags"])
         part = "core" if "core" in tags else "deeper"
@@ -195,8 +193,7 @@ def hand_out(folder: pathlib.Path, title: str, use: str, lesson, file) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
-        notebook = json.loads(path.read_text(encoding="utf-8"))
-        write(lesson(notebook, path.stem[:2]), folder / path.name)
+        write(lesson(read(path), path.stem[:2]), folder / path.name)
     for place, path in members().items():
         if translated(place):
             continue

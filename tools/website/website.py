@@ -27,7 +27,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(ROOT / "tools" / "notebooks"), str(ROOT / "tools" / "classroom")]
 
-from export import CHINESE, FOLDED, PAPER, Exporter, font, html, speaker  # noqa: E402
+from export import (CHINESE, FOLDED, PAPER, Exporter, font, html, letters_of,  # noqa: E402
+                    speaker)
 from nbtext import chosen  # noqa: E402
 from readme import TITLE, slug  # noqa: E402
 
@@ -186,7 +187,7 @@ def edition(target: pathlib.Path, language: str) -> set[str]:
         twins = [(other, NAMES[other], top + folder(other) + name) for other in languages()
                  if other != language]
         text = jinja.get_template(template).render(root=root, top=top, twins=twins, **parts)
-        letters.update("".join(re.findall("<math.*?</math>", text, re.S)))
+        letters.update(letters_of(text))
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
 
