@@ -19,7 +19,7 @@ import offline
 import setup
 
 sys.path.append(str(env.ROOT / "tools/notebooks"))
-from nbtext import chosen, read  # noqa: E402
+from nbtext import chosen, read
 
 TESTS = env.ROOT / "tests"
 PACKAGE = "d2l-ext"

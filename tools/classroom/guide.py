@@ -14,13 +14,12 @@ import tomllib
 from functools import cache
 from typing import NamedTuple
 
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-sys.path.insert(0, str(ROOT / "tools/notebooks"))
-from readme import TITLE, cell_minutes, put, read, renew  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "notebooks"))
+from readme import TITLE, cell_minutes, put, read, renew
 
-from d2l_ext.exercises import find  # noqa: E402
+from d2l_ext.exercises import find
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 TEACHING = ROOT / "teaching"
 PARTS = ("core", "deeper", "all")
 PAGE = """# {title}: for teachers

@@ -19,14 +19,15 @@ import nbformat
 from bs4 import BeautifulSoup
 from nbconvert.filters.markdown_mistune import MarkdownWithMath
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "notebooks"))
+from browser import PROGRAM, ROOT_NEEDS
+from export import Renderer, font, letters_of, title_of
+from nbtext import chosen
+from readme import slug
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tools/notebooks")]
-from browser import PROGRAM, ROOT_NEEDS  # noqa: E402
-from export import Renderer, font, letters_of, title_of  # noqa: E402
-from nbtext import chosen  # noqa: E402
-from readme import slug  # noqa: E402
-
 TARGET = ROOT / "dist/handout"
 PAPERS = {"a4": (210, 297), "letter": (215.9, 279.4)}  # millimetres
 MARGIN = 11

@@ -20,10 +20,10 @@ from importlib.metadata import version
 import nbformat
 from nbclient import NotebookClient
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tools/notebooks"))
-from nbtext import make_cell, read, write  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "notebooks"))
+from nbtext import make_cell, read, write
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 NOTEBOOKS, TARGET = ROOT / "notebooks", ROOT / "dist/lecture"
 BADGE = re.compile(r"\n*\[!\[Open in Colab\].*")  # leads to the lesson as it is, solutions and all
 AFTER = "<!-- After the prediction: what it shows -->\n"  # all that is seen of a folded cell

@@ -8,11 +8,10 @@ import pathlib
 import re
 import sys
 
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-sys.path.insert(0, str(ROOT / "tools/notebooks"))
-from nbtext import chosen, read, write  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "notebooks"))
+from nbtext import chosen, read, write
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 CHECK = re.compile(r"^check\(\s*[\"'](?P<name>[\w-]+)[\"'].*\)\s*\Z", re.M | re.S)
 TEST = """result = {check}
 assert result.state == "right", result.message

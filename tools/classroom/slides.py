@@ -15,15 +15,14 @@ import nbformat
 from jinja2 import DictLoader
 from nbconvert import SlidesExporter
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "notebooks"))
+from export import CHINESE, Exporter, font, html, letters_of, place, speaker, title_of
+from guide import teaching
+from nbtext import chosen
+from readme import cell_minutes
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-sys.path[:0] = [str(HERE), str(ROOT / "tools/notebooks")]
-from export import (CHINESE, Exporter, font, html, letters_of, place, speaker,  # noqa: E402
-                    title_of)
-from guide import teaching  # noqa: E402
-from nbtext import chosen  # noqa: E402
-from readme import cell_minutes  # noqa: E402
-
 TARGET = ROOT / "dist/slides"
 DECK = """{% extends 'reveal/base.html.j2' %}
 {% block header %}<!DOCTYPE html>

@@ -17,16 +17,15 @@ import sys
 import tomllib
 import zlib
 
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-sys.path[:0] = [str(HERE), str(ROOT / "tools/notebooks"), str(ROOT)]
-from guide import bullets, known, plain, teaching  # noqa: E402
-from lecture import BADGE  # noqa: E402
-from nbtext import make_cell, read, write  # noqa: E402
-from standalone import members, translated  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "notebooks"))
+from guide import bullets, known, plain, teaching
+from lecture import BADGE
+from nbtext import make_cell, read, write
+from standalone import members, translated
 
-from d2l_ext.exercises import find  # noqa: E402
+from d2l_ext.exercises import find
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 CHECK = re.compile(r"\bcheck\(\"([\w-]+)\", \w+")
 ANSWERED = {"recall", "question", "exit", "homework"}  # tags of texts whose folded part is answers
 FOLDED = re.compile(r"<details>.*?</details>\n*", re.S)

@@ -4,18 +4,13 @@
 dates.safetensors, and a table of how good all are and what their heads do, 07.json.
 """
 import datetime
-import pathlib
-import sys
 import time
 
 import torch
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
-
-from d2l_ext import heads, record_attention  # noqa: E402
-from d2l_ext.laboratory import dates  # noqa: E402
-from d2l_ext.laboratory.stored import store  # noqa: E402
+from d2l_ext import heads, record_attention
+from d2l_ext.laboratory import dates
+from d2l_ext.laboratory.stored import store
 
 SEEDS = 0, 1, 2
 

@@ -5,18 +5,13 @@ heads share keys and values, and rotary readers whose angles are stretched beyon
 The rows vary a little with the processor and with PyTorch's version.
 """
 import copy
-import pathlib
-import sys
 
 import torch
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
-
-from d2l_ext import Mask, RotaryEmbedding, record_attention, window  # noqa: E402
-from d2l_ext.laboratory import TRIALS, accuracy, dates, train, try_encoding  # noqa: E402
-from d2l_ext.laboratory.stored import store  # noqa: E402
-from d2l_ext.relative import Stretch  # noqa: E402
+from d2l_ext import Mask, RotaryEmbedding, record_attention, window
+from d2l_ext.laboratory import TRIALS, accuracy, dates, train, try_encoding
+from d2l_ext.laboratory.stored import store
+from d2l_ext.relative import Stretch
 
 SEEDS = 0, 1, 2
 WIDER = 327  # units of a feed-forward network, 256 otherwise

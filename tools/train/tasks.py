@@ -5,19 +5,15 @@ PyTorch's version into `d2l_ext/laboratory/data/`. The rows vary a little with t
 with PyTorch's version.
 """
 import math
-import pathlib
 import sys
 
 import torch
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
-
-from d2l_ext import influence  # noqa: E402
-from d2l_ext.laboratory import (CONTROLS, MEMORIES, READERS, RECALLERS, TRIALS,  # noqa: E402
+from d2l_ext import influence
+from d2l_ext.laboratory import (CONTROLS, MEMORIES, READERS, RECALLERS, TRIALS,
                                 accuracy, find_marked, parity, reader, recall, recaller, train,
                                 try_encoding)
-from d2l_ext.laboratory.stored import store  # noqa: E402
+from d2l_ext.laboratory.stored import store
 
 SEEDS = 0, 1, 2
 RATE, RATES = 2e-3, (5e-4, 8e-3)  # the usual one, and others for the kinds in VARIED

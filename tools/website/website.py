@@ -23,17 +23,16 @@ from jinja2 import DictLoader, Environment, FileSystemLoader
 from markupsafe import Markup
 from pagefind.service import PagefindService
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "notebooks"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "classroom"))
+from export import CHINESE, FOLDED, PAPER, Exporter, font, html, letters_of, speaker
+from nbtext import chosen
+from readme import TITLE, slug
+
+from d2l_ext.translation import languages
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-sys.path[:0] = [str(ROOT / "tools" / "notebooks"), str(ROOT / "tools" / "classroom")]
-
-from export import (CHINESE, FOLDED, PAPER, Exporter, font, html, letters_of,  # noqa: E402
-                    speaker)
-from nbtext import chosen  # noqa: E402
-from readme import TITLE, slug  # noqa: E402
-
-from d2l_ext.translation import languages  # noqa: E402
-
 TARGET = ROOT / "dist" / "site"
 CELLS = "{% extends 'classic/base.html.j2' %}" + FOLDED
 REPOSITORY = f"https://github.com/{slug()}"
