@@ -46,8 +46,8 @@ def masked_softmax(
 def softmax_where(keep: Tensor | None, scores: Tensor, bounded: bool = False) -> Tensor:
     """Softmax over the last axis of what ``keep`` allows; 0 elsewhere.
 
-    Overwrites ``scores``, since at long lengths new memory takes most of the time. bounded: whether
-    no score is known to be NaN or infinite; then clamping hides as filling does, five times faster.
+    Overwrites ``scores``, since at long lengths new memory takes most of the time. bounded: all
+    scores are known to be finite; then clamping hides as filling does, five times faster.
     """
     if keep is None:
         return scores.softmax(-1)
