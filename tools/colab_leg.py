@@ -40,8 +40,7 @@ def mirror(folder):
 def machine(folder, base):
     """A fresh machine: a Python that has what ``base`` has, and a place of its own for more."""
     subprocess.run([base, "-m", "venv", "--without-pip", folder], check=True)
-    where = "import sysconfig; print(sysconfig.get_path('purelib'))"
-    theirs, own = (env.said_by(python, "-c", where) for python in (base, env.program(folder)))
+    theirs, own = map(env.packages_of, (base, env.program(folder)))
     Path(own, "colab.pth").write_text(theirs + "\n", encoding="utf-8")
     return env.program(folder)
 

@@ -53,6 +53,11 @@ def said_by(*command):
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
+def packages_of(python):
+    """The folder in which an interpreter's packages lie."""
+    return said_by(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))")
+
+
 # ---- environments -----------------------------------------------------------------------------
 
 def lowest(requirement):
@@ -224,8 +229,8 @@ def wheel(names):
         torch = next(line for line in lines("pins.txt") if name_of(line) == "torch")
         pins = ["-c", str(ROOT / "pins.txt")]
         python = build("wheel", [torch, *pins, f"{made}[lab]"], alone=())
-        place = said_by(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))")
-        subprocess.run([python, "-I", "-c", ALONE, place, lessons], cwd=folder, check=True)
+        command = [python, "-I", "-c", ALONE, packages_of(python), lessons]
+        subprocess.run(command, cwd=folder, check=True)
         found = [path for name in names or ["02"] for path in lessons.glob(f"{name}*.ipynb")]
         run = [python, "-I", "-m", "nbconvert", "--execute", "--to", "notebook", "--inplace"]
         limit = "--ExecutePreprocessor.timeout=600"
