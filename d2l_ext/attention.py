@@ -47,8 +47,8 @@ def masked_softmax(
 def softmax_where(keep: Tensor | None, scores: Tensor, bounded: bool = False) -> Tensor:
     """Softmax over the last axis of what ``keep`` allows; 0 elsewhere.
 
-    Overwrites ``scores``, since at long lengths new memory takes most of the time. bounded: whether
-    no score is known to be NaN or infinite; then clamping hides as filling does, five times faster.
+    Overwrites ``scores``, since at long lengths new memory takes most of the time. bounded: all
+    scores are known to be finite; then clamping hides as filling does, five times faster.
     """
     sees = None
     if keep is not None:
@@ -110,7 +110,9 @@ def dot_product_attention(
     queries (..., queries, d), keys (..., keys, d), values (..., keys, v), where ... is nothing,
     (batch,) or (batch, heads). mask: a predicate or booleans, True = may attend.
     Returns the output (..., queries, v) and the weights (..., queries, keys) as ``masked_softmax``
-    guarantees them. A key that no query may see reaches neither, NaN and infinity included.
+    guarantees them. A key that no query may see reaches neither, NaN and infinity included. Raises
+    TypeError for what isn't floating point and for what isn't a mask, ValueError for shapes that
+    don't fit.
 
     >>> queries, keys, values = torch.tensor([[9., 0.]]), torch.eye(2), torch.tensor([[1.], [5.]])
     >>> output, weights = dot_product_attention(queries, keys, values)
@@ -141,7 +143,7 @@ class AdditiveAttention(nn.Module):
     keys (batch, keys, key_size), values (batch, keys, v); the two sizes equal ``num_hiddens``
     unless given. Returns the output (batch, queries, v), with ``need_weights=True`` also the
     weights before dropout (batch, queries, keys). Empty rows and unseen positions are treated as in
-    ``MultiHeadAttention``.
+    ``MultiHeadAttention``, and errors are the same.
 
     >>> attention = AdditiveAttention(num_hiddens=8, query_size=3, key_size=2)
     >>> attention(torch.rand(1, 4, 3), torch.rand(1, 5, 2), torch.rand(1, 5, 6)).shape
@@ -183,7 +185,8 @@ class AdditiveAttention(nn.Module):
 def split_heads(X: Tensor, num_heads: int) -> Tensor:
     """(batch, steps, heads * head_size) -> (batch, heads, steps, head_size).
 
-    Head i gets the i-th block of columns.
+    Head i gets the i-th block of columns. Raises ValueError for an X without three axes and for
+    heads that don't divide the width, TypeError unless ``num_heads`` is an integer.
 
     >>> split_heads(torch.arange(4.).reshape(1, 1, 4), num_heads=2).tolist()
     [[[[0.0, 1.0]], [[2.0, 3.0]]]]
@@ -201,7 +204,7 @@ def split_heads(X: Tensor, num_heads: int) -> Tensor:
 def merge_heads(X: Tensor) -> Tensor:
     """(batch, heads, steps, head_size) -> (batch, steps, heads * head_size).
 
-    Undoes ``split_heads``.
+    Undoes ``split_heads``. Raises ValueError for an X without four axes.
     """
     if X.dim() != 4:
         shape = tuple(X.shape)
@@ -306,6 +309,10 @@ class MultiHeadAttention(nn.Module):
         and gradients. A position that no query may see reaches neither output nor gradients, NaN
         and infinity included; where only some queries may see it, this holds for finite inputs. No
         input is modified. Second derivatives need ``need_weights=True`` or PyTorch's math backend.
+
+        Raises TypeError for inputs that aren't floating point, for what is no mask or no lengths,
+        and unless ``causal`` is True or False; ValueError for shapes, widths and lengths that don't
+        fit.
         """
         check_inputs(queries, keys, values)
         check_width("queries", queries, self.W_q.in_features)

@@ -15,7 +15,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from .attention import merge_heads
-from ._validate import check_choice, check_float, check_lengths, check_sequence, check_size
+from ._validate import check_choice, check_float, check_lengths, check_number, check_sequence
+from ._validate import check_size
 
 Step = Callable[..., tuple[Tensor, Tensor]]  # (S, q, k, v, ...) of some steps -> outputs, new S
 
@@ -165,7 +166,8 @@ class Memory(nn.Module):
 
         Guaranteed: steps beyond a length change neither the outputs within it nor the state, NaN
         and infinity included; what the output holds at them has no meaning. All chunk sizes give
-        the same up to rounding. No input is modified.
+        the same up to rounding. No input is modified. Raises TypeError or ValueError for inputs,
+        lengths and a state that don't fit.
         """
         check_sequence(X, self.W_q.in_features)
         X, keep = hide_padding(X, valid_lens)
@@ -295,6 +297,7 @@ class DeltaRule(Memory):
         chunk_size: int | None = None,
     ):
         super().__init__(num_hiddens, num_heads, unit_length, chunk_size)
+        check_number(max_rate=max_rate)
         if not 0 < max_rate <= 2:
             raise ValueError(f"{max_rate=} must lie in (0, 2]")
         self.max_rate = max_rate

@@ -184,8 +184,8 @@ def to_torch_mha(mask: Tensor, num_heads: int = 1) -> Tensor:
 
     (queries, keys) keeps its shape; (batch, queries, keys) and (batch, 1|num_heads, queries, keys)
     become (batch * num_heads, queries, keys). Where a query has nothing to attend to, PyTorch's
-    class may return NaN. Raises TypeError unless ``mask`` is a boolean tensor, ValueError for other
-    shapes.
+    class may return NaN. Raises TypeError unless ``mask`` is a boolean tensor and ``num_heads`` an
+    integer, ValueError for other shapes and for fewer heads than 1.
 
     >>> to_torch_mha(torch.tensor([[True, False]])).tolist()
     [[False, True]]

@@ -268,8 +268,9 @@ def name_line_ends(axis, ends: dict[str, tuple[float, float]]) -> None:
 
 
 @rc_context(STYLE)
-def bars(values, labels: Sequence[str], *, ylabel: str, name: str = "", title: str = "",
-         colour: str = QUERY) -> Drawing:
+def bars(
+    values, labels: Sequence[str], *, ylabel: str, name: str = "", title: str = "",
+) -> Drawing:
     """One bar per label, its value written above it. name: as in ``finish``.
 
     Raises ValueError where there are no values, not as many labels as values, or values that
@@ -282,7 +283,7 @@ def bars(values, labels: Sequence[str], *, ylabel: str, name: str = "", title: s
         if not np.isfinite(height):
             raise ValueError(f"the bar of {label!r} has height {height:g}: it must be finite")
     figure, (axis,) = panels(1, max(1.0 * len(labels), 3), 2.6)
-    drawn = axis.bar(range(len(labels)), heights, color=colour, width=0.6)  # a label may come twice
+    drawn = axis.bar(range(len(labels)), heights, color=QUERY, width=0.6)  # a label may come twice
     axis.bar_label(drawn, fmt="%.3g", padding=2)
     axis.set_xticks(range(len(labels)), labels=[plain(label) for label in labels])
     axis.set(ylabel=plain(ylabel), title=plain(title))

@@ -59,7 +59,8 @@ class PositionalEncoding(nn.Module):
     Takes and returns (batch, steps, num_hiddens). ``P`` is a non-persistent buffer of shape
     (1, max_len, num_hiddens): it follows the module's device and dtype and is not saved. A change
     of dtype computes it again, so that no rounding stays; so does ``to_empty``. Raises ValueError
-    for an input longer than ``max_len`` or of another width, TypeError for integers.
+    for an input longer than ``max_len`` or of another width, TypeError for integers, and either for
+    sizes and dropout that don't fit.
 
     >>> PositionalEncoding(4)(torch.zeros(1, 2, 4))[0, 0].tolist()
     [0.0, 1.0, 0.0, 1.0]

@@ -363,7 +363,7 @@ def record_attention(
     ``num_heads`` names; ``nn.MultiheadAttention`` and ``nn.TransformerEncoderLayer``, on their fast
     paths too; ``MultiHeadAttention``. At most ``most_bytes`` are kept. A warning at the end names
     what was left out, and modules called attention in which it saw no weights. Raises TypeError
-    where ``model`` is no module.
+    where ``model`` is no module or ``most_bytes`` no integer.
 
     >>> attention = MultiHeadAttention(8, 2)
     >>> with record_attention(attention) as weights:

@@ -135,7 +135,7 @@ class SelfAttention(nn.Module):
 # ---- formulas ------------------------------------------------------------------------------------
 
 class Cost(NamedTuple):
-    """What a layer costs. ``path`` and ``meet`` count moves from a position to another."""
+    """What a layer costs. ``path`` and ``meet`` count moves from one position to another."""
 
     operations: int  # of one layer; a multiply and an add are two
     sequential: int  # products of matrices of which each waits for the one before

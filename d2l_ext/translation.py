@@ -69,7 +69,7 @@ def entries(code: str) -> dict[str, str]:
 
 
 def scripts(code: str) -> dict[str, str]:
-    """What the pieces' scripts say; what else is said by Python is not among it."""
+    """What the pieces' scripts say and Python doesn't."""
     return apart(code, "script")
 
 

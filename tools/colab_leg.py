@@ -19,7 +19,7 @@ import offline
 import setup
 
 sys.path.append(str(env.ROOT / "tools/notebooks"))
-from nbtext import chosen  # noqa: E402
+from nbtext import chosen, read
 
 TESTS = env.ROOT / "tests"
 PACKAGE = "d2l-ext"
@@ -40,8 +40,7 @@ def mirror(folder):
 def machine(folder, base):
     """A fresh machine: a Python that has what ``base`` has, and a place of its own for more."""
     subprocess.run([base, "-m", "venv", "--without-pip", folder], check=True)
-    where = "import sysconfig; print(sysconfig.get_path('purelib'))"
-    theirs, own = (env.said_by(python, "-c", where) for python in (base, env.program(folder)))
+    theirs, own = map(env.packages_of, (base, env.program(folder)))
     Path(own, "colab.pth").write_text(theirs + "\n", encoding="utf-8")
     return env.program(folder)
 
@@ -67,7 +66,7 @@ def attempt(notebook, folder, base, repository):
     """Run a notebook on a fresh machine and compare it strictly; counts, and complaints."""
     content = folder / "content"
     content.mkdir(parents=True)
-    lesson = json.loads(notebook.read_text(encoding="utf-8"))
+    lesson = read(notebook)
     for cell in lesson["cells"]:  # frameworks that are optional are missing here: nbval's own tag
         if any(tag.startswith("needs-") for tag in cell["metadata"]["tags"]):
             cell["metadata"]["tags"].append("nbval-skip")

@@ -53,6 +53,11 @@ def said_by(*command):
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
+def packages_of(python):
+    """The folder in which an interpreter's packages lie."""
+    return said_by(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))")
+
+
 # ---- environments -----------------------------------------------------------------------------
 
 def lowest(requirement):
@@ -139,17 +144,22 @@ def keep(leg, python, found):
     return int(found["failed"] > 0)
 
 
-def suite(leg, python, arguments):
-    """All tests and all notebooks, as `make test` runs them."""
+def tested(python, *arguments):
+    """Run pytest: its exit code, and what it counted."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "report.xml")
-        command = [python, "-m", "pytest", "-p", "no:cacheprovider", "-n", "2", "-q",
-                   f"--junitxml={report}", *arguments]
+        command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report}"]
         one_thread = os.environ | {"OMP_NUM_THREADS": "1"}
-        code = subprocess.run(command, cwd=ROOT, env=one_thread).returncode
+        code = subprocess.run([*command, *arguments], cwd=ROOT, env=one_thread).returncode
         if code > 1:
             sys.exit(f"Stopped: pytest did not finish ({code}).")
-        return code if arguments else keep(leg, python, counts(report)) or code
+        return code, counts(report)
+
+
+def suite(leg, python, arguments):
+    """All tests and all notebooks, as `make test` runs them."""
+    code, found = tested(python, "-n", "2", *arguments)
+    return code if arguments else keep(leg, python, found) or code
 
 
 # ---- legs -------------------------------------------------------------------------------------
@@ -219,8 +229,8 @@ def wheel(names):
         torch = next(line for line in lines("pins.txt") if name_of(line) == "torch")
         pins = ["-c", str(ROOT / "pins.txt")]
         python = build("wheel", [torch, *pins, f"{made}[lab]"], alone=())
-        place = said_by(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))")
-        subprocess.run([python, "-I", "-c", ALONE, place, lessons], cwd=folder, check=True)
+        command = [python, "-I", "-c", ALONE, packages_of(python), lessons]
+        subprocess.run(command, cwd=folder, check=True)
         found = [path for name in names or ["02"] for path in lessons.glob(f"{name}*.ipynb")]
         run = [python, "-I", "-m", "nbconvert", "--execute", "--to", "notebook", "--inplace"]
         limit = "--ExecutePreprocessor.timeout=600"

@@ -11,9 +11,7 @@ runs the tests that need the frameworks; not one may be skipped.
 import os
 import subprocess
 import sys
-import tempfile
 import tomllib
-from pathlib import Path
 
 import environments as env
 import setup
@@ -41,14 +39,7 @@ def build():
 def prove(arguments):
     """All cells of the lesson, compared strictly, and the tests of what needs the frameworks."""
     python = build()
-    with tempfile.TemporaryDirectory() as folder:
-        report = Path(folder, "report.xml")
-        command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report}",
-                   *TESTS, *arguments]
-        code = subprocess.run(command, cwd=env.ROOT).returncode
-        if code > 1:
-            sys.exit(f"Stopped: pytest did not finish ({code}).")
-        found = env.counts(report)
+    code, found = env.tested(python, *TESTS, *arguments)
     if found["skipped"]:
         print(f"{found['skipped']} were skipped: here none may be.")
     return env.keep("frameworks", python, found) or code or int(found["skipped"] > 0)

@@ -24,12 +24,11 @@ from itertools import chain
 
 import pytest
 from _pytest.main import pytest_runtestloop
+from offline import NOT_COPIED
 
 ROOT = pathlib.Path(__file__).parent.parent
 HERE = ROOT / "tests" / "mutants"
 COPY = ROOT / "dist" / "mutants"
-NOT_COPIED = shutil.ignore_patterns(".git", ".venv*", "dist", "build", "__pycache__", ".hypothesis",
-                                    ".pytest_cache", "*.egg-info", ".ipynb_checkpoints")
 PYTEST = [sys.executable, "-m", "pytest", "-q", "--tb=no", "-p", "no:cacheprovider"]
 PLAIN = ["-o", "addopts=", "-p", "no:nbval", "-p", "no:xdist", "--doctest-modules"]
 FAST = ["-m", "not slow and not browser"]

@@ -206,9 +206,9 @@ def number(*words) -> int:
     return int(sha256(repr(words).encode()).hexdigest(), 16)
 
 
-def near(given: Sequence, wanted: Sequence[float], tolerance: float = 0.02) -> bool:
+def near(given: Sequence, wanted: Sequence[float]) -> bool:
     """Whether numbers worked out on paper are right to two digits."""
-    return len(given) == len(wanted) and all(abs(float(number) - right) <= tolerance
+    return len(given) == len(wanted) and all(abs(float(number) - right) <= 0.02
                                              for number, right in zip(given, wanted))
 
 

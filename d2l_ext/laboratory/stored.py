@@ -1,8 +1,12 @@
 """What long trainings found, as they were stored."""
 from __future__ import annotations
 
+import datetime
 import json
 import pathlib
+from collections.abc import Iterable, Sequence
+
+import torch
 
 from .._validate import check_choice
 
@@ -18,3 +22,16 @@ def results(lesson: str) -> dict:
     stored = {path.stem: path for path in sorted(DATA.glob("??.json"))}
     check_choice("lesson with results", lesson, stored)
     return json.loads(stored[lesson].read_text(encoding="utf-8"))
+
+
+def store(lesson: str, command: str, seeds: Sequence[int], rows: Iterable[dict]) -> None:
+    """Store what ``results`` returns, a row a line. Each row is printed as soon as it is there."""
+    lines = []
+    for row in rows:
+        lines.append(json.dumps(row))
+        print(lines[-1], flush=True)
+    about = {"command": command, "date": datetime.date.today().isoformat(),
+             "torch": torch.__version__.split("+")[0], "seeds": list(seeds)}
+    found = ",\n  ".join(lines)
+    text = json.dumps(about)[:-1] + f',\n "rows": [\n  {found}\n]}}\n'
+    (DATA / f"{lesson}.json").write_text(text, encoding="utf-8")

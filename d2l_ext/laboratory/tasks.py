@@ -27,11 +27,11 @@ def parity(generator: Generator, batch: int, length: int) -> Examples:
     return bits, bits.cumsum(1) % 2, torch.ones_like(bits, dtype=torch.bool)
 
 
-def find_marked(distance: int | None = None, vocab_size: int = 8) -> Task:
+def find_marked(distance: int | None = None) -> Task:
     """A task: one token among many is marked; name it, at the last position.
 
-    Inputs are symbols 0..vocab_size-1; ``vocab_size`` is added to the marked one. distance: how
-    many places it stands before the last, or None for anywhere. Only the last position is scored.
+    Inputs are symbols 0..7; 8 is added to the marked one. distance: how many places it stands
+    before the last, or None for anywhere. Only the last position is scored.
     Raises TypeError for other distances; the task raises ValueError where they leave the sequence.
     """
     if distance is not None:
@@ -40,7 +40,7 @@ def find_marked(distance: int | None = None, vocab_size: int = 8) -> Task:
     def task(generator: Generator, batch: int, length: int) -> Examples:
         if distance is not None and not 0 <= distance < length:
             raise ValueError(f"{distance=} must lie in 0..{length - 1} when {length=}")
-        inputs = torch.randint(vocab_size, (batch, length), generator=generator)
+        inputs = torch.randint(8, (batch, length), generator=generator)
         if distance is None:
             place = length - 1 - torch.randint(length, (batch, 1), generator=generator)
         else:
@@ -48,7 +48,7 @@ def find_marked(distance: int | None = None, vocab_size: int = 8) -> Task:
         targets = inputs.gather(1, place).expand(batch, length)
         scored = torch.zeros(batch, length, dtype=torch.bool)
         scored[:, -1] = True
-        return inputs.scatter_add(1, place, torch.full_like(place, vocab_size)), targets, scored
+        return inputs.scatter_add(1, place, torch.full_like(place, 8)), targets, scored
     return task
 
 

@@ -11,8 +11,8 @@ from readme import ROOT
 
 if not importlib.util.find_spec("ziamath"):
     pytest.skip("a handout needs ziamath", allow_module_level=True)
-import handout  # noqa: E402
-from handout import HANDOUTS, PAPERS, Handout, Lesson  # noqa: E402
+import handout
+from handout import HANDOUTS, PAPERS, Handout, Lesson
 
 LESSONS = [Lesson.read(path) for path in sorted((ROOT / "notebooks").glob("*.ipynb"))]
 CELLS = [(lesson, name) for lesson in LESSONS for name in lesson.cells]

@@ -4,6 +4,7 @@ import importlib.util
 import re
 import tomllib
 
+import guide
 import nbformat
 import pytest
 from nbconvert import SlidesExporter
@@ -145,9 +146,8 @@ def test_nbconvert_sees_the_same_cut():
     ("board = ", "98.toml: Invalid value (at end of document)"),
 ])
 def test_a_plan_that_cannot_be_read_is_named(tmp_path, monkeypatch, text, words):
-    monkeypatch.setattr(slides, "ROOT", tmp_path)
-    (tmp_path / "teaching").mkdir()
-    (tmp_path / "teaching/98.toml").write_text(text)
+    monkeypatch.setattr(guide, "TEACHING", tmp_path)
+    (tmp_path / "98.toml").write_text(text)
     with pytest.raises(ValueError, match=re.escape(words)):
         slides.teaching("98")
     assert slides.teaching("99") == {}

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import zlib
 
+import guide
 import pytest
 import student
 from d2l_ext.exercises import all_exercises
@@ -245,7 +246,7 @@ def test_teachers_see_answers_what_checks_know_and_notes(monkeypatch, tmp_path):
         assert names[names.index(name) - 1] == f"ask-{name}"
         assert question in source(cell_of(made, f"ask-{name}"))
         assert answer in source(cell_of(made, f"ask-{name}"))
-    monkeypatch.setattr(student, "ROOT", tmp_path)  # where no plan was written yet
+    monkeypatch.setattr(guide, "TEACHING", tmp_path)  # where no plan was written yet
     alone = student.for_teacher(lesson, "02")["cells"]
     assert "notes" not in [cell["id"] for cell in alone] and len(alone) > len(lesson["cells"])
 

@@ -378,6 +378,7 @@ LINEAR = [
     (lambda: DeltaRule(8, 2, chunk_size=-1), "chunk_size=-1"),
     (lambda: DeltaRule(8, max_rate=0), r"^max_rate=0 must lie in \(0, 2\]$"),
     (lambda: DeltaRule(8, max_rate=2.5), r"^max_rate=2\.5 must lie"),
+    (lambda: DeltaRule(8, max_rate="1"), "^max_rate must be a number, got '1'$", TypeError),
     (lambda: DeltaRule(8)(Q, state=torch.zeros(1, 1, 8, 8)), r"expected \(2, 1, 8, 8\)"),
     (lambda: SelectiveStateSpace(8, 0), "state_size=0"),
     (lambda: SelectiveStateSpace(8)(NARROW), "X has width 6, expected 8"),

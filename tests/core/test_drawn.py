@@ -209,15 +209,15 @@ def test_a_long_line_is_told_by_eight_numbers_from_end_to_end():
 
 # ---- bars and tables -----------------------------------------------------------------------------
 
-def test_bars_have_the_heights_names_and_colour_that_were_given():
+def test_bars_have_the_heights_and_names_that_were_given():
     heights, labels = [0.125, 3.5, 2.25, 1.0], ["dog", "man", "dog", "bites"]
-    axis = bars(heights, labels, ylabel="score", title="Four", colour="#D55E00").axes[0]
+    axis = bars(heights, labels, ylabel="score", title="Four").axes[0]
     middles = [bar.get_x() + bar.get_width() / 2 for bar in axis.patches]
     named = ticks(axis.xaxis)
     assert [named[round(middle)] for middle in middles] == labels
     assert middles == pytest.approx(range(4)), "above their names"
     assert [(bar.get_y(), bar.get_height()) for bar in axis.patches] == [(0, h) for h in heights]
-    assert all(to_rgb(bar.get_facecolor()[:3]) == tuple(ORANGE) for bar in axis.patches)
+    assert all(to_rgb(bar.get_facecolor()[:3]) == tuple(BLUE) for bar in axis.patches)
     written = {text.get_text(): text.xy for text in axis.texts}
     assert written == {f"{height:.3g}": pytest.approx((place, height))
                        for place, height in enumerate(heights)}

@@ -12,6 +12,7 @@ from d2l_ext.laboratory import dates, results
 from d2l_ext.laboratory.dates import (DATA, DIGITS, LAST, LETTERS, LONGEST, PIECES, TABLE,
                                       date_reader, encode, encode_answers, exact, load, losses_of,
                                       pairs, read, save, shifted, train, written)
+from d2l_ext.laboratory.stored import store
 
 ROOT = pathlib.Path(__file__).parents[2]
 
@@ -200,6 +201,18 @@ def test_padding_changes_no_loss():
     model = date_reader()
     alone = losses_of(model, examples[:1])
     torch.testing.assert_close(losses_of(model, examples)[:1], alone)
+
+
+def test_a_table_is_stored_as_it_is_read(monkeypatch, tmp_path, capsys):
+    before = (DATA / "07.json").read_text(encoding="utf-8")
+    kept = results("07")
+    monkeypatch.setattr("d2l_ext.laboratory.stored.DATA", tmp_path)
+    store("07", kept["command"], kept["seeds"], iter(kept["rows"]))
+    again = (tmp_path / "07.json").read_text(encoding="utf-8")
+    assert again.partition("\n")[2] == before.partition("\n")[2]
+    about = {"date": results("07")["date"], "torch": torch.__version__.partition("+")[0]}
+    assert results("07") == kept | about and len(about["date"]) == 10
+    assert len(capsys.readouterr().out.splitlines()) == len(kept["rows"])
 
 
 @pytest.mark.parametrize("script, draw", [

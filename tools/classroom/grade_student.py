@@ -20,8 +20,8 @@ from torch import nn
 from torch.nn import functional as F
 from traitlets.config import Config
 
-import d2l_ext.explorers  # noqa: F401  what takes long to import stands here: processes are
-import d2l_ext.plotting  # noqa: F401  copies of one that has done so
+import d2l_ext.explorers  # what takes long to import stands here: processes are copies of one
+import d2l_ext.plotting  # noqa: F401  that has done so
 from d2l_ext import exercises
 
 HIDDEN = "_graded_check"  # the name under which cells find what hands in their answers

@@ -14,13 +14,12 @@ import tomllib
 from functools import cache
 from typing import NamedTuple
 
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-sys.path.insert(0, str(ROOT / "tools/notebooks"))
-from readme import TITLE, cell_minutes, put, read  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "notebooks"))
+from readme import TITLE, cell_minutes, put, read, renew
 
-from d2l_ext.exercises import find  # noqa: E402
+from d2l_ext.exercises import find
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 TEACHING = ROOT / "teaching"
 PARTS = ("core", "deeper", "all")
 PAGE = """# {title}: for teachers
@@ -103,6 +102,23 @@ def link(number: str, name: str, words: str = "") -> str:
     return f"[{words or f'`{name}`'}](../notebooks/{lesson(number).file}#cell-id={name})"
 
 
+def teaching(number: str) -> dict:
+    """What teaching/NN.toml says of a lesson; nothing where there is none.
+
+    Raises ValueError where it can't be read, or a question does not stand with its answer.
+    """
+    path = TEACHING / f"{number}.toml"
+    try:
+        plan = tomllib.loads(read(path)) if path.exists() else {}
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"teaching/{number}.toml: {error}") from error
+    for name, pair in plan.get("ask", {}).items():
+        if not isinstance(pair, list) or len(pair) != 2:
+            raise ValueError(f"teaching/{number}.toml: ask.{name} must be a question and what is "
+                             f"usually answered, got {pair!r}")
+    return plan
+
+
 # ---- a lesson's page --------------------------------------------------------------------------
 
 def sections(cells: dict, headings: dict) -> dict:
@@ -153,7 +169,7 @@ def exercises(cells: dict) -> dict:
 def page(number: str) -> tuple[str, str]:
     """The name of a lesson's page, and its text."""
     file, cells, heads = lesson(number)
-    plan = tomllib.loads(read(TEACHING / f"{number}.toml"))
+    plan = teaching(number)
     said = exercises(cells)
     return file.replace(".ipynb", ".md"), PAGE.format(
         **TITLE.search(cells["title"].text).groupdict(), number=number, file=file,
@@ -239,14 +255,7 @@ def wanted() -> dict:
 
 
 def main(arguments: list[str]) -> int:
-    check = arguments == ["--check"]
-    stale = {path: text for path, text in wanted().items()
-             if not path.exists() or read(path) != text}
-    for path, text in stale.items():
-        print(f"teaching/{path.name}", "is out of date" if check else "rewritten")
-        if not check:
-            path.write_text(text, encoding="utf-8", newline="\n")
-    return int(check and bool(stale))
+    return renew(wanted(), TEACHING.parent, arguments == ["--check"])
 
 
 if __name__ == "__main__":

@@ -19,14 +19,15 @@ import nbformat
 from bs4 import BeautifulSoup
 from nbconvert.filters.markdown_mistune import MarkdownWithMath
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "notebooks"))
+from browser import PROGRAM, ROOT_NEEDS
+from export import Renderer, font, letters_of, title_of
+from nbtext import chosen
+from readme import slug
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tools/notebooks")]
-from browser import PROGRAM, ROOT_NEEDS  # noqa: E402
-from export import Renderer, font  # noqa: E402
-from nbtext import chosen  # noqa: E402
-from readme import slug  # noqa: E402
-
 TARGET = ROOT / "dist/handout"
 PAPERS = {"a4": (210, 297), "letter": (215.9, 279.4)}  # millimetres
 MARGIN = 11
@@ -48,8 +49,8 @@ class Lesson(NamedTuple):
 
     @classmethod
     def read(cls, path: pathlib.Path) -> "Lesson":
-        cells = nbformat.read(path, as_version=4).cells
-        return cls(cells[0].source.splitlines()[0].lstrip("# "), {c.id: c.source for c in cells})
+        notebook = nbformat.read(path, as_version=4)
+        return cls(title_of(notebook), {cell.id: cell.source for cell in notebook.cells})
 
     def part(self, name: str) -> BeautifulSoup:
         """A cell of text as HTML, without its fold and sentences about cells."""
@@ -185,8 +186,8 @@ HANDOUTS = {
 def document(handout: Handout, paper: str) -> str:
     """One page of HTML that holds all it needs."""
     width, height = sorted(PAPERS[paper], reverse=handout.landscape)
-    letters = set("".join(re.findall("<math.*?</math>", handout.body, re.S)))
-    css = (HERE / "handout.css").read_text(encoding="utf-8").replace("formulas.woff", font(letters))
+    css = (HERE / "handout.css").read_text(encoding="utf-8")
+    css = css.replace("formulas.woff", font(letters_of(handout.body)))
     own = f"Attention, head by head · github.com/{slug()} · CC BY 4.0, code MIT"
     return f"""<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">
 <title>{handout.title}</title>

@@ -8,7 +8,6 @@ runs once, and what its trainings ended with is kept, so that in the lecture the
 Each copy has a folder of its own in dist/lecture; the lessons stay as they are.
 """
 import copy
-import json
 import os
 import pathlib
 import re
@@ -21,10 +20,10 @@ from importlib.metadata import version
 import nbformat
 from nbclient import NotebookClient
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tools/notebooks"))
-from nbtext import make_cell, write  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "notebooks"))
+from nbtext import make_cell, read, write
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 NOTEBOOKS, TARGET = ROOT / "notebooks", ROOT / "dist/lecture"
 BADGE = re.compile(r"\n*\[!\[Open in Colab\].*")  # leads to the lesson as it is, solutions and all
 AFTER = "<!-- After the prediction: what it shows -->\n"  # all that is seen of a folded cell
@@ -127,7 +126,7 @@ def cut(notebook: dict) -> dict:
 def copied(path: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
     """A lesson cut for a lecture, in a new folder beside the others as they are: links lead on."""
     shutil.copytree(NOTEBOOKS, folder, ignore=shutil.ignore_patterns(".*"))
-    write(cut(json.loads(path.read_text(encoding="utf-8"))), folder / path.name)
+    write(cut(read(path)), folder / path.name)
     return folder / path.name
 
 
@@ -135,8 +134,7 @@ def copied(path: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
 
 def mark_of(path: pathlib.Path) -> pathlib.Path:
     """The file that says that this code was rehearsed with this version of PyTorch."""
-    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    code = [cell["source"] for cell in cells if cell["cell_type"] == "code"]
+    code = [cell["source"] for cell in read(path)["cells"] if cell["cell_type"] == "code"]
     known = sha256(repr((version("torch"), code)).encode()).hexdigest()[:16]
     return TARGET / "weights" / f"{path.stem[:2]}-{known}.rehearsed"
 

@@ -4,16 +4,14 @@ nbgrader isn't needed for anything else here. The notebook lands in dist/nbgrade
 `source/NN` of a course. An answer's cell becomes two: the answer, which students write, and a
 locked test that is worth a point and raises what `check` says.
 """
-import json
 import pathlib
 import re
 import sys
 
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-sys.path.insert(0, str(ROOT / "tools/notebooks"))
-from nbtext import chosen, write  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "notebooks"))
+from nbtext import chosen, read, write
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 CHECK = re.compile(r"^check\(\s*[\"'](?P<name>[\w-]+)[\"'].*\)\s*\Z", re.M | re.S)
 TEST = """result = {check}
 assert result.state == "right", result.message
@@ -53,7 +51,7 @@ def main(words: list[str]) -> None:
     for path in chosen(words, ROOT / "notebooks", "en"):
         target = ROOT / "dist/nbgrader" / path.stem[:2] / path.name
         target.parent.mkdir(parents=True, exist_ok=True)
-        made = converted(json.loads(path.read_text(encoding="utf-8")))
+        made = converted(read(path))
         write(made, target)
         tests = sum("points" in cell["metadata"].get("nbgrader", {}) for cell in made["cells"])
         print(f"{target.relative_to(ROOT)}: {tests} tests")

@@ -9,21 +9,20 @@ see the same cut; what does not fit on a slide goes on to the next (deck.js).
 """
 import importlib.util
 import pathlib
-import re
 import sys
-import tomllib
 
 import nbformat
 from jinja2 import DictLoader
 from nbconvert import SlidesExporter
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "notebooks"))
+from export import CHINESE, Exporter, font, html, letters_of, place, speaker, title_of
+from guide import teaching
+from nbtext import chosen
+from readme import cell_minutes
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-sys.path.insert(0, str(ROOT / "tools/notebooks"))
-from export import CHINESE, Exporter, font, html, place, speaker  # noqa: E402
-from nbtext import chosen  # noqa: E402
-from readme import cell_minutes  # noqa: E402
-
 TARGET = ROOT / "dist/slides"
 DECK = """{% extends 'reveal/base.html.j2' %}
 {% block header %}<!DOCTYPE html>
@@ -57,23 +56,6 @@ def reveal() -> pathlib.Path:
     if found is None:
         sys.exit("reveal.js is missing: python tools/setup.py slides")
     return pathlib.Path(found.origin).parent / "_static/revealjs"
-
-
-def teaching(number: str) -> dict:
-    """What teaching/NN.toml says of a lesson; nothing where there is none.
-
-    Raises ValueError where it can't be read, or a question does not stand with its answer.
-    """
-    path = ROOT / f"teaching/{number}.toml"
-    try:
-        plan = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    except tomllib.TOMLDecodeError as error:
-        raise ValueError(f"teaching/{number}.toml: {error}") from error
-    for name, pair in plan.get("ask", {}).items():
-        if not isinstance(pair, list) or len(pair) != 2:
-            raise ValueError(f"teaching/{number}.toml: ask.{name} must be a question and what is "
-                             f"usually answered, got {pair!r}")
-    return plan
 
 
 def kind(cell) -> str:
@@ -122,7 +104,7 @@ def said(name: str, plan: dict) -> list[str]:
 
 def page(notebook: nbformat.NotebookNode, plan: dict, counted: list | None = None) -> str:
     """The lesson's deck, as one page of HTML. Raises ValueError for a formula that can't be set."""
-    notebook.metadata["title"] = notebook.cells[0].source.splitlines()[0].lstrip("# ")
+    notebook.metadata["title"] = title_of(notebook)
     said_there = notes(notebook.cells, plan, counted, notebook.metadata.get("language", "en"))
     notebook.cells = [cell for cell in notebook.cells if cell.id in said_there]
     for cell in notebook.cells:
@@ -134,8 +116,7 @@ def page(notebook: nbformat.NotebookNode, plan: dict, counted: list | None = Non
                  "deck_js": joined(scripts).replace("</script", "<\\/script")}
     exporter = Deck(template_file="deck", extra_loaders=[DictLoader({"deck": DECK})])
     made = exporter.from_notebook_node(notebook, resources=resources)[0]
-    formulas = "".join(re.findall("<math.*?</math>", made, re.S))
-    return made.replace("formulas.woff", font(set(formulas)))
+    return made.replace("formulas.woff", font(letters_of(made)))
 
 
 def is_explorer(cell) -> bool:

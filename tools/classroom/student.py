@@ -17,16 +17,15 @@ import sys
 import tomllib
 import zlib
 
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-sys.path[:0] = [str(HERE), str(ROOT / "tools/notebooks"), str(ROOT)]
-from guide import bullets, known, plain  # noqa: E402
-from lecture import BADGE  # noqa: E402
-from nbtext import make_cell, write  # noqa: E402
-from standalone import members, translated  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "notebooks"))
+from guide import bullets, known, plain, teaching
+from lecture import BADGE
+from nbtext import make_cell, read, write
+from standalone import members, translated
 
-from d2l_ext.exercises import find  # noqa: E402
+from d2l_ext.exercises import find
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 CHECK = re.compile(r"\bcheck\(\"([\w-]+)\", \w+")
 ANSWERED = {"recall", "question", "exit", "homework"}  # tags of texts whose folded part is answers
 FOLDED = re.compile(r"<details>.*?</details>\n*", re.S)
@@ -162,9 +161,7 @@ def about_exercise(name: str) -> str:
 
 def for_teacher(notebook: dict, number: str) -> dict:
     """The lesson with its answers in view, and with notes; ``notebook`` stays as it is."""
-    path = ROOT / f"teaching/{number}.toml"
-    plan = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    made, name = [], ""
+    plan, made, name = teaching(number), [], ""
     for cell in copy.deepcopy(notebook)["cells"]:
         tags = set(cell["metadata"]["tags"])
         part = "core" if "core" in tags else "deeper"
@@ -195,8 +192,7 @@ def hand_out(folder: pathlib.Path, title: str, use: str, lesson, file) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
-        notebook = json.loads(path.read_text(encoding="utf-8"))
-        write(lesson(notebook, path.stem[:2]), folder / path.name)
+        write(lesson(read(path), path.stem[:2]), folder / path.name)
     for place, path in members().items():
         if translated(place):
             continue

@@ -16,13 +16,12 @@ from fontTools.pens.transformPen import TransformPen
 from fontTools.ttLib import TTFont
 from matplotlib.colors import to_rgb
 
-from d2l_ext.plotting import CHINESE, readable_on
+from d2l_ext.plotting import CHINESE, COLOURS, readable_on
+from d2l_ext.plotting import DARK as STRONG
 from d2l_ext.translation import translated
 
-QUERY, KEY, VALUE, OUTPUT = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
-TEXT, STRONG = "#595959", "#333333"
+QUERY, KEY, VALUE, OUTPUT, AMBER, SKY, TEXT = COLOURS  # amber and sky: for what has no role
 LINE, FAINT = "#8c8c8c", "#d0d0d0"
-SKY, AMBER = "#56B4E9", "#E69F00"  # for what has no role
 
 BODY, SMALL, HEAD = 16, 14, 18  # type sizes, in a picture 800 wide
 RADIUS, STROKE = 7, 2

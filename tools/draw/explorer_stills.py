@@ -10,6 +10,9 @@ from pathlib import Path
 from _style import (AMBER, BODY, FAINT, KEY, LINE, OUTPUT, QUERY, SKY, SMALL, STRONG, TEXT, VALUE,
                     Sheet)
 
+from d2l_ext.explorers.compare import BESIDE
+from d2l_ext.sequence import FORMULAS, cost, state_size
+
 TOKENS = "dog", "bites", "man"
 HEIGHTS = 1, 0, 3
 DATA = Path(__file__).parents[2] / "d2l_ext/laboratory/data/05.json"
@@ -141,15 +144,8 @@ def order():
 def compare():
     """What it costs at n = 64, d = 512, k = 3, and who sees whom after one layer."""
     n, d, k, h = 64, 512, 3, 8
-    square, products = n * d * d, 4 * n * n * d
-    costs = {  # operations, sequential steps, longest path
-        "convolution": (2 * k * square, 1, 2 * (n - 1) // (k - 1)),
-        "recurrence": (4 * square, n, n - 1),
-        "GRU": (12 * square, n, n - 1),
-        "LSTM": (16 * square, n, n - 1),
-        "attention products": (products, 2, 1),
-        "attention layer": (8 * square + products, 4, 1),
-    }
+    # operations, sequential steps, longest path
+    costs = {kind: cost(kind, n, d, k)[:3] for kind in FORMULAS}
     part = "attention products"  # of a layer, so it doesn't compete
     least = [min(column) for column in zip(*(costs[word] for word in costs if word != part))]
     steps = [f"{count} step" if count == 1 else f"{count} steps" for _, count, _ in costs.values()]
@@ -163,13 +159,13 @@ def compare():
     s.bold(24, 26, f"n = {n} tokens, width d = {d}, kernel k = {k}, {h} heads")
     for x, name in zip(columns, ("one layer", "operations", "sequential steps", "longest path")):
         s.bold(x, top, name)
-    for i, (word, cost) in enumerate(costs.items()):
+    for i, (word, row) in enumerate(costs.items()):
         y = top + 30 * (i + 1)
         if word == part:
             s.say(columns[0] + 22, y, f"{word} (a part)")
         else:
             s.say(columns[0], y, word)
-        for x, number, best in zip(columns[1:], cost, least):
+        for x, number, best in zip(columns[1:], row, least):
             cell = f"{number / 1e6:.3g} million" if x == columns[1] else str(number)
             if word != part and number == best:
                 s.bold(x, y, f"{cell}  – least")
@@ -184,21 +180,12 @@ def compare():
 def memories():
     """What it costs, and what is kept, at n = 4,096, d = 512, k = 3, h = 8 heads, c = 64."""
     n, d, k, h, c = 4096, 512, 3, 8, 64
-    square, products, memory = n * d * d, 4 * n * n * d, d * d // h
-    costs = {  # operations, sequential steps, longest path, numbers kept
-        "convolution": (2 * k * square, 1, 2 * (n - 1) // (k - 1), (k - 1) * d),
-        "recurrence": (4 * square, n, n - 1, d),
-        "attention layer": (8 * square + products, 4, 1, 2 * n * d),
-        "linear attention, at once": (8 * square + products, 4, 1, memory),
-        "linear attention, in chunks": (
-            8 * square + 4 * n * c * d + (4 * n - 2 * c) * memory, n // c + 2, 1, memory),
-        "linear attention, by token": (8 * square + 4 * n * memory, n + 3, 1, memory),
-        "delta rule, by token": (
-            8 * square + 2 * n * d * h + (6 * n - 2) * memory, 2 * n + 2, n - 1, memory),
-    }
+    # operations, sequential steps, longest path, numbers kept
+    costs = {kind: (*cost(kind, n, d, k, c, h)[:3], state_size(kind, n, d, k, h))
+             for kind in BESIDE}
     least = [min(column) for column in zip(*costs.values())]
-    told = [f"{word} {', '.join(f'{number:,}' for number in cost)}"
-            for word, cost in costs.items()]
+    told = [f"{word} {', '.join(f'{number:,}' for number in row)}"
+            for word, row in costs.items()]
     numbers = (f"n = {n}, d = {d}, k = {k}, {h} heads, chunks of {c}; operations, steps, path, "
                f"kept: {'; '.join(told)}.")
     s = Sheet(800, 334, "Linear attention beside convolution, recurrence and self-attention", (
@@ -208,10 +195,10 @@ def memories():
     names = "one layer", "operations", "sequential steps", "longest path", "keeps"
     for x, name in zip(columns, names):
         s.bold(x, top, name)
-    for i, (word, cost) in enumerate(costs.items()):
+    for i, (word, row) in enumerate(costs.items()):
         y = top + 30 * (i + 1)
         s.say(columns[0], y, word)
-        for x, number, best in zip(columns[1:], cost, least):
+        for x, number, best in zip(columns[1:], row, least):
             words = f"{number / 1e9:.3g} billion" if x == columns[1] else f"{number:,}"
             s.text(x, y, words, BODY, "start", bold=number == best,
                    colour=STRONG if number == best else TEXT)

@@ -2,14 +2,12 @@
 
 Names choose some of them: ARGS="02 05". What varies is not stored: times, live widgets, model ids.
 With ARGS="--runs 2" nothing is stored: all runs are compared byte for byte, pictures too, and
-cells that differ are named, but for those tagged `timing`. --busy keeps a core busy meanwhile.
+cells that differ are named, but for those tagged `timing`.
 Outputs of cells whose framework is missing stay: `make frameworks ARGS=store` makes them.
 """
 import argparse
-import contextlib
 import json
 import pathlib
-import subprocess
 import sys
 import time
 
@@ -21,7 +19,6 @@ from d2l_ext.frameworks import missing
 
 NOTEBOOKS = pathlib.Path(__file__).parents[2] / "notebooks"
 WIDGET = "application/vnd.jupyter.widget-view+json"
-BUSY = "import time\nwhile True: sum(range(10**6))"
 
 
 def executed(path: pathlib.Path) -> dict:
@@ -69,28 +66,16 @@ def differing(runs: list[dict[str, str]]) -> list[str]:
     return [name for name in runs[0] if any(run[name] != runs[0][name] for run in runs[1:])]
 
 
-@contextlib.contextmanager
-def busy():
-    """A second process keeps a core busy."""
-    with subprocess.Popen([sys.executable, "-c", BUSY]) as load:
-        try:
-            yield
-        finally:
-            load.kill()
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("words", nargs="*")
     parser.add_argument("--runs", type=int, default=0)
-    parser.add_argument("--busy", action="store_true")
     arguments = parser.parse_args()
     wrong = False
     for path in chosen(arguments.words, NOTEBOOKS):
         start = time.time()
         if arguments.runs:
-            with busy() if arguments.busy else contextlib.nullcontext():
-                cells = differing([shown(executed(path)) for _ in range(arguments.runs)])
+            cells = differing([shown(executed(path)) for _ in range(arguments.runs)])
             wrong |= bool(cells)
             said = f"differ in {', '.join(cells)}" if cells else "are equal"
             said = f"{arguments.runs} runs {said}"

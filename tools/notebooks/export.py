@@ -190,6 +190,11 @@ def styled(letter: str, style: str) -> str:
     return "ℎ" if (letter, style) == ("h", "ITALIC") else letter
 
 
+def letters_of(page: str) -> set[str]:
+    """What the formulas of a page are written with."""
+    return set("".join(re.findall("<math.*?</math>", page, re.S)))
+
+
 def font(letters: set[str]) -> str:
     """STIX Two Math with what these letters need, as an address.
 
@@ -205,13 +210,16 @@ def font(letters: set[str]) -> str:
     return f"data:font/woff;base64,{base64.b64encode(file.getvalue()).decode()}"
 
 
+def title_of(notebook: nbformat.NotebookNode) -> str:
+    return notebook.cells[0].source.splitlines()[0].lstrip("# ")
+
+
 def page(notebook: nbformat.NotebookNode) -> str:
     """The notebook as one page of HTML. Raises ValueError for a formula that can't be set."""
-    notebook.metadata["title"] = notebook.cells[0].source.splitlines()[0].lstrip("# ")
+    notebook.metadata["title"] = title_of(notebook)
     exporter = Exporter(template_file="page", extra_loaders=[DictLoader({"page": PAGE})])
     made = exporter.from_notebook_node(notebook)[0]
-    letters = set("".join(re.findall("<math.*?</math>", made, re.S)))
-    return made.replace("formulas.woff", font(letters))
+    return made.replace("formulas.woff", font(letters_of(made)))
 
 
 def place(path: pathlib.Path, target: pathlib.Path) -> pathlib.Path:

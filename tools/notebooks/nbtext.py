@@ -75,6 +75,10 @@ def dumps(notebook: dict) -> str:
     return json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 
 
+def read(path: pathlib.Path) -> dict:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
 def write(notebook: dict, path: pathlib.Path) -> None:
     path.write_text(dumps(notebook), encoding="utf-8")
 
@@ -92,10 +96,10 @@ if __name__ == "__main__":
     command, *names = sys.argv[1:] or [""]
     paths = [pathlib.Path(name) for name in names]
     if command == "unpack" and len(paths) == 1:
-        sys.stdout.write(unpack(json.loads(paths[0].read_text(encoding="utf-8"))))
+        sys.stdout.write(unpack(read(paths[0])))
     elif command == "pack" and len(paths) == 2:
         text, target = paths
-        old = json.loads(target.read_text(encoding="utf-8")) if target.exists() else {}
+        old = read(target) if target.exists() else {}
         write(pack(text.read_text(encoding="utf-8"), old), target)
     else:
         sys.exit(__doc__)

@@ -205,15 +205,21 @@ def wanted(results):
     return texts | {ROOT / name: own_address(read(ROOT / name)) for name in WITH_ADDRESS}
 
 
-def main(arguments):
-    check = arguments == ["--check"]
-    results = json.loads(read(ROOT / KEPT)) if check else latest()
-    stale = {path: text for path, text in wanted(results).items() if read(path) != text}
+def renew(texts, root, check):
+    """Rewrite the files, below ``root``, that are not as they should be; with ``check`` only say
+    so: 1 if one isn't."""
+    stale = {path: text for path, text in texts.items() if not path.exists() or read(path) != text}
     for path, text in stale.items():
-        print(path.relative_to(ROOT).as_posix(), "is out of date" if check else "rewritten")
+        print(path.relative_to(root).as_posix(), "is out of date" if check else "rewritten")
         if not check:
             path.write_text(text, encoding="utf-8", newline="\n")
     return int(check and bool(stale))
+
+
+def main(arguments):
+    check = arguments == ["--check"]
+    results = json.loads(read(ROOT / KEPT)) if check else latest()
+    return renew(wanted(results), ROOT, check)
 
 
 if __name__ == "__main__":

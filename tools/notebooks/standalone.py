@@ -15,6 +15,7 @@ import sys
 import tomllib
 import zipfile
 
+from nbtext import read
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "dist/standalone"
@@ -84,7 +85,7 @@ def write_all(folder: pathlib.Path = FOLDER) -> list[str]:
     folder.mkdir(parents=True)
     large = []
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
-        notebook = json.loads(path.read_text(encoding="utf-8"))
+        notebook = read(path)
         code = ["".join(cell["source"]) for cell in notebook["cells"]]
         content = standalone(notebook, setup_cell(path.name[:2], "\n".join(code)))
         text = json.dumps(content, ensure_ascii=False, sort_keys=True, separators=(",", ":"))

@@ -1,7 +1,7 @@
 """Write `d2l_ext/laboratory/data/date_formats.json`: how English dates are written in the world.
 
-The source is Unicode's locale data as Babel brings it. A maintainer's script, run once:
-`pip install babel`, then `python tools/train/date_formats.py`. Lessons read the table only.
+The source is Unicode's locale data as Babel brings it, which is in .venv for the tests. A
+maintainer's script: `python tools/train/date_formats.py`. Lessons read the table only.
 """
 import json
 import pathlib

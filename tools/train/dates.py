@@ -4,18 +4,13 @@
 dates.safetensors, and a table of how good all are and what their heads do, 07.json.
 """
 import datetime
-import json
-import pathlib
-import sys
 import time
 
 import torch
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
-
-from d2l_ext import heads, record_attention  # noqa: E402
-from d2l_ext.laboratory import dates  # noqa: E402
+from d2l_ext import heads, record_attention
+from d2l_ext.laboratory import dates
+from d2l_ext.laboratory.stored import store
 
 SEEDS = 0, 1, 2
 
@@ -69,25 +64,22 @@ def looks(model):
             for kind, head in chosen.items()}
 
 
-def main():
-    torch.set_num_threads(1)
+def rows():
     unseen = examples(5000, 1_000)
-    rows = []
     for seed in SEEDS:
         model, start = dates.date_reader(seed=seed), time.process_time()
         dates.train(model, seed=seed)
         seconds, exact = time.process_time() - start, dates.exact(model, unseen)
-        rows.append({"seed": seed, "exact on 5000 unseen": round(exact, 4),
-                     "processor seconds": round(seconds), "on hyphens": on_hyphens(model),
-                     "mask one with keep one": agreement(model), **looks(model)})
         if seed == SEEDS[0]:
             dates.save(model, dates.DATA / "dates.safetensors")
-        print(json.dumps(rows[-1]), flush=True)
-    about = {"command": "python tools/train/dates.py", "date": datetime.date.today().isoformat(),
-             "torch": torch.__version__.split("+")[0], "seeds": list(SEEDS)}
-    lines = ",\n  ".join(json.dumps(row) for row in rows)
-    text = json.dumps(about)[:-1] + f',\n "rows": [\n  {lines}\n]}}\n'
-    (dates.DATA / "07.json").write_text(text, encoding="utf-8")
+        yield {"seed": seed, "exact on 5000 unseen": round(exact, 4),
+               "processor seconds": round(seconds), "on hyphens": on_hyphens(model),
+               "mask one with keep one": agreement(model), **looks(model)}
+
+
+def main():
+    torch.set_num_threads(1)
+    store("07", "python tools/train/dates.py", SEEDS, rows())
 
 
 if __name__ == "__main__":

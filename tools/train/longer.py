@@ -5,20 +5,13 @@ heads share keys and values, and rotary readers whose angles are stretched beyon
 The rows vary a little with the processor and with PyTorch's version.
 """
 import copy
-import datetime
-import json
-import pathlib
-import sys
 
 import torch
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
-
-from d2l_ext import Mask, RotaryEmbedding, record_attention, window  # noqa: E402
-from d2l_ext.laboratory import TRIALS, accuracy, dates, train, try_encoding  # noqa: E402
-from d2l_ext.laboratory.stored import DATA  # noqa: E402
-from d2l_ext.relative import Stretch  # noqa: E402
+from d2l_ext import Mask, RotaryEmbedding, record_attention, window
+from d2l_ext.laboratory import TRIALS, accuracy, dates, train, try_encoding
+from d2l_ext.laboratory.stored import store
+from d2l_ext.relative import Stretch
 
 SEEDS = 0, 1, 2
 WIDER = 327  # units of a feed-forward network, 256 otherwise
@@ -155,15 +148,7 @@ def rows():
 
 def main():
     torch.set_num_threads(1)
-    found = []
-    for row in rows():
-        found.append(row)
-        print(json.dumps(row), flush=True)
-    about = {"command": "python tools/train/longer.py", "date": datetime.date.today().isoformat(),
-             "torch": torch.__version__.split("+")[0], "seeds": list(SEEDS)}
-    lines = ",\n  ".join(json.dumps(row) for row in found)
-    text = json.dumps(about)[:-1] + f',\n "rows": [\n  {lines}\n]}}\n'
-    (DATA / "09.json").write_text(text, encoding="utf-8")
+    store("09", "python tools/train/longer.py", SEEDS, rows())
 
 
 if __name__ == "__main__":

@@ -4,22 +4,16 @@
 PyTorch's version into `d2l_ext/laboratory/data/`. The rows vary a little with the processor and
 with PyTorch's version.
 """
-import datetime
-import json
 import math
-import pathlib
 import sys
 
 import torch
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
-
-from d2l_ext import influence  # noqa: E402
-from d2l_ext.laboratory import (CONTROLS, MEMORIES, READERS, RECALLERS, TRIALS,  # noqa: E402
+from d2l_ext import influence
+from d2l_ext.laboratory import (CONTROLS, MEMORIES, READERS, RECALLERS, TRIALS,
                                 accuracy, find_marked, parity, reader, recall, recaller, train,
                                 try_encoding)
-from d2l_ext.laboratory.stored import DATA  # noqa: E402
+from d2l_ext.laboratory.stored import store
 
 SEEDS = 0, 1, 2
 RATE, RATES = 2e-3, (5e-4, 8e-3)  # the usual one, and others for the kinds in VARIED
@@ -142,16 +136,7 @@ def main(names):
         sys.exit(f"There is no part {', '.join(sorted(unknown))}: choose from {', '.join(PARTS)}.")
     torch.set_num_threads(1)
     for name in names or PARTS:
-        rows = []
-        for row in PARTS[name]():
-            rows.append(row)
-            print(json.dumps(row), flush=True)
-        about = {"command": "python tools/train/tasks.py",
-                 "date": datetime.date.today().isoformat(),
-                 "torch": torch.__version__.split("+")[0], "seeds": list(SEEDS)}
-        lines = ",\n  ".join(json.dumps(row) for row in rows)
-        text = json.dumps(about)[:-1] + f',\n "rows": [\n  {lines}\n]}}\n'
-        (DATA / f"{name}.json").write_text(text, encoding="utf-8")
+        store(name, "python tools/train/tasks.py", SEEDS, PARTS[name]())
 
 
 if __name__ == "__main__":

@@ -23,16 +23,16 @@ from jinja2 import DictLoader, Environment, FileSystemLoader
 from markupsafe import Markup
 from pagefind.service import PagefindService
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "notebooks"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "classroom"))
+from export import CHINESE, FOLDED, PAPER, Exporter, font, html, letters_of, speaker
+from nbtext import chosen
+from readme import TITLE, slug
+
+from d2l_ext.translation import languages
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-sys.path[:0] = [str(ROOT / "tools" / "notebooks"), str(ROOT / "tools" / "classroom")]
-
-from export import CHINESE, FOLDED, PAPER, Exporter, font, html, speaker  # noqa: E402
-from nbtext import chosen  # noqa: E402
-from readme import TITLE, slug  # noqa: E402
-
-from d2l_ext.translation import languages  # noqa: E402
-
 TARGET = ROOT / "dist" / "site"
 CELLS = "{% extends 'classic/base.html.j2' %}" + FOLDED
 REPOSITORY = f"https://github.com/{slug()}"
@@ -186,7 +186,7 @@ def edition(target: pathlib.Path, language: str) -> set[str]:
         twins = [(other, NAMES[other], top + folder(other) + name) for other in languages()
                  if other != language]
         text = jinja.get_template(template).render(root=root, top=top, twins=twins, **parts)
-        letters.update("".join(re.findall("<math.*?</math>", text, re.S)))
+        letters.update(letters_of(text))
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
 
