@@ -20,6 +20,7 @@ from d2l_ext import plotting
 from d2l_ext.exercises import all_exercises, check, hint
 from d2l_ext.explorers import pooling_explorer
 from d2l_ext.explorers.base import lean, source, texts
+from d2l_ext.sequence import FORMULAS, LINEAR_FORMULAS, STATES
 from d2l_ext.translation import entries, outside, scripts, translated
 
 ZH = translation.load("zh")
@@ -206,6 +207,8 @@ def test_addresses_lead_to_the_same_language():
     home, twins = (re.findall(r"\((https://[^)]*github\.io[^)]*)\)", translation.read(ROOT / name))
                    for name in ("README.md", "README.zh.md"))
     assert len(home) == 2 and twins == [f"{each}zh/" for each in home]
+    image, = re.findall('<img src="([^"]*)"', translation.read(ROOT / "README.zh.md"))
+    assert image == "images/zh/02_explorer.svg" and (ROOT / image).exists()
 
 
 # ---- what is shown -----------------------------------------------------------------------------
@@ -309,6 +312,13 @@ def test_a_name_to_be_typed_is_not_translated(chinese):
     assert f'<th scope="row"><code>heads</code></th><td>{word}</td>' in shown._repr_html_()
     assert f"<code>score</code></th><th scope=\"col\">{score}</th>" in shown._repr_html_()
     assert repr(shown).split() == ["score", score, "heads", word, "scale", "1"]
+
+
+def test_a_formula_is_not_translated(chinese):
+    """2nd of lesson 10 is no place: two times n times d."""
+    shown = [text for row in (FORMULAS | LINEAR_FORMULAS).values()
+             for what, text in row.items() if what != "holds for"] + [*STATES.values()]
+    assert "2nd" in shown and [translated(text) for text in shown] == shown
 
 
 def english_left(text):

@@ -342,7 +342,7 @@ UNTIDY = {  # in Chinese text, but for code and formulas
 
 def kept(text):
     """What stands in a text that its translation must have as well: kind -> how often each."""
-    found = {}
+    found, text = {}, re.sub(r'alt="[^"]*"', 'alt=""', text)  # words, which are translated
     for kind, rule in KEEPS.items():
         found[kind] = Counter(re.findall(rule, text.replace("{=", "{"), re.S))
         if kind in ("code", "a formula", "a link", "a tag"):
@@ -536,7 +536,7 @@ def readme(language, catalogue):
             text = "[English](README.md)"
         made.append(entry.string if entry and entry.string else text)
     text = re.sub(r"\n{3,}", "\n\n", "\n\n".join(made)).strip("\n") + "\n"
-    text = re.sub(r"\((images|notebooks)/(?!zh/)", rf"(\1/{language}/", text)
+    text = re.sub(r'(\(|src=")(images|notebooks)/(?!zh/)', rf"\1\2/{language}/", text)
     text = re.sub(r"\((https://[\w-]+\.github\.io/[\w.-]+/)\)", rf"(\1{language}/)", text)
     return text.replace("(#without-make)", f"(#{without_make(catalogue)})")
 
