@@ -135,10 +135,10 @@ def look_up(text: str, code: str) -> str:
 @cache
 def put_together(text: str, code: str) -> tuple[str, int, int]:
     """The text as ``look_up`` has it, how many of its letters shall stay, its entries' length."""
-    if text in entries(code):
-        return entries(code)[text], 0, len(text)
-    if not re.search("[A-Za-z]{2}", text):
-        return text, 0, 0
+    if said := entries(code).get(text):
+        return said, letters(said), len(text)
+    if not re.search("[A-Za-z]{2}", text) or re.fullmatch(r"[\w.]+\([^()]*\)", text):  # a call
+        return text, letters(text), 0
     if quoted := re.fullmatch(r"(['\"])(.+)\1", text, re.S):
         said, *rest = put_together(quoted[2], code)
         return quoted[1] + said + quoted[1], *rest
@@ -166,7 +166,8 @@ def filled(words: str, found: dict[str, str], length: int, code: str) -> tuple[s
     if "} {" in words:
         said = re.sub(r"(?<=[\u4e00-\u9fff]) (?=[\u4e00-\u9fff\d-])", "", said)
     own = length - sum(map(len, parts.values()))
-    return said, sum(stay for _, stay in made.values()), own
+    stay = letters(PLACE.sub("", words)) + sum(stay for _, stay in made.values())
+    return said, stay, own
 
 
 def letters(text: str) -> int:

@@ -240,7 +240,8 @@ def test_words_are_found_whole_in_places_and_in_parts(monkeypatch):
              "{0} to {1}": "{0}到{1}", "gradient": "梯度", "best": "最好",
              "sum": "总和", "none, causal": "无，因果", "score": "分数",
              "{0} raises {1}: {2}": "{0}抛出{=1}：{=2}", "The gradient of {0}": "{0}的梯度",
-             "Called with {0}.": "传入的是{0}。", "{0} {1} operations": "{0} {1}次运算",
+             "Called with {0}.": "传入的是{0}。", "Use x[:, None].": "用x[:, None]。",
+             "{0} {1} operations": "{0} {1}次运算",
              "there {0} says: {1}": "那里{0}说：{=1}", "it fails; {0}.": "它失败；{0}。",
              "{0} is missing: go on": "没有{0}：继续",
              '"{0}" helps': '"{=0}"有用', "all": "全部", "Look here:": "看这里："}
@@ -259,6 +260,8 @@ def test_words_are_found_whole_in_places_and_in_parts(monkeypatch):
             ("sum 2", "sum 2"), ("score raises score: score", "分数抛出score：score"),
             ("sum raises E: sum (2)\n  Called with sum.", "总和抛出E：sum (2)\n  传入的是总和。"),
             ("sum raises E: sum\nbest of two", "总和抛出E：sum\nbest of two"),
+            ("f(best, sum) raises E: sum\n  Use x[:, None].",
+             "f(best, sum)抛出E：sum\n  用x[:, None]。"),
             ("sum 12 operations", "总和12次运算"), ("GRU 12 operations", "GRU 12次运算"),
             ("it fails; there sum says: best.", "它失败；那里总和说：best。"),
             ("The gradient of sum is missing: go on", "没有总和的梯度：继续"),

@@ -256,7 +256,9 @@ def texts():
 
 def everything():
     """``texts``, and what no rule finds: the head of 00's table, single words in messages."""
-    more = *PARTS, "hold", "holds", "list of {0}", "tuple of {0}", "a ValueError", "{0} or {1}"
+    named = (f"The {what}: expected {{0}}, yours: {{1}}." for what in ("parameters", "buffers"))
+    more = (*PARTS, "hold", "holds", "list of {0}", "tuple of {0}", "a ValueError", "{0} or {1}",
+            *named)
     parts = {(None, word): ["d2l_ext/exercises/kinds.py"] for word in more}
     return texts() | {(None, MAP_HEAD): ["notebooks/00_start_here.ipynb"]} | parts
 
