@@ -11,6 +11,7 @@ import gettext
 import json
 import os
 import re
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -125,39 +126,55 @@ def translated(text: str) -> str:
     return text if code == "en" else look_up(text, code)
 
 
-@cache
 def look_up(text: str, code: str) -> str:
     """The text, or of all ways to put it together from entries the one that leaves least English,
-    with the longest entry."""
-    if text in entries(code):
-        return entries(code)[text]
-    if not re.search("[A-Za-z]{2}", text):
-        return text
+    with the longest entries."""
+    return put_together(text, code)[0]
+
+
+@cache
+def put_together(text: str, code: str) -> tuple[str, int, int]:
+    """The text as ``look_up`` has it, how many of its letters shall stay, its entries' length."""
+    if said := entries(code).get(text):
+        return said, letters(said), len(text)
+    if not re.search("[A-Za-z]{2}", text) or re.fullmatch(r"[\w.]+\([^()]*\)", text):  # a call
+        return text, letters(text), 0
     if quoted := re.fullmatch(r"(['\"])(.+)\1", text, re.S):
-        return quoted[1] + look_up(quoted[2], code) + quoted[1]
-    ways = [(text, 0, 0)]  # each with its letters that shall stay, and those of its entry
+        said, *rest = put_together(quoted[2], code)
+        return quoted[1] + said + quoted[1], *rest
+    ways = [(text, 0, 0)]
     for pattern, words in patterns(code):
         if found := pattern.fullmatch(text):
-            parts = {name[1:]: part for name, part in found.groupdict().items()}
-            stay = sum(letters(parts[place]) for place in re.findall(r"\{=(\d)\}", words))
-            own = len(text) - sum(map(len, parts.values()))
-            said = PLACE.sub(lambda place: parts[place[1]] if "=" in place[0]
-                             else look_up(parts[place[1]], code), words)
-            ways.append((said, stay, own))
+            ways.append(filled(words, found.groupdict(), len(text), code))
     if named := re.fullmatch(r"(.*[A-Za-z]) (-?\d+[.,][\d.,: -]*)", text):  # "bites 0.88, 0.73"
-        ways.append((joined([look_up(named[1], code), " ", named[2]]), 0, 0))
+        said, *rest = put_together(named[1], code)
+        ways.append((joined([said, " ", named[2]]), *rest))
     for between in BETWEEN:
         parts = re.split(f"({between})", text)
         if len(parts) > 1:
-            ways.append((joined([look_up(part, code) for part in parts]), 0, 0))
-    return min(ways, key=lambda way: (letters(way[0]) - way[1], -way[2]))[0]
+            said, stay, own = zip(*(put_together(part, code) for part in parts))
+            ways.append((joined(said), sum(stay), sum(own)))
+    return min(ways, key=lambda way: (letters(way[0]) - way[1], -way[2]))
+
+
+def filled(words: str, found: dict[str, str], length: int, code: str) -> tuple[str, int, int]:
+    """An entry's words with what stands in its places, as ``put_together`` has it."""
+    parts, stays = {name[1:]: part for name, part in found.items()}, re.findall(r"\{=(\d)\}", words)
+    made = {place: (part, letters(part)) if place in stays else put_together(part, code)[:2]
+            for place, part in parts.items()}
+    said = PLACE.sub(lambda place: made[place[1]][0], words)
+    if "} {" in words:
+        said = re.sub(r"(?<=[\u4e00-\u9fff]) (?=[\u4e00-\u9fff\d-])", "", said)
+    own = length - sum(map(len, parts.values()))
+    stay = letters(PLACE.sub("", words)) + sum(stay for _, stay in made.values())
+    return said, stay, own
 
 
 def letters(text: str) -> int:
     return len(re.findall("[A-Za-z]", text))
 
 
-def joined(parts: list[str]) -> str:
+def joined(parts: Sequence[str]) -> str:
     """Parts and what stands between: a sign beside a character is full-width, and no space is."""
     text = "".join(parts)
     beside = r"(?<=[\u4e00-\u9fff])([:;,]) |([:;,]) (?=[\u4e00-\u9fff])"

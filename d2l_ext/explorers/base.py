@@ -230,8 +230,8 @@ def clean(text: str) -> str:
 
 def some(words: list[str], count: int = 8) -> str:
     """The first ``count`` words, and how many more there are."""
-    more = f" and {len(words) - count} more" if len(words) > count else ""
-    return ", ".join(words[:count]) + more
+    first = ", ".join(words[:count])
+    return f"{first} and {len(words) - count} more" if len(words) > count else first
 
 
 def plural(count: int | str, word: str) -> str:

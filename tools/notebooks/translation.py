@@ -256,7 +256,9 @@ def texts():
 
 def everything():
     """``texts``, and what no rule finds: the head of 00's table, single words in messages."""
-    more = *PARTS, "hold", "holds", "list of {0}", "tuple of {0}", "a ValueError", "{0} or {1}"
+    named = (f"The {what}: expected {{0}}, yours: {{1}}." for what in ("parameters", "buffers"))
+    more = (*PARTS, "hold", "holds", "list of {0}", "tuple of {0}", "a ValueError", "{0} or {1}",
+            *named)
     parts = {(None, word): ["d2l_ext/exercises/kinds.py"] for word in more}
     return texts() | {(None, MAP_HEAD): ["notebooks/00_start_here.ipynb"]} | parts
 
@@ -342,7 +344,7 @@ UNTIDY = {  # in Chinese text, but for code and formulas
 
 def kept(text):
     """What stands in a text that its translation must have as well: kind -> how often each."""
-    found = {}
+    found, text = {}, re.sub(r'alt="[^"]*"', 'alt=""', text)  # words, which are translated
     for kind, rule in KEEPS.items():
         found[kind] = Counter(re.findall(rule, text.replace("{=", "{"), re.S))
         if kind in ("code", "a formula", "a link", "a tag"):
@@ -536,7 +538,7 @@ def readme(language, catalogue):
             text = "[English](README.md)"
         made.append(entry.string if entry and entry.string else text)
     text = re.sub(r"\n{3,}", "\n\n", "\n\n".join(made)).strip("\n") + "\n"
-    text = re.sub(r"\((images|notebooks)/(?!zh/)", rf"(\1/{language}/", text)
+    text = re.sub(r'(\(|src=")(images|notebooks)/(?!zh/)', rf"\1\2/{language}/", text)
     text = re.sub(r"\((https://[\w-]+\.github\.io/[\w.-]+/)\)", rf"(\1{language}/)", text)
     return text.replace("(#without-make)", f"(#{without_make(catalogue)})")
 
