@@ -341,14 +341,17 @@ def test_a_score_that_overflows_where_it_is_hidden_changes_nothing():
     assert all(output[0, :, 0].tolist() == [1, 200, 2] for output in outputs)
 
 
-def test_parameters_are_the_four_projections_and_nothing_else():
-    shapes = {name: tuple(p.shape) for name, p in cross()[0].named_parameters()}
-    assert shapes == {"W_q.weight": (6, 5), "W_k.weight": (6, 7), "W_v.weight": (6, 9),
-                      "W_o.weight": (8, 6), "W_q.bias": (6,), "W_k.bias": (6,), "W_v.bias": (6,),
-                      "W_o.bias": (8,)}
+@pytest.mark.parametrize("heads, inner, shared", [
+    (dict(), 6, 6), (dict(num_heads=4, num_kv_heads=2), 12, 6)], ids=["own", "shared"])
+def test_parameters_are_the_four_projections_and_nothing_else(heads, inner, shared):
+    shapes = {name: tuple(p.shape) for name, p in cross(**heads)[0].named_parameters()}
+    assert shapes == {
+        "W_q.weight": (inner, 5), "W_k.weight": (shared, 7), "W_v.weight": (shared, 9),
+        "W_q.bias": (inner,), "W_k.bias": (shared,), "W_v.bias": (shared,),
+        "W_o.weight": (8, inner), "W_o.bias": (8,)}
     plain = MultiHeadAttention(8, 2)
     assert list(plain.state_dict()) == [f"W_{name}.weight" for name in "qkvo"]
-    assert plain.head_size == 4
+    assert plain.head_size == 4 and plain.num_kv_heads == 2
 
 
 def test_positional_arguments_come_in_d2l_order():
@@ -516,17 +519,6 @@ def test_shared_heads_equal_repeated_ones(position, num_kv_heads, options):
         pairs = zip(names, theirs[inner:], strict=True)
         assert_same(ours[inner:], [summed(m, *pair) for pair in pairs])
         assert not need_weights or ours[1].shape == (2, 4, 5, 5)
-
-
-def test_shared_heads_have_fewer_parameters_and_as_many_of_their_own_change_nothing():
-    shapes = {name: tuple(p.shape) for name, p in cross(num_heads=4, num_kv_heads=2)[0]
-              .named_parameters()}
-    assert shapes == {"W_q.weight": (12, 5), "W_k.weight": (6, 7), "W_v.weight": (6, 9),
-                      "W_o.weight": (8, 12), "W_q.bias": (12,), "W_k.bias": (6,),
-                      "W_v.bias": (6,), "W_o.bias": (8,)}
-    assert MultiHeadAttention(8, 4).num_kv_heads == 4
-    X, (m, plain) = torch.randn(2, 5, 16), grouped(4)
-    assert torch.equal(m(X, X, X), plain(X, X, X))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
