@@ -19,7 +19,7 @@ from wrong import slow_attention, slow_outcome, slow_softmax
 
 from d2l_ext import AdditiveAttention, MultiHeadAttention, causal, dot_product_attention
 from d2l_ext import ALiBi, RotaryEmbedding, ShawRelativeKeys, T5RelativeBias
-from d2l_ext import masked_softmax, merge_heads, padding, record_attention, split_heads, window
+from d2l_ext import masked_softmax, merge_heads, padding, split_heads, window
 from d2l_ext.attention import FUSED_SHARES, hide_unseen
 from d2l_ext.sequence import visible_products
 
@@ -341,14 +341,17 @@ def test_a_score_that_overflows_where_it_is_hidden_changes_nothing():
     assert all(output[0, :, 0].tolist() == [1, 200, 2] for output in outputs)
 
 
-def test_parameters_are_the_four_projections_and_nothing_else():
-    shapes = {name: tuple(p.shape) for name, p in cross()[0].named_parameters()}
-    assert shapes == {"W_q.weight": (6, 5), "W_k.weight": (6, 7), "W_v.weight": (6, 9),
-                      "W_o.weight": (8, 6), "W_q.bias": (6,), "W_k.bias": (6,), "W_v.bias": (6,),
-                      "W_o.bias": (8,)}
+@pytest.mark.parametrize("heads, inner, shared", [
+    (dict(), 6, 6), (dict(num_heads=4, num_kv_heads=2), 12, 6)], ids=["own", "shared"])
+def test_parameters_are_the_four_projections_and_nothing_else(heads, inner, shared):
+    shapes = {name: tuple(p.shape) for name, p in cross(**heads)[0].named_parameters()}
+    assert shapes == {
+        "W_q.weight": (inner, 5), "W_k.weight": (shared, 7), "W_v.weight": (shared, 9),
+        "W_q.bias": (inner,), "W_k.bias": (shared,), "W_v.bias": (shared,),
+        "W_o.weight": (8, inner), "W_o.bias": (8,)}
     plain = MultiHeadAttention(8, 2)
     assert list(plain.state_dict()) == [f"W_{name}.weight" for name in "qkvo"]
-    assert plain.head_size == 4
+    assert plain.head_size == 4 and plain.num_kv_heads == 2
 
 
 def test_positional_arguments_come_in_d2l_order():
@@ -518,17 +521,6 @@ def test_shared_heads_equal_repeated_ones(position, num_kv_heads, options):
         assert not need_weights or ours[1].shape == (2, 4, 5, 5)
 
 
-def test_shared_heads_have_fewer_parameters_and_as_many_of_their_own_change_nothing():
-    shapes = {name: tuple(p.shape) for name, p in cross(num_heads=4, num_kv_heads=2)[0]
-              .named_parameters()}
-    assert shapes == {"W_q.weight": (12, 5), "W_k.weight": (6, 7), "W_v.weight": (6, 9),
-                      "W_o.weight": (8, 12), "W_q.bias": (12,), "W_k.bias": (6,),
-                      "W_v.bias": (6,), "W_o.bias": (8,)}
-    assert MultiHeadAttention(8, 4).num_kv_heads == 4
-    X, (m, plain) = torch.randn(2, 5, 16), grouped(4)
-    assert torch.equal(m(X, X, X), plain(X, X, X))
-
-
 @pytest.mark.parametrize("dtype", DTYPES)
 @both_paths
 def test_shared_heads_in_every_dtype(attend, dtype):
@@ -568,13 +560,6 @@ def test_a_mask_for_each_head_meets_its_own_head(attend):
     m, _ = grouped(2)
     X, mask = torch.randn(2, 5, 16), torch.rand(2, 4, 5, 5) < 0.5
     assert_defined(attend, m, X, mask=mask, keep=mask)
-
-
-def test_recording_shared_heads_gives_weights_for_every_head():
-    (m, _), X = grouped(1), torch.randn(2, 5, 16)
-    with record_attention(m) as weights:
-        m(X, X, X)
-    assert [W.shape for W in weights["attention"]] == [(2, 4, 5, 5)]
 
 
 # ---- position modules ----------------------------------------------------------------------------
@@ -685,88 +670,6 @@ def test_moved_weights_are_copies():
     assert torch.equal(ours.W_o.weight, before)
 
 
-# ---- recording -----------------------------------------------------------------------------------
-
-class Model(nn.Module):
-    """Two attentions at different depths. The second is called twice, once for its weights."""
-
-    def __init__(self, fails=False):
-        super().__init__()
-        self.first, self.fails = MultiHeadAttention(6, 2), fails
-        self.deep = nn.ModuleDict({"second": MultiHeadAttention(6, 3, dropout=0.5)})
-
-    def forward(self, X, lengths):
-        X = X + self.first(X, X, X, lengths)
-        if self.fails:
-            raise RuntimeError("broken inside")
-        X = X + self.deep["second"](X, X, X, causal=True)
-        return self.deep["second"](X, X, X, need_weights=True)
-
-
-def hooks(model):
-    return [hook for module in model.modules()
-            for hook in (*module._forward_hooks, *module._forward_pre_hooks)]
-
-
-def test_recording_names_every_call_and_changes_no_answer():
-    model, X = Model().eval(), torch.randn(2, 4, 6)
-    expected = model(X, LENGTHS)
-    with record_attention(model) as weights:
-        torch.testing.assert_close(model(X, LENGTHS), expected)
-    model(X, LENGTHS)  # no longer recorded
-    assert {name: len(calls) for name, calls in weights.items()} == {"first": 1, "deep.second": 2}
-    (first,), (second, third) = weights.values()
-    torch.testing.assert_close(first, model.first(X, X, X, LENGTHS, need_weights=True)[1])
-    assert second.shape == (2, 3, 4, 4) and not second.triu(1).any()
-    torch.testing.assert_close(third, expected[1])
-    assert not any(W.requires_grad for W in (first, second, third)) and not hooks(model)
-
-
-def test_recording_a_single_attention_lets_gradients_through():
-    m, X = selfish()
-    with record_attention(m) as weights:
-        recorded = outcome(to_itself(fused), m, X)
-    assert_same(recorded, outcome(to_itself(fused), m, X))
-    assert [W.shape for W in weights["attention"]] == [(2, 2, 4, 4)]
-
-
-def test_hooks_are_gone_after_an_exception():
-    model, X = Model(fails=True), torch.randn(2, 4, 6)
-    with pytest.raises(RuntimeError, match="broken inside"), record_attention(model) as weights:
-        model(X, LENGTHS)
-    assert not hooks(model) and len(weights["first"]) == 1 and not weights["deep.second"]
-    assert isinstance(model.first(X, X, X), torch.Tensor)
-
-
-def test_recording_goes_on_after_a_refused_call():
-    m, X = selfish()
-    with record_attention(m) as weights:
-        with pytest.raises(ValueError):
-            m(X, X, X[:, :2], need_weights=True)
-        assert isinstance(m(X, X, X), torch.Tensor)
-    assert len(weights["attention"]) == 1
-
-
-def test_recordings_can_be_nested():
-    m, X = selfish()
-    with record_attention(m) as outer:
-        with record_attention(m) as inner:
-            output = m(X, X, X)
-        m(X, X, X)
-    assert isinstance(output, torch.Tensor)
-    assert (len(outer["attention"]), len(inner["attention"])) == (2, 1)
-    torch.testing.assert_close(inner["attention"][0], outer["attention"][0])
-
-
-def test_the_callers_own_hooks_see_what_they_always_see():
-    m, X = selfish()
-    kinds = []
-    m.register_forward_hook(lambda module, args, output: kinds.append(type(output)))
-    with record_attention(m):
-        m(X, X, X), m(X, X, X, need_weights=True)
-    assert kinds == [torch.Tensor, tuple]
-
-
 # ---- what is harmless isn't copied ---------------------------------------------------------------
 
 @both_paths
@@ -862,14 +765,6 @@ def test_short_lengths_are_a_mask_whatever_the_positions(attend, position, is_ca
     m, X, lengths = MultiHeadAttention(8, 2, position=position), torch.randn(2, 5, 8), SHORT[0]
     masks = dict(valid_lens=lengths, mask=window(2)), dict(mask=window(2) & padding(lengths))
     assert_same(*[outcome(to_itself(attend), m, X, causal=is_causal, **mask) for mask in masks])
-
-
-def test_recorded_weights_have_a_column_for_every_key():
-    m, X = selfish()
-    with record_attention(m) as weights:
-        m(X, X, X, SHORT[1])
-    expected = m(X, X, X, mask=padding(SHORT[1]), need_weights=True)[1]
-    torch.testing.assert_close(weights["attention"][0], expected)
 
 
 @pytest.mark.slow

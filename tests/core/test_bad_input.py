@@ -20,7 +20,7 @@ from d2l_ext import to_torch_mha, window
 from d2l_ext.linear import DeltaRule, LinearAttention, SelectiveStateSpace, elu_plus_one
 from d2l_ext.relative import Stretch
 from d2l_ext.sequence import FORMULAS, LINEAR_FORMULAS, fastest, longest_chain, slope, state_size
-from d2l_ext.tiles import tiled_attention, tiled_traffic
+from d2l_ext.tiles import tiled_attention
 from d2l_ext.transformer import DecoderBlock, EncoderBlock, EncoderDecoder
 
 # batch 2, queries 3, keys 5, hiddens 8
@@ -244,6 +244,8 @@ MOVING_AND_RECORDING = [
     (lambda: ATTENTION.load_state_dict(SelfAttention(4).state_dict()), "W_q.weight", RuntimeError),
     (lambda: record_attention([ATTENTION]).__enter__(),
      "^model must be an nn.Module, got list$", TypeError),
+    (lambda: record_attention(ATTENTION, most_bytes=1.5).__enter__(),
+     "^most_bytes must be an integer, got 1.5$", TypeError),
 ]
 POSITIONS = [
     (lambda: sinusoids(-1, 4), "^steps=-1 must not be negative$"),
@@ -352,7 +354,6 @@ TILES = [
      "^mask must be a predicate or a boolean tensor, got str$", TypeError),
     (lambda: tiled_attention(Q, K, V, lambda query, key: query - key),
      "^mask: the predicate must answer with a boolean tensor, got torch.int64$", TypeError),
-    (lambda: tiled_traffic(3, 0, 2, 2, 4), "^keys=0 must be at least 1$"),
 ]
 LINEAR = [
     (lambda: LinearAttention(8, 3), "^num_heads=3 does not divide num_hiddens=8$"),

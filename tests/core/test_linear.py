@@ -16,7 +16,7 @@ from wrong import assert_same, cases, name_of, outcome, slow_outcome
 
 from d2l_ext import GRU, LSTM, Convolution, Recurrence, SelfAttention, cost, flops, linear, reach
 from d2l_ext.linear import DeltaRule, LinearAttention, SelectiveStateSpace
-from d2l_ext.linear import add_one, correct_one, decay_mask, elu_plus_one, hide_padding
+from d2l_ext.linear import add_one, decay_mask, elu_plus_one, hide_padding
 from d2l_ext.linear import parallel_scan, scan
 from d2l_ext.sequence import FORMULAS, LINEAR_FORMULAS, STATES, Cost, longest_chain, state_size
 
@@ -368,18 +368,6 @@ def test_a_state_is_the_sum_of_keys_times_values():
     assert normalised.shape == (2, HEADS, WIDTH // HEADS, WIDTH // HEADS + 1)
 
 
-def test_one_step_of_the_delta_rule_with_rate_one_replaces_what_a_key_had():
-    """Sᵀk is the newest value of k; other, orthogonal keys keep theirs."""
-    m = DeltaRule(4, chunk_size=1).double()
-    nn.init.constant_(m.W_b.bias, 40.0)
-    k = torch.eye(4).double()[[0, 1, 0]]
-    v, ones = torch.randn(3, 4).double(), torch.ones(1, 3).double()
-    _, S = linear.in_chunks(correct_one, 1, None, k[None], k[None], v[None], ones)
-    torch.testing.assert_close(k[:2] @ S[0], v[[2, 1]])
-    _, added = linear.in_chunks(add_one, 1, None, k[None], k[None], v[None])
-    torch.testing.assert_close(k[:2] @ added[0], torch.stack([v[0] + v[2], v[1]]))
-
-
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_fixed_decays_have_the_memory_s_dtype_before_they_move(dtype):
     """Not every device has double precision."""
@@ -410,41 +398,6 @@ def test_the_feature_map_is_positive_and_its_papers():
     x = torch.linspace(-80, 80, 1001)
     assert (elu_plus_one(x[x > -15]) > 0).all() and elu_plus_one(torch.zeros(1)) == 1
     torch.testing.assert_close(elu_plus_one(x), F.elu(x) + 1)
-
-
-def test_a_normalised_output_is_a_mean():
-    """Values that are all alike come back."""
-    for decay in (None, "fixed", "input"):
-        m, X = LinearAttention(WIDTH, HEADS, decay=decay), sequence()
-        nn.init.zeros_(m.W_v.weight)
-        m.W_v.register_forward_hook(lambda *_: torch.ones(2, 7, WIDTH))
-        torch.testing.assert_close(m(X), m.W_o(torch.ones(2, 7, WIDTH)))
-
-
-def test_a_key_seen_again_and_again_keeps_its_newest_value():
-    """By the delta rule with rate 1/2 the first of 40 values is forgotten; a sum keeps all."""
-    k = F.normalize(torch.randn(1, 1, 4).double(), dim=-1).expand(1, 40, 4)
-    v, rate = torch.randn(1, 40, 4).double().requires_grad_(), torch.full((1, 40), 0.5).double()
-    for (Y, _), weights in [
-            (linear.correct_many(None, k, k, v, rate), 0.5 ** torch.arange(40, 0, -1)),
-            (linear.add_many(None, k, k, v), torch.ones(40))]:
-        moved = torch.autograd.grad(Y[0, -1].sum(), v)[0][0]
-        torch.testing.assert_close(moved, weights.double()[:, None].expand(40, 4))
-
-
-@pytest.mark.parametrize("n", [1, 2, 3, 8, 13])
-def test_scans_are_equal_in_values_and_gradients(n):
-    a, b = (torch.rand(2, n, 3, dtype=torch.float64) for _ in range(2))
-
-    class Scan(nn.Module):
-        def __init__(self, how):
-            super().__init__()
-            self.how = how
-
-        def forward(self, a, b):
-            return self.how(a, b)
-    assert_same(outcome(call, Scan(parallel_scan), a, b), outcome(call, Scan(scan), a, b),
-                atol=1e-12, rtol=1e-12)
 
 
 @pytest.mark.parametrize("n, rounds", [(1, 0), (2, 1), (3, 2), (64, 6), (65, 7)])

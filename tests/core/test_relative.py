@@ -361,17 +361,6 @@ def test_stretched_angles_are_those_of_the_papers(stretch, theta, size):
     torch.testing.assert_close(1 / stretch.periods(size), expected, rtol=1e-12, atol=0)
 
 
-def test_what_each_stretch_leaves_and_what_it_slows():
-    ratios = {by: Stretch(8, by, trained=4096).periods(64) / Stretch(1).periods(64)
-              for by in ("positions", "base", "parts")}
-    assert (ratios["positions"] == 8).all()
-    assert ratios["base"][[0, -1]].tolist() == pytest.approx([1, 8])
-    assert (ratios["base"].diff() > 0).all()
-    turns = 4096 / (2 * math.pi * Stretch(1).periods(64))
-    assert (ratios["parts"][turns > 32] == 1).all() and (turns > 32).any()
-    assert ratios["parts"][turns < 1] == pytest.approx(8) and (turns < 1).any()
-
-
 @pytest.mark.parametrize("by", ["positions", "base", "parts"])
 def test_stretched_once_is_not_stretched(by):
     q = torch.randn(1, HEADS, 6, SIZE)

@@ -200,11 +200,6 @@ def test_empty_sequences_pass(queries, keys):
         assert output.shape == (queries, 2) and not output.any()
 
 
-def test_where_all_is_hidden_the_output_is_zero():
-    nobody = lambda query, key: (key < 0) & (query >= 0)
-    assert not tiled(*inputs(), nobody, query_tile=2, key_tile=2).any()
-
-
 @pytest.mark.parametrize("poison", [math.nan, math.inf])
 @pytest.mark.parametrize("mask", [MASKS["lengths"], MASKS["per query"], MASKS["a hole"]])
 def test_what_no_query_may_see_reaches_nothing(mask, poison):

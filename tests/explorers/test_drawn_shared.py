@@ -4,7 +4,6 @@ import re
 
 import pytest
 import torch
-from javascript import compute
 from pieces import PIECES
 from stage import (DARK, LIGHT, SIZE, Picture, check_map, check_picture, expected, mixed, numbers,
                    perform)
@@ -178,13 +177,6 @@ def test_the_attributes_that_change_a_theme(tmp_path):
     names = ("class", "data-theme", "data-jp-theme-name", "style")
     stages = play(tmp_path, *[f"restyle('{name}')" for name in names])
     assert [stage.result[0] for stage in stages] == ["1", "2", "3", "4", "4"]
-
-
-def test_large_scores_become_weights(tmp_path):
-    scores = [-1000., 998, 1000]
-    found = compute(tmp_path, (HERE / "shared.js").read_text(encoding="utf-8"),
-                    "piece.softmax(given)", scores)
-    assert found == pytest.approx(torch.tensor(scores).softmax(0).tolist())
 
 
 def test_nothing_is_drawn_for_what_left_the_page(tmp_path):

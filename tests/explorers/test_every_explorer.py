@@ -71,7 +71,7 @@ WRONG = {
               {"width": 6}],
     "lengths": [{"task": "sort"}, {"length": 40}, {"scored": "some"}, {"encoding": "Shaw"}],
     "compare": [{"n": 63}, {"d": 8192}, {"k": 4}, {"num_heads": 3}, {"layers": 0},
-                {"n": math.nan}],
+                {"n": math.nan}, {"c": 16}],
     "dates": [{"off": ["cross 4"]}, {"off": ["head 1"]}, {"off": 3}, {"text": 5},
               {"layer": "both"}, {"inverse_temperature": 1}],
     "tiles": [{"query_tile": 3}, {"query_tile": 8}, {"key_tile": 6}, {"key_tile": 0},

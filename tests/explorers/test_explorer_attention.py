@@ -1,5 +1,4 @@
 """The explorer of any model: what it refuses, how its page is packed, what it says and marks."""
-import re
 from base64 import b64decode
 
 import pytest
@@ -166,21 +165,6 @@ def test_the_mouse_chooses_a_head_a_row_and_a_word(page):
     said(piece).to_contain_text("head 2: man looks at")
     expect(piece.locator(".line .asks")).to_have_text("man")
     assert page.errors == []
-
-
-def test_each_word_is_shaded_by_what_it_gets(page):
-    piece = show(page, attention())
-    shades = piece.locator(".line span").evaluate_all(
-        "(all) => all.map((el) => parseInt(getComputedStyle(el).backgroundColor.match(/\\d+/)[0]))")
-    weights = compute_row(attention())
-    assert sorted(range(4), key=lambda i: -shades[i]) == sorted(range(4), key=weights.__getitem__)
-
-
-def compute_row(explorer):
-    """The weights of the last token in the first head, from the words that the piece prints."""
-    found = {name: float(number) for name, number in re.findall(r"(\w+) (\d\.\d+)",
-                                                                explorer.numbers)}
-    return [found.get(token, 0.0) for token in explorer.data["tokens"]]
 
 
 def test_an_image_is_bright_where_a_patch_looks(page):

@@ -81,23 +81,8 @@ def piece(page):
     assert page.errors == []
 
 
-def blocks(piece):
-    return [block.split() for block in piece.locator(".block").all_inner_texts()]
-
-
 def put(piece, name, value):
     piece.get_by_role("slider", name=name).fill(str(value))
-
-
-def test_the_position_changes_the_hands_and_not_the_turn(piece):
-    turn = ["0.94", "0.35", "-0.35", "0.94"]
-    assert blocks(piece) == [turn, ["0.88", "0.48"], ["0.99", "0.15"]]
-    words = ("From position {} to {} the hand of columns 6 and 7 turns by 20.4°, as it does from "
-             "any other position. A round takes it 35.3 positions.")
-    said(piece).to_contain_text(words.format(6, 8))
-    put(piece, "position", 40)
-    said(piece).to_contain_text(words.format(40, 42))
-    assert blocks(piece)[0] == turn and blocks(piece)[1] != ["0.88", "0.48"]
 
 
 def test_a_click_on_a_clock_chooses_its_columns(piece):

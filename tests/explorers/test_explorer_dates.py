@@ -4,7 +4,7 @@ import re
 
 import pytest
 import torch
-from screen import expect, said, show, until
+from screen import expect, said, until
 
 from d2l_ext.explorers import dates_explorer, source
 from d2l_ext.heads import all_heads, closed
@@ -145,14 +145,6 @@ def answer(page, explorer):
     page.evaluate(f"window.model.set('data', {json.dumps(explorer.widget.data)})")
 
 
-def test_without_a_kernel_it_shows_and_says_so(page, explorer):
-    piece = show(page, explorer)
-    said(piece).to_have_text("With all heads on: 24/12/1999 → 1999-12-24.")
-    assert piece.get_by_label("your date").is_disabled()
-    assert piece.get_by_role("checkbox", name="cross 2").is_disabled()
-    assert "run the cell" in piece.inner_text() and page.errors == []
-
-
 def test_typing_and_switching(page, explorer):
     piece = live(page, explorer)
     piece.get_by_role("checkbox", name="cross 2").uncheck()
@@ -184,14 +176,3 @@ def test_unreadable_text_in_the_page(page, explorer):
     said(piece).to_contain_text("→ 2021-03-05.")
     expect(piece.locator(".looks")).to_be_visible()
     assert page.errors == []
-
-
-@pytest.mark.parametrize("width, least", [(1280, 16), (820, 13), (380, 8)])
-def test_letters_stay_legible(page, explorer, width, least):
-    page.set_viewport_size({"width": width, "height": 900})
-    piece = live(page, explorer)
-    arranged = page.evaluate(f"{imported()}.then((piece) => piece.arrange(20, {width} - 30))")
-    assert arranged["cell"] >= least
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    words = piece.locator(".looks canvas").first.get_attribute("aria-label")
-    assert words.startswith("cross 0, a map of weights")

@@ -1,4 +1,4 @@
-"""The explorer of 01: what it refuses, its words, its mathematics; dragging and typing."""
+"""The explorer of 01: what it refuses, its words, its mathematics; typing."""
 import math
 
 import pytest
@@ -90,27 +90,6 @@ def test_wrong_javascript_is_caught(tmp_path, right, wrong):
 def piece(page):
     yield show(page, pooling())
     assert page.errors == []
-
-
-def test_it_opens_with_the_default_state(piece):
-    said(piece).to_have_text("Of the weight, key 2 gets 0.64, key 3 gets 0.18 and key 4 gets 0.18. "
-                             "Output: 206.71, 2.00, 0.00.")
-    assert piece.page.locator(".d2l-still").is_hidden()
-    assert "2.4e-6" in piece.locator("tbody tr").first.inner_text()
-
-
-def test_a_number_typed_moves_its_slider_and_a_slider_dragged_its_number(piece):
-    drag = piece.get_by_label("query, number 3", exact=True)
-    typed = piece.get_by_label("query, number 3, typed")
-    typed.fill("0")
-    said(piece).to_have_text("Of the weight, key 2 gets 1.00. Output: 10.00, 0.00, 0.00.")
-    expect(drag).to_have_value("0")
-    drag.fill("10")
-    said(piece).to_contain_text("key 2 gets 0.33, key 3 gets 0.33 and key 4 gets 0.33.")
-    expect(typed).to_have_value("10")
-    piece.get_by_role("button", name="scale √3").click()
-    expect(piece.get_by_label("scale, typed")).to_have_value("1.73")
-    expect(piece.locator("[aria-pressed=true]")).to_have_text(["√3"])
 
 
 def test_what_is_no_number_changes_nothing_and_one_out_of_range_becomes_the_nearest(piece):

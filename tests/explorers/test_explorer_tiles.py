@@ -1,12 +1,10 @@
-"""The explorer of 09: what it refuses; its words and its walk are those of `d2l_ext.tiles`;
-what is marked on the screen."""
+"""The explorer of 09: what it refuses; its words and its walk are those of `d2l_ext.tiles`."""
 import math
 
 import pytest
 import torch
 from javascript import compute, furthest, swap
 from pieces import tiles
-from screen import expect, said, show
 
 from d2l_ext import dot_product_attention
 from d2l_ext.explorers import source
@@ -157,65 +155,3 @@ def test_the_walk_ends_where_tiled_attention_does(n, m, rows, columns):
 ])
 def test_wrong_javascript_is_caught(tmp_path, right, wrong):
     assert not distance(tmp_path, swap(source("tiles"), right, wrong), WALKS[:2]) < 1e-3
-
-
-@pytest.mark.parametrize("n, m", [(6, 8), (2, 5)])
-def test_what_a_table_moves(tmp_path, n, m):
-    reads = (n + m) + n * m + (n * m + m)  # q and k; the scores; the weights and v
-    writes = n * m + n * m + n             # the scores; the weights; the output
-    assert compute(tmp_path, source("tiles"), "piece.withTable(...given)", [n, m]) == reads + writes
-
-
-def test_which_queries_and_keys(tmp_path):
-    found = compute(tmp_path, source("tiles"), """given.map((some) =>
-        [piece.someQueries(some), piece.someKeys(some)])""", [[2], [0, 1], [2, 3], [3, 4, 5]])
-    assert found == [["query 2", "key 2"], ["queries 0 and 1", "keys 0 and 1"],
-                     ["queries 2 and 3", "keys 2 and 3"], ["queries 3 to 5", "keys 3 to 5"]]
-
-
-# ---- in a browser --------------------------------------------------------------------------------
-
-@pytest.fixture
-def piece(page):
-    yield show(page, tiles())
-    assert page.errors == []
-
-
-def marked(piece, kind, *wanted):
-    """Wait until these words, and no others, are marked so."""
-    expect(piece.locator(f".{kind}")).to_have_text(wanted)
-
-
-def test_what_is_in_fast_memory_is_marked(piece):
-    piece.get_by_role("button", name="next").click()
-    marked(piece, "k.fast", "3", "-1", "2", "1")
-    marked(piece, "v.fast", "50", "60", "70", "80")
-    marked(piece, "q.fast", "1", "-1")
-    marked(piece, "score.fast", "3", "-1", "2", "1", "-3", "1", "-2", "-1")
-    marked(piece, "highest", "3")
-    marked(piece, "used", *[""] * 24)
-    marked(piece, "kept.fast", "3", "0.37", "2.08", "0.27", "50.63",
-           "2", "1.00", "1.65", "0.73", "32.18")
-    marked(piece, "less", "0.37")
-    expect(piece.locator(".moved")).to_have_text(
-        "moved, by tiles 90 of 118 with a table 220", use_inner_text=True)
-
-
-def test_at_its_ends_the_walk_stays(piece):
-    slider = piece.get_by_role("slider", name="step")
-    for name, key, end in (("‹ back", "Home", "0"), ("next ›", "End", "6")):
-        button = piece.get_by_role("button", name=name)
-        expect(button).to_have_attribute("aria-disabled", "false")
-        slider.press(key)
-        button.press("Enter")
-        expect(slider).to_have_value(end)
-        expect(button).to_have_attribute("aria-disabled", "true")
-    expect(slider).to_have_attribute("aria-valuetext", "6 of 6")
-
-
-def test_a_step_past_the_last_is_the_last(page):
-    explorer = tiles()
-    text = explorer.html().replace('"step": 3', '"step": 48')
-    piece = show(page, type("Late", (), {"html": lambda self: text})())
-    said(piece).to_contain_text("Step 6 of 6")
-    assert page.errors == []
