@@ -375,14 +375,15 @@ def test_each_call_stands_under_the_name_of_its_innermost_module():
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
 @pytest.mark.parametrize("broken", [packed, lambda: Calls(None)], ids=["fast", "plain"])
-def test_nothing_stays_after_an_error(error, broken):
+def test_nothing_stays_after_an_error_but_what_came_before(error, broken):
     def fail(*args, **kwargs):
         raise error
 
-    model, X = Blocks(broken()), torch.randn(2, 3, 4, 5)
-    model.blocks[0].forward = fail
-    with pytest.raises(error), record_attention(model):
+    model, X = Blocks(Calls(lambda X: X.softmax(-1)), broken()), torch.randn(2, 3, 4, 5)
+    model.blocks[1].forward = fail
+    with pytest.raises(error), record_attention(model) as before:
         model(X)
+    assert {name: len(calls) for name, calls in before.items() if calls} == {"blocks.0": 1}
     assert not modules._global_forward_hooks and not modules._global_forward_pre_hooks
     with record_attention(works := Calls(F.softmax)) as seen:  # torch functions are seen again
         works(X, -1)
