@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from d2l_ext.frameworks import missing
+from attention_lessons.frameworks import missing
 
 
 def pytest_collection_modifyitems(items):

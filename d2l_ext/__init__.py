@@ -1,10 +1,7 @@
 """Attention you can read: the reusable classes of the attention notebooks.
 
-``import d2l_ext`` loads torch and nothing heavier. The rooms ``heads``, ``plotting``,
-``laboratory``, ``explorers``, ``exercises`` and ``compat`` load when they are first used.
+It needs torch and nothing else. What makes the lessons teach is in ``attention_lessons``.
 """
-from importlib import import_module
-
 from .attention import (AdditiveAttention, MultiHeadAttention, dot_product_attention,
                         masked_softmax, merge_heads, split_heads)
 from .linear import DeltaRule, LinearAttention, SelectiveStateSpace
@@ -15,19 +12,12 @@ from .relative import ALiBi, RotaryEmbedding, ShawRelativeKeys, T5RelativeBias
 from .sequence import (GRU, LSTM, Convolution, Recurrence, SelfAttention, cost, flops, influence,
                        reach, state_size)
 from .tiles import tiled_attention
-from .translation import language
 
 __version__ = "0.1.0"
 __all__ = ["ALiBi", "AdditiveAttention", "Convolution", "DeltaRule", "GRU", "LSTM",
            "LearnedPositionalEncoding", "LinearAttention", "Mask", "MultiHeadAttention",
            "PositionalEncoding", "Recurrence", "RotaryEmbedding", "SelectiveStateSpace",
            "SelfAttention", "ShawRelativeKeys", "T5RelativeBias", "causal", "cost",
-           "dot_product_attention", "flops", "influence", "language", "masked_softmax",
+           "dot_product_attention", "flops", "influence", "masked_softmax",
            "merge_heads", "padding", "reach", "record_attention", "sinusoids", "split_heads",
            "state_size", "tiled_attention", "to_sdpa", "to_torch_mha", "window"]
-
-
-def __getattr__(name: str):
-    if name in {"compat", "exercises", "explorers", "heads", "laboratory", "plotting"}:
-        return import_module(f".{name}", __name__)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -10,7 +10,7 @@ import copy
 import inspect
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import TypeVar
 
 import torch
@@ -18,9 +18,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from .attention import MultiHeadAttention
-from ._validate import check_integer
-from .progress import progress_bar
-from .recording import Watch, eagerly
+from .checks import check_integer
+from .recording import Unplaced, Watch, eagerly
 
 T = TypeVar("T")
 Head = tuple[str, int]
@@ -41,31 +40,31 @@ class Counts(Watch):
 
     def __init__(self, model: nn.Module):
         super().__init__(model)
-        self.counts = {name: module.num_heads for module, name in self.names.items()
+        self.found = {name: module.num_heads for module, name in self.names.items()
                        if isinstance(module, (MultiHeadAttention, nn.MultiheadAttention))}
 
+    def count(self, X: Tensor, keys: int) -> Tensor:
+        with suppress(Unplaced), torch.no_grad():
+            self.found.setdefault(self.name, self.arranged(X, keys).shape[-3])
+        return X
+
     def fused(self, args, kwargs):
-        output = F.scaled_dot_product_attention(*args, **kwargs)
-        self.counts.setdefault(self.name, heads_at(self.grouped(output)))
-        return output
+        keys = (args[1] if len(args) > 1 else kwargs["key"]).shape[-2]
+        return self.count(F.scaled_dot_product_attention(*args, **kwargs), keys)
 
     def softmax(self, func, args, kwargs):
-        self.counts.setdefault(self.name, self.heads_of(args, kwargs))
-        return func(*args, **kwargs)
+        weights = func(*args, **kwargs)
+        return self.count(weights, weights.shape[-1])
 
-    def __exit__(self, *error):
-        super().__exit__(*error)
-        self.counts = {name: self.counts[name] for name in self.names.values()
-                       if name in self.counts}
+    def packed(self, func, args, kwargs):
+        self.found.setdefault(self.name, inspect.signature(func).bind(
+            *args, **kwargs).arguments["num_heads"])
+        return func(*args, **kwargs)
 
     @property
     def heads(self) -> list[Head]:
-        return [(name, head) for name, count in self.counts.items() for head in range(count)]
-
-
-def heads_at(output: Tensor) -> int:
-    """The heads of an attention's output (..., heads, queries, size); three axes have one."""
-    return output.shape[-3] if output.dim() > 3 else 1
+        return [(name, head) for name in self.names.values()
+                for head in range(self.found.get(name, 0))]
 
 
 def all_heads(model: nn.Module, run: Callable[[], object] | None = None) -> list[Head]:
@@ -134,22 +133,27 @@ class Gating(Watch):
         self.met.add(name)
         return self.gates[name](heads)
 
-    def fused(self, args, kwargs):
-        output = F.scaled_dot_product_attention(*args, **kwargs)
-        heads = self.grouped(output)
-        gate = self.gate(heads_at(heads))
-        if gate is None:
+    def closing(self, output: Tensor, keys: int) -> Tensor:
+        """A head's output or its weights, multiplied."""
+        if self.name not in self.gates:
             return output
-        return (heads * gate[..., None, None].to(output)).reshape(output.shape)
+        self.running[-1].maps += 1
+        if self.running[-1].maps > 1:
+            raise ValueError(f"{self.name!r} makes several maps in a call, parts or layers: no "
+                             "gate on one of them closes a head")
+        factors = torch.ones_like(output)
+        arranged = self.arranged(factors, keys)
+        gate = self.gate(arranged.shape[-3])[..., None, None]
+        arranged *= gate[:, None] if arranged.dim() == 5 and gate.dim() == 4 else gate
+        return output * factors
+
+    def fused(self, args, kwargs):
+        keys = (args[1] if len(args) > 1 else kwargs["key"]).shape[-2]
+        return self.closing(F.scaled_dot_product_attention(*args, **kwargs), keys)
 
     def softmax(self, func, args, kwargs):
-        """The weights, multiplied: their sums of values then are."""
-        weights, heads = func(*args, **kwargs), self.heads_of(args, kwargs)
-        gate = self.gate(heads)
-        if gate is None:
-            return weights
-        unfolded = weights.reshape(-1, heads, *weights.shape[-2:])
-        return (unfolded * gate[..., None, None].to(weights)).reshape(weights.shape)
+        weights = func(*args, **kwargs)
+        return self.closing(weights, weights.shape[-1])
 
     def packed(self, func, args, kwargs):
         """The heads side by side, multiplied, and only then projected."""
@@ -180,7 +184,7 @@ def gates(model: nn.Module, values: dict[str, Tensor]) -> Iterator[None]:
     is undone at the end, also after an exception. Raises KeyError for an unknown layer, ValueError
     for gates of another shape, and at the end where a layer showed no attention.
     """
-    known = Counts(model).counts
+    known = Counts(model).found
     for name in values:
         if name not in dict(model.named_modules()):
             listed = ", ".join(map(repr, known))
@@ -235,7 +239,7 @@ def closed(model: nn.Module, heads: Iterable[Head]) -> AbstractContextManager[No
     known, places = all_heads(model), dict(model.named_modules()).keys()
     heads = _as_pairs(heads, known, places - {name for name, _ in known})
 
-    def left(name: str) -> Gate:
+    def gate_for(name: str) -> Gate:
         def gate(count: int) -> Tensor:
             off = [head for where, head in heads if where == name]
             if max(off) >= count:
@@ -244,7 +248,7 @@ def closed(model: nn.Module, heads: Iterable[Head]) -> AbstractContextManager[No
             return torch.ones(count).index_fill(0, torch.tensor(off), 0.0)
         return gate
 
-    return _gated(model, {name: left(name) for name, _ in heads})
+    return _gated(model, {name: gate_for(name) for name, _ in heads})
 
 
 # ---- four measures ----
@@ -334,25 +338,22 @@ def _slopes(loss: Tensor, opened: dict[str, Tensor]) -> list[Tensor]:
     return slopes
 
 
-def greedy(model: nn.Module, score: Score, progress: str = "") -> tuple[list[Head], list[float]]:
+def greedy(model: nn.Module, score: Score) -> tuple[list[Head], list[float]]:
     """Close heads one after the other, each time the one without which the score stays highest.
 
     Returns the heads in the order of closing, and the scores: one with all heads open, then one
-    after each closing. progress: the name of a progress bar; none is shown where it is empty.
+    after each closing.
     """
     order = []
     with evaluating(model):
         left, full = _counted(model, score)
         scores = [full]
-        bar = progress_bar(progress, len(left)) if progress else None
         while left:
             results = {head: _score_without(model, score, [*order, head]) for head in left}
             best = max(left, key=results.get)
             left.remove(best)
             order.append(best)
             scores.append(results[best])
-            if bar is not None:
-                bar.value = len(order)
     return order, scores
 
 

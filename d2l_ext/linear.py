@@ -15,8 +15,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from .attention import merge_heads
-from ._validate import check_choice, check_float, check_lengths, check_number, check_sequence
-from ._validate import check_size
+from .checks import check_choice, check_float, check_lengths, check_number, check_sequence
+from .checks import check_size
 
 Step = Callable[..., tuple[Tensor, Tensor]]  # (S, q, k, v, ...) of some steps -> outputs, new S
 
@@ -173,7 +173,7 @@ class Memory(nn.Module):
         X, keep = hide_padding(X, valid_lens)
         (batch, steps, _), heads, size = X.shape, self.num_heads, self.head_size
         shape, dtype = (batch, heads, size, size + self.extra), at_least_single(X)
-        S = None if state is None else fitting(state, shape).to(dtype).flatten(0, 1)
+        S = None if state is None else check_state(state, shape).to(dtype).flatten(0, 1)
         q, k, v = (W(X).to(dtype).reshape(batch, steps, heads, size)
                    for W in (self.W_q, self.W_k, self.W_v))
         if self.feature_map is not None:
@@ -186,7 +186,7 @@ class Memory(nn.Module):
             inputs.append(gate.to(dtype).mT.flatten(0, 1))
         Y = inputs[2]
         if steps > 0:
-            with exactly(X.device.type):
+            with no_autocast(X.device.type):
                 Y, S = self.walk(S, need_state, *inputs)
         output = self.W_o(merge_heads(Y.reshape(batch, heads, steps, size)).to(X.dtype))
         if not need_state:
@@ -380,7 +380,7 @@ class SelectiveStateSpace(nn.Module):
         dtype = at_least_single(X)
         h = X.new_zeros(batch, hiddens, self.state_size, dtype=dtype)
         if state is not None:
-            h = fitting(state, tuple(h.shape)).to(dtype)
+            h = check_state(state, tuple(h.shape)).to(dtype)
         u, B, C = (W(X).to(dtype) for W in (self.W_u, self.W_B, self.W_C))
         delta = F.softplus(self.W_delta(X) + self.bias).to(dtype)
         if keep is not None:
@@ -403,7 +403,7 @@ def at_least_single(X: Tensor) -> torch.dtype:
     return torch.promote_types(X.dtype, torch.float32)
 
 
-def exactly(device_type: str) -> AbstractContextManager[object]:
+def no_autocast(device_type: str) -> AbstractContextManager[object]:
     """While open, autocast leaves products in their dtype."""
     # PyTorch 2.8 can't compile the question; it compiles for devices that have autocast.
     available = (torch.compiler.is_compiling()
@@ -427,7 +427,7 @@ def hide_padding(X: Tensor, valid_lens: Tensor | None) -> tuple[Tensor, Tensor |
     return torch.where(keep[..., None], X, 0.0), keep[..., None]
 
 
-def fitting(state: Tensor, shape: tuple[int, ...]) -> Tensor:
+def check_state(state: Tensor, shape: tuple[int, ...]) -> Tensor:
     """``state``; raises unless it is floating point and of this shape."""
     check_float(state=state)
     if tuple(state.shape) != shape:

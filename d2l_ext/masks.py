@@ -9,8 +9,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from ._validate import check_boolean, check_integer, check_lengths, check_lengths_type, check_size
-from ._validate import kind
+from .checks import check_boolean, check_integer, check_lengths, check_lengths_type, check_size
+from .checks import kind
 
 Predicate = Callable[[Tensor, Tensor], Tensor]  # (query, key) -> may attend
 
@@ -162,8 +162,12 @@ def mask_tensor(
         raise ValueError(f"mask has shape {shape}, expected ({pairs}), ({batch}, {pairs}) or "
                          f"({batch}, 1 or {heads}, {pairs}), "
                          "that is (queries, keys), with batch and heads before")
-    mask = mask.to(device)
-    return mask[:, None] if mask.dim() == 3 else mask.reshape((1,) * (4 - mask.dim()) + shape)
+    return as_4d(mask.to(device))
+
+
+def as_4d(X: Tensor) -> Tensor:
+    """(a, b), (batch, a, b) or (batch, heads, a, b) as (batch|1, heads|1, a, b)."""
+    return X[:, None] if X.dim() == 3 else X.reshape((1,) * (4 - X.dim()) + X.shape)
 
 
 def to_sdpa(mask: Tensor) -> Tensor:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from ._validate import check_dropout, check_integer, check_sequence, check_size
+from .checks import check_dropout, check_integer, check_sequence, check_size
 
 
 def sinusoids(steps: int, num_hiddens: int) -> Tensor:

@@ -1,4 +1,4 @@
-"""Attention seen from outside: every head's weights in any model, which stays as it is.
+"""Attention seen from outside: every head's weights in a model, which stays as it is.
 
 A torch-function mode sees calls of ``F.scaled_dot_product_attention`` and softmaxes; PyTorch's
 hooks for all modules say in which module they happen, and look into ``nn.MultiheadAttention`` and
@@ -9,10 +9,13 @@ from __future__ import annotations
 import inspect
 import math
 import sys
+import threading
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any, NamedTuple, Self
+from dataclasses import dataclass
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
@@ -20,12 +23,15 @@ from torch.nn import functional as F
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
 
-from ._validate import check_integer
-from .attention import MultiHeadAttention, widened
+from .checks import check_integer
+from .attention import MultiHeadAttention
+from .hidden import widened
 from .masks import combine
 
 SOFTMAXES = {F.softmax, torch.softmax, torch.special.softmax, Tensor.softmax}
-COUNTS = ("num_heads", "num_attention_heads", "n_heads", "n_head")  # what models call it
+COUNTS = ("num_heads", "num_attention_heads", "n_heads", "n_head", "heads")  # what models call it
+FAST = nn.MultiheadAttention, nn.TransformerEncoderLayer, nn.TransformerEncoder
+STATES: Any = torch._C  # its functions on torch functions have no types
 
 
 def eagerly() -> AbstractContextManager[object]:
@@ -36,16 +42,23 @@ def eagerly() -> AbstractContextManager[object]:
 
 # ---- where a model is ----
 
-class Running(NamedTuple):
+class Unplaced(ValueError):
+    """Weights whose axes are not known to be heads, queries and keys."""
+
+
+@dataclass
+class Running:
     module: nn.Module
-    quiet: AbstractContextManager[None] | None  # turns torch functions off, for a fast path
-    before: tuple[int, int]  # how much was seen, and how much was not, when it started
+    shape: tuple[int, ...]  # of the first tensor that it got by position
+    seen: int  # how many maps, and how many modules, there were when it started
+    entered: int
+    maps: int = 0  # made in this call of it
 
 
 class Watch(TorchFunctionMode):
-    """While open, calls ``fused`` and ``softmax`` for each attention inside ``model``.
+    """While open, calls ``fused``, ``softmax`` and ``packed`` for each attention inside ``model``.
 
-    Subclasses say what these do; both get the function's arguments and return its output. ``names``
+    Subclasses say what these do; they get the function's arguments and return its output. ``names``
     holds the name of each module, ``running`` those that are at work, the innermost last.
     """
 
@@ -57,46 +70,63 @@ class Watch(TorchFunctionMode):
         super().__init__()
         self.names = {module: name for name, module in model.named_modules()}
         self.running: list[Running] = []
-        self.seen = self.unseen = 0
+        self.seen = self.entered = self.images = self.elsewhere = 0
+        self.other: dict[str, str] = {}  # what was met and is not attention as it is known
 
     def __enter__(self) -> Self:
+        self.thread, self.state = threading.get_ident(), STATES._get_torch_function_state()
         self.handles = [
             register_module_forward_pre_hook(self.enters),
             register_module_forward_hook(self.leaves, with_kwargs=True, always_call=True)]
         return super().__enter__()
 
     def __exit__(self, *error: Any) -> None:
-        while self.running:  # after an interruption
-            self.ends()
+        self.running.clear()  # after an interruption
+        STATES._set_torch_function_state(self.state)
         for handle in self.handles:
             handle.remove()
         super().__exit__(*error)
 
+    def is_here(self, module: nn.Module) -> bool:
+        """Whether hooks are called for a module of the model, in this thread, and uncompiled."""
+        if torch.compiler.is_compiling() or module not in self.names:
+            return False
+        self.elsewhere += self.thread != threading.get_ident()
+        return self.thread == threading.get_ident()
+
     def enters(self, module: nn.Module, args: Any) -> None:
-        if module not in self.names:
+        if not self.is_here(module):
             return
-        quiet, modes = None, _get_current_function_mode_stack()  # other modes end fast paths anyway
-        if has_fast_path(module) and all(getattr(mode, "quietly", False) for mode in modes):
-            quiet = torch._C.DisableTorchFunction()
-            quiet.__enter__()
-        self.running.append(Running(module, quiet, (self.seen, self.unseen)))
+        shape = next((tuple(map(X.size, range(X.dim()))) for X in args
+                      if isinstance(X, Tensor) and not X.is_nested), ())
+        if not self.running:
+            self.images = 0
+        if isinstance(module, (nn.Conv2d, nn.Conv3d)) and not self.images and shape:
+            self.images = shape[0]
+        self.entered += 1
+        self.running.append(Running(module, shape, self.seen, self.entered))
+        self.tune()
 
     def leaves(self, module: nn.Module, args: Any, *rest: Any) -> None:
         """After a module: ``rest`` is what it got by name (not after an error), and its output."""
-        if module not in [each.module for each in self.running]:
+        if not self.is_here(module) or all(each.module is not module for each in self.running):
             return
-        while (ended := self.ends()).module is not module:
+        while (ended := self.running.pop()).module is not module:
             pass
-        if rest[-1] is not None:
-            self.left(ended, args, rest[0])
+        self.tune()
+        *kwargs, output = rest
+        if output is not None:
+            self.after_module(ended, args, kwargs[0], output)
 
-    def ends(self) -> Running:
-        ended = self.running.pop()
-        if ended.quiet is not None:
-            ended.quiet.__exit__(None, None, None)
-        return ended
+    def tune(self) -> None:
+        """Torch functions are off while a layer with a fast path runs, but not in its parts."""
+        modes = _get_current_function_mode_stack()  # modes of others end fast paths anyway
+        quiet = (self.running and has_fast_path(self.running[-1].module)
+                 and all(getattr(mode, "quietly", False) for mode in modes))
+        off = STATES._TorchFunctionState.ALL_DISABLED
+        STATES._set_torch_function_state(off if quiet else self.state)
 
-    def left(self, ended: Running, args: Any, kwargs: Any) -> None:
+    def after_module(self, ended: Running, args: Any, kwargs: Any, output: Any) -> None:
         """Called after each module of the model."""
 
     @property
@@ -112,52 +142,89 @@ class Watch(TorchFunctionMode):
 
     def packed(self, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """``F.multi_head_attention_forward``, where ``nn.MultiheadAttention`` has no fast path."""
-        return func(*args, **kwargs)
+        raise NotImplementedError
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None,
     ) -> Any:
         kwargs = kwargs or {}
-        if self.running:
+        if self.running and not torch.compiler.is_compiling():
             if func is F.scaled_dot_product_attention:
                 return self.fused(args, kwargs)
-            if func in SOFTMAXES and self.heads_of(args, kwargs):
+            if func in SOFTMAXES and self.is_attention(args, kwargs):
                 return self.softmax(func, args, kwargs)
             if func is F.multi_head_attention_forward:
                 return self.packed(func, args, kwargs)
+            if getattr(func, "__name__", "") == "flex_attention":
+                self.other[self.name] = "flex_attention shows no weights"
         return func(*args, **kwargs)
 
-    def heads_of(self, args: Any, kwargs: Any) -> int:
-        """How many heads a softmax weighs for; 0 where it isn't attention.
-
-        Over the last of four axes it is. Over the last of three it is in a module called attention:
-        heads may then be folded into the batch, as they may where four axes have one head.
-        """
+    def is_attention(self, args: Any, kwargs: Any) -> bool:
+        """Whether a softmax is over the last of four axes or more, or of three in attention."""
         scores = args[0] if args else kwargs["input"]
         axis = args[1] if len(args) > 1 else kwargs.get("dim")
         if axis not in (-1, scores.dim() - 1):
-            return 0
-        near = [each.module for each in self.running[-2:]]
-        alone = scores.dim() == 3 or scores.dim() == 4 and scores.shape[1] == 1
-        if alone and any(is_called_attention(module) for module in near):
-            heads = next((count for module in reversed(near) if (count := count_of(module))), 1)
-            return heads if len(scores) % heads == 0 else 1
-        return scores.shape[1] if scores.dim() == 4 else 0
+            return False
+        return scores.dim() > 3 or scores.dim() == 3 and any(
+            is_called_attention(each.module) for each in self.running[-2:])
 
-    def grouped(self, X: Tensor) -> Tensor:
-        """With one query, some models pass the heads that share keys as queries: undo that."""
-        module = self.running[-1].module
-        heads = count_of(getattr(module, "config", None)) or count_of(module)
-        packed = X.dim() == 4 and X.shape[1] < heads == X.shape[1] * X.shape[2]
-        return X.reshape(len(X), heads, 1, X.shape[3]) if packed else X
+    def counts(self) -> list[int]:
+        """The numbers of heads that the innermost modules and their settings name."""
+        near = [each.module for each in self.running[:-3:-1]]
+        found = [count_of(getattr(module, "config", None)) for module in near[:1]]
+        return [count for count in [*found, *map(count_of, near)] if count]
+
+    def arranged(self, X: Tensor, keys: int) -> Tensor:
+        """(..., queries, any) as (batch, heads, queries, any), or with windows after the batch.
+
+        Windows, blocks or frames are those that a model of images folds into its batch, or an axis
+        of their own. ``X`` is seen otherwise, and not copied. Raises Unplaced where heads can't be
+        told from other axes.
+        """
+        X = X[:, None] if X.dim() == 3 else X[None, None] if X.dim() == 2 else X
+        counts, shape, given = self.counts(), X.shape, self.running[-1].shape
+        batch, heads, queries = shape[:3]
+        width = given[-1] / counts[0] if counts and len(given) == 3 else 0
+        if queries == keys == width != given[1]:
+            raise Unplaced(f"its weights join {keys} x {keys} channels, not tokens")
+        if len(shape) > 5 or len(shape) == 5 and (heads in counts) == (queries in counts):
+            raise Unplaced(f"of {(*shape[:-1], keys)} not exactly one axis fits its heads")
+        if len(shape) == 5:
+            return X.transpose(1, 2) if heads in counts else X
+        if counts and heads < counts[0] == heads * queries:  # one query, and heads that share keys
+            X = X.reshape(batch, -1, 1, shape[3])
+        elif counts and heads not in counts:
+            folded = next((count for count in counts if batch % count == 0), 0)
+            if queries in counts and (len(given) != 3 or keys != given[1]):
+                raise Unplaced(f"(batch, queries, heads, neighbours) {(*shape[:3], keys)}: "
+                               "its last axis is not the keys")
+            elif queries in counts:
+                X = X.transpose(1, 2)
+            elif folded:
+                X = X.unflatten(0, (-1, folded))
+                X = X[:, :, 0] if heads == 1 else X.transpose(1, 2)
+            else:
+                self.other[self.name] = f"it has {heads} heads and names {counts[0]}"
+        images = self.images
+        inside = any(each.shape[:1] == (images,) for each in self.running)
+        if inside and X.dim() == 4 and images and len(X) > images and len(X) % images == 0:
+            X = X.unflatten(0, (images, -1))
+        return X
 
 
 def has_fast_path(module: nn.Module) -> bool:
-    """Whether this is a layer of PyTorch's that runs otherwise where a mode is open."""
-    if type(module) is nn.TransformerEncoder:
-        return all(type(layer) is nn.TransformerEncoderLayer for layer in module.layers)
-    return (type(module) is nn.TransformerEncoderLayer
-            or isinstance(module, nn.MultiheadAttention))
+    """Whether PyTorch's own ``forward`` runs, which a mode would change."""
+    return isinstance(module, FAST) and (
+        runs_as_it_is(module) or "forward" in code_names(type(module).forward))
+
+
+def runs_as_it_is(module: nn.Module) -> bool:
+    """Whether ``forward`` is PyTorch's, not a subclass's."""
+    return any(type(module).forward is kind.forward for kind in FAST)
+
+
+def code_names(function: Callable[..., Any]) -> tuple[str, ...]:
+    return getattr(inspect.unwrap(function), "__code__", code_names.__code__).co_names
 
 
 def is_called_attention(module: nn.Module) -> bool:
@@ -200,112 +267,147 @@ def fused_weights(
 
 def packed_weights(module: nn.MultiheadAttention, *args: Any, **kwargs: Any) -> Tensor:
     """What ``nn.MultiheadAttention`` returns as weights when asked for those of each head."""
-    kwargs |= {"need_weights": True, "average_attn_weights": False}
+    given = bound(nn.MultiheadAttention, module, args, kwargs)
+    given |= {"need_weights": True, "average_attn_weights": False}
     was, module.training = module.training, False  # weights before dropout
     try:
-        _, weights = type(module).forward(module, *args, **kwargs)
+        weights: Any = nn.MultiheadAttention.forward(**given)[1]
     finally:
         module.training = was
-    assert weights is not None  # it was asked for
     return weights if weights.dim() == 4 else weights[None]
 
 
-def layer_weights(layer: nn.TransformerEncoderLayer, src: Tensor, mask: Tensor | None,
-                  padding: Tensor | None) -> Tensor:
+def layer_weights(layer: nn.TransformerEncoderLayer, src: Tensor, src_mask: Tensor | None = None,
+                  src_key_padding_mask: Tensor | None = None, **rest: Any) -> Tensor:
     """The weights of a layer that took its fast path, which calls none of its modules.
 
     Padding that the fast path left out has zeros.
     """
-    X, rows = src, None
+    X, rows, padding = src, None, src_key_padding_mask
     if src.is_nested:
         X = src.to_padded_tensor(0.0)
         lengths = torch.tensor([len(each) for each in src.unbind()], device=X.device)
         rows = torch.arange(X.shape[1], device=X.device) < lengths[:, None]
         padding = ~rows
     X = layer.norm1(X) if layer.norm_first else X
-    weights = packed_weights(layer.self_attn, X, X, X, key_padding_mask=padding, attn_mask=mask)
+    weights = packed_weights(layer.self_attn, X, X, X, key_padding_mask=padding, attn_mask=src_mask)
     return weights if rows is None else weights * rows[:, None, :, None]
 
 
 class Recorder(Watch):
-    """Keeps the weights of every attention, by name; what it could not keep it tells at the end."""
+    """Keeps the weights of every attention, by name; what it could not keep it tells at the end.
+
+    Nothing that goes wrong here reaches the model's run.
+    """
 
     quietly = True
 
     def __init__(self, model: nn.Module, most_bytes: int):
         super().__init__(model)
         check_integer(most_bytes=most_bytes)
-        self.most, self.kept, self.full = most_bytes, 0, False
-        known = (module for module in self.names
-                 if isinstance(module, (MultiHeadAttention, nn.MultiheadAttention)))
-        self.recorded: dict[str, list[Tensor]] = {self.names[module] or "attention": []
-                                                  for module in known}
+        self.model, self.most, self.kept, self.full = model, most_bytes, 0, False
+        self.recorded: dict[str, list[Tensor]] = {
+            self.names[module] or "attention": [] for module in self.names
+            if isinstance(module, (MultiHeadAttention, nn.MultiheadAttention))}
         self.left_out: list[tuple[str, int]] = []  # each call's name and bytes
-        self.hidden: dict[str, str] = {}  # attention without weights: its name and class
+        self.ran: set[str] = set()
 
-    def keep(self, name: str, shape: tuple[int, ...], make: Callable[[], Tensor]) -> None:
-        """Keep what ``make`` returns, of this shape, if there is room."""
+    def keep(self, name: str, size: Callable[[], int], make: Callable[[], Tensor]) -> None:
+        """Keep what ``make`` returns, of this size, if there is room."""
         self.seen += 1
-        name, size = name or "attention", 4 * math.prod(shape)
-        calls = self.recorded.setdefault(name, [])
-        self.full = self.kept + size > self.most
-        if self.full:
-            self.left_out.append((name, size))
+        try:
+            with torch.no_grad(), torch._C.DisableTorchFunction():
+                size_ = 4 * size()
+                self.full = self.kept + size_ > self.most
+                if self.full:
+                    self.left_out.append((name or "attention", size_))
+                    return
+                weights = make().detach()
+        except Exception as error:
+            kind = "" if isinstance(error, Unplaced) else f"{type(error).__name__}: "
+            self.other[name] = f"{kind}{error}"[:200]
             return
-        with torch.no_grad(), torch._C.DisableTorchFunction():
-            weights = make().detach()
-        calls.append(weights)
+        self.recorded.setdefault(name or "attention", []).append(weights)
         self.kept += weights.nbytes
 
     def fused(self, args: Any, kwargs: Any) -> Tensor:
         output = F.scaled_dot_product_attention(*args, **kwargs)
+        self.running[-1].maps += 1
         given = dict(zip(("query", "key"), args)) | kwargs
-        shape = (*output.shape[:-1], given["key"].shape[-2])
 
         def make() -> Tensor:
             with torch.autocast(output.device.type, enabled=False):
-                return four(self.grouped(fused_weights(*args, **kwargs)))
+                weights = fused_weights(*args, **kwargs)
+            return self.arranged(weights, weights.shape[-1])
 
-        self.keep(self.name, shape, make)
+        self.keep(self.name, lambda: output[..., 0].numel() * given["key"].shape[-2], make)
         return output
 
     def softmax(self, func: Callable[..., Tensor], args: Any, kwargs: Any) -> Tensor:
-        heads, weights = self.heads_of(args, kwargs), func(*args, **kwargs)
-
-        def make() -> Tensor:
-            return weights.reshape(-1, heads, *weights.shape[-2:]).clone()
-
-        self.keep(self.name, tuple(weights.shape), make)
+        weights = func(*args, **kwargs)
+        self.running[-1].maps += 1
+        self.keep(self.name, weights.numel,
+                  lambda: self.arranged(weights, weights.shape[-1]).clone())
         return weights
 
-    def left(self, ended: Running, args: Any, kwargs: Any) -> None:
+    def packed(self, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        output = func(*args, **kwargs)
+        given = inspect.signature(func).bind(*args, **kwargs).arguments
+        given |= {"need_weights": True, "average_attn_weights": False, "training": False}
+        q, k = given["query"], given["key"]
+
+        def make() -> Tensor:
+            weights = func(**given)[1]
+            return weights if weights.dim() == 4 else weights[None]
+
+        self.keep(self.name, lambda: given["num_heads"] * q[..., 0].numel() * len(k), make)
+        return output
+
+    def after_module(self, ended: Running, args: Any, kwargs: Any, output: Any) -> None:
         module, name = ended.module, self.names[ended.module]
-        seen, unseen = ended.before
-        if isinstance(module, nn.MultiheadAttention):
-            given = bound(nn.MultiheadAttention, module, args, kwargs)
-            q, k = given["query"], given["key"]
-            at = int(module.batch_first and q.dim() == 3)
-            batch = q.shape[1 - at] if q.dim() == 3 else 1
-            shape = batch, module.num_heads, q.shape[at], k.shape[at]
-            self.keep(name, shape, lambda: packed_weights(module, *args, **kwargs))
-        elif self.seen > seen:
+        self.ran.add(name)
+        if ended.maps > 1 and not isinstance(module, MultiHeadAttention):
+            self.other[name] = (f"{ended.maps} maps in one call, of several layers or parts: none "
+                                "of them alone need be what it applies")
+        if self.seen > ended.seen:
             if isinstance(module, MultiHeadAttention) and not self.full:
                 self.complete(module, args, kwargs)
-        elif type(module) is nn.TransformerEncoderLayer:
-            given = bound(nn.TransformerEncoderLayer, module, args, kwargs)
-            masks = given.get("src_mask"), given.get("src_key_padding_mask")
-            self.fast(module, given["src"], *masks)
-        elif is_called_attention(module) and self.unseen == unseen:
-            self.hidden[name] = type(module).__name__
-            self.unseen += 1
+        elif isinstance(module, nn.MultiheadAttention) and has_fast_path(module):
+            self.recompute(module, nn.MultiheadAttention, name, args, kwargs, output)
+        elif isinstance(module, nn.TransformerEncoderLayer) and self.entered == ended.entered:
+            name = self.names[module.self_attn]
+            self.recompute(module, nn.TransformerEncoderLayer, name, args, kwargs, output)
+        elif is_called_attention(module):
+            self.seen += 1
+            self.other[name] = ("it calls neither PyTorch's fused attention nor a softmax over "
+                                "(batch, heads, queries, keys)")
 
-    def fast(self, layer: nn.TransformerEncoderLayer, src: Tensor, mask: Tensor | None,
-             padding: Tensor | None) -> None:
-        """Keep the weights of a layer that took its fast path."""
-        steps = max(map(len, src.unbind())) if src.is_nested else src.shape[1]
-        shape = src.size(0), layer.self_attn.num_heads, steps, steps
-        name = self.names[layer.self_attn]
-        self.keep(name, shape, lambda: layer_weights(layer, src, mask, padding))
+    def recompute(self, module: Any, kind: Any, name: str, args: Any, kwargs: Any,
+                  output: Any) -> None:
+        """Keep the weights of a fast path, from its arguments."""
+        attention: Any = getattr(module, "self_attn", module)
+
+        def size() -> int:
+            query, *key = [each for each in (*args, *kwargs.values()) if isinstance(each, Tensor)]
+            steps = query.numel() // attention.embed_dim
+            most = max(key[0].shape[:-1] if key else [steps])
+            return int(attention.num_heads * steps * most)
+
+        def make() -> Tensor:
+            given = args
+            if not runs_as_it_is(module):  # a subclass: are its arguments PyTorch's?
+                given = args * 3 if len(args) == 1 and kind is nn.MultiheadAttention else args
+                theirs = kind.forward(module, *given, **kwargs)
+                ours, wanted = (each[0] if isinstance(each, tuple) else each
+                                for each in (theirs, output))
+                if not torch.allclose(ours, wanted, atol=1e-4):
+                    raise Unplaced("its own forward calls PyTorch's with other arguments")
+            if kind is nn.MultiheadAttention:
+                return packed_weights(module, *given, **kwargs)
+            found = bound(kind, module, given, kwargs)
+            return layer_weights(found.pop("self"), **found)
+
+        self.keep(name, size, make)
 
     def complete(self, module: MultiHeadAttention, args: Any, kwargs: Any) -> None:
         """Ours cuts off padding first, and gives rows that see nothing zeros afterwards."""
@@ -322,31 +424,59 @@ class Recorder(Watch):
 
     def tell(self) -> None:
         """Warn of what is missing."""
+        said, recorded = [], {name for name, calls in self.recorded.items() if calls}
         if self.left_out:
             (first, _), size = self.left_out[0], sum(size for _, size in self.left_out)
-            warnings.warn(
-                f"record_attention left out {len(self.left_out)} of {self.seen} calls, the first "
-                f"of {first!r}: with their {size:,} bytes it would keep {self.kept + size:,}, more "
-                f"than most_bytes={self.most:,}", stacklevel=4)
-        for name, kind in self.hidden.items():
-            warnings.warn(
-                f"record_attention sees no weights in {name!r}, a {kind}: it knows PyTorch's fused "
-                "attention and softmaxes over (batch, heads, queries, keys); "
-                f"model.get_submodule({name!r}).register_forward_hook(...) shows what goes in and "
-                "comes out", stacklevel=4)
+            said.append(f"left out {len(self.left_out)} of {self.seen} calls, the first "
+                        f"of {first!r}: with their {size:,} bytes it would keep "
+                        f"{self.kept + size:,}, more than most_bytes={self.most:,}")
+        places = {name: module for module, name in self.names.items()}
+        why: dict[str, list[str]] = {}
+        for name, reason in self.other.items():
+            why.setdefault(reason, []).append(name)
+        for reason, names in why.items():
+            kind, listed = type(places[names[0]]).__name__, ", ".join(map(repr, names[:3]))
+            more = f" and {len(names) - 3} more" * (len(names) > 3)
+            sees = "parts of" if (names[0] or "attention") in recorded else "no weights in"
+            said.append(f"sees {sees} {listed}{more}, a {kind}: {reason}; model.get_submodule("
+                        f"{names[0]!r}).register_forward_hook(...) shows what goes in and out")
+        if self.elsewhere:
+            said.append("saw the model run in another thread, where nothing can be recorded: open "
+                        "it in the thread that runs the model")
+        if compiled := [name for name, each in places.items()
+                        if getattr(each, "_orig_mod", each._compiled_call_impl) is not None]:
+            said.append(f"ran {compiled[0] or 'the model'!r} uncompiled: its outputs are those of "
+                        "the compiled one but for rounding")
+        if missing := self.layers_without(places, recorded):
+            said.append(f"sees no attention in {', '.join(missing[:8])}, though it does in others "
+                        "of the same class")
+        if not recorded and not self.other and not self.left_out and not self.elsewhere:
+            met = Counter(type(places[name]).__name__ for name in self.ran
+                          if not type(places[name]).__module__.startswith("torch.nn"))
+            ran = ", ".join(kind for kind, _ in met.most_common(5)) or "no module of the model"
+            said.append(f"recorded nothing: {ran} ran without PyTorch's fused attention or a "
+                        "softmax over keys; exported, traced, scripted and compiled code shows "
+                        "neither")
+        for words in said:
+            warnings.warn(f"record_attention {words}", stacklevel=4)
+
+    def layers_without(self, places: dict[str, nn.Module], recorded: set[str]) -> list[str]:
+        """Layers that ran, in a list beside one of the same class in which attention was seen."""
+        missing = []
+        for name, module in places.items():
+            if isinstance(module, nn.ModuleList):
+                inside = {f"{name}.{i}".lstrip("."): type(layer) for i, layer in enumerate(module)}
+                has = {layer for layer in inside if any(
+                    each == layer or each.startswith(f"{layer}.") for each in recorded)}
+                kinds = {inside[layer] for layer in has}
+                missing += [layer for layer, kind in inside.items()
+                            if kind in kinds and layer in self.ran - has]
+        return missing
 
 
 def bound(kind: type[nn.Module], module: nn.Module, args: Any, kwargs: Any) -> dict[str, Any]:
-    """The arguments of a call of ``module.forward`` by name."""
-    signature = inspect.signature(kind.forward)
-    return signature.bind(module, *args, **kwargs).arguments
-
-
-def four(weights: Tensor) -> Tensor:
-    """Weights as (batch, heads, queries, keys): (queries, keys) and (batch, ...) have one head."""
-    if weights.dim() > 4:
-        return weights.flatten(0, -4)
-    return weights if weights.dim() == 4 else weights.reshape(-1, 1, *weights.shape[-2:])
+    """The arguments of a call of ``kind.forward`` by name."""
+    return inspect.signature(kind.forward).bind(module, *args, **kwargs).arguments
 
 
 @contextmanager
@@ -356,14 +486,22 @@ def record_attention(
     """While open, records the weights of every attention inside ``model``, asked for or not.
 
     Yields a dictionary: name of the module that attends (``"attention"`` if that is the model) ->
-    list of detached weights before dropout, (batch, heads, queries, keys), one per call. The
-    model's outputs stay the same to the last bit. It sees calls of
-    ``F.scaled_dot_product_attention``, whose weights it computes from queries and keys; softmaxes
-    over the last of four axes, or of three in a module called attention, with the heads that its
-    ``num_heads`` names; ``nn.MultiheadAttention`` and ``nn.TransformerEncoderLayer``, on their fast
-    paths too; ``MultiHeadAttention``. At most ``most_bytes`` are kept. A warning at the end names
-    what was left out, and modules called attention in which it saw no weights. Raises TypeError
-    where ``model`` is no module or ``most_bytes`` no integer.
+    list of detached weights before dropout, one per call: (batch, heads, queries, keys), or
+    (batch, windows, heads, queries, keys) where each window, block or frame attends for itself. It
+    sees calls of ``F.scaled_dot_product_attention``, whose weights it computes from queries and
+    keys; softmaxes over the last of four axes, or of three in a module called attention;
+    ``nn.MultiheadAttention``, its functional form and ``nn.TransformerEncoderLayer``, on their fast
+    paths too; ``MultiHeadAttention``. Heads are found by the number that the module names. At most
+    ``most_bytes`` are kept.
+
+    The model's outputs stay the same to the last bit, except those of compiled models and of
+    flex_attention, which run uncompiled here: they differ by rounding. What a model does to its
+    weights later (a gate, a choice of the largest) isn't seen. Nothing that fails here reaches the
+    run: a warning at the end names what was left out and why, and where nothing was recorded, what
+    ran. Raises TypeError where ``model`` is no module or ``most_bytes`` no integer.
+
+    BertViz takes a recording of self-attention as it is:
+    ``model_view([calls[0] for calls in weights.values()], tokens)``.
 
     >>> attention = MultiHeadAttention(8, 2)
     >>> with record_attention(attention) as weights:

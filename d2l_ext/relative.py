@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from ._validate import check_choice, check_integer, check_number, check_size, check_width
+from .checks import check_choice, check_integer, check_number, check_size, check_width
 from .positional import periods, refill, sines_and_cosines, sinusoids
 
 

@@ -1,6 +1,6 @@
 """Convolution, recurrence and self-attention as layers with one signature, and their measures.
 
-Measured are operations, time, and which input reaches which output.
+Also measures operations, time, and which input reaches which output.
 """
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from .attention import MultiHeadAttention
-from ._validate import check_choice, check_sequence, check_size
+from .checks import check_choice, check_sequence, check_size
 
 Layer = Callable[[Tensor], Tensor]
 # On a busy machine processor time is steadier than wall time; some systems count it too coarsely.

@@ -9,9 +9,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from ._validate import check_products, check_size
-from .attention import as_4d, hide_rows, known
-from .masks import Attend, Mask, mask_tensor
+from .checks import check_products, check_size
+from .hidden import hide_rows
+from .masks import Attend, Mask, as_4d, mask_tensor
+from .reading import known
 
 
 class Running(NamedTuple):

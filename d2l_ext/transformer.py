@@ -5,7 +5,7 @@ import torch
 from torch import Tensor, nn
 
 from .attention import MultiHeadAttention
-from ._validate import check_dropout, check_integer, check_sequence, check_size, check_symbols
+from .checks import check_dropout, check_integer, check_sequence, check_size, check_symbols
 from .positional import PositionalEncoding
 
 

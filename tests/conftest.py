@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, settings
 # nbformat loads a grammar of addresses that no notebook needs; making it takes seconds.
 sys.modules.setdefault("rfc3987_syntax", None)
 
-from browser import PROGRAM, ROOT_NEEDS  # noqa: E402
+from tools.browser import PROGRAM, ROOT_NEEDS  # noqa: E402
 
 # Nothing here goes by the clock: on a busy machine even drawing the examples is slow.
 settings.register_profile("fixed", derandomize=True, deadline=None, database=None, max_examples=30,

@@ -1,18 +1,18 @@
-"""Run all tests and notebooks elsewhere than in the environment that made the stored outputs.
+"""Run tests and notebooks elsewhere than in the environment that made the stored outputs.
 
-    python tools/environments.py LEG [ARGUMENT ...]      as do `make test-oldest` and so on
+    python -m tools.environments LEG [ARGUMENT ...]      as do `make test-oldest` and so on
 
-    oldest, newest   the ends of what pyproject.toml admits, in environments .venv-LEG
-    colab            the notebooks as Colab runs them (colab_leg.py); names choose some of them
+    oldest, newest   the ends of what pyproject.toml admits
+    colab            each notebook alone, with what Colab ships (tests/colab); names choose some
     gpu, pinned      .venv itself: on an NVIDIA GPU; as a row for README's table
     offline          .venv itself, without a network (tools/offline.py)
-    frameworks       lesson 11 with JAX, TensorFlow and MXNet (frameworks.py)
-    wheel            what the package's wheel brings to an empty environment: layers, an explorer,
-                     a check, the lessons, of which 02 is run; names choose others
+    frameworks       lesson 11 with JAX, TensorFlow and MXNet (tools/frameworks.toml); `lab` and
+                     `store` open it there and store its outputs
+    wheel            an empty environment with the package's wheel: layers, a piece, a check, and
+                     the lessons that it copies, of which 02 is run; names choose others
 
-An environment is made once, and again when what belongs in it changes. The result of a whole run
-is kept there for README's table (`make readme`). Other arguments are passed to pytest. PyTorch
-comes as a CPU build unless TORCH_INDEX says otherwise, as in tools/setup.py.
+An environment .venv-LEG is made once, and again when what belongs in it changes. The result of a
+whole run is kept there for README's table (`make readme`). Other arguments are passed to pytest.
 """
 import datetime
 import hashlib
@@ -23,13 +23,17 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 import xml.etree.ElementTree
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import offline
-import setup
+from tools import lab, offline, setup
+from tools.notebooks import readme
+from tools.notebooks.nbtext import chosen, read
 
 ROOT = setup.ROOT
+TESTS = ROOT / "tests"
 SHOWN = "torch numpy matplotlib ipython ipywidgets anywidget jupyterlab".split()
 
 
@@ -144,21 +148,19 @@ def keep(leg, python, found):
     return int(found["failed"] > 0)
 
 
-def tested(python, *arguments):
-    """Run pytest: its exit code, and what it counted."""
+def suite(leg, python, arguments, what=("-n", "2"), skips=True):
+    """Run tests and notebooks, all of them without arguments; keep the result of a whole run."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "report.xml")
         command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report}"]
         one_thread = os.environ | {"OMP_NUM_THREADS": "1"}
-        code = subprocess.run([*command, *arguments], cwd=ROOT, env=one_thread).returncode
+        code = subprocess.run([*command, *what, *arguments], cwd=ROOT, env=one_thread).returncode
         if code > 1:
             sys.exit(f"Stopped: pytest did not finish ({code}).")
-        return code, counts(report)
-
-
-def suite(leg, python, arguments):
-    """All tests and all notebooks, as `make test` runs them."""
-    code, found = tested(python, "-n", "2", *arguments)
+        found = counts(report)
+    if found["skipped"] and not skips:
+        print(f"{found['skipped']} were skipped: here none may be.")
+        code = 1
     return code if arguments else keep(leg, python, found) or code
 
 
@@ -176,10 +178,6 @@ def newest(arguments):
     return suite("newest", python, arguments)
 
 
-def pinned(arguments):
-    return suite("pinned", setup.PYTHON, arguments)
-
-
 def gpu(arguments):
     if "True" not in said_by(setup.PYTHON, "-c", "import torch; print(torch.cuda.is_available())"):
         sys.exit("Stopped: PyTorch sees no CUDA device here; README says under TORCH_INDEX how to "
@@ -187,19 +185,27 @@ def gpu(arguments):
     return suite("gpu", setup.PYTHON, arguments)
 
 
-def colab(names):
-    import colab_leg
-    return colab_leg.run(names)
-
-
-def frameworks(arguments):
-    import frameworks
-    return frameworks.prove(arguments)
-
-
 def off_line(arguments):
     twins = "--ignore=notebooks/zh"  # their code is that of the English lessons
     return offline.prove(ROOT, ["-n", "2", twins, *arguments])
+
+
+def frameworks(arguments):
+    """MXNet's environment lies beside the others', whose interpreter starts MXNet's."""
+    lists = tomllib.loads(setup.read(ROOT / "tools/frameworks.toml"))
+    torch = [line for line in lines("pins.txt") if name_of(line) == "torch"]
+    packages = [*torch, *setup.requirements(), *lists["frameworks"], "-c", "pins.txt"]
+    base, lesson = find_python("3.11"), "11_other_frameworks"
+    build("frameworks-mxnet", lists["frameworks-mxnet"], base, alone=(setup.D2L,))
+    python = build("frameworks", packages, base)
+    if arguments[:1] == ["lab"]:
+        return lab.serve(f"notebooks/{lesson}.ipynb", arguments[1:], python)
+    if arguments == ["store"]:
+        command = [python, "-m", "tools.notebooks.execute", lesson]
+        return subprocess.run(command, cwd=ROOT).returncode
+    what = ["tests/core/test_frameworks.py", "attention_lessons/frameworks",
+            *sorted(map(str, (ROOT / "notebooks").rglob(f"{lesson}.ipynb")))]
+    return suite("frameworks", python, arguments, what, skips=False)
 
 
 # With the folder that the package must come from, and one for the lessons, which are copied once.
@@ -207,7 +213,7 @@ ALONE = """import pathlib, sys
 sys.path.insert(0, sys.argv[1])
 import torch
 import d2l_ext
-from d2l_ext import __main__, exercises, explorers
+from attention_lessons import __main__, exercises, pieces as explorers
 assert pathlib.Path(d2l_ext.__file__).parent == pathlib.Path(sys.argv[1], "d2l_ext")
 attention, X = d2l_ext.MultiHeadAttention(6, 3), torch.randn(4, 6)
 piece = explorers.heads_explorer(attention, X, list("abcd"), list("abcdef"))
@@ -218,14 +224,21 @@ __main__.main([sys.argv[2], "--no-open"])
 """
 
 
+def make_wheel(folder):
+    """Build the package's wheel into a folder."""
+    source = Path(folder, "source")
+    shutil.copytree(ROOT, source, ignore=offline.NOT_COPIED)
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", folder, source]
+    subprocess.run(command, check=True)
+    shutil.rmtree(source)
+    made, = Path(folder).glob("*.whl")
+    return made
+
+
 def wheel(names):
-    """Build it, install it with what it asks for, let it copy the lessons, and run some."""
+    """Install it with what it asks for, let it copy the lessons, and run some."""
     with tempfile.TemporaryDirectory() as folder:
-        source, lessons = Path(folder, "source"), Path(folder, "lessons")
-        shutil.copytree(ROOT, source, ignore=offline.NOT_COPIED)
-        pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", folder, source]
-        subprocess.run(pip, check=True)
-        made, = Path(folder).glob("*.whl")
+        made, lessons = make_wheel(folder), Path(folder, "lessons")
         torch = next(line for line in lines("pins.txt") if name_of(line) == "torch")
         pins = ["-c", str(ROOT / "pins.txt")]
         python = build("wheel", [torch, *pins, f"{made}[lab]"], alone=())
@@ -237,8 +250,106 @@ def wheel(names):
         return subprocess.run([*run, limit, *found], cwd=folder).returncode
 
 
-LEGS = {"oldest": oldest, "newest": newest, "colab": colab, "gpu": gpu, "pinned": pinned,
-        "offline": off_line, "frameworks": frameworks, "wheel": wheel}
+# ---- Colab ------------------------------------------------------------------------------------
+
+PACKAGE = "d2l-ext"
+FETCHED = {"08_coming_from_d2l": {"d2l"}}  # what a notebook fetches beside the package
+NBVAL = ["-q", "-p", "no:cacheprovider", "--nbval", "--nbval-current-env",
+         "--nbval-cell-timeout=600", f"--nbval-sanitize-with={TESTS / 'nbval_sanitize.cfg'}"]
+
+
+def mirror(folder):
+    """A repository with the working tree as it is, at its version's tag, in place of the public."""
+    shutil.copytree(ROOT, folder, ignore=offline.NOT_COPIED)
+    git = ["git", "-C", folder, "-c", "user.name=test", "-c", "user.email=test@localhost"]
+    for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "the working tree"],
+                    ["tag", setup.tag()]):
+        subprocess.run([*git, *command], check=True)
+    return folder
+
+
+def machine(folder, base):
+    """A fresh machine: a Python that has what ``base`` has, and a place of its own for more."""
+    subprocess.run([base, "-m", "venv", "--without-pip", folder], check=True)
+    theirs, own = map(packages_of, (base, program(folder)))
+    Path(own, "colab.pth").write_text(theirs + "\n", encoding="utf-8")
+    return program(folder)
+
+
+def surroundings(folder, repository, address):
+    """Environment variables: google.colab in each kernel, our repository at the address."""
+    startup = folder / "ipython/profile_default/startup"
+    startup.mkdir(parents=True)
+    (startup / "00.py").write_text("import google.colab\n", encoding="utf-8")
+    return os.environ | {
+        "OMP_NUM_THREADS": "1", "PYTHONPATH": str(TESTS / "colab"),
+        "IPYTHONDIR": str(folder / "ipython"), "COLAB_LOG": str(folder / "log"),
+        "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_VALUE_0": address,
+        "GIT_CONFIG_KEY_0": f"url.{repository.as_uri()}.insteadOf"}
+
+
+def attempt(notebook, folder, base, repository, address="https://example.org/lessons"):
+    """Run a notebook on a fresh machine and compare it strictly; counts, and complaints."""
+    content = folder / "content"
+    content.mkdir(parents=True)
+    lesson = read(notebook)
+    for cell in lesson["cells"]:
+        if cell["id"] == "setup":  # as `make address` would make it
+            source, here = "".join(cell["source"]), readme.setup_source()
+            cell["source"] = source.replace(here, readme.setup_source(address))
+        if any(tag.startswith("needs-") for tag in cell["metadata"]["tags"]):  # frameworks
+            cell["metadata"]["tags"].append("nbval-skip")
+    (content / notebook.name).write_text(json.dumps(lesson), encoding="utf-8")
+    (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")  # no settings from above
+    python = machine(folder / "machine", base)
+    variables = surroundings(folder, repository, address)
+    before = installed(python)
+    if PACKAGE in before:
+        raise SystemExit(f"{PACKAGE} is there before the set-up cell fetched it: no proof.")
+    command = [python, "-m", "pytest", *NBVAL, "--junitxml=../report.xml", notebook.name]
+    run = subprocess.run(command, cwd=content, env=variables, capture_output=True, text=True)
+    if run.returncode > 1:
+        raise SystemExit(f"pytest did not finish {notebook.name}:\n{run.stdout}{run.stderr}")
+    found = counts(folder / "report.xml")
+    complaints = [run.stdout] if run.returncode else []
+    code = sum(cell["cell_type"] == "code" for cell in lesson["cells"])
+    if sum(found.values()) != code:
+        complaints.append(f"{sum(found.values())} cells were compared, but {code} are there")
+    after = installed(python)
+    added = sorted(name for name in after if after[name] != before.get(name))
+    wanted = sorted({PACKAGE} | FETCHED.get(notebook.stem, set()))
+    if added != wanted:
+        complaints.append(f"added or changed were {added}, not {wanted}")
+    if not (folder / "log").exists():
+        complaints.append("the set-up cell did not switch Colab's widgets on")
+    name = f"{notebook.parent.name}/{notebook.name}"
+    print(f"{name}: {found['cells']} cells, {found['failed']} more differ", flush=True)
+    return found, [f"{notebook.name}: {complaint}" for complaint in complaints]
+
+
+def colab(names):
+    """The package is absent: a notebook must fetch it and nothing else, and switch widgets on."""
+    # a newer notebook, which the widgets ask for, would bring JupyterLab
+    packages = [*lines("tests/colab/constraints.txt"), "nbval", "requests", "safetensors",
+                "notebook<7"]
+    base = build("colab", packages, find_python("3.13"), alone=())
+    # the long ones first; of the Chinese twins, whose code is the same, one to see its letters
+    wanted = [path for path in reversed(chosen(names, ROOT / "notebooks"))
+              if names or path.parent.name == "notebooks" or path.name.startswith("02")]
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
+        repository = mirror(Path(folder, "repository"))
+        results = list(pool.map(lambda path: attempt(
+            path, Path(folder, path.parent.name, path.stem), base, repository), wanted))
+    complaints = [complaint for _, each in results for complaint in each]
+    print("\n".join(complaints))
+    total = {key: sum(found[key] for found, _ in results) for key in results[0][0]}
+    failed = 0 if names else keep("colab", base, total)
+    return int(failed or bool(complaints))
+
+
+LEGS = {"oldest": oldest, "newest": newest, "colab": colab, "gpu": gpu, "offline": off_line,
+        "pinned": lambda arguments: suite("pinned", setup.PYTHON, arguments),
+        "frameworks": frameworks, "wheel": wheel}
 
 if __name__ == "__main__":
     if not sys.argv[1:] or sys.argv[1] not in LEGS:

@@ -24,6 +24,8 @@ import os
 import re
 import shutil
 import subprocess
+import threading
+import time
 import tomllib
 from pathlib import Path
 
@@ -41,6 +43,8 @@ ALONE = {  # without what these ask for
     "slides",  # a package for Sphinx that carries reveal.js
     "trained",  # a model's files
 }
+ORDINARY = "from the ordinary registry, as PyTorch's CPU index can't be reached or is slow"
+TORCH_SECONDS = 900  # for 200 MB
 AGAIN = "then run the same command again; it goes on from here."
 
 
@@ -60,6 +64,17 @@ def read(path):
 
 def settings():
     return tomllib.loads(read(ROOT / "pyproject.toml"))
+
+
+def address():
+    """The repository's, as pyproject.toml has it."""
+    return settings()["project"]["urls"]["Repository"]
+
+
+def tag():
+    """What a release of this version is called in the repository."""
+    text = read(ROOT / "d2l_ext" / "__init__.py")
+    return "v" + re.search(r'__version__ = "([^"]+)"', text).group(1)
 
 
 def listed(*extras):
@@ -107,24 +122,32 @@ def make_venv():
         stop("no .venv could be made in %s: %s" % (ROOT, lines[-1]))
 
 
-def pip(*arguments, python=PYTHON):
-    """Run `pip install`, showing one moving line in a terminal; return its output if it failed."""
+def pip(*arguments, python=PYTHON, limit=None):
+    """Run `pip install`, for at most so many seconds; return its output if it failed.
+
+    A terminal shows one moving line, anything else the large downloads alone.
+    """
     command = [str(python), "-m", "pip", "install", "--disable-pip-version-check", "--no-input",
-               "--retries", "2", "--progress-bar", "off"]
+               "--timeout", "20", "--retries", "2", "--progress-bar", "off"]
     process = subprocess.Popen(
         command + list(arguments), cwd=str(ROOT), stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", errors="replace",
         env=dict(os.environ, PIP_USER="0", PYTHONUNBUFFERED="1"))
     width = shutil.get_terminal_size().columns - 1
-    lines = []
+    lines, end = [], threading.Timer(limit or 86400, process.kill)
+    end.daemon = True
+    end.start()
     try:
         for line in process.stdout:
             lines.append(line.rstrip())
+            if not sys.stdout.isatty() and re.search(r"Downloading .*(\d\d MB| GB)", line):
+                say("      " + line.strip())
             if sys.stdout.isatty():
                 sys.stdout.write("\r" + ("      " + line.strip())[:width].ljust(width))
                 sys.stdout.flush()
     finally:
         process.wait()
+        end.cancel()
         if sys.stdout.isatty():
             sys.stdout.write("\r" + " " * width + "\r")
     return lines if process.returncode else None
@@ -139,11 +162,16 @@ def install(*arguments, python=PYTHON):
              "TORCH_INDEX, " + AGAIN)
 
 
-def answers(url):
+def answers(url, seconds=10):
+    """Whether an address sends its whole page within so many seconds."""
     import urllib.request  # here, because it loads slowly and is rarely needed
 
+    end = time.monotonic() + seconds
     try:
-        urllib.request.urlopen(url, timeout=5).close()
+        with urllib.request.urlopen(url, timeout=seconds / 2) as page:
+            while page.read1(1 << 16):
+                if time.monotonic() > end:
+                    return False
         return True
     except Exception:  # whatever is in the way, the ordinary registry is the answer
         return False
@@ -166,7 +194,7 @@ def torch_source(index):
         return None, "for your GPU, some gigabytes"
     if answers(CPU_INDEX + "/torch/"):
         return CPU_INDEX, "for the CPU"
-    return None, "from the ordinary registry, as PyTorch's CPU index can't be reached"
+    return None, ORDINARY
 
 
 def install_torch(index, constraints):
@@ -177,6 +205,11 @@ def install_torch(index, constraints):
     arguments = ["--index-url", source, "--no-deps"] if source else []
     if index and index != read(REMEMBERED):
         arguments.append("--force-reinstall")  # another build of the same version
+    if source and not index:
+        if pip(requirement, *(constraints + arguments), limit=TORCH_SECONDS) is None:
+            return
+        say("    It failed or took too long: " + ORDINARY)
+        arguments = []
     install(requirement, *(constraints + arguments))
     if index:
         REMEMBERED.write_text(index, encoding="utf-8")

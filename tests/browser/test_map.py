@@ -2,10 +2,8 @@
 0 is paper and 1 the darkest."""
 import base64
 
-import pytest
-from javascript import swap
 
-from d2l_ext.explorers import source
+from attention_lessons.pieces import source
 
 WEIGHTS = [[0.0, 1.0, 0.5], [0.25, 0.0, 0.75]]
 PAINT = """async ([address, weights]) => {
@@ -29,13 +27,3 @@ def painted(page, text):
 def test_each_cell_has_its_weight(page):
     assert painted(page, source("heads")) == [[round(255 * weight + 1e-9) for weight in row]
                                               for row in WEIGHTS]
-
-
-@pytest.mark.parametrize("right, wrong", [
-    ("for (const row of weights)", "for (const row of transpose(weights))"),
-    ("width * across, height * down", "height * across, width * down"),
-    ("Math.trunc(weight * 255 + 0.5)", "255 - Math.trunc(weight * 255 + 0.5)"),
-])
-def test_a_wrong_map_is_seen(page, right, wrong):
-    right_map = painted(page, source("heads"))
-    assert painted(page, swap(source("heads"), right, wrong)) != right_map

@@ -89,7 +89,7 @@ def without(*ids):
 
 def exercises_first(cells):
     """Set-up and imports, then the exercises from last to first, then the rest."""
-    head = [cell for cell in cells if cell["id"] in ("setup", "imports")]
+    head = [cell for cell in cells if cell["id"] in ("setup",)]
     last = [cell for cell in cells if cell["id"].startswith("answer-")][::-1]
     return head + last + [cell for cell in cells if cell not in head + last]
 
@@ -113,17 +113,17 @@ STUBBORN = """while True:
     except BaseException:
         pass
 """
-CHEAT = """import d2l_ext.exercises as package
+CHEAT = """import attention_lessons.exercises as package
 package.check = check = lambda *answers: package.Result("right", "Right")
 package.kinds.Choice.judge = package.kinds.Build.judge = lambda *answers: check()
 package.compare.same = lambda *answers: True
 torch.allclose = lambda *answers, **more: True
 """
-FETCHED = """from d2l_ext import exercises
+FETCHED = """from attention_lessons import exercises
 reference = exercises.find("split-heads").reference
 check("split-heads", reference)"""
-OPENED = """import pathlib, d2l_ext
-text = (pathlib.Path(d2l_ext.__file__).parent / "exercises/lesson_02.py").read_text()
+OPENED = """import pathlib, attention_lessons
+text = (pathlib.Path(attention_lessons.__file__).parent / "lesson_02/exercises.py").read_text()
 check("four-heads", text[0])"""
 GUESSED = """for letter in "abcd":
     if check("four-heads", letter).state == "right":
@@ -181,14 +181,14 @@ BAD = {
     "fetches-reference": (put("split-heads", FETCHED),
                           but(("split-heads", "taken from the package", "reaches"))),
     "fetches-elsewhere": (notebook(RIGHT | {"answer-four-heads": 'check("four-heads", letter)'},
-                                   before='from d2l_ext.exercises import find\n'
+                                   before='from attention_lessons.exercises import find\n'
                                           'letter = find("four-heads").right'),
                           but(("four-heads", "taken from the package", "reaches"))),
     "reads-source": (put("four-heads", OPENED),
                      but(("four-heads", "taken from the package", "reaches"))),
     "guesses": (put("four-heads", GUESSED), but(("four-heads", "wrong", "narrow|allowed"))),
     "peeks": (put("split-heads", PEEKED), but(("split-heads", "wrong", "Your code raises"))),
-    "claims-result": (put("four-heads", "from d2l_ext.exercises.kinds import Result\n"
+    "claims-result": (put("four-heads", "from attention_lessons.exercises.kinds import Result\n"
                           'check("four-heads", Result("right", "Right"))'),
                       but(("four-heads", "wrong", "Answer with letters"))),
     "kills-kernel": (put("four-heads", 'import os; os._exit(0)\ncheck("four-heads", "a")'),
@@ -211,7 +211,7 @@ BAD = {
     "unknown-name": (put("four-heads", choice("for-heads", "a")),
                      but(("for-heads", "error", "no exercise"),
                          ("four-heads", "not attempted", "no check"))),
-    "missing-cells": (notebook(RIGHT, change=without("answer-split-heads", "imports")),
+    "missing-cells": (notebook(RIGHT, change=without("answer-split-heads", "picture-block")),
                       but(("split-heads", "not attempted", "no check"))),
     "another-order": (notebook(RIGHT, change=exercises_first), FINE),
     "syntax-error": (put("split-heads", "def my_split(X, num_heads)\n    return X\n"

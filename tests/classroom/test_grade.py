@@ -17,7 +17,7 @@ import grade_table  # noqa: E402
 import nbgrader_cells  # noqa: E402
 import submissions  # noqa: E402
 
-from d2l_ext import exercises  # noqa: E402
+from attention_lessons import exercises  # noqa: E402
 
 pytestmark = [pytest.mark.slow,
               pytest.mark.skipif(not hasattr(grade.os, "setsid"), reason="needs Linux or macOS")]
@@ -153,7 +153,7 @@ def test_bad_words_get_a_sentence(words, message, tmp_path, monkeypatch):
         grade.main(words)
 
 
-OWN = """from d2l_ext.exercises import Choice, register
+OWN = """from attention_lessons.exercises import Choice, register
 register(Choice("two-lamps", right="b", praise="Right.", hints=["Count.", "Count again."],
                 reasons={"a": "That is one lamp.", "c": "That is three."}))
 """
@@ -165,7 +165,7 @@ def test_exercises_of_a_teachers_own(tmp_path, monkeypatch, capsys):
     own.write_text(OWN)
     folder.mkdir()
     for path, letter in ((tmp_path / "lamps.ipynb", ""), (folder / "anna.ipynb", "a")):
-        cell = f"from d2l_ext.exercises import check\ncheck('two-lamps', {letter!r})"
+        cell = f"from attention_lessons.exercises import check\ncheck('two-lamps', {letter!r})"
         nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell)]), path)
     grade.main([str(folder), "--lesson", str(tmp_path / "lamps.ipynb"), "--exercises", str(own),
                 "--out", str(tmp_path)])
@@ -238,7 +238,7 @@ def test_nbgrader_gives_points_and_our_words(tmp_path, monkeypatch):
     from traitlets.config import Config
     answers = {"answer-four-heads": 'my_guess = "a"', "answer-split-heads": submissions.MIXED}
     made = nbgrader_cells.converted(json.loads(submissions.PATH.read_text(encoding="utf-8")))
-    kept = ("setup", "imports", "answer-four-heads", "test-four-heads", "answer-split-heads",
+    kept = ("setup", "answer-four-heads", "test-four-heads", "answer-split-heads",
             "test-split-heads")
     made["cells"] = [cell for cell in made["cells"] if cell["id"] in kept]
     config = Config(CourseDirectory={"root": str(tmp_path), "course_id": "c"},

@@ -3,9 +3,9 @@ import re
 import shutil
 import tomllib
 
-import guide
+from tools.classroom import guide
 import pytest
-from readme import ROOT, TITLE, count_words, read
+from tools.notebooks.readme import ROOT, TITLE, count_words, read
 
 NUMBERS = [f"{number:02}" for number in range(9)]
 PLANS = {number: tomllib.loads(read(ROOT / f"teaching/{number}.toml")) for number in NUMBERS}
@@ -118,10 +118,12 @@ def test_a_route_that_cannot_be_is_refused_in_a_sentence(elsewhere):
         "teaching/routes.toml: 02 has no cell 'no-such-cell'"
     assert refused(show={"02": "half"}) == \
         "teaching/routes.toml: 02 = 'half' is none of core, deeper, all"
-    assert refused(limit=40) == "teaching/routes.toml: 'Monday' takes 45 minutes, its limit is 40"
+    core = TITLE.search(guide.lesson("02").cells["title"].text)["core"]
+    assert refused(limit=9) == \
+        f"teaching/routes.toml: 'Monday' takes {core} minutes, its limit is 9"
     assert refused(show={"77": "core"}) == "teaching/routes.toml: no lesson has the number '77'"
-    change(elsewhere / "routes.toml", "limit = 45", "limit = 30")
-    with pytest.raises(SystemExit, match="by cell' takes .. minutes, its limit is 30"):
+    change(elsewhere / "routes.toml", "limit = 45", "limit = 20")
+    with pytest.raises(SystemExit, match="by cell' takes .. minutes, its limit is 20"):
         guide.main([])
 
 
@@ -136,7 +138,7 @@ def run(number, names):
     """Run these cells of a lesson after its imports, in its order; no others."""
     known = {"__name__": "__main__"}
     for name, cell in guide.lesson(number).cells.items():
-        if not cell.markdown and name in {"imports", *names}:
+        if not cell.markdown and name in {"setup", *names}:
             exec(compile(cell.text, f"{number} {name}", "exec"), known)
 
 
@@ -150,8 +152,8 @@ def test_a_routes_cells_run_without_those_left_out(number, names, first):
 
 def test_a_route_that_leaves_out_what_a_cell_needs_is_caught():
     number, names, first = by_cell()[0]
-    with pytest.raises(NameError, match="attention"):
-        run(number, {*names, *first} - {"ladder"})
+    with pytest.raises(NameError, match="ours"):
+        run(number, {*names, *first} - {"class-use"})
 
 
 # ---- README -----------------------------------------------------------------------------------

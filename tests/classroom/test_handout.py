@@ -1,18 +1,16 @@
 """Handouts, printed by a real browser: pages and sizes, all of it there, nothing cut, no answer
 where none belongs."""
-import base64
 import importlib.util
-import io
 import re
 from typing import NamedTuple
 
 import pytest
-from readme import ROOT
+from tools.notebooks.readme import ROOT
 
 if not importlib.util.find_spec("ziamath"):
     pytest.skip("a handout needs ziamath", allow_module_level=True)
-import handout
-from handout import HANDOUTS, PAPERS, Handout, Lesson
+from tools.publish import handout
+from tools.publish.handout import HANDOUTS, PAPERS, Handout, Lesson
 
 LESSONS = [Lesson.read(path) for path in sorted((ROOT / "notebooks").glob("*.ipynb"))]
 CELLS = [(lesson, name) for lesson in LESSONS for name in lesson.cells]
@@ -92,12 +90,6 @@ def words(source):
     return [run for run in re.split(r"[\n\"'&]", bare) if len(run.split()) > 3]
 
 
-def test_papers_have_the_sizes_of_their_names():
-    inches = {"a4": (2 ** -2.25 / 0.0254, 2 ** -1.75 / 0.0254), "letter": (8.5, 11)}
-    for name, sides in PAPERS.items():
-        assert sides == pytest.approx([25.4 * side for side in inches[name]], abs=0.5)
-
-
 # ---- every handout -------------------------------------------------------------------------------
 
 @each_paper
@@ -166,12 +158,6 @@ def test_the_worksheet_has_an_empty_box_for_each_number(printed):
 
 # ---- what must be noticed ------------------------------------------------------------------------
 
-def test_what_does_not_fit_is_refused(printed):
-    for body in ("<p>line</p>" * 100, f"<pre>{'wide' * 100}</pre>"):
-        with pytest.raises(ValueError, match="Tiny: at 10 points it does not fit"):
-            printed(Handout("Tiny", f'<section class="page box">{body}</section>'))
-
-
 def test_letters_are_as_large_as_fits(printed):
     body = f'<section class="page box">{"<p>line</p>" * 60}</section>'
     size = printed(Handout("Tiny", body, least=5, most=30)).points
@@ -180,27 +166,8 @@ def test_letters_are_as_large_as_fits(printed):
         printed(Handout("Tiny", body, least=size + 0.1, most=30))
 
 
-def test_pixels_colours_and_cut_letters_are_noticed(printed):
-    from PIL import Image
-    file = io.BytesIO()
-    Image.radial_gradient("L").save(file, "PNG")
-    pixels = base64.b64encode(file.getvalue()).decode()
-    body = (f'<section class="page box"><img src="data:image/png;base64,{pixels}">'
-            '<p style="color: blue">blue</p><p style="margin-left: -20px">cut</p></section>')
-    made = printed(Handout("Wrong", body))
-    assert made.faults == ["rgb(0, 0, 255): blue", "cut: cut"] and b"/Subtype /Image" in made.pdf
-
-
 def test_a_question_without_one_right_answer_is_refused():
     for count, reasons in (0, "**A** no"), (2, "**A** Right\n- **B** Right"):
         text = f"## Question 1\n\n- **A** 1\n- **B** 2\n\n<details>\n\n- {reasons}\n\n</details>"
         with pytest.raises(ValueError, match=f"02 Tiny, Question 1: {count} reasons begin"):
             handout.answers([Lesson("02 Tiny", {"question-1": text})])
-
-
-def test_what_is_typed_wrong_gets_a_sentence(monkeypatch):
-    with pytest.raises(SystemExit, match="No notebook is called 99."):
-        handout.main(["99"])
-    monkeypatch.setattr(handout, "PROGRAM", None)
-    with pytest.raises(SystemExit, match="There is no browser to print with"):
-        handout.main(["02"])

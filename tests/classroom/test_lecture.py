@@ -3,9 +3,9 @@ import json
 import subprocess
 import sys
 
-import lecture
+from tools.classroom import lecture
 import pytest
-from nbtext import KERNEL, make_cell, write
+from tools.notebooks.nbtext import KERNEL, make_cell, write
 
 LESSONS = sorted(lecture.NOTEBOOKS.glob("*.ipynb"))
 each_lesson = pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem[:2])
@@ -130,7 +130,7 @@ def test_no_lesson_or_an_unknown_one_gets_a_sentence(words, message):
 
 # ---- trainings that are not repeated ----
 
-TRAINING = """from d2l_ext.laboratory import find_marked, reader, train
+TRAINING = """from attention_lessons.laboratory import find_marked, reader, train
 train(reader("GRU", 16, 8), find_marked(), 9, lengths=(5, 5), batch=4)"""
 
 

@@ -2,19 +2,17 @@
 that keys reach the explorers, and what is printed and what the speaker sees."""
 import importlib.util
 import re
-import tomllib
 
-import guide
+from tools.classroom import guide
 import nbformat
 import pytest
-from nbconvert import SlidesExporter
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
-from readme import ROOT
+from tools.notebooks.readme import ROOT
 
 for package in ("ziamath", "sphinx_revealjs"):
     if not importlib.util.find_spec(package):
         pytest.skip(f"a deck needs {package}", allow_module_level=True)
-import slides  # noqa: E402
+from tools.publish import slides  # noqa: E402
 
 LESSONS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 CHINESE = [ROOT / "notebooks/zh" / LESSONS[number].name for number in (2, 6, 11)]
@@ -92,7 +90,7 @@ def test_the_cut_shows_the_core_and_answers_come_a_step_later(lesson):
     for each in cells:
         tags, kind = set(each.metadata.get("tags", [])), slides.kind(each)
         assert kind in {"-", "slide", "fragment", "skip", "notes"}, each.id
-        if tags & {"deeper", "setup", "imports", "solution", "references"}:
+        if tags & {"deeper", "setup", "solution", "references"}:
             assert kind == "skip", each.id
         elif "predict" in tags:
             assert kind == "fragment", each.id
@@ -100,44 +98,11 @@ def test_the_cut_shows_the_core_and_answers_come_a_step_later(lesson):
     assert [slides.kind(each) for each in cells if slides.kind(each) != "skip"][0] == "slide"
 
 
-def test_a_chinese_deck_counts_the_minutes_of_the_english_one():
-    english, chinese = read(LESSONS[2]).cells, read(CHINESE[0]).cells
-    ours, theirs = slides.notes(english, {}), slides.notes(chinese, {}, english, "zh")
-    counted = [[re.findall(r"\d+", each["minute"]) for each in made.values()]
-               for made in (ours, theirs)]
-    assert counted[0] == counted[1] and "Minute" not in str(theirs)
-    alone = slides.notes(chinese, {}, language="zh")  # counts characters as if they were words
-    assert [re.findall(r"\d+", each["minute"]) for each in alone.values()] != counted[0]
-
-
 @each_lesson
 def test_a_lesson_fits_a_lecture_by_its_notes(lesson):
     minutes = list(slides.notes(read(lesson).cells, {}).values())[-1]["minute"]
     last, total = map(int, re.search(r"Minute (\d+) of (\d+)", minutes).groups())
     assert last == total <= 45
-
-
-@each_lesson
-def test_a_slide_shows_no_long_code(lesson):
-    long = [each.id for each in read(lesson).cells if each.cell_type == "code"
-            and slides.kind(each) != "skip" and len(each.source.splitlines()) > 15]
-    assert long == []
-
-
-def test_what_is_asked_belongs_to_a_cell_that_is_shown():
-    for path in (ROOT / "teaching").glob("??.toml"):
-        lesson, = (ROOT / "notebooks").glob(f"{path.stem}_*.ipynb")
-        shown = {each.id for each in read(lesson).cells
-                 if slides.kind(each) not in ("skip", "notes")}
-        plan = tomllib.loads(path.read_text(encoding="utf-8"))
-        assert {*plan["ask"], *(each["cure"] for each in plan["expect"])} <= shown, path.name
-
-
-def test_nbconvert_sees_the_same_cut():
-    cells = read(LESSONS[2]).cells
-    made, _ = SlidesExporter().from_notebook_node(read(LESSONS[2]))
-    starts = [each for each in cells if slides.kind(each) == "slide"]
-    assert len(re.findall("<section[^>]*><section", made)) == len(starts) > 30
 
 
 @pytest.mark.parametrize("text, words", [
@@ -151,16 +116,6 @@ def test_a_plan_that_cannot_be_read_is_named(tmp_path, monkeypatch, text, words)
     with pytest.raises(ValueError, match=re.escape(words)):
         slides.teaching("98")
     assert slides.teaching("99") == {}
-
-
-def test_what_is_no_lesson_gets_a_sentence(tmp_path, monkeypatch):
-    with pytest.raises(SystemExit, match="No notebook is called 42."):
-        slides.main(["42"])
-    monkeypatch.setattr(slides, "ROOT", tmp_path)
-    (tmp_path / "notebooks").mkdir()
-    (tmp_path / "notebooks/01_a.ipynb").write_text("no notebook")
-    with pytest.raises(SystemExit, match=r"01_a.ipynb: .*JSON"):
-        slides.main([])
 
 
 # ---- in a browser --------------------------------------------------------------------------------
@@ -224,19 +179,6 @@ def made_up(*cells):
     return new_notebook(cells=[cell("md", "# 98 Made up", "slide"), *cells])
 
 
-def test_what_does_not_fit_is_noticed(opened):
-    page = opened(made_up(cell("md", "word", "slide")))
-    page.keyboard.press("ArrowRight")
-    assert page.evaluate(FAULTS) == []
-    for style, fault in [("font-size: 12px", "small"), ("min-width: 1300px", "outside"),
-                         ("margin-top: 700px", "outside"), ("max-width: 30px", "scrolls")]:
-        page.evaluate("""(style) => {
-          const [p] = Reveal.getCurrentSlide().querySelectorAll(".jp-MarkdownOutput p");
-          p.style = `overflow: auto; white-space: nowrap; ${style}`;
-        }""", style)
-        assert [each for each in page.evaluate(FAULTS) if each.startswith(fault)], style
-
-
 def text_of(page, number):
     return page.evaluate("(i) => Reveal.getSlide(i).querySelector('.jp-Cell').innerText", number)
 
@@ -271,28 +213,12 @@ def test_what_does_not_fit_goes_on_to_the_next_slide(opened):
         assert "Why?" in page.evaluate("(i) => Reveal.getSlideNotes(Reveal.getSlide(i))", number)
 
 
-def test_notes_tell_the_minute_at_which_a_slide_of_several_cells_is_done(opened):
-    page = opened(made_up(cell("md", "word", "slide", id="begin"),
-                          cell("code", "1", "-", tags=["predict"], id="on"),
-                          cell("code", "2", "slide", tags=["predict"], id="end")))
-    notes = [page.evaluate("(i) => Reveal.getSlideNotes(Reveal.getSlide(i))", i) for i in (1, 2)]
-    assert "Minute 1 of 2" in notes[0] and "Minute 2 of 2" in notes[1]
-
-
 def test_what_leads_to_something_stays_with_it(opened):
     page = opened(made_up(
         cell("md", "word\n\n" * 10, "slide"), cell("md", "## Late\n\nNow:", "-"),
         cell("code", "x = 1\n" * 8, "-")))
     assert page.evaluate("Reveal.getSlide(1).querySelector('h2')") is None
     assert text_of(page, 2).split() == ["Late", "Now:"]
-
-
-def test_code_stays_where_a_long_output_moves_on(opened):
-    long = new_output("stream", name="stdout", text="out\n" * 24)
-    page = opened(made_up(cell("md", "## Head\n\nBefore:", "slide"),
-                          cell("code", "x = 1", "-", outputs=[long])))
-    shown = page.evaluate("Reveal.getSlides().map((slide) => slide.textContent)")
-    assert len(shown) == 3 and "x = 1" in " ".join(shown[1].split()) and "out" not in shown[1]
 
 
 def test_answers_wait_for_a_key(opened):

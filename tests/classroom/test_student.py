@@ -8,12 +8,12 @@ import subprocess
 import sys
 import zlib
 
-import guide
+from tools.classroom import guide
 import pytest
-import student
-from d2l_ext.exercises import all_exercises
-from nbtext import write
-from offline import namespace, surroundings
+from tools.classroom import student
+from attention_lessons.exercises import all_exercises
+from tools.notebooks.nbtext import write
+from tools.offline import namespace, surroundings
 
 pytestmark = pytest.mark.slow  # all lessons are written anew
 ROOT = student.ROOT
@@ -112,7 +112,7 @@ def test_nothing_handed_out_answers_an_exercise_or_a_question(editions):
     found = {(words, file) for _, file, words in given_away(editions / "student")}
     assert found == set(TAUGHT.items())
     names = r"\b(?:right|reference|reasons|misconceptions|praise)\b *(?:: [\w[\], ]+)?="
-    for path in (editions / "student/d2l_ext/exercises").iterdir():
+    for path in (editions / "student/attention_lessons/exercises").iterdir():
         assert not re.search(names, path.read_text(encoding="utf-8")), path.name
 
 
@@ -120,8 +120,10 @@ def test_the_search_finds_what_is_there(editions, tmp_path):
     assert len(secrets()) > 800 and len({where for where, _ in answers()}) > 100
     found = {file for _, file, _ in given_away(editions / "instructor")}
     assert {path.name for path in LESSONS} <= found
-    places = {place for place in student.members() if place.startswith("d2l_ext/exercises/")}
-    assert {f"d2l_ext/exercises/lesson_0{number}.py" for number in range(9)} <= found & places
+    places = {place for place in student.members()
+              if place.startswith(("attention_lessons/exercises/", "attention_lessons/lesson_"))}
+    assert {f"attention_lessons/lesson_0{number}/exercises.py" for number in range(9)} <= (
+        found & places)
     for text in ("my_guess = 'a'", 'x\nmy_guess  = "a"\n', "Praise: Right: every head gets its "
                  "block of columns,\nof every token."):
         (tmp_path / "note.txt").write_text(text)
@@ -159,7 +161,7 @@ def test_what_the_lessons_say_of_solutions_is_still_said_so():
     lessons = "\n".join(source(cell) for path in LESSONS for cell in read(path)["cells"])
     for old, _ in student.LEFT_OUT:
         assert old in lessons
-    package = (ROOT / "d2l_ext/exercises/__init__.py").read_text(encoding="utf-8")
+    package = (ROOT / "attention_lessons/exercises/__init__.py").read_text(encoding="utf-8")
     assert package.count(student.LAST_HINT[0]) == 1
 
 
@@ -167,7 +169,7 @@ def test_what_the_lessons_say_of_solutions_is_still_said_so():
 
 USES = """
 import d2l_ext, pathlib
-from d2l_ext.exercises import all_exercises, check, find, hint
+from attention_lessons.exercises import all_exercises, check, find, hint
 assert pathlib.Path(d2l_ext.__file__).parent.parent == pathlib.Path.cwd(), d2l_ext.__file__
 print(len(all_exercises()), check("four-heads", "a").state, check("four-heads", "b").message)
 print(check("multi-head-class", d2l_ext.MultiHeadAttention).state)
@@ -187,13 +189,13 @@ def test_a_sealed_package_checks_and_helps(editions):
         original = ROOT / path.relative_to(folder)
         same = path.read_bytes() == original.read_bytes()
         assert same == (path.parent.name != "exercises"), path
-    assert (editions / "instructor/d2l_ext/exercises/lesson_02.py").read_bytes() == (
-        ROOT / "d2l_ext/exercises/lesson_02.py").read_bytes()
+    assert (editions / "instructor/attention_lessons/lesson_02/exercises.py").read_bytes() == (
+        ROOT / "attention_lessons/lesson_02/exercises.py").read_bytes()
 
 
 def test_a_seal_hides_the_text_and_keeps_it():
     text = "reason = 'the heads have to come before the steps'\n" * 3
-    made = student.sealed("d2l_ext/exercises/lesson_99.py", text.encode()).decode()
+    made = student.sealed("attention_lessons/lesson_99/exercises.py", text.encode()).decode()
     assert "heads" not in made and "reason" not in made.replace("{packed}", "")
     names = {"__file__": "lesson_99.py"}
     exec(made, names)
@@ -274,10 +276,10 @@ def test_a_students_lesson_runs_elsewhere_without_a_network(editions, tmp_path, 
     write(before | {"cells": [*before["cells"], where]}, path)
     environment = surroundings(tmp_path)
     environment["PYTHONPATH"] = environment["PYTHONPATH"].split(os.pathsep)[0]
-    program = ("import pathlib, sys; sys.path.append(sys.argv[1]); import execute; "
-               "execute.store(pathlib.Path(sys.argv[2]))")
-    done = subprocess.run([*namespace(), sys.executable, "-c", program, ROOT / "tools/notebooks",
-                           path], env=environment, cwd=tmp_path, capture_output=True, text=True)
+    program = ("import pathlib, sys; sys.path.append(sys.argv[1]); "
+               "from tools.notebooks import execute; execute.store(pathlib.Path(sys.argv[2]))")
+    done = subprocess.run([*namespace(), sys.executable, "-c", program, ROOT, path],
+                          env=environment, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
     assert not (tmp_path / "tmp/asked").exists()
     *cells, where = read(path)["cells"]

@@ -15,8 +15,8 @@ from torch import nn
 from torch.nn.parameter import is_lazy
 
 import d2l_ext
-from d2l_ext import compat
-from d2l_ext.compat import d2l_0_17, d2l_1_0, fetch_d2l, real_d2l
+from attention_lessons import compat
+from attention_lessons.compat import d2l_0_17, d2l_1_0, fetch_d2l, real_d2l
 
 ROOT = pathlib.Path(__file__).parents[2]
 
@@ -163,7 +163,7 @@ def test_the_sections_code_runs(version, pyplot):
 @pytest.mark.slow
 def test_in_a_notebook_each_figure_shows_once_without_a_warning():
     nbclient, v4 = pytest.importorskip("nbclient"), pytest.importorskip("nbformat").v4
-    start = f"{STRICT}\nfrom d2l_ext.compat import d2l_1_0 as d2l\nfrom torch import nn"
+    start = f"{STRICT}\nfrom attention_lessons.compat import d2l_1_0 as d2l\nfrom torch import nn"
     sources = [start, f"{start}\nimport torch\n{CLASS_1_0}\nSIZES = ()\n{TOY}", POSITIONS, HEATMAP,
                POSITIONS]
     notebook = v4.new_notebook(cells=[v4.new_code_cell(source) for source in sources])
@@ -196,7 +196,7 @@ def test_the_older_style_with_saved_hyperparameters_runs(version):
 @pytest.mark.slow
 def test_import_loads_torch_only(version):
     code = f"""
-from d2l_ext.compat import {version} as d2l
+from attention_lessons.compat import {version} as d2l
 print({{"matplotlib", "IPython", "d2l", "pandas", "ipywidgets"}} & set(sys.modules))
 d2l.try_gpu(); d2l.plt
 print("matplotlib" in sys.modules)"""
@@ -207,8 +207,8 @@ print("matplotlib" in sys.modules)"""
 def test_every_public_name_exists_and_an_unknown_one_is_an_attribute_error(version):
     d2l = VERSIONS[version][0]
     assert all(hasattr(d2l, name) for name in d2l.__all__)
-    words = ("^no 'load_data_fra_eng' here: d2l_ext.compat has the names that D2L's sections 11.5 "
-             "and 11.6 use$")
+    words = ("^no 'load_data_fra_eng' here: attention_lessons.compat has the names of D2L's "
+             "sections 11.5 and 11.6$")
     with pytest.raises(AttributeError, match=words):
         d2l.load_data_fra_eng
 
@@ -387,7 +387,7 @@ HIDDEN = "sys.modules['d2l'] = None\n"
 @pytest.mark.slow
 def test_real_d2l_is_found_once_and_leaves_no_stand_in(real):
     code = """
-from d2l_ext.compat import real_d2l
+from attention_lessons.compat import real_d2l
 d2l = real_d2l()
 torchvision = sys.modules.get("torchvision")
 print(d2l.__name__, real_d2l() is d2l, torchvision is None or hasattr(torchvision, "__version__"))
@@ -449,7 +449,7 @@ def test_a_real_torchvision_is_used_and_a_broken_one_is_not(real, tmp_path, sour
     (tmp_path / "torchvision/transforms.py").write_text("")
     code = f"""
 sys.path.insert(0, {str(tmp_path)!r})
-from d2l_ext.compat import real_d2l
+from attention_lessons.compat import real_d2l
 print(hasattr(real_d2l().torchvision, '__path__'), 'torchvision' in sys.modules)"""
     assert python(code) == [f"{used} {used}"]
 

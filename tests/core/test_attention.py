@@ -8,19 +8,15 @@ import math
 import pytest
 import torch
 from torch import nn
-from torch.autograd import forward_ad
 from torch.func import vmap
 from torch.nn import functional as F
-from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
-from test_relative import KERNEL, Watched
-from wrong import Steps, assert_same, cases, filled_softmax, lengths_mask, name_of, outcome, right
-from wrong import slow_attention, slow_outcome, slow_softmax
+from slow import assert_same, lengths_mask, name_of, outcome
+from slow import slow_attention, slow_outcome, slow_softmax
 
 from d2l_ext import AdditiveAttention, MultiHeadAttention, causal, dot_product_attention
-from d2l_ext import ALiBi, RotaryEmbedding, ShawRelativeKeys, T5RelativeBias
+from d2l_ext import ALiBi, RotaryEmbedding, ShawRelativeKeys
 from d2l_ext import masked_softmax, merge_heads, padding, split_heads, window
-from d2l_ext.attention import FUSED_SHARES, hide_unseen
 from d2l_ext.sequence import visible_products
 
 # batch 2, queries 3, keys 4, heads 2, hiddens 8: no two alike where it matters
@@ -84,7 +80,7 @@ def assert_defined(attend, m, *inputs, keep=None, **options):
                 slow_outcome(wrap(slow), m, *inputs, keep=keep))
 
 
-# ---- claims, asked of both paths and of every mistake in the catalogue ---------------------------
+# ---- claims, asked of both paths -----------------------------------------------------------------
 
 def definition(attend):
     assert_defined(attend, *cross())
@@ -182,145 +178,13 @@ CLAIMS = [definition, definition_of_self_attention, lengths_per_query, grouped_h
           zeros_in_half_precision, masks_low_scores, leaves_inputs_alone, blind_to_padding]
 
 
-def without_bias(linear, X):
-    return F.linear(X, linear.weight)
-
-
-def causal_or_lengths(batch, queries, keys, valid_lens, causal):
-    keep = right.keep(batch, queries, keys, None, causal)
-    return keep if valid_lens is None else keep | right.padding(valid_lens, queries, keys)
-
-
-MISTAKES = {
-    definition: {
-        "mask polarity swapped": Steps(
-            softmax=lambda scores, keep: right.softmax(scores, ~keep)),
-        "mask ignored": Steps(
-            padding=lambda valid_lens, queries, keys: torch.tensor(True)),
-        "keys taken as values": Steps(
-            project=lambda m, queries, keys, values: (m.W_q(queries), m.W_k(keys), m.W_k(keys))),
-        "scaled by the width of the model": Steps(
-            score=lambda m, q, k: q @ k.mT / math.sqrt(m.W_o.out_features)),
-        "not scaled": Steps(score=lambda m, q, k: q @ k.mT),
-        "scores detached: values right, gradients wrong": Steps(
-            score=lambda m, q, k: right.score(m, q, k).detach()),
-        "split without the transpose": Steps(
-            split=lambda X, heads: X.reshape(len(X), heads, X.shape[1], -1)),
-        "heads interleaved": Steps(
-            split=lambda X, heads: X.unflatten(-1, (-1, heads)).permute(0, 3, 1, 2)),
-        "merged without the transpose": Steps(
-            merge=lambda heads: heads.reshape(len(heads), heads.shape[2], -1)),
-        "softmax over the queries": Steps(
-            softmax=lambda scores, keep: filled_softmax(scores, keep, axis=-2) * keep),
-        "masked after the softmax": Steps(softmax=lambda scores, keep: scores.softmax(-1) * keep),
-        "lengths of the first sequence for all": Steps(
-            padding=lambda valid_lens, *sizes: right.padding(valid_lens[:1], *sizes)),
-        "lengths of folded heads repeated, not interleaved": Steps(
-            softmax=lambda scores, keep: right.softmax(
-                scores, keep[:, 0].repeat(scores.shape[1], 1, 1).unflatten(0, scores.shape[:2]))),
-        "one key too many": Steps(
-            padding=lambda valid_lens, *sizes: right.padding(valid_lens + 1, *sizes)),
-        "queries hidden instead of keys": Steps(
-            padding=lambda valid_lens, queries, keys: right.padding(valid_lens, keys, queries).mT),
-        "output bias forgotten": Steps(output=lambda m, heads: without_bias(m.W_o, heads)),
-        "bias of the values forgotten": Steps(
-            project=lambda m, q, k, v: (m.W_q(q), m.W_k(k), without_bias(m.W_v, v))),
-    },
-    definition_of_self_attention: {
-        "query weights for the keys": Steps(
-            project=lambda m, q, k, v: (m.W_q(q), m.W_q(k), m.W_v(v))),
-        "key weights for the values": Steps(
-            project=lambda m, q, k, v: (m.W_q(q), m.W_k(k), m.W_k(v))),
-        "keys and queries exchanged": Steps(score=lambda m, q, k: right.score(m, k, q)),
-    },
-    lengths_per_query: {
-        "lengths of the first query for all": Steps(
-            padding=lambda valid_lens, *sizes: right.padding(valid_lens[:, 0], *sizes)),
-    },
-    grouped_heads: {
-        "groups dealt out in turn": Steps(share=lambda X, group: X.repeat(1, group, 1, 1)),
-        "the first group for all": Steps(
-            share=lambda X, group: right.share(X, group)[:, :1].expand(-1, 4, -1, -1)),
-        "the mean of all groups": Steps(
-            share=lambda X, group: X.mean(1, keepdim=True).expand(-1, 4, -1, -1)),
-    },
-    causal_order: {
-        "a query does not see itself": Steps(causal=lambda *sizes: right.causal(*sizes).tril(-1)),
-        "reversed": Steps(causal=lambda *sizes: right.causal(*sizes).mT),
-        "causal in place of lengths": Steps(
-            padding=lambda valid_lens, queries, keys: torch.tensor(True)),
-        "causal or lengths": Steps(keep=causal_or_lengths),
-    },
-    quiet_in_evaluation: {
-        "dropout in evaluation": Steps(
-            drop=lambda m, weights: F.dropout(weights, m.dropout.p, training=True)),
-    },
-    drops_weights_in_training: {
-        "no dropout": Steps(drop=lambda m, weights: weights),
-        "not rescaled": Steps(drop=lambda m, weights: m.dropout(weights) * (1 - m.dropout.p)),
-        "dropout on the values": Steps(
-            project=lambda m, q, k, v: (m.W_q(q), m.W_k(k), m.dropout(m.W_v(v))),
-            drop=lambda m, weights: weights),
-    },
-    zeros_for_empty_rows: {
-        "NaN": Steps(softmax=lambda scores, keep: filled_softmax(scores, keep, -math.inf)),
-        "the mean of all": Steps(softmax=filled_softmax),
-        "the first key is seen": Steps(
-            padding=lambda valid_lens, *sizes: right.padding(valid_lens.clamp(min=1), *sizes)),
-    },
-    zeros_in_half_precision: {
-        "a constant that overflows": Steps(
-            softmax=lambda scores, keep: (scores + ~keep * scores.new_tensor(-1e9)).softmax(-1)),
-    },
-    masks_low_scores: {
-        "a constant above the scores": Steps(
-            softmax=lambda scores, keep: filled_softmax(scores, keep, -1e6)),
-    },
-    leaves_inputs_alone: {
-        "queries scaled in place": Steps(
-            project=lambda m, q, k, v: (m.W_q(q.div_(2)), m.W_k(k), m.W_v(v))),
-        "padding zeroed in place": Steps(
-            hide=lambda keep, q, k, v: (q, k.mul_(keep.any(2).any(1)[..., None]), v)),
-        "lengths clamped in place": Steps(
-            padding=lambda valid_lens, queries, keys: right.padding(
-                valid_lens.clamp_(max=keys - 1), queries, keys)),
-    },
-    blind_to_padding: {
-        "NaN through the values": Steps(
-            hide=lambda keep, q, k, v: (q, right.hide(keep, q, k, v)[1], v)),
-        "NaN through the gradients of the keys": Steps(
-            hide=lambda keep, q, k, v: (q, k, right.hide(keep, q, k, v)[2])),
-        "padding multiplied by zero": Steps(
-            hide=lambda keep, q, *kv: (q, *(X * keep.any(2).any(1)[..., None] for X in kv))),
-    },
-}
-
-
 @both_paths
 @pytest.mark.parametrize("claim", CLAIMS, ids=name_of)
 def test_both_paths_hold_every_claim(claim, attend):
     claim(attend)
 
 
-@pytest.mark.parametrize("claim", CLAIMS, ids=name_of)
-def test_right_steps_hold_every_claim(claim):
-    """So what fails below fails by its one wrong step."""
-    claim(right)
-
-
-@pytest.mark.parametrize("claim, mistake", cases(MISTAKES))
-def test_a_wrong_attention_is_caught(claim, mistake):
-    with pytest.raises(AssertionError):
-        claim(mistake)
-
-
 # ---- values --------------------------------------------------------------------------------------
-
-@pytest.mark.parametrize("mask", [padding(LENGTHS) & window(1), lambda q, k: k % 2 == q % 2])
-def test_predicates_equal_their_tensors(mask):
-    m, *inputs = cross()
-    tensor = mask(torch.arange(3)[:, None], torch.arange(4))
-    torch.testing.assert_close(m(*inputs, mask=mask), m(*inputs, mask=tensor))
 
 
 @each(dict(), dict(mask=window(1)), dict(valid_lens=torch.tensor([0, 3]), causal=True))
@@ -352,6 +216,12 @@ def test_parameters_are_the_four_projections_and_nothing_else(heads, inner, shar
     plain = MultiHeadAttention(8, 2)
     assert list(plain.state_dict()) == [f"W_{name}.weight" for name in "qkvo"]
     assert plain.head_size == 4 and plain.num_kv_heads == 2
+
+
+@both_paths
+def test_a_mask_for_each_head_meets_its_own_head(attend):
+    mask = torch.rand(2, 4, 3, 4) < 0.5
+    assert_defined(attend, *cross(num_heads=4, num_kv_heads=2), mask=mask, keep=mask)
 
 
 def test_positional_arguments_come_in_d2l_order():
@@ -449,14 +319,6 @@ def test_all_is_made_where_the_inputs_are(attend, options, num_kv_heads):
     torch.testing.assert_close(on_another_default_device(call), call())
 
 
-@each(dict(valid_lens=LENGTHS), dict(mask=window(1)))
-def test_the_smaller_pieces_make_all_where_the_inputs_are(options):
-    additive, X, scores = AdditiveAttention(6), torch.randn(2, 4, 6), torch.randn(2, 4, 4)
-    for call in (lambda: additive(X, X, X, **options), lambda: masked_softmax(scores, **options),
-                 lambda: dot_product_attention(X, X, X, window(1))[0]):
-        torch.testing.assert_close(on_another_default_device(call), call())
-
-
 @both_paths
 @each(dict(valid_lens=LENGTHS), dict(mask=window(1).tensor(4, 4)))
 def test_lengths_and_masks_may_stay_on_the_processor(attend, options):
@@ -469,97 +331,6 @@ def test_the_weights_returned_are_those_before_dropout():
     m, *inputs = cross(dropout=0.5)
     weights = m.train()(*inputs, LENGTHS, need_weights=True)[1]
     torch.testing.assert_close(weights, m.eval()(*inputs, LENGTHS, need_weights=True)[1])
-
-
-# ---- heads that share keys and values ------------------------------------------------------------
-
-def grouped(num_kv_heads, **options):
-    """Self-attention of four heads with this many kv heads, and the one with these repeated."""
-    m = MultiHeadAttention(16, 4, bias=True, num_kv_heads=num_kv_heads, **options).eval()
-    plain = MultiHeadAttention(16, 4, bias=True, **options).eval()
-    plain.load_state_dict({name: repeat(m, name, W) for name, W in m.state_dict().items()})
-    return m, plain
-
-
-def repeat(m, name, W):
-    """The rows of W_k or W_v once for each head; other parameters as they are."""
-    if name.split(".")[0] not in ("W_k", "W_v"):
-        return W
-    heads = W.unflatten(0, (m.num_kv_heads, m.head_size))
-    return heads.repeat_interleave(m.num_heads // m.num_kv_heads, 0).flatten(0, 1)
-
-
-def summed(m, name, grad):
-    """A gradient of the repeated rows as that of the shared ones."""
-    if name.split(".")[0] not in ("W_k", "W_v"):
-        return grad
-    return grad.unflatten(0, (m.num_kv_heads, -1, m.head_size)).sum(1).flatten(0, 1)
-
-
-MADE = {"none": lambda: None, "rotary": lambda: RotaryEmbedding(4), "alibi": lambda: ALiBi(4),
-        "shaw": lambda: ShawRelativeKeys(4, 2), "t5": lambda: T5RelativeBias(4, 8, 5)}
-
-
-@each(dict(), dict(causal=True), dict(valid_lens=torch.tensor([2, 5])),
-      dict(valid_lens=torch.tensor([[0, 4, 2, 1, 5], [0, 0, 3, 3, 3]]), causal=True),
-      dict(mask=window(1)), dict(mask=torch.rand(2, 4, 5, 5) < 0.7))
-@pytest.mark.parametrize("num_kv_heads", [1, 2, 4])
-@pytest.mark.parametrize("position", MADE)
-def test_shared_heads_equal_repeated_ones(position, num_kv_heads, options):
-    """Output, weights and gradients: the gradient of what is shared is the sum over its heads."""
-    m, plain = grouped(num_kv_heads, position=MADE[position]())
-    X = torch.randn(2, 5, 16)
-    names = [name for name, _ in m.named_parameters()]
-    for need_weights in (False, True):
-        attend = to_itself(MultiHeadAttention.__call__)
-        ours, theirs = (outcome(attend, layer, X, need_weights=need_weights, **options)
-                        for layer in (m, plain))
-        inner = len(ours) - len(names)
-        assert_same(ours[:inner], theirs[:inner])
-        pairs = zip(names, theirs[inner:], strict=True)
-        assert_same(ours[inner:], [summed(m, *pair) for pair in pairs])
-        assert not need_weights or ours[1].shape == (2, 4, 5, 5)
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-@both_paths
-def test_shared_heads_in_every_dtype(attend, dtype):
-    m, plain = (layer.to(dtype) for layer in grouped(2))
-    X = torch.randn(2, 5, 16).to(dtype)
-    options = dict(valid_lens=torch.tensor([[0, 4, 2, 1, 5], [0, 0, 3, 3, 3]]))
-    expected = attend(plain.double(), *[X.double()] * 3, **options)
-    output = attend(m, X, X, X, **options)
-    assert output.dtype == dtype
-    torch.testing.assert_close(output.double(), expected, atol=2e-5 if dtype.itemsize > 2 else 0.02,
-                               rtol=0.02)
-
-
-def test_it_is_known_whether_the_fused_kernel_takes_shared_heads():
-    q, k = torch.randn(1, 4, 3, 8), torch.randn(1, 2, 5, 8)
-    with Watched() as watched:
-        F.scaled_dot_product_attention(q, k, k, enable_gqa=True)
-    assert FUSED_SHARES == (KERNEL in watched.names)
-
-
-def test_the_fused_kernel_repeats_nothing(monkeypatch):
-    """No tensor is larger than what one head has, where PyTorch's kernel takes shared heads."""
-    X, largest, outputs = torch.randn(1, 64, 8), [], []
-    layers = {num_kv_heads: MultiHeadAttention(8, 8, head_size=8, num_kv_heads=num_kv_heads)
-              .requires_grad_(False) for num_kv_heads in (1, 8)}
-    for num_kv_heads, shares in (1, FUSED_SHARES), (1, False), (8, FUSED_SHARES):
-        monkeypatch.setattr("d2l_ext.attention.FUSED_SHARES", shares)
-        with Watched() as watched:
-            outputs.append(layers[num_kv_heads](X[:, :1], X, X))
-        largest.append(watched.largest)
-    assert largest == [(1 if FUSED_SHARES else 8) * 64 * 8, 8 * 64 * 8, 8 * 64 * 8]
-    torch.testing.assert_close(outputs[0], outputs[1])
-
-
-@both_paths
-def test_a_mask_for_each_head_meets_its_own_head(attend):
-    m, _ = grouped(2)
-    X, mask = torch.randn(2, 5, 16), torch.rand(2, 4, 5, 5) < 0.5
-    assert_defined(attend, m, X, mask=mask, keep=mask)
 
 
 # ---- position modules ----------------------------------------------------------------------------
@@ -670,48 +441,6 @@ def test_moved_weights_are_copies():
     assert torch.equal(ours.W_o.weight, before)
 
 
-# ---- what is harmless isn't copied ---------------------------------------------------------------
-
-@both_paths
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_what_is_hidden_makes_no_difference(attend, dtype):
-    """Not the least: the bits are the same."""
-    m, X = selfish(dtype)
-
-    def result(X):
-        X = X.clone().requires_grad_()
-        output = attend(m, X, X, X, valid_lens=LENGTHS)[0, :2]
-        loss = output.float().square().sum()
-        return output, *(g[0, :2] if g.dim() == 3 else g
-                         for g in torch.autograd.grad(loss, [X, *m.parameters()]))
-
-    expected = result(X)
-    for number in (0.0, -3.0, 1e9, -1e38, math.inf, -math.inf, math.nan):
-        X[0, 2:] = torch.tensor(number).to(dtype)  # which may be infinite there
-        assert all(map(torch.equal, result(X), expected)), number
-
-
-def test_ordinary_numbers_are_not_copied():
-    keep, X = lengths_mask(torch.tensor([2, 3]), 3, 3), torch.randn(2, 3, 6)
-    assert all(given is X for given in hide_unseen(keep, X, X, X))
-    X[0, 2] = math.nan
-    assert not any(given is X for given in hide_unseen(keep, X, X, X))
-
-
-@pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning", "ignore::DeprecationWarning")
-def test_a_trace_of_clean_numbers_hides_others():
-    m, X = selfish()
-    m.requires_grad_(False)
-    attend = lambda X, lengths: m(X, X, X, lengths)
-    traced = torch.jit.trace(attend, (X, LENGTHS), check_trace=False)
-    poisoned = X.clone()
-    poisoned[0, 2:] = math.nan
-    for lengths in (LENGTHS, torch.tensor([2, 0])):
-        output = traced(poisoned, lengths)
-        torch.testing.assert_close(output[0, :2], attend(X, lengths)[0, :2])
-        assert output[1].isfinite().all()
-
-
 # ---- what lies beyond the longest length isn't computed ------------------------------------------
 
 SHORT = [torch.tensor([2, 3]), torch.tensor([1, 0]), torch.tensor([0, 0]),
@@ -746,18 +475,6 @@ def test_short_lengths_equal_the_definition_with_weights_for_all_keys(lengths):
 
 
 @both_paths
-@pytest.mark.parametrize("lengths", SHORT)
-@pytest.mark.parametrize("poison", [math.nan, math.inf, 3e38])
-def test_poison_beyond_the_longest_length_reaches_nothing(attend, lengths, poison):
-    m, queries, *inputs = cross()
-    poisoned = [X.clone() for X in inputs]
-    for X in poisoned:
-        X[:, lengths.max():] = poison
-    assert_same(*[outcome(attend, m, queries, *X, valid_lens=lengths) for X in (poisoned, inputs)],
-                1e-6, 1e-5)
-
-
-@both_paths
 @pytest.mark.parametrize("is_causal", [False, True])
 @pytest.mark.parametrize("position", [None, ALiBi(2), RotaryEmbedding(4), ShawRelativeKeys(4, 2)],
                          ids=lambda position: type(position).__name__)
@@ -786,27 +503,6 @@ def test_a_graph_made_with_short_lengths_takes_longer_ones(attend, how):
 
 # ---- a bound instead of filling ------------------------------------------------------------------
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@each(dict(valid_lens=LENGTHS), dict(valid_lens=EMPTY_ROWS), dict(mask=window(1)))
-def test_softmax_in_place_gives_the_same_numbers(options, dtype):
-    """Scores are overwritten where no gradient is asked for."""
-    m, *inputs = cross(dtype)
-    expected = m(*inputs, **options, need_weights=True)
-    with torch.no_grad():
-        assert all(map(torch.equal, m(*inputs, **options, need_weights=True), expected))
-
-
-@pytest.mark.parametrize("learning", [True, False])
-def test_a_key_that_overflows_reaches_no_query_that_may_not_see_it(learning):
-    """The inputs are ordinary, its score is infinity minus infinity."""
-    m, X = identity(2), torch.tensor([[[1.0, 1.0], [0.5, 0.0], [0.0, 0.5]]])
-    nn.init.ones_(m.W_q.weight)
-    m.W_k.weight.data = torch.tensor([[3e38, 3e38], [-3e38, -3e38]])
-    others = torch.tensor([[False, True, False], [False, True, False], [False, False, True]])
-    with torch.set_grad_enabled(learning):
-        output = explicit(m, X, X, X, mask=others)
-    assert output.tolist() == [[[0.5, 0.0], [0.5, 0.0], [0.0, 0.5]]]
-
 
 @both_paths
 def test_a_bias_that_is_nan_where_nothing_may_be_seen_changes_nothing(attend):
@@ -815,21 +511,6 @@ def test_a_bias_that_is_nan_where_nothing_may_be_seen_changes_nothing(attend):
     expected = attend(m, X, X, X, causal=True)
     m.position.table.data[torch.ones(4, 4).triu(1) == 1] = math.nan
     torch.testing.assert_close(attend(m, X, X, X, causal=True), expected)
-
-
-@shared_or_not
-@pytest.mark.parametrize("learning", [True, False])
-def test_forward_derivatives_pass_through_the_weights(learning, num_kv_heads):
-    m, X = selfish(torch.float64, num_kv_heads=num_kv_heads)
-    direction = torch.randn_like(X)
-    m.requires_grad_(learning)
-    call = lambda X: explicit(m, X, X, X, valid_lens=LENGTHS, mask=window(1))
-    expected = torch.autograd.functional.jvp(call, X, direction)[1]
-    with torch.no_grad():
-        torch.testing.assert_close(torch.func.jvp(call, (X,), (direction,))[1], expected)
-        with forward_ad.dual_level():
-            dual = call(forward_ad.make_dual(X, direction))
-            torch.testing.assert_close(forward_ad.unpack_dual(dual).tangent, expected)
 
 
 # ---- compile, export, vmap, double backward ------------------------------------------------------
@@ -848,17 +529,6 @@ def test_compiles_in_one_graph_with_the_same_results(options, num_kv_heads):
     results = [outcome(to_itself(lambda _, *X, **options: f(*X, **options)), m, X, **options)
                for f in (compiled(m), m)]
     assert_same(*results)
-
-
-@pytest.mark.slow
-def test_compiles_in_one_graph_also_with_a_default_device():
-    m, X = selfish()
-    torch.set_default_device("cpu")  # methods that Tensor defines in Python can't be compiled then
-    try:
-        output = compiled(m)(X, X, X, LENGTHS)
-    finally:
-        torch.set_default_device(None)
-    torch.testing.assert_close(output, m(X, X, X, LENGTHS))
 
 
 class SelfAttention(nn.Module):
@@ -895,28 +565,6 @@ def test_vmap_equals_a_loop(attend, num_kv_heads):
     attend_one = lambda X, n: attend(m, X, X, X, valid_lens=n)
     looped = torch.stack([attend_one(*pair) for pair in zip(X, lengths)])
     torch.testing.assert_close(vmap(attend_one)(X, lengths), looped)
-
-
-def second_derivatives(attend, m, inputs, keep):
-    """Gradients of the squared gradient."""
-    inputs = [X.detach().double().requires_grad_() for X in inputs]
-    m = copy.deepcopy(m).double()
-    output = attend(m, *inputs, keep)
-    first = torch.autograd.grad(output.square().sum(), inputs, create_graph=True)
-    return torch.autograd.grad(sum(g.square().sum() for g in first), [*inputs, *m.parameters()],
-                               allow_unused=True, materialize_grads=True)
-
-
-@shared_or_not
-@pytest.mark.parametrize("lengths", [LENGTHS_PER_QUERY, EMPTY_ROWS], ids=["full", "empty-rows"])
-def test_double_backward_equals_the_definition(lengths, num_kv_heads):
-    m, *inputs = cross(num_kv_heads=num_kv_heads)
-    keep = lengths_mask(lengths, 3, 4)
-    expected = second_derivatives(lambda m, *X: slow_attention(m, *X)[0], m, inputs, keep)
-    with sdpa_kernel(SDPBackend.MATH):
-        for attend in (fused, explicit):
-            with_mask = lambda m, *X: attend(m, *X[:3], mask=X[3])
-            assert_same(second_derivatives(with_mask, m, inputs, keep), expected)
 
 
 # ---- masked softmax ------------------------------------------------------------------------------
@@ -966,46 +614,11 @@ def works_in_half_precision(softmax):
         assert weights.dtype == dtype and weights.tolist() == [[[0.5, 0.5, 0], [0, 0, 0]]]
 
 
-def not_shifted(scores, mask):
-    powers = scores.exp() * mask  # overflows
-    return powers / powers.sum(-1, keepdim=True).clamp(min=1e-30)
-
-
-def in_place(scores, mask):
-    scores.data.masked_fill_(~mask, -1e30)
-    return ours(scores, mask)
-
-
-WRONG_SOFTMAXES = {
-    matches_slow_softmax: {
-        "not renormalised": lambda scores, mask: scores.softmax(-1) * mask,
-        "NaN in empty rows": lambda scores, mask: filled_softmax(scores, mask, -math.inf),
-        "scores of 0 instead of none": lambda scores, mask: (scores * mask).softmax(-1),
-        "not shifted": not_shifted,
-        "gradient cut": lambda scores, mask: ours(scores, mask).detach() + 0 * scores,
-    },
-    leaves_scores_alone: {"in place": in_place},
-    survives_low_scores: {
-        "-1e6": lambda scores, mask: filled_softmax(scores, mask, -1e6) * mask,
-    },
-    survives_nan_in_hidden_scores: {
-        "added, not filled": lambda scores, mask: (scores + mask.float().log()).softmax(-1),
-    },
-    works_in_half_precision: {
-        "-1e9": lambda scores, mask: (scores + ~mask * scores.new_tensor(-1e9)).softmax(-1),
-    },
-}
-
-
-@pytest.mark.parametrize("claim", WRONG_SOFTMAXES, ids=name_of)
+@pytest.mark.parametrize("claim", [
+    matches_slow_softmax, leaves_scores_alone, survives_low_scores, survives_nan_in_hidden_scores,
+    works_in_half_precision], ids=name_of)
 def test_masked_softmax_holds_every_claim(claim):
     claim(ours)
-
-
-@pytest.mark.parametrize("claim, mistake", cases(WRONG_SOFTMAXES))
-def test_a_wrong_softmax_is_caught(claim, mistake):
-    with pytest.raises(AssertionError):
-        claim(mistake)
 
 
 @pytest.mark.parametrize("lengths", [LENGTHS, LENGTHS_PER_QUERY])
@@ -1017,12 +630,6 @@ def test_masked_softmax_takes_lengths_and_a_mask(lengths, shape):
     torch.testing.assert_close(masked_softmax(scores, lengths, mask=window(1)),
                                ours(scores, mask & window(1).tensor(3, 4)))
     torch.testing.assert_close(masked_softmax(scores), scores.softmax(-1))
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_rows_sum_to_one_even_near_the_lowest_score_there_is(dtype):
-    scores = torch.full((1, 3), 0.99 * torch.finfo(dtype).min, dtype=dtype)
-    assert ours(scores, torch.tensor([[True, False, True]])).tolist() == [[0.5, 0, 0.5]]
 
 
 # ---- two ways to score, and the bookkeeping ------------------------------------------------------

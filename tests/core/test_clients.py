@@ -12,7 +12,7 @@ import torch
 
 from d2l_ext import record_attention
 from d2l_ext import heads as measures
-from d2l_ext.compat import real_d2l
+from attention_lessons.compat import real_d2l
 
 IDS = 3 + torch.arange(14).reshape(2, 7) * 3 % 47
 REAL = torch.arange(7) < torch.tensor([[7], [4]])

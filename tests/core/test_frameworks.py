@@ -19,9 +19,10 @@ import torch
 from nbclient import NotebookClient
 
 import d2l_ext
-from d2l_ext import exercises, frameworks
-from d2l_ext.frameworks import everywhere, here, missing, run_cell, switch
-from d2l_ext.frameworks.rooms import QUIET, Elsewhere, Room, receive, send, serve, to_numpy
+from attention_lessons import exercises, frameworks
+from attention_lessons.frameworks import everywhere, here, missing, run_cell, switch
+from attention_lessons.frameworks.rooms import (QUIET, Elsewhere, Room, receive, send, serve,
+                                                to_numpy)
 
 ROOT = Path(__file__).parents[2]
 LESSON = ROOT / "notebooks/11_other_frameworks.ipynb"
@@ -257,7 +258,7 @@ def test_lesson_11_runs_to_its_end_without_frameworks():
     """All cells, those that nbval skips included; what is absent says so in one line."""
     notebook = nbformat.read(LESSON, as_version=4)
     hide = nbformat.v4.new_code_cell(
-        "from d2l_ext import frameworks\nframeworks.here = lambda name: name == 'torch'")
+        "from attention_lessons import frameworks\nframeworks.here = lambda name: name == 'torch'")
     notebook.cells.insert(1, hide)
     NotebookClient(notebook, timeout=300, kernel_name="python3", coalesce_streams=True,
                    resources={"metadata": {"path": LESSON.parent}}).execute()

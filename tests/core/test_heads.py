@@ -274,19 +274,6 @@ def test_rank_correlation_is_spearmans():
     assert rank_correlation([1, 1, 2], [1, 2, 3]) == 0.866025403784, "twelve digits, no noise"
 
 
-def test_a_bar_counts_the_heads_as_they_close(monkeypatch):
-    class Bar:
-        values = []
-        value = property(fset=lambda self, value: self.values.append(value))
-
-    shown, made = [], Gated(2.0, 1.0, 0.0)
-    monkeypatch.setattr("d2l_ext.heads.progress_bar", lambda *bar: shown.append(bar) or Bar())
-    greedy(made, lambda: made().item())
-    assert shown == []
-    greedy(made, lambda: made().item(), progress="pruning")
-    assert shown == [("pruning", 3)] and Bar.values == [1, 2, 3]
-
-
 # ---- pruning -------------------------------------------------------------------------------------
 
 SIZES = [dict(), dict(bias=True), dict(head_size=5),

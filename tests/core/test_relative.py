@@ -5,7 +5,6 @@ A position is made by ``make(num_heads, head_size)``; every claim holds for all 
 import copy
 import functools
 import math
-import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -14,10 +13,10 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
-from wrong import assert_same, cases, lengths_mask, name_of, outcome, slow_attention, slow_outcome
+from slow import assert_same, lengths_mask, name_of, outcome, slow_attention, slow_outcome
 
 from d2l_ext import ALiBi, MultiHeadAttention, RotaryEmbedding, ShawRelativeKeys, T5RelativeBias
-from d2l_ext import causal, sinusoids, window
+from d2l_ext import causal, window
 from d2l_ext.relative import RelativePosition, Stretch, offsets
 
 HEADS, SIZE = 3, 4  # three heads are no power of two
@@ -216,110 +215,6 @@ def test_every_position_holds_every_claim(claim, name):
     claim(name, MAKE[name])
 
 
-def wrong(name, **methods):
-    """The position of this name with methods replaced; each is given the right one first."""
-    def make(heads, size):
-        position = MAKE[name](heads, size)
-        for method, replaced in methods.items():
-            bound = functools.partial(replaced, getattr(position, method))
-            setattr(position, method, bound)
-        return position
-    return name, make
-
-
-def shaw(rows):
-    """Shaw's keys with other rows of the table: rows(offset, c)."""
-    def bias(right, q, k):
-        position = right.__self__
-        picked = rows(offsets(q.shape[2], k.shape[2]), position.max_distance)
-        scores = q / math.sqrt(q.shape[-1]) @ position.table.mT
-        return scores.gather(-1, picked.expand(*q.shape[:2], -1, -1))
-    return wrong("shaw", bias=bias)
-
-
-def distances_in_half(right, q, k):
-    """From integers to bfloat16, 257 becomes 256."""
-    i, slopes = torch.arange(k.shape[2]).to(q.dtype), torch.tensor(slow_slopes(HEADS)).to(q.dtype)
-    return (-slopes[:, None, None] * (i - i[:, None]).abs())[None]
-
-
-def angles_in(dtype):
-    def rotate(right, X, table):
-        frequencies = (10_000 ** (-torch.arange(0, X.shape[-1], 2) / X.shape[-1])).to(dtype)
-        angles = torch.arange(len(table)).to(dtype)[:, None] * frequencies
-        return right(X, torch.stack([angles.sin(), angles.cos()], -1).flatten(1))
-    return wrong("rotary", rotate=rotate)
-
-
-def stretched(name, stretch):
-    return name, lambda heads, size: RotaryEmbedding(size, stretch=stretch)
-
-
-class Turned(Stretch):
-    """Pairs treated the other way round."""
-
-    def periods(self, head_size):
-        kept = PARTS.periods(head_size) / as_trained_periods(head_size)
-        return as_trained_periods(head_size) * 4 / kept
-
-
-def as_trained_periods(head_size):
-    return torch.tensor([1 / as_trained(p, head_size) for p in range(head_size // 2)]).double()
-
-
-ROW_PER_KEY = shaw(lambda offset, c: torch.arange(offset.shape[1]).clamp(max=c).expand_as(offset))
-TOP_LEFT = wrong("alibi", bias=lambda right, q, k: right(k, k)[:, :, :q.shape[2]])
-QUERIES_ALONE = wrong("rotary", transform=lambda right, q, k: (right(q, k)[0], k))
-ADDED = wrong("rotary", rotate=lambda right, X, table: X + table.to(X))
-FROM_ZERO = wrong("rotary", transform=lambda right, q, k: (right(q, q)[0], right(k, k)[1]))
-MISTAKES = {
-    is_its_formula: {
-        "Shaw clipped one early": shaw(lambda offset, c: offset.clamp(-c, c - 1) + c),
-        "Shaw's rows off by one": shaw(lambda offset, c: (offset + 1).clamp(-c, c) + c),
-        "Shaw looked up backwards": shaw(lambda offset, c: (-offset).clamp(-c, c) + c),
-        "Shaw not scaled": wrong("shaw", bias=lambda right, q, k: 2 * right(q, k)),
-        "a row per key": ROW_PER_KEY,
-        "T5 still scaled": wrong("t5", transform=lambda right, q, k: (q, k)),
-        "T5's sides swapped": wrong("t5", bucket=lambda right, offset: right(-offset)),
-        "T5's edges one late": wrong("t5", bucket=lambda right, x: right(x - x.sign())),
-        "T5's sides in one half": wrong("t5", bucket=lambda right, offset: right(-offset.abs())),
-        "ALiBi from the top left": TOP_LEFT,
-        "ALiBi: farther is better": wrong("alibi", bias=lambda right, q, k: -right(q, k)),
-        "ALiBi's slopes from 1": wrong("alibi", bias=lambda right, q, k: 16 * right(q, k)),
-        "one slope for all": wrong("alibi", bias=lambda right, q, k: right(q, k)[:, :1]),
-        "only queries turn": QUERIES_ALONE,
-        "turned backwards": wrong("rotary", rotate=lambda right, X, table: right(
-            X, table * torch.tensor([-1, 1]).repeat(SIZE // 2))),
-        "halves for pairs": ("rotary", MAKE["rotary-halves"]),
-        "pairs for halves": ("rotary-halves", MAKE["rotary"]),
-        "added, not turned": ADDED,
-        "a single query stands first": FROM_ZERO,
-        "positions multiplied": stretched("rotary-positions", Stretch(16)),
-        "stretched as trained": stretched("rotary-positions", None),
-        "base times s": stretched("rotary-base", Stretch(4 ** ((SIZE - 2) / SIZE), by="base")),
-        "fast pairs slowed, slow ones kept": stretched("rotary-parts", Turned(4)),
-        "turns in radians": stretched("rotary-parts", replace(PARTS, trained=25)),
-        "YaRN without its temperature": stretched("rotary-yarn", PARTS),
-    },
-    depends_on_offsets_alone: {
-        "a row per key": ROW_PER_KEY,
-        "only queries turn": QUERIES_ALONE,
-        "added, not turned": ADDED,
-        "sinusoids added": wrong("none", transform=lambda right, q, k: (
-            q + sinusoids(*q.shape[2:]), k + sinusoids(*k.shape[2:]))),
-    },
-    serves_a_cache: {"from the top left": TOP_LEFT, "a single query stands first": FROM_ZERO},
-    is_right_far_out: {"float32": angles_in(torch.float32), "float16": angles_in(torch.float16)},
-    holds_in_half_precision: {"distances in half": wrong("alibi", bias=distances_in_half)},
-}
-
-
-@pytest.mark.parametrize("claim, mistake", cases(MISTAKES))
-def test_a_wrong_position_is_caught(claim, mistake):
-    with pytest.raises(AssertionError):
-        claim(*mistake)
-
-
 # ---- offsets, buckets, slopes, tables ------------------------------------------------------------
 
 @pytest.mark.parametrize("queries, keys", [(0, 3), (3, 0), (2, 5), (5, 2), (4, 4)])
@@ -338,15 +233,6 @@ def test_t5_buckets_are_those_of_the_definition_in_whole_numbers(sizes, bidirect
     assert min(expected) == 0 and max(expected) < sizes[0]
 
 
-def test_t5s_own_sizes():
-    bucket = T5RelativeBias(1).bucket
-    starts = [next(n for n in range(200) if bucket(torch.tensor(-n)) == b) for b in range(16)]
-    assert starts == [0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 23, 32, 46, 64, 91]
-    assert bucket(torch.tensor([-10_000, 1, 91, 10_000])).tolist() == [15, 17, 31, 31]
-    one_way = T5RelativeBias(1, bidirectional=False).bucket
-    assert one_way(torch.tensor([5, 0, -1, -15, -16, -128])).tolist() == [0, 0, 1, 15, 16, 31]
-
-
 @pytest.mark.parametrize("size", [2, 4, 16, 128])
 @pytest.mark.parametrize("stretch, theta", [
     (Stretch(4), slow_positions), (Stretch(4, by="base"), slow_base),
@@ -359,14 +245,6 @@ def test_stretched_angles_are_those_of_the_papers(stretch, theta, size):
         theta = as_trained
     expected = torch.tensor([theta(p, size) for p in range(size // 2)], dtype=torch.float64)
     torch.testing.assert_close(1 / stretch.periods(size), expected, rtol=1e-12, atol=0)
-
-
-@pytest.mark.parametrize("by", ["positions", "base", "parts"])
-def test_stretched_once_is_not_stretched(by):
-    q = torch.randn(1, HEADS, 6, SIZE)
-    plain = RotaryEmbedding(SIZE).transform(q, q)
-    stretch = Stretch(1, by, trained=4, tempered=True)
-    torch.testing.assert_close(RotaryEmbedding(SIZE, stretch=stretch).transform(q, q), plain)
 
 
 def test_alibis_slopes():
@@ -467,15 +345,6 @@ def test_it_exports_with_any_number_of_steps(name, options):
         torch.testing.assert_close(program(*pair), layer(*pair))
 
 
-@pytest.mark.parametrize("copied", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))],
-                         ids=["deepcopy", "pickle"])
-@every_position
-def test_copies_attend_alike_also_after_training(copied, name):
-    m, X = attention(MAKE[name]), inputs(5, 5)
-    m(*X).sum().backward()
-    assert torch.equal(copied(m)(*X), m(*X))
-
-
 @every_position
 def test_it_follows_device_and_dtype(name):
     m, X = attention(MAKE[name]).to("meta"), torch.zeros(2, 5, WIDTH, device="meta")
@@ -510,39 +379,6 @@ def test_t5s_edges_survive_to_empty(name, device):
     assert not torch.equal(position.edges, expected)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["rotary", "rotary-halves"])
-def test_rotations_compile_in_one_graph_also_with_a_default_device(name):
-    rotary, X = MAKE[name](HEADS, SIZE), torch.randn(2, HEADS, 5, SIZE)
-    torch.set_default_device("cpu")  # methods that Tensor defines in Python can't be compiled then
-    try:
-        turned = torch.compile(rotary.transform, fullgraph=True, backend="aot_eager")(X, X)
-    finally:
-        torch.set_default_device(None)
-    torch.testing.assert_close(turned, rotary.transform(X, X))
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning", "ignore::DeprecationWarning")
-@every_position
-def test_it_can_be_traced(name):
-    """A rotation's trace holds for any number of steps."""
-    layer, X = Layer(name).eval(), torch.randn(2, 5, WIDTH)
-    traced = torch.jit.trace(layer, (X, X))
-    Y = torch.randn(2, 40, WIDTH) if "rotary" in name else X
-    torch.testing.assert_close(traced(Y, Y), layer(Y, Y))
-
-
-@every_position
-def test_it_works_under_autocast(name):
-    m, X, lengths = attention(MAKE[name]), inputs(5, 5), torch.tensor([3, 5])
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        fused, (explicit, _) = m(*X, lengths), m(*X, lengths, need_weights=True)
-    assert fused.dtype == torch.bfloat16
-    for output in (fused, explicit):
-        torch.testing.assert_close(output.float(), m(*X, lengths), atol=0.03, rtol=0.03)
-
-
 @every_position
 def test_its_inputs_are_left_alone_and_nothing_is_remembered(name):
     position, q = MAKE[name](HEADS, SIZE), torch.randn(1, HEADS, 3, SIZE)
@@ -566,6 +402,7 @@ def test_empty_sequences_pass(name):
 KERNEL = "_scaled_dot_product_flash_attention_for_cpu"
 
 
+@pytest.mark.skipif(torch.__version__ < "2.9", reason="the CPU's kernel of 2.8 doesn't share")
 def test_shared_keys_stay_on_the_fused_kernel():
     for num_kv_heads in (HEADS, 1):
         names = kernels_of(attention(MAKE["rotary"], num_kv_heads=num_kv_heads), causal=True)
@@ -589,15 +426,6 @@ def kernels_of(m, **options):
 def test_what_is_not_learned_stays_on_the_fused_kernel(name, options):
     names = kernels_of(attention(MAKE[name]), **options)
     assert names.count(KERNEL) == names.count(f"{KERNEL}_backward") == 1
-
-
-@pytest.mark.parametrize("name", LEARNED)
-def test_a_learned_bias_leaves_the_fused_kernel_while_it_learns(name):
-    """PyTorch's kernel has no gradient for a bias. In evaluation it is back."""
-    m = attention(MAKE[name])
-    assert KERNEL not in kernels_of(m)
-    with torch.no_grad():
-        assert KERNEL in kernels_of(m)
 
 
 def test_rotary_keeps_the_causal_kernel_without_a_mask(monkeypatch):

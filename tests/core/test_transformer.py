@@ -1,12 +1,10 @@
 """The small Transformer: the same steps written out, what each side may see, and decoding."""
 import copy
-import functools
-import re
 
 import pytest
 import torch
 from torch import nn
-from wrong import slow_attention
+from slow import slow_attention
 
 from d2l_ext import MultiHeadAttention, PositionalEncoding, sinusoids
 from d2l_ext.transformer import DecoderBlock, EncoderBlock, EncoderDecoder
@@ -65,27 +63,6 @@ def test_it_is_the_transformer_written_out(num_kv_heads):
     is_the_transformer_written_out(made)
     shared = [m.num_kv_heads for m in made.modules() if isinstance(m, MultiHeadAttention)]
     assert shared == [num_kv_heads or 3] * 6
-
-
-def post_norm(block, X, lengths):
-    Y = block.norms[0](X + block.attention(X, X, X, lengths))
-    return block.norms[1](Y + block.network(Y))
-
-
-def sees_all(attention, queries, keys, values, *lengths, **options):
-    return type(attention).forward(attention, queries, keys, values)
-
-
-@pytest.mark.parametrize("part, wrong", [
-    (r"encoder\.\d", post_norm), (r"encoder\.\d\.attention", sees_all),
-    (r"decoder\.\d\.attention", sees_all), (r"decoder\.\d\.cross", sees_all)])
-def test_a_wrong_one_is_noticed(part, wrong):
-    made = model()
-    for name, module in made.named_modules():
-        if re.fullmatch(part, name):
-            module.forward = functools.partial(wrong, module)
-    with pytest.raises(AssertionError):
-        is_the_transformer_written_out(made)
 
 
 def test_writing_takes_the_likeliest_symbol_each_time():

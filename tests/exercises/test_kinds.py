@@ -1,10 +1,13 @@
 """All that ``check`` and ``hint`` say, word by word, of exercises made for it; kinds and seeds."""
+import subprocess
+import sys
+
 import pytest
 import torch
 
-from d2l_ext import exercises
-from d2l_ext.exercises import check, compare, hint, register
-from d2l_ext.exercises.kinds import Build, Choice, Exercise, Lines, near
+from attention_lessons import exercises
+from attention_lessons.exercises import check, compare, hint, register
+from attention_lessons.exercises.kinds import Build, Choice, Exercise, Lines, Slip, bare, near
 
 HINTS = ["First this.", "Then that."]
 
@@ -55,8 +58,8 @@ SAID = [  # the exercise, an answer, and what is said; a mark tells the state
     ("times", lambda X, n: n * X, "✓ Well built."), ("times", lambda X, n: X + n, "✗ It adds."),
     ("times", lambda X, n: X + 2 * n, "✗ It adds."),
     ("times", 3, "✗ Give the function itself, got int: check('times', your_function)."),
-    ("times", lambda X, n: None, "○ Not attempted yet: the function returns nothing."),
-    ("times", lambda X, n: ..., "○ Not attempted yet: the function returns nothing."),
+    ("times", bare, "○ Not attempted yet: the function returns nothing."),
+    ("times", lambda X, n: print(end=""), "✗ Your function returns None: is `return` missing?"),
     ("times", raising(NotImplementedError()), "○ " + UNTOUCHED),
     ("times", raising(ValueError("no")), "✗ Your code raises ValueError: no" + CALLED),
     ("times", raising(SystemExit(1)), "✗ Your code raises SystemExit: 1" + CALLED),
@@ -95,6 +98,32 @@ SAID = [  # the exercise, an answer, and what is said; a mark tells the state
     ("page", {1: [1, 2], 2: [0.525]}, "✗ Line 2: the number in place 1, 0.525, is not right. "
                                       "Work it out once more."),
 ]
+
+
+def scaled(X, n):
+    Y = X * n
+    return Y + 1
+
+
+def test_a_slip_is_a_change_of_the_right_code():
+    slips = Slip("* n", "/ n", "It divides."), Slip("X * n", "X", "+ 1", "+ n", "It adds.")
+    own = Build("own", HINTS, "", reference=scaled, inputs=inputs, slips=slips)
+    assert own.judge(lambda X, n: 1 + X / n).message == "It divides."
+    assert own.judge(lambda X, n: n + X).message == "It adds."
+    assert own.judge(scaled).state == "right"
+    with pytest.raises(ValueError, match="there is no '- 1' in def scaled"):
+        Slip("- 1", "", "").of(scaled)(1, 2)
+    with pytest.raises(ValueError, match="a Slip is old, new, ..., words; got 2 texts"):
+        Slip("+", "It adds.")
+
+
+def test_a_check_imports_nothing_of_other_lessons():
+    code = ("import sys; from attention_lessons import check; check('four-heads', 'a');"
+            "print(*sorted(name for name in sys.modules if name.endswith('.exercises') or "
+            "'from_scratch' in name))")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["attention_lessons.exercises",
+                                   "attention_lessons.lesson_02.exercises"]
 
 
 @pytest.fixture(autouse=True)

@@ -9,9 +9,10 @@ from rules.notebook import all_notebooks, fences, trios
 from torch import nn
 from wrong_answers_12 import WITH_THE_BUG
 
-from d2l_ext.exercises import check, exhibits, lesson_12
-from d2l_ext.exercises.exhibits import Exhibit, tried
-from d2l_ext.exercises.museum import CASES, NAMES, Case
+from attention_lessons.exercises import check, exhibits
+from attention_lessons.exercises.exhibits import Exhibit, tried
+from attention_lessons.lesson_12 import exercises as lesson_12
+from attention_lessons.lesson_12.museum import CASES, NAMES, Case
 
 LESSON, = (lesson for lesson in all_notebooks() if lesson.number == 12)
 EXHIBITS = {exhibit.name: exhibit for exhibit in lesson_12.EXERCISES}

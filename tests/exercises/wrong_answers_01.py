@@ -69,6 +69,36 @@ POOLINGS = table(POOLING, [
 RENORMALISED = "    weights = F.softmax(scores, dim=1) * keep\n" + DIVIDE
 NAN_TO_NUM = "    weights = scores.masked_fill(~keep, -math.inf).softmax(1).nan_to_num()\n"
 
+
+
+def fused(q, k, v, keep):
+    both = torch.cat([v, torch.eye(len(k))], 1)[None, None]
+    mixed = F.scaled_dot_product_attention(q[None, None], k[None, None], both, keep)[0, 0]
+    mixed = torch.where(keep.any(1, keepdim=True), mixed, 0)
+    return mixed[:, :v.shape[1]], mixed[:, v.shape[1]:]
+
+
+def by_lists(q, k, v, keep):
+    rows = [[sum(x * y for x, y in zip(a, b)) / len(a) ** 0.5 for b in k.tolist()]
+            for a in q.tolist()]
+    return hidden(torch.tensor(rows), v, keep)
+
+
+def hidden(scores, v, keep):
+    weights = scores.masked_fill(~keep, -math.inf).softmax(1).nan_to_num()
+    return weights.to(v) @ v, weights.to(v)
+
+
+ORDERS = [  # the same operations in another order, and in another type
+    fused, by_lists,
+    lambda q, k, v, keep: hidden((q / math.sqrt(q.shape[1])) @ k.T, v, keep),
+    lambda q, k, v, keep: hidden(q @ (k / math.sqrt(k.shape[1])).T, v, keep),
+    lambda q, k, v, keep: hidden(q @ k.T * q.shape[1] ** -0.5, v, keep),
+    lambda q, k, v, keep: hidden((q * q.shape[1] ** -0.25) @ (k * q.shape[1] ** -0.25).T, v, keep),
+    lambda q, k, v, keep: hidden((q[:, None] * k).sum(-1) / q.shape[1] ** 0.5, v, keep),
+    lambda q, k, v, keep: hidden(q.double() @ k.double().T / q.shape[1] ** 0.5, v, keep),
+]
+
 # ---- lengths, defeat and kernel ------------------------------------------------------------------
 
 
@@ -162,6 +192,6 @@ WRONG = {
 RIGHT = {
     "pooling": [write(POOLING, ALL, HIDE + RENORMALISED),
                 write(POOLING, "-1e9", "torch.finfo(torch.float32).min"),
-                write(POOLING, ALL, NAN_TO_NUM)],
+                write(POOLING, ALL, NAN_TO_NUM), *ORDERS],
     "defeat": [(-1.1e6, -1.2e6, 5), torch.tensor([-2e6, -3e6, 0.0])],
 }

@@ -6,8 +6,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from d2l_ext.exercises.lesson_12 import EXERCISES
-from d2l_ext.exercises.museum import CASES
+from attention_lessons.lesson_12.exercises import EXERCISES
+from attention_lessons.lesson_12.museum import CASES
 
 
 def inputs():

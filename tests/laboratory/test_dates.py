@@ -8,11 +8,11 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from d2l_ext.laboratory import dates, results
-from d2l_ext.laboratory.dates import (DATA, DIGITS, LAST, LETTERS, LONGEST, PIECES, TABLE,
+from attention_lessons.laboratory import dates, results
+from attention_lessons.laboratory.dates import (DATA, DIGITS, LAST, LETTERS, LONGEST, PIECES, TABLE,
                                       date_reader, encode, encode_answers, exact, load, losses_of,
                                       pairs, read, save, shifted, train, written)
-from d2l_ext.laboratory.stored import store
+from attention_lessons.laboratory.stored import store
 
 ROOT = pathlib.Path(__file__).parents[2]
 
@@ -206,7 +206,7 @@ def test_padding_changes_no_loss():
 def test_a_table_is_stored_as_it_is_read(monkeypatch, tmp_path, capsys):
     before = (DATA / "07.json").read_text(encoding="utf-8")
     kept = results("07")
-    monkeypatch.setattr("d2l_ext.laboratory.stored.DATA", tmp_path)
+    monkeypatch.setattr("attention_lessons.laboratory.stored.DATA", tmp_path)
     store("07", kept["command"], kept["seeds"], iter(kept["rows"]))
     again = (tmp_path / "07.json").read_text(encoding="utf-8")
     assert again.partition("\n")[2] == before.partition("\n")[2]

@@ -8,8 +8,9 @@ from torch import nn
 
 from d2l_ext import (ALiBi, LearnedPositionalEncoding, PositionalEncoding, RotaryEmbedding,
                      ShawRelativeKeys, T5RelativeBias)
-from d2l_ext.laboratory import ENCODINGS, TRIALS, accuracy, copy_back, results, try_encoding
-from d2l_ext.laboratory import try_encodings
+from attention_lessons.laboratory import (ENCODINGS, TRIALS, accuracy, copy_back, results,
+                                          try_encoding)
+from attention_lessons.laboratory import try_encodings
 
 STORED = results("05")
 
@@ -41,7 +42,7 @@ def test_each_encoding_stands_where_it_should(encoding, untrained):
 
 def test_under_a_mask_for_all_no_form_stands_twice(untrained, monkeypatch):
     bar = SimpleNamespace(value=0)
-    monkeypatch.setattr("d2l_ext.laboratory.encodings.progress_bar",
+    monkeypatch.setattr("attention_lessons.laboratory.encodings.progress_bar",
                         lambda name, steps: bar.__dict__.update(name=name, steps=steps) or bar)
     models = try_encodings("repeat")
     assert models["Shaw"].scores.weight.equal(try_encoding("repeat", "Shaw", 0).scores.weight)
@@ -65,12 +66,13 @@ def three_threads():
 
 def test_a_trial_is_trained_as_it_says_in_one_thread(monkeypatch, three_threads):
     calls = []
-    monkeypatch.setattr("d2l_ext.laboratory.encodings.train", lambda model, task, steps, **options:
+    monkeypatch.setattr("attention_lessons.laboratory.encodings.train",
+                        lambda model, task, steps, **options:
                         calls.append((task, steps, options, torch.get_num_threads())))
     try_encoding("repeat", "Shaw", seed=7)
     assert calls == [(TRIALS["repeat"].task, 600, {"lengths": (6, 16), "rate": 6e-3, "seed": 7}, 1)]
     assert torch.get_num_threads() == 3
-    monkeypatch.setattr("d2l_ext.laboratory.encodings.train", None)
+    monkeypatch.setattr("attention_lessons.laboratory.encodings.train", None)
     with pytest.raises(TypeError, match="NoneType"):
         try_encoding("repeat", "Shaw")
     assert torch.get_num_threads() == 3, "after an error, too"

@@ -5,9 +5,9 @@ import pytest
 import torch
 from test_bad_input import assert_refused
 
-from d2l_ext import laboratory as lab
-from d2l_ext.explorers import compare_explorer
-from d2l_ext.laboratory import dates
+from attention_lessons import laboratory as lab
+from attention_lessons.pieces import compare_explorer
+from attention_lessons.laboratory import dates
 from d2l_ext.transformer import EncoderDecoder
 
 CODER = EncoderDecoder(9, 5, 8, 2)

@@ -10,10 +10,11 @@ from torch import nn
 from torch.nn import functional as F
 
 from d2l_ext import influence, reach
-from d2l_ext.laboratory import (CONTROLS, MAKERS, MEMORIES, READERS, RECALLERS, TRIALS, Reader,
+from attention_lessons.laboratory import (CONTROLS, MAKERS, MEMORIES, READERS, RECALLERS, TRIALS,
+                                          Reader,
                                 copy_back, find_marked, parity, reader, recall, recaller, repeat,
                                 results, reverse)
-from d2l_ext.laboratory.readers import random_pairs
+from attention_lessons.laboratory.readers import random_pairs
 from d2l_ext.masks import window
 from d2l_ext.sequence import PAIRS
 

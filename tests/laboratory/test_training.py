@@ -6,9 +6,10 @@ import pytest
 import torch
 from torch import nn
 
-from d2l_ext.laboratory import (TRIALS, accuracy, dates, find_marked, parity, reader, readers,
+from attention_lessons.laboratory import (TRIALS, accuracy, dates, find_marked, parity, reader,
+                                          readers,
                                 recall, recaller, train, training, try_encodings)
-from d2l_ext.progress import progress_bar
+from attention_lessons.progress import progress_bar
 
 # ---- seeds ---------------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 """Are the pictures of a cell those that it stored? nbval compares all other outputs.
 
 Machines may round a pixel otherwise, and pictures of trained models vary, as their words do
-(``varies`` in d2l_ext/alt). Other versions of matplotlib than the pinned one set letters elsewhere.
+(``varies`` in alt.toml). Other versions of matplotlib than the pinned one set letters elsewhere.
 """
 import base64
 import io
@@ -11,7 +11,7 @@ import tomllib
 import matplotlib
 import numpy as np
 from PIL import Image
-from readme import ROOT
+from tools.notebooks.readme import ROOT
 
 PNG = re.compile(r"data:image/png;base64,([\w+/=]+)")
 NAME = re.compile(r'name="(\d\d)-([\w-]+)"')
@@ -25,7 +25,8 @@ def pinned():
 
 def vary(source):
     """Whether numbers that this code draws may differ between machines, as far as it says."""
-    texts = [(ROOT / f"d2l_ext/alt/{lesson}.toml", cell) for lesson, cell in NAME.findall(source)]
+    texts = [(ROOT / f"attention_lessons/lesson_{lesson}/alt.toml", cell)
+             for lesson, cell in NAME.findall(source)]
     entries = [tomllib.loads(path.read_text("utf-8")).get(cell) for path, cell in texts]
     return not entries or not all(isinstance(entry, str) for entry in entries)
 

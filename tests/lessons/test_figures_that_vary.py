@@ -31,7 +31,7 @@ def drawn(number, *cells, change=lambda text: text):
         "torch": torch, "fastest": fastest, "slope": lambda x, y: (1.0, 0.0),
         "curves": lambda x, lines, **more: found.update(x=x, lines=lines),
         "F": SimpleNamespace(scaled_dot_product_attention=says("products")),
-        "d2l_ext": SimpleNamespace(MultiHeadAttention=says("layer")), "products": says("explicit"),
+        "Cached": says("layer"), "products": says("explicit"),
         "Convolution": lambda d: says("convolution"), "Recurrence": lambda d: says("recurrence"),
         "write_again": says("without"), "write": says("with the cache"),
         "at_once": says("at once"), "in_chunks": says("chunks of 64"),

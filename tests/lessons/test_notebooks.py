@@ -1,6 +1,6 @@
 """The notebooks keep every rule of rules/. That the rules notice mistakes: test_rules.py."""
 import pytest
-import readme
+from tools.notebooks import readme
 from rules import RULES
 from rules.notebook import all_notebooks
 

@@ -3,7 +3,7 @@ import pytest
 import torch
 from pictures import pinned, unlike, vary
 
-from d2l_ext.plotting import bars, curves, heatmaps
+from attention_lessons.plotting import bars, curves, heatmaps
 
 MAPS = torch.tensor([[[0.9, 0.1, 0.0], [0.25, 0.5, 0.25]], [[0.2, 0.3, 0.5], [0.6, 0.4, 0.0]]])
 CODE = 'heatmaps(X, rows, columns, name="02-sentence")'

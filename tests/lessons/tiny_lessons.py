@@ -1,9 +1,9 @@
 """Two tiny notebooks that keep every rule, and what changes one thing in them."""
-import nbtext
-import readme
+from tools.notebooks import nbtext
+from tools.notebooks import readme
 from rules.code import SENTENCE
 from rules.exercises import KINDS
-from rules.notebook import ROOT, Notebook
+from rules.notebook import Notebook
 
 START, LESSON = "00_start_here", "02_multi_head_attention"
 NAMES = ("four-heads", "split-heads", "mixed-up", "why-split", "count-parameters")
@@ -18,7 +18,7 @@ def title(name):
 
 **Minutes:** 1 core, 2 with everything. **You need:** nothing.
 
-[![Open in Colab]({COLAB}/assets/colab-badge.svg)]({COLAB}/github/a/b/blob/main/{name}.ipynb)
+[Open in Colab]({COLAB}/github/a/b/blob/main/{name}.ipynb)
 
 %% code setup core setup folded
 {SETUP}
@@ -62,8 +62,7 @@ def question(number):
 """
 
 
-SETUP = (ROOT / "tools/notebooks/setup_cell.py").read_text(encoding="utf-8")
-SETUP = SETUP.replace("ADDRESS", f"https://github.com/{readme.slug()}").strip()
+SETUP = readme.setup_source()
 FIRST = f"""{title(START)}
 %% code sentence core sentence
 {SENTENCE}
@@ -77,34 +76,6 @@ FIRST = f"""{title(START)}
 The end.
 """
 GOOD = "\n".join([title(LESSON), """\
-%% code imports core imports
-import torch
-from d2l_ext.exercises import check
-
-%% md one-screen deeper one-screen
-<details>
-
-$$x^2$$
-
-**Shapes.** All the same.
-
-**Cost.** Nothing.
-
-**Traps.**
-
-- One
-- Two
-- Three
-
-</details>
-
-%% code one-screen-code deeper folded
-import torch
-mine = lambda x: x * x
-
-%% code one-screen-proof deeper folded
-assert mine(3) == d2l_ext.square(3)
-
 %% md recall core recall
 What was it?
 
@@ -149,7 +120,8 @@ mine = 2
 
 </details>
 
-%% code proof core
+%% code proof core proof folded
+# @title Proof: the numbers add up to 7
 extra = X.sum()
 mask = torch.ones(3, 3).tril().bool() | torch.ones(3, 3, dtype=torch.bool)
 assert extra == 7
@@ -190,6 +162,30 @@ Prove it.
 
 <details>A proof.</details>
 """, *map(question, (1, 2, 3)), """\
+%% md one-screen deeper one-screen
+<details>
+
+$$x^2$$
+
+**Shapes.** All the same.
+
+**Cost.** Nothing.
+
+**Traps.**
+
+- One
+- Two
+- Three
+
+</details>
+
+%% code one-screen-code deeper folded
+import torch
+mine = lambda x: x * x
+
+%% code one-screen-proof deeper folded
+assert mine(3) == d2l_ext.square(3)
+
 %% md claims core claims
 | claim | proof |
 |---|---|

@@ -1,5 +1,4 @@
 """Environments: what belongs in them, what the legs count, what Colab's leg notices."""
-import re
 import tomllib
 from pathlib import Path
 
@@ -7,10 +6,9 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 
-import colab_leg
-import environments
-import nbtext
-import setup
+from tools import environments
+from tools.notebooks import nbtext
+from tools import setup
 
 ROOT = setup.ROOT
 
@@ -34,11 +32,6 @@ def test_requirements_and_conda_lead_to_pyproject():
     names = {Requirement(line).name for line in setup.requirements()}
     assert {"torch", "jupyterlab", "pandas", "pytest"} <= names
     assert not names & {"playwright", "ziamath", "mutmut"}
-
-
-def test_an_unknown_extra_is_named():
-    with pytest.raises(SystemExit, match="no extra browsers: choose from lab, d2l, test"):
-        setup.listed("test", "browsers")
 
 
 def test_the_lists_of_versions_agree():
@@ -77,20 +70,6 @@ def test_lowest(line, low):
     assert all("==" in environments.lowest(each) for each in setup.requirements())
 
 
-def unexplained(text):
-    """The lines of tools/frameworks.toml that pin no exact version, or give no reason."""
-    pinned = r'    "[\w-]+==[\d.]+(; [^"]+)?",  # \w.{10,}'
-    inside = [line for line in text.splitlines() if line.startswith(" ")]
-    return [line for line in inside if not re.fullmatch(pinned, line)]
-
-
-def test_every_framework_has_one_version_and_a_reason():
-    text = (ROOT / "tools/frameworks.toml").read_text(encoding="utf-8")
-    assert set(tomllib.loads(text)) == {"frameworks", "frameworks-mxnet"}
-    assert unexplained(text) == []
-    assert len(unexplained(text.replace("jax==", "jax>=").replace("  # the last", ""))) == 2
-
-
 # ---- PyTorch and the GPU ----------------------------------------------------------------------
 
 @pytest.mark.parametrize("index, reachable, arguments", [
@@ -106,10 +85,14 @@ def test_where_torch_comes_from(monkeypatch, index, reachable, arguments):
     assert environments.torch_from("torch==2.11.0") == arguments
 
 
-def test_without_a_gpu_its_leg_says_so(monkeypatch):
-    monkeypatch.setattr(environments, "said_by", lambda *command: "False")
-    with pytest.raises(SystemExit, match="no CUDA device"):
-        environments.gpu([])
+def test_a_slow_index_gives_way_to_the_ordinary_registry(monkeypatch, capsys):
+    asked = []
+    monkeypatch.setattr(setup, "torch_source", lambda index: (setup.CPU_INDEX, "for the CPU"))
+    monkeypatch.setattr(setup, "pip", lambda *words, limit: asked.append(words) or ["killed"])
+    monkeypatch.setattr(setup, "install", lambda *words: asked.append(words))
+    setup.install_torch("", [])
+    assert [setup.CPU_INDEX in words for words in asked] == [True, False]
+    assert "It failed or took too long: from the ordinary registry" in capsys.readouterr().out
 
 
 # ---- counts -----------------------------------------------------------------------------------
@@ -132,7 +115,7 @@ def test_counts(tmp_path):
 ADDRESS = "https://github.com/you/yours"
 NOTEBOOK = f"""%% code setup core setup
 import pathlib, subprocess, sysconfig
-subprocess.run(["git", "clone", "-q", "{ADDRESS}", "fetched"], check=True)
+subprocess.run(["git", "clone", "-q", "-b", "v1", "{ADDRESS}", "fetched"], check=True)
 for name in ("tiny", "extra"):
     folder = pathlib.Path(sysconfig.get_path("purelib"), f"{{name}}-1.0.dist-info")
     folder.mkdir()
@@ -151,21 +134,22 @@ def test_colabs_leg_fetches_the_working_tree_and_names_what_is_wrong(tmp_path, m
     """A notebook that installs too much, switches no widgets on and shows something else."""
     source = tmp_path / "source"
     source.mkdir()
-    address = f'[project.urls]\nRepository = "{ADDRESS}"\n'
-    (source / "pyproject.toml").write_text(address, encoding="utf-8")
+    (source / "pyproject.toml").write_text('[project.urls]\nRepository = "a:b"', encoding="utf-8")
+    (source / "d2l_ext").mkdir()
+    (source / "d2l_ext/__init__.py").write_text('__version__ = "1"', encoding="utf-8")
     (source / "said.txt").write_text("two", encoding="utf-8")
     for module in (environments, setup):
         monkeypatch.setattr(module, "ROOT", source)
-    monkeypatch.setattr(colab_leg, "PACKAGE", "tiny")
+    monkeypatch.setattr(environments, "PACKAGE", "tiny")
     notebook = nbtext.pack(NOTEBOOK, {})
     two = {"output_type": "stream", "name": "stdout", "text": ["two\n"]}
     for count, (cell, outputs) in enumerate(zip(notebook["cells"], [[], [two], [two]]), 1):
         cell.update(execution_count=count, outputs=outputs)
     nbtext.write(notebook, tmp_path / "bad.ipynb")
-    repository = colab_leg.mirror(tmp_path / "mirror")
+    repository = environments.mirror(tmp_path / "mirror")
     base = Path(environments.sys.executable)
     bad, folder = tmp_path / "bad.ipynb", tmp_path / "bad"
-    found, complaints = colab_leg.attempt(bad, folder, base, repository)
+    found, complaints = environments.attempt(bad, folder, base, repository, ADDRESS)
     assert found == {"tests": 0, "cells": 2, "failed": 1, "skipped": 0}
     assert "three" in complaints[0]
     assert complaints[1:] == [

@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 PICTURES = sorted((ROOT / "images").glob("*.svg"))
 DRAW = """import pathlib, sys
 sys.path.insert(0, sys.argv[1])
-import draw
+from tools.draw import draw
 draw.main([], pathlib.Path("."))"""
 each = pytest.mark.parametrize("path", PICTURES, ids=lambda path: path.stem)
 
@@ -21,7 +21,7 @@ each = pytest.mark.parametrize("path", PICTURES, ids=lambda path: path.stem)
 @pytest.mark.slow
 def test_pictures_are_drawn_the_same_again(tmp_path):
     """In another process, folder and hash seed."""
-    subprocess.run([sys.executable, "-c", DRAW, str(ROOT / "tools/draw")], check=True, cwd=tmp_path,
+    subprocess.run([sys.executable, "-c", DRAW, str(ROOT)], check=True, cwd=tmp_path,
                    capture_output=True, env=os.environ | {"PYTHONHASHSEED": "7"})
     drawn, kept = ({path.relative_to(folder).as_posix(): path.read_bytes()
                     for path in folder.rglob("*.svg")} for folder in (tmp_path, ROOT / "images"))
@@ -42,9 +42,12 @@ def test_a_picture_says_what_it_shows_and_loads_nothing(path):
 
 
 def labels(path):
-    """What is written in a picture, without blanks: its letters are named by their codes."""
+    """What is written in a picture, without blanks: letters that are named by their codes in
+    drawings, texts in the stills of pieces."""
+    yield from (text.text for text in ElementTree.parse(path).getroot().iter(
+        "{http://www.w3.org/2000/svg}text"))
     for group in ElementTree.parse(path).getroot().iter("{http://www.w3.org/2000/svg}g"):
-        names = (use.get("href") for use in group)
+        names = (use.get("href") for use in group if use.get("href"))
         yield "".join(chr(int(re.sub("^#(bi|[bir])", "", name), 16)) for name in names)
 
 
@@ -70,6 +73,6 @@ def test_a_picture_in_chinese_says_the_same(path):
 @each
 def test_a_picture_is_shown_somewhere(path):
     lesson, = (ROOT / "notebooks").glob(f"{path.stem[:2]}_*.ipynb")
-    sources = [lesson, *(ROOT / "d2l_ext" / "explorers").glob("*.py")]
+    sources = [lesson, *(ROOT / "attention_lessons/pieces").glob("*.py")]
     texts = (source.read_text(encoding="utf-8").replace("\\", "") for source in sources)
     assert any(f'"{path.stem}"' in text for text in texts)

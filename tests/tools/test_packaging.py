@@ -9,21 +9,21 @@ import zipfile
 from pathlib import Path
 
 import pytest
-import yaml
 
+import attention_lessons
 import d2l_ext
-import readme
-import standalone
-from d2l_ext import __main__ as opening
-from environments import ALONE
+from tools.notebooks import standalone
+from attention_lessons import __main__ as opening
+from tools.environments import ALONE
 
 ROOT = Path(__file__).parents[2]
-BUILT_FROM = ("pyproject.toml", "LICENSE", "LICENSE-text", "d2l_ext", "images", "notebooks")
+BUILT_FROM = ("pyproject.toml", "LICENSE", "LICENSE-text", "d2l_ext", "attention_lessons",
+              "images", "notebooks")
 PIP = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check",
        "--no-index", "--no-build-isolation", "--no-deps", "--no-cache-dir"]
 IMPORTS = """import importlib, pathlib, sys
 sys.path.insert(0, sys.argv[1])
-for path in sorted(pathlib.Path(sys.argv[1], "d2l_ext").rglob("*.py")):
+for path in sorted(pathlib.Path(sys.argv[1]).glob("[ad]*/**/*.py")):
     parts = path.relative_to(sys.argv[1]).with_suffix("").parts
     module = importlib.import_module(".".join(parts).removesuffix(".__init__"))
     assert module.__file__ == str(path), module.__file__
@@ -56,10 +56,12 @@ def metadata(wheel):
 @pytest.mark.slow
 def test_the_wheel_holds_the_package_and_its_drawings(wheel):
     found = {path.relative_to(wheel).as_posix() for path in wheel.rglob("*") if path.is_file()}
-    package = {path.relative_to(ROOT).as_posix() for path in (ROOT / "d2l_ext").rglob("[!.]*")
+    package = {path.relative_to(ROOT).as_posix() for folder in ("d2l_ext", "attention_lessons")
+               for path in (ROOT / folder).rglob("[!.]*")
                if path.is_file() and path.parent.name[0] not in "._"}  # caches
     drawings, lessons = (
-        {f"d2l_ext/{path.relative_to(ROOT).as_posix()}" for path in (ROOT / folder).rglob(pattern)}
+        {f"attention_lessons/{path.relative_to(ROOT).as_posix()}"
+         for path in (ROOT / folder).rglob(pattern)}
         for folder, pattern in (("images", "*.svg"), ("notebooks", "*.ipynb")))
     carried = set(standalone.members())
     assert carried == (package | drawings) - {"d2l_ext/README.md"}
@@ -93,7 +95,7 @@ def test_a_lesson_that_was_worked_on_is_kept(tmp_path, capsys):
 
 def test_lessons_come_in_another_language(tmp_path, capsys):
     assert opening.main([str(tmp_path), "--no-open", "--language", "zh"]) == 0
-    d2l_ext.language("en")
+    attention_lessons.language("en")
     for path in (ROOT / "notebooks" / "zh").glob("*.ipynb"):
         assert (tmp_path / path.name).read_bytes() == path.read_bytes()
     assert len([*tmp_path.iterdir()]) == len(opening.lessons())
@@ -101,10 +103,12 @@ def test_lessons_come_in_another_language(tmp_path, capsys):
 
 def test_the_first_lesson_is_opened_where_it_was_copied_to(tmp_path, monkeypatch):
     monkeypatch.setattr(opening.importlib.util, "find_spec", {"jupyterlab": 1}.get)
-    monkeypatch.setattr(opening.subprocess, "call", lambda words: asked.append(words) or 7)
-    asked = []
-    assert opening.main([str(tmp_path)]) == 7
-    assert asked == [[sys.executable, "-m", "jupyterlab", tmp_path / "00_start_here.ipynb"]]
+    first = [sys.executable, "-m", "jupyterlab", tmp_path / "00_start_here.ipynb"]
+    for uid, asked, wanted in [(1000, [], first), (0, [], [*first, "--allow-root"])]:
+        monkeypatch.setattr(opening.os, "geteuid", lambda uid=uid: uid)
+        monkeypatch.setattr(opening.subprocess, "call", lambda words: asked.append(words) or 7)
+        assert opening.main([str(tmp_path)]) == 7
+        assert asked == [wanted]
 
 
 def test_a_file_instead_of_a_folder_is_refused(tmp_path):
@@ -112,38 +116,6 @@ def test_a_file_instead_of_a_folder_is_refused(tmp_path):
     with pytest.raises(SystemExit, match="mine is a file: name a folder"):
         opening.main([str(tmp_path / "mine"), "--no-open"])
     assert (tmp_path / "mine").read_text() == "my work"
-
-
-def test_the_command_tells_what_it_does(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(SystemExit):
-        opening.main(["--help"])
-    said = " ".join(capsys.readouterr().out.split())
-    for words in ("usage: python -m d2l_ext [-h] [--no-open] [--language {en,zh}] [folder] ",
-                  " Copy the lessons into a folder, and open them in JupyterLab. ",
-                  " --no-open copy only "):
-        assert words in said
-    count = len(opening.lessons())
-    for copied in (f"{count} lessons copied", f"0 lessons copied, {count} kept as they are"):
-        assert opening.main(["--no-open"]) == 0
-        assert capsys.readouterr().out == f"attention-notebooks: {copied}\n"
-    monkeypatch.setattr(opening.importlib.util, "find_spec", lambda name: None)
-    missing = r'^JupyterLab is missing: pip install "d2l-ext\[lab\]", or open them elsewhere\.$'
-    with pytest.raises(SystemExit, match=missing):
-        opening.main(["a/b"])
-    assert len([*(tmp_path / "a/b").iterdir()]) == count
-
-
-@pytest.mark.parametrize("place", ["package", "."])
-def test_lessons_are_the_packages_own_else_those_beside_it(tmp_path, monkeypatch, place):
-    monkeypatch.setattr(opening, "HERE", tmp_path / "package")
-    with pytest.raises(SystemExit, match="^there are no notebooks in .*package.notebooks$"):
-        opening.main([str(tmp_path / "mine")])
-    lesson = tmp_path / place / "notebooks/01_b.ipynb"
-    lesson.parent.mkdir(parents=True)
-    for name in ("README.md", "01_b.ipynb", "00_a.ipynb", "more.ipynb"):
-        lesson.with_name(name).touch()
-    assert opening.lessons() == [lesson.with_name("00_a.ipynb"), lesson]
 
 
 @pytest.mark.slow
@@ -164,12 +136,3 @@ def test_the_version_has_one_place_and_the_changelog_knows_it(wheel):
 def test_the_example_on_its_page_is_true():
     failed, tried = doctest.testfile(str(ROOT / "d2l_ext/README.md"), module_relative=False)
     assert tried and not failed
-
-
-def test_the_citation_has_what_the_format_asks_for():
-    """https://citation-file-format.github.io, version 1.2.0: the four keys that must be there."""
-    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    assert citation.keys() >= {"cff-version", "message", "title", "authors"}
-    assert citation["cff-version"] == "1.2.0" and citation["authors"][0]["name"]
-    assert citation["repository-code"] == f"https://github.com/{readme.slug()}"
-    assert "version" not in citation  # its one place is d2l_ext/__init__.py

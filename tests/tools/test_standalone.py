@@ -9,7 +9,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-import standalone
+from tools.notebooks import standalone
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -18,13 +18,13 @@ import sys
 from pathlib import Path
 exec(setup := Path("cell.py").read_text(encoding="utf-8"))
 import d2l_ext
-from d2l_ext import exercises, explorers, laboratory, plotting
-from d2l_ext.laboratory import dates
+from attention_lessons import exercises, pieces as explorers, laboratory, plotting
+from attention_lessons.laboratory import dates
 
 home = Path(d2l_ext.__file__).parent.parent
 assert home == Path(carried) and home.parent == Path("here").resolve(), home
 for name, module in sys.modules.items():
-    if name.split(".")[0] == "d2l_ext":
+    if name.split(".")[0] in ("attention_lessons", "d2l_ext"):
         assert Path(module.__file__).is_relative_to(home), name
 assert plotting.picture("02_multi_head_block").alt and explorers.source("heads")
 assert laboratory.results("05")
@@ -45,16 +45,15 @@ def sources(notebook):
 
 @pytest.mark.slow
 def test_only_the_set_up_cell_differs_and_the_bytes_are_the_same_every_time(tmp_path):
-    (tmp_path / "09_left_over.ipynb").touch()
-    assert standalone.write_all(tmp_path) == []
-    assert sorted(path.name for path in tmp_path.iterdir()) == [path.name for path in NOTEBOOKS]
-    for path in NOTEBOOKS:
-        old, new = load(path), load(tmp_path / path.name)
-        setup = standalone.setup_cell(path.name[:2], sources(old))  # once more
+    for path in [*NOTEBOOKS, *sorted((ROOT / "notebooks/zh").glob("0[17]*.ipynb"))]:
+        old, made = load(path), standalone.write(path, tmp_path)
+        new, first = load(made), made.read_bytes()
+        assert standalone.write(path, tmp_path).read_bytes() == first
         nbformat.validate(new)
-        [cell] = [cell for cell in old["cells"] if cell["id"] == "setup"]
-        cell["source"] = setup.splitlines(keepends=True)
-        assert new == old
+        setups = [cell.pop("source") for book in (old, new) for cell in book["cells"]
+                  if cell["id"] == "setup"]
+        assert new == old and setups[0] != setups[1]
+        assert ('language("zh")' in "".join(setups[1])) is (path.parent.name == "zh")
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem[:2])
@@ -62,9 +61,10 @@ def test_what_a_lesson_asks_for_is_carried(path):
     text, files = sources(load(path)), standalone.members()
     carried = {name for name in files if standalone.needed(name, path.name[:2], text)}
     for picture in re.findall(r'(?m)^picture\("(\w+)"', text):
-        assert f"d2l_ext/images/{picture}.svg" in carried
-    exercises = "".join(files[name].read_text("utf-8") for name in carried if "/exercises/" in name)
-    for name in re.findall(r'(?:check|hint)\("([\w-]+)"', text):
+        assert f"attention_lessons/images/{picture}.svg" in carried
+    exercises = "".join(files[name].read_text("utf-8") for name in carried
+                        if re.search("exercises|classes", name))
+    for name in {*re.findall(r'(?:check|hint)\("([\w-]+)"', text)} - {"name"}:
         assert f'"{name}"' in exercises or f'{name} = ' in exercises, name
     assert (standalone.WEIGHTS in carried) == ("dates_explorer" in text)
     assert "d2l_ext/attention.py" in carried
@@ -72,15 +72,10 @@ def test_what_a_lesson_asks_for_is_carried(path):
 
 def test_what_other_lessons_ask_for_stays_out():
     left = [name for name in standalone.members() if not standalone.needed(name, "02", "")]
-    assert {"d2l_ext/exercises/lesson_03.py", "d2l_ext/images/04_explorer.svg",
+    assert {"attention_lessons/lesson_03/exercises.py", "attention_lessons/images/04_explorer.svg",
             standalone.WEIGHTS} <= set(left)
-    assert standalone.needed("d2l_ext/images/04_explorer.svg", "02", 'picture("04_explorer")')
-
-
-def test_what_is_too_large_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(standalone, "packed", lambda lesson, text: "")
-    monkeypatch.setattr(standalone, "LIMIT", max(path.stat().st_size for path in NOTEBOOKS) * 0.9)
-    assert len(standalone.write_all(tmp_path)) in range(1, len(NOTEBOOKS))
+    assert standalone.needed("attention_lessons/images/04_explorer.svg", "02",
+                             'picture("04_explorer")')
 
 
 @pytest.mark.slow

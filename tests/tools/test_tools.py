@@ -1,16 +1,22 @@
 """Tools for notebooks: as text, run and stored, what stands in two places, what nbval overlooks."""
 import json
+import os
 import re
 import shutil
+import socket
+import subprocess
+import sys
+from functools import partial
 from pathlib import Path
 
 import nbformat
 import pytest
 from nbval.plugin import get_sanitize_patterns
 
-import execute
-import nbtext
-import readme
+from tools.notebooks import execute
+from tools import address, lab
+from tools.notebooks import nbtext
+from tools.notebooks import readme
 
 ROOT = Path(__file__).parents[2]
 TINY = """%% md title core
@@ -20,10 +26,10 @@ TINY = """%% md title core
 
 **Minutes:** 30 core, 60 with everything. **You need:** nothing.
 
-[![Open in Colab](b.svg)](https://colab.research.google.com/github/a/b/blob/main/notebooks/x)
+[Open in Colab](https://colab.research.google.com/github/a/b/blob/main/notebooks/x)
 
 %% code setup core setup folded
-address = "git+https://github.com/a/b"
+x = 1
 
 %% code two core predict
 print("two")
@@ -104,9 +110,10 @@ def test_live_widgets_are_not_stored():
 
 @pytest.mark.slow
 def test_runs_are_stored_without_what_varies_and_compared(tmp_path):
-    bar = "from d2l_ext.progress import progress_bar\nprogress_bar('training', 3).value = 3\n"
+    bar = "from attention_lessons.progress import progress_bar\n"
+    bar += "progress_bar('training', 3).value = 3\n"
     path = tmp_path / "02_tiny.ipynb"
-    text = tiny(path, ("address =", bar + "import ipywidgets, random, time\naddress ="),
+    text = tiny(path, ("x = 1", bar + "import ipywidgets, random, time\nx = 1"),
                 ("\n3\n", "\nipywidgets.FloatProgress(3)\n\n%% code four core\nrandom.random()\n"
                  "\n%% code five core timing\ntime.time()\n"))
     runs = [execute.shown(execute.executed(path)) for _ in range(2)]
@@ -166,14 +173,11 @@ The end.
 
 @pytest.fixture
 def repository(tmp_path, monkeypatch):
-    """A tiny repository with another address than its files say, of which Colab's leg was run."""
+    """A tiny repository of which Colab's leg was run."""
     for folder in ("notebooks", "tests", "d2l_ext", ".venv-colab"):
         (tmp_path / folder).mkdir()
-    for name in readme.WITH_ADDRESS:
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        shutil.copy(ROOT / name, tmp_path / name)
-    address = '[project.urls]\nRepository = "https://github.com/you/yours.too"\n'
-    (tmp_path / "pyproject.toml").write_text(address, encoding="utf-8")
+    (tmp_path / "tools/notebooks").mkdir(parents=True)
+    shutil.copy(ROOT / "tools/notebooks/setup_cell.txt", tmp_path / "tools/notebooks")
     (tmp_path / "README.md").write_text(README, encoding="utf-8")
     older = RESULT | {"date": "2025-12-31"}
     (tmp_path / readme.KEPT).write_text(json.dumps({"colab": older}), encoding="utf-8")
@@ -189,29 +193,24 @@ def test_the_check_names_what_is_out_of_date_and_changes_nothing(repository, cap
     before = {path: path.read_bytes() for path in repository.rglob("*.*") if path.is_file()}
     assert readme.main(["--check"]) == 1
     said = capsys.readouterr().out
-    for name in ("notebooks/02_tiny.ipynb", "README.md", "CITATION.cff", "d2l_ext/README.md"):
+    for name in ("notebooks/02_tiny.ipynb", "README.md"):
         assert f"{name} is out of date" in said
     assert before == {path: path.read_bytes() for path in before}
     assert readme.main([]) == 0 and readme.main(["--check"]) == 0
 
 
-def test_address_minutes_and_tables_are_written(repository):
+def test_set_up_minutes_and_tables_are_written(repository):
     readme.main([])
     notebook = load(repository / "notebooks/02_tiny.ipynb")
     title = "".join(cell(notebook, "title")["source"])
-    assert "github/you/yours.too/blob/main/notebooks/02_tiny.ipynb" in title
     assert "**Minutes:** 1 core, 2 with everything." in title
-    assert cell(notebook, "setup")["source"] == ['address = "git+https://github.com/you/yours.too"']
+    assert "".join(cell(notebook, "setup")["source"]) == readme.setup_source()
     start = load(repository / "notebooks/00_start_here.ipynb")
     map_ = "".join(cell(start, "map")["source"])
     assert r"| [02 Tiny](02_tiny.ipynb) | see \| hear. | 1 / 2 |" in map_ and "Start" not in map_
     text = (repository / "README.md").read_text(encoding="utf-8")
-    assert "git clone https://github.com/you/yours.too" in text
     assert "See https://github.com/x/y" in text and text.endswith("The end.\n")
-    assert r"| [02 Tiny](notebooks/02_tiny.ipynb) | see \| hear. | 1 / 2 | [![Open" in text
-    for name in ("d2l_ext/README.md", "CITATION.cff"):
-        found = re.findall(r"github\.com/([\w-]+/[\w.-]+\w)", (repository / name).read_text())
-        assert set(found) == {"you/yours.too"}
+    assert r"| [02 Tiny](notebooks/02_tiny.ipynb) | see \| hear. | 1 / 2 | [Open" in text
 
 
 def test_the_last_result_of_a_leg_is_written_and_kept(repository):
@@ -227,7 +226,6 @@ def test_the_last_result_of_a_leg_is_written_and_kept(repository):
 @pytest.mark.parametrize("file, old, new, words", [
     ("notebooks/02_tiny.ipynb", "30 core", "thirty", "02_tiny.ipynb: its title lacks a line"),
     ("README.md", "<!-- /versions -->", "", "place is not marked by one"),
-    ("pyproject.toml", "github.com", "example.org", "you/yours.too is not of the form"),
 ])
 def test_what_cannot_be_read_is_named(repository, file, old, new, words):
     text = (repository / file).read_text(encoding="utf-8")
@@ -235,6 +233,29 @@ def test_what_cannot_be_read_is_named(repository, file, old, new, words):
     (repository / file).write_text(text.replace(old, new), encoding="utf-8")
     with pytest.raises(SystemExit, match=words):
         readme.main([])
+
+
+# ---- the address --------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("url, holds", [
+    ("https://github.com/you/yours.too", ["github/you/yours.too/blob/main", "you.github.io/yours",
+                                          "v2/gh/you/yours.too/main"]),
+    ("https://gitlab.com/a/b/yours", ["v2/gl/a%2Fb%2Fyours/main"]),
+    ("https://gitee.com/you/yours", ["v2/git/https%3A%2F%2Fgitee.com%2Fyou%2Fyours/main"])])
+def test_the_address_is_set_everywhere_and_can_be_set_again(tmp_path, monkeypatch, url, holds):
+    texts = "\n".join(f"see {form}x" for form in address.forms(address.NOBODYS))
+    (tmp_path / "README.md").write_text(texts, encoding="utf-8")
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    subprocess.run(["git", "add", "-A"], cwd=tmp_path, check=True)
+    monkeypatch.setattr(address.setup, "ROOT", tmp_path)
+    for old, new in [(address.NOBODYS, url), (url, address.NOBODYS)]:
+        monkeypatch.setattr(address.setup, "address", lambda old=old: old)
+        address.main(new + "/")
+        made = (tmp_path / "README.md").read_text(encoding="utf-8")
+        assert (made == texts) is (new == address.NOBODYS)
+        assert all(words in made for words in holds) is (new == url)
+    with pytest.raises(SystemExit, match="example.org/a/b is not of the form"):
+        address.main("https://example.org/a/b")
 
 
 # ---- what nbval overlooks ---------------------------------------------------------------------
@@ -253,3 +274,34 @@ def test_nbval_overlooks_times_devices_addresses_and_versions_alone():
     for text in ("weights [0.5, 0.25, 0.25]", "after the softmax 32", "3 sentences", "0x10 levels",
                  "12,288 operations", "1.5 2.5 3.5", "1 second-hand", "h1 h2s 3x"):
         assert overlooked(text) == text
+
+
+# ---- opening JupyterLab ------------------------------------------------------------------------
+
+@pytest.mark.parametrize("uid, environ, wanted, unwanted", [
+    (0, {}, {"--allow-root", "--no-browser"}, set()),
+    (1000, {"DISPLAY": ":0"}, set(), {"--allow-root", "--no-browser"})])
+def test_root_may_and_no_browser_is_opened_where_there_is_none(
+        monkeypatch, uid, environ, wanted, unwanted):
+    monkeypatch.setattr(lab.os, "geteuid", lambda: uid)
+    monkeypatch.setattr(lab.sys, "platform", "linux")
+    monkeypatch.setattr(lab, "has_browser", partial(lab.has_browser, environ))
+    made = set(lab.options("a.ipynb", ["--port", "1"]))
+    assert wanted <= made and not unwanted & made and "1" in made
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("home", [None, "/proc"])  # none, and one that can't be written
+def test_make_lab_serves_the_first_lesson_to_whoever_asks(home, tmp_path):
+    environ = {key: value for key, value in os.environ.items() if key != "HOME"}
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    command = [sys.executable, "-m", "tools.lab", "--no-browser", "--port", port]
+    with subprocess.Popen(command, env=environ | ({"HOME": home} if home else {}), cwd=ROOT,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as server:
+        try:
+            said = next((line for line in server.stdout if f":{port}/lab/tree/" in line), "")
+        finally:
+            server.terminate()
+    assert said.split("?")[0].endswith("notebooks/00_start_here.ipynb")

@@ -1,5 +1,4 @@
 """The other languages' lessons: whole, up to date, faithful, in letters that can be drawn."""
-import copy
 import html
 import importlib
 import json
@@ -8,114 +7,179 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections import Counter
+from dataclasses import replace
 from functools import cache
 
 import pytest
 import torch
-import translation
-from readme import ROOT
+from tools import address, setup
+from tools.notebooks import catalogue, translation
+from tools.notebooks.readme import ROOT
 
-import d2l_ext
-from d2l_ext import plotting
-from d2l_ext.exercises import all_exercises, check, hint
-from d2l_ext.explorers import pooling_explorer
-from d2l_ext.explorers.base import lean, source, texts
+import attention_lessons
+from attention_lessons import plotting
+from attention_lessons.exercises import all_exercises, check, hint
+from attention_lessons.languages import catalogue as spoken
+from attention_lessons.languages import outside
+from attention_lessons.pieces import pooling_explorer
+from attention_lessons.pieces.base import lean, source, texts
+from attention_lessons.translation import entries, translated
 from d2l_ext.sequence import FORMULAS, LINEAR_FORMULAS, STATES
-from d2l_ext.translation import entries, outside, scripts, translated
 
-ZH = translation.load("zh")
+ZH = catalogue.load("zh")
 needed = cache(translation.everything)
 
 
 @pytest.fixture
 def chinese():
-    d2l_ext.language("zh")
+    attention_lessons.language("zh")
     yield
-    d2l_ext.language("en")
-
-
-def found(english=None, catalogue=None):
-    return list(translation.faults(catalogue or ZH, english or needed()))
+    attention_lessons.language("en")
 
 
 # ---- drift -------------------------------------------------------------------------------------
 
-def test_every_text_is_translated_and_nothing_is_stale():
-    assert found() == []
-
-
-def test_what_is_made_from_the_catalogue_is_up_to_date():
+def test_every_text_is_translated_and_nothing_is_out_of_date():
+    assert list(translation.faults(ZH, needed())) == []
     stale = [path.relative_to(ROOT).as_posix()
              for path, content in translation.wanted_files("zh", ZH).items()
              if not path.exists() or path.read_bytes() != content]
-    assert stale == []
-    assert translation.lacking(ZH, plotting.CHINESE) == []
+    assert stale == [] and translation.lacking(ZH, plotting.CHINESE) == []
 
 
 def changed(context, new):
-    """The lessons, but for one cell with other words; without words the cell is gone."""
-    made = {}
-    for (where, text), places in needed().items():
-        if where != context:
-            made[where, text] = places
-        elif new is not None:
-            made[where, new(text)] = places
-    return made
+    """Lesson 02, but for one cell with other words; without words the cell is gone."""
+    keys = [(where, new and new(text)) if where == context else (where, text)
+            for where, text in needed()["02"]]
+    return {"02": [key for key in keys if key[1]]}
 
 
-@pytest.mark.parametrize("new, fault", [
-    (lambda text: text.replace("one mixture", "two mixtures", 1), "stale: 02/one-way"),
-    (lambda text: text + "\n", "stale: 02/one-way"),
-    (None, "surplus: 02/one-way"),
+@pytest.mark.parametrize("new, faults", [
+    (lambda text: text + "\n", ["surplus: 02/one-way", "missing: 02/one-way"]),
+    (None, ["surplus: 02/one-way"]),
 ])
-def test_a_wrong_english_cell_is_named(new, fault):
-    english = changed("02/one-way", new)
-    assert english != needed() and found(english) == [fault]
+def test_a_wrong_english_cell_is_named(new, faults):
+    found = translation.faults(ZH, changed("02/one-way", new))
+    assert [*found] == [f"02: {fault}" for fault in faults]
 
 
-def test_a_wrong_catalogue_is_named():
-    """A new cell, a new message, and one whose translation is empty."""
-    new = needed() | {("02/brand-new", "Some words."): []}
-    new |= {(None, "Six new words of a check."): []}
-    assert found(new) == ["missing: 02/brand-new", "missing: 'Six new words of a check.'"]
+def test_what_has_changed_is_brought_up_to_date_and_asked_for():
+    """A cell, a message and one of another room keep their words; new ones are missing."""
+    text, = (text for context, text in needed()["02"] if context == "02/one-way")
+    long = next(entry for entry in ZH["02"] if not entry.context and len(entry.text) > 99)
+    keys = [("02/one-way", text + " And more."), ("02/brand-new", "Some words."),
+            ("", long.text + " More."), ZH["pieces"][0].key]
+    made = catalogue.merged(ZH, {"02": keys})
+    cell, new, message, other = made["02"]
+    twin, = (entry.twin for entry in ZH["02"] if entry.context == "02/one-way")
+    assert (cell.fuzzy, cell.twin, cell.before) == (True, twin, text)
+    assert (message.fuzzy, message.twin) == (True, long.twin) and other == ZH["pieces"][0]
+    assert [*translation.faults(made, {"02": keys})] == [
+        "02: fuzzy: 02/one-way", "02: missing: 02/brand-new", f"02: fuzzy: {message.text!r}"]
+    shown, _ = translation.side_by_side(made)
+    assert twin in shown and "+ " in shown and "And more." in shown
+    assert "And more" not in translation.spoken(made).decode()
 
 
-def one_cell(context, new):
-    """The catalogue with another translation of one cell."""
-    made = copy.copy(ZH)
-    made._messages = ZH._messages.copy()
-    key = next(key for key, entry in made._messages.items() if entry.context == context)
-    entry = made._messages[key].clone()
-    entry.string = new(entry.string)
-    assert entry.string != made._messages[key].string
-    made._messages[key] = entry
-    return made
+def test_a_catalogue_is_one_that_others_can_read():
+    from babel.messages.pofile import read_po
+    for room, found in ZH.items():
+        path = catalogue.FOLDER / f"zh/{room}.po"
+        assert catalogue.po(found, "zh") == translation.read(path)
+        with path.open("rb") as file:
+            read = read_po(file, abort_invalid=True)
+        assert [(e.context or "", e.id, e.string) for e in read if e.id] == [
+            (entry.context, entry.text, entry.twin) for entry in found]
+    odd = catalogue.Entry("a", 'a "\\n"\n\n\n#b', "\tc", True, 'd\n\n"e"\n')
+    assert catalogue.entries(catalogue.po([odd, odd], "zh")) == [odd, odd]
 
 
 @pytest.mark.parametrize("context, new, fault", [
-    ("02/head-one-words", lambda text: text.replace("20", "10"), "02/head-one-words: a number"),
-    ("02/one-row-words", lambda text: text.replace("cell-id=cheat", "cell-id=chat"),
-     "02/one-row-words: a link"),
+    ("02/head-one-words", lambda text: text.replace("20", "10"), "a number"),
+    ("02/one-row-words", lambda text: text.replace("cell-id=cheat", "cell-id=chat"), "a link"),
     ("02/head-words", lambda text: text.replace(r"\mathbf W^{(q)}", r"\mathbf W^{(k)}"),
-     "02/head-words: a formula"),
-    ("02/one-way", lambda text: text.replace("`bites`", "bites"), "02/one-way: code"),
-    ("02/one-way", lambda text: text.replace("## ", "### "), "02/one-way: a heading"),
-    ("02/recall", lambda text: text.replace("</details>", ""), "02/recall: a tag"),
+     "a formula"),
+    ("02/one-way", lambda text: text.replace("`bites`", "bites"), "code"),
+    ("02/one-way", lambda text: text.replace("## ", "### "), "a heading"),
+    ("02/recall", lambda text: text.replace("</details>", ""), "a tag"),
     ("02/exercise-four-heads", lambda text: text.replace("- **d**", "**d**"),
-     "02/exercise-four-heads: an item of a list"),
-    ("00/clashes", lambda text: text.replace("\n| $i$", "\n$i$"), "00/clashes: a row of a table"),
-    ("02/one-way", lambda text: text.replace("权重", "weights"), None),
-    ("02/recall", lambda text: text.replace("查询", "问题"), "02/recall: query is 查询"),
-    ("02/recall", lambda text: text.replace("，", ",", 1), "02/recall: a half-width sign"),
-    ("02/recall", lambda text: text.replace("softmax", " softmax"), "02/recall: a space beside"),
-    ("02/recall", lambda text: text.replace("**：", "：**", 1), "02/recall: bold that does not"),
+     "an item of a list"),
+    ("00/clashes", lambda text: text.replace("\n| $i$", "\n$i$"), "a row of a table"),
+    ("02/recall", lambda text: text.replace("查询", "问题"), "query is 查询"),
+    ("02/recall", lambda text: text.replace("，", ",", 1), "a half-width sign"),
+    ("02/recall", lambda text: text.replace("softmax", " softmax"), "a space beside"),
+    ("02/recall", lambda text: text.replace("**：", "：**", 1), "bold that does not"),
 ])
 def test_a_wrong_translation_is_named(context, new, fault):
-    faults = found(catalogue=one_cell(context, new))
-    assert faults == [] if fault is None else any(each.startswith(fault) for each in faults)
+    entry, = (entry for entry in ZH[context[:2]] if entry.context == context)
+    wrong = replace(entry, twin=new(entry.twin))
+    assert wrong != entry
+    found = translation.faults({"02": [wrong]}, {"02": [entry.key]})
+    assert any(each.startswith(f"02: {context}: {fault}") for each in found)
 
 
-KEPT = {"rotary", "Recurrence", "cache", "decay"}  # of a name, and of code
+@pytest.mark.parametrize("twin, wrong, lost", [
+    ("一个头做不到的事", "一个头做得到的事", "不"), ("十次里十次都对", "十次里五次都对", "十"),
+    ("查询与键比较，查询再与值", "查询与键比较，问题再与值", "查询"), ("没有梯度", "有梯度", "没"),
+])
+def test_a_meaning_that_changed_while_its_english_stayed_is_flagged(twin, wrong, lost):
+    was, now = catalogue.Entry("02/a", "Words.", twin), catalogue.Entry("02/a", "Words.", wrong)
+    line, = translation.drift({"02": [was]}, {"02": [now]})
+    assert line.startswith(f"look again: 02: 02/a: lost ['{lost}']")
+    other = replace(now, text="Other words.")
+    assert not [*translation.drift({"02": [was]}, {"02": [was, other]})]
+
+
+def test_check_changes_nothing_and_ends_with_1(monkeypatch, capsys, tmp_path):
+    wrong = {**ZH, "pages": [replace(ZH["pages"][0], fuzzy=True, before="Old."), *ZH["pages"][1:]]}
+    monkeypatch.setattr(translation, "load", lambda language: wrong)
+    assert translation.main(["--check"]) == 1
+    assert "zh: pages: fuzzy: " in capsys.readouterr().out
+    monkeypatch.undo()
+    assert translation.main(["--check"]) == 0
+
+
+def test_an_output_goes_when_its_code_changed(tmp_path):
+    for folder in (tmp_path, tmp_path / "zh"):
+        folder.mkdir(exist_ok=True)
+        place = "notebooks/zh" if folder.name == "zh" else "notebooks"
+        text = translation.read(ROOT / place / "02_multi_head_attention.ipynb")
+        (folder / "02_a.ipynb").write_text(text, encoding="utf-8")
+    path = tmp_path / "02_a.ipynb"
+    had = [bool(cell.get("outputs")) for cell in translation.notebook(path, "zh", ZH)["cells"]]
+    lesson = json.loads(translation.read(path))
+    place = had.index(True)
+    lesson["cells"][place]["source"] = ["1 + 1"]
+    path.write_text(json.dumps(lesson), encoding="utf-8")
+    made = translation.notebook(path, "zh", ZH)["cells"]
+    assert made[place]["outputs"] == [] and made[place]["execution_count"] is None
+    had[place] = False
+    assert [bool(cell.get("outputs")) for cell in made] == had
+
+
+NUMBER = translation.KEEPS["a number"]
+
+
+def numbers(cell):
+    """Those of a cell's stored outputs: how often each."""
+    found = []
+    for output in cell.get("outputs", ()):
+        data = {kind: "".join(text) for kind, text in output.get("data", {}).items()
+                if kind in ("text/plain", "text/html")}
+        page = data.get("text/html", "") if "<table" in data.get("text/html", "") else ""
+        words = "".join(output.get("text", "")) + data.get("text/plain", "")
+        found += re.findall(NUMBER, words + re.sub("<[^>]*>", " ", page))
+    return Counter(found)
+
+
+@pytest.mark.parametrize("path", translation.LESSONS, ids=lambda path: path.stem[:2])
+def test_outputs_have_the_numbers_of_the_english_ones(path):
+    pairs = zip(translation.cells(path), translation.cells(path.parent / "zh" / path.name))
+    assert [one["id"] for one, other in pairs if numbers(one) != numbers(other)] == []
+
+
+KEPT = {"symptom", "rotary", "Recurrence", "cache", "decay"}  # of a name, and of code
 # Where Chinese has places in another order than English, as someone has read.
 ORDERS = {
     "{0} of {1} should have": "1023", "numbers are not. The first": "10234",
@@ -127,10 +191,10 @@ def mistaken(entries):
     """Terms alone that the glossary has otherwise; what two different words are called in pieces
     and frames; places in an order that nobody has read."""
     glossary, called, found = translation.terms("zh")[0], {}, []
-    for english, chinese, places in entries:
+    for english, chinese, room in entries:
         if glossary.get(english.lower(), chinese) != chinese and english not in KEPT:
             found.append(english)
-        if any(place.endswith(".js") or place in translation.FRAMES for place in places):
+        if room == "pieces":
             word = re.sub(r"s\b", "", english.lower())
             if called.setdefault(chinese, word) != word and english not in ("none", "nothing"):
                 found.append(english)
@@ -142,10 +206,10 @@ def mistaken(entries):
 
 
 def test_words_alone_and_places_say_what_the_english_ones_say():
-    entries = [(entry.id, entry.string, [place for place, _ in entry.locations])
-               for entry in ZH if entry.id and not entry.context]
+    entries = [(entry.text, entry.twin, room) for room, entries in ZH.items() for entry in entries
+               if "/" not in entry.context and entry.context != "README"]
     assert mistaken(entries) == []
-    wrong = {"query": "键", "more than": "少于", "sine, column {0}": "余弦，第{0}列",
+    wrong = {"query": "键", "hidden": "权重", "sine, column {0}": "余弦，第{0}列",
              "From position {0} to {1}": "从位置{1}到{0}"}
     for words, other in wrong.items():
         assert mistaken([(english, other if english == words else chinese, places)
@@ -157,28 +221,6 @@ def test_the_map_has_the_minutes_of_the_titles():
     for row, path in zip(rows, translation.LESSONS, strict=True):
         said = translation.MINUTES.findall(translation.cells(path)[0]["source"])
         assert f"({path.name})" in row and row.endswith(f"| {' / '.join(said)} |")
-
-
-def test_bringing_up_to_date_keeps_what_is_known_and_asks_for_the_rest():
-    english = changed("02/one-way", lambda text: text + " And more.")
-    merged = translation.merged(ZH, english)
-    entry, = [each for each in merged if each.context == "02/one-way"]
-    before, = [each for each in ZH if each.context == "02/one-way"]
-    assert entry.fuzzy and entry.string == before.string
-    assert [before.id] == [*entry.previous_id]
-    shown, = translation.side_by_side(merged)
-    assert "+ " in shown and before.string in shown and "And more." in shown
-    assert [each for each in merged if each.id and each.fuzzy] == [entry]
-    again = translation.merged(ZH, needed())
-    assert [(each.context, each.id, each.string) for each in again] == [
-        (each.context, each.id, each.string) for each in ZH]
-    assert b"And more" not in translation.mo(merged)
-
-
-def test_the_catalogue_is_one_that_others_can_read(tmp_path):
-    from babel.messages.pofile import read_po
-    with (ROOT / "translations/zh.po").open("rb") as file:
-        assert len(read_po(file, abort_invalid=True)) == len(ZH)
 
 
 # ---- the lessons -------------------------------------------------------------------------------
@@ -193,7 +235,8 @@ def test_code_cells_are_those_of_the_english_lesson(path):
         tags = {key: value for key, value in other["metadata"].items() if key != "english"}
         assert one["metadata"] == tags
         if one["id"] == "setup":
-            assert other["source"] == f'{one["source"]}\n{translation.SET_UP.format("zh")}'
+            chosen = "\n" + translation.SET_UP.format("zh")
+            assert other["source"].replace(chosen, "") == one["source"] != other["source"]
         elif one["cell_type"] == "code":
             assert one["source"] == other["source"]
     ran = [bool(cell["execution_count"]) for cell in english if cell["cell_type"] == "code"]
@@ -204,9 +247,8 @@ def test_addresses_lead_to_the_same_language():
     for path in translation.LESSONS:
         title = translation.cells(path.parent / "zh" / path.name)[0]["source"]
         assert f"/blob/main/notebooks/zh/{path.name})" in title
-    home, twins = (re.findall(r"\((https://[^)]*github\.io[^)]*)\)", translation.read(ROOT / name))
-                   for name in ("README.md", "README.zh.md"))
-    assert len(home) == 2 and twins == [f"{each}zh/" for each in home]
+    _, site, *_ = address.forms(setup.address())
+    assert translation.read(ROOT / "README.zh.md").count(f"({site}zh/)") == 2
     image, = re.findall('<img src="([^"]*)"', translation.read(ROOT / "README.zh.md"))
     assert image == "images/zh/02_explorer.svg" and (ROOT / image).exists()
 
@@ -214,22 +256,22 @@ def test_addresses_lead_to_the_same_language():
 # ---- what is shown -----------------------------------------------------------------------------
 
 def test_a_language_is_chosen(monkeypatch, tmp_path):
-    assert d2l_ext.language() == "en"
+    assert attention_lessons.language() == "en"
     with pytest.raises(ValueError, match="code='xx' has no catalogue: choose from en, zh"):
-        d2l_ext.language("xx")
-    monkeypatch.setattr("d2l_ext.translation.chosen", "")
+        attention_lessons.language("xx")
+    monkeypatch.setattr("attention_lessons.languages.chosen", "")
     monkeypatch.setenv("JPY_SESSION_NAME", str(tmp_path / "a.ipynb"))
     for metadata, code in (({"language": "zh"}, "zh"), ({"language": "xx"}, "en"), ({}, "en")):
         (tmp_path / "a.ipynb").write_text(json.dumps({"metadata": metadata}))
         outside.cache_clear()
-        assert d2l_ext.language() == code
+        assert attention_lessons.language() == code
     monkeypatch.setenv("D2L_EXT_LANGUAGE", "zh")
     outside.cache_clear()
-    assert d2l_ext.language() == "zh"
+    assert attention_lessons.language() == "zh"
     monkeypatch.setenv("D2L_EXT_LANGUAGE", "xx")
     outside.cache_clear()
     with pytest.raises(ValueError, match="D2L_EXT_LANGUAGE='xx' has no catalogue"):
-        d2l_ext.language()
+        attention_lessons.language()
     monkeypatch.undo()
     outside.cache_clear()
 
@@ -245,9 +287,9 @@ def test_words_are_found_whole_in_places_and_in_parts(monkeypatch):
              "there {0} says: {1}": "那里{0}说：{=1}", "it fails; {0}.": "它失败；{0}。",
              "{0} is missing: go on": "没有{0}：继续",
              '"{0}" helps': '"{=0}"有用', "all": "全部", "Look here:": "看这里："}
-    monkeypatch.setattr("d2l_ext.translation.entries", lambda code: words)
-    monkeypatch.setattr("d2l_ext.translation.chosen", "zh")
-    from d2l_ext.translation import patterns, put_together
+    monkeypatch.setattr("attention_lessons.translation.entries", lambda code: words)
+    monkeypatch.setattr("attention_lessons.languages.chosen", "zh")
+    from attention_lessons.translation import patterns, put_together
     patterns.cache_clear(), put_together.cache_clear()
     for text, wanted in [
             ("the animal?", "动物？"), ("12 heads", "12个头"), ("head 2: x", "第2个头：x"),
@@ -274,9 +316,9 @@ def test_words_are_found_whole_in_places_and_in_parts(monkeypatch):
 
 
 def test_a_key_is_known_in_entries_and_scripts_and_else_stays(chinese):
-    from d2l_ext.translation import known
+    from attention_lessons.translation import known
     assert known("query") == entries("zh")["query"] != "query"
-    assert known("may attend") == scripts("zh")["may attend"]
+    assert known("drag me") == spoken("zh")["drag me"]
     assert known("six words that nobody has said") == "six words that nobody has said"
 
 
@@ -296,7 +338,7 @@ def test_figures_tables_pictures_and_messages_speak_it(chinese):
 
 def test_no_word_of_a_table_stays_english():
     """But for those that zh.toml lists, and names in code."""
-    lists = tomllib.loads(translation.read(ROOT / "translations/zh.toml"))
+    lists = tomllib.loads(translation.read(ROOT / "translations/zh/glossary.toml"))
     stays = set(lists["stays"]["words"].split())
     left, used = set(), set()
     for path in translation.LESSONS:
@@ -351,10 +393,10 @@ from matplotlib import font_manager
 own = matplotlib.get_data_path()
 font_manager.fontManager.ttflist[:] = [
     font for font in font_manager.fontManager.ttflist if font.fname.startswith(own)]
-import d2l_ext
-from d2l_ext.plotting import curves
-warnings.simplefilter("error")
-d2l_ext.language("zh")
+import attention_lessons
+from attention_lessons.plotting import curves
+warnings.filterwarnings("error", "Glyph .* missing")
+attention_lessons.language("zh")
 words = {sorted(drawn())!r}
 lines = {{word: [i] for i, word in enumerate(words)}}
 curves([1], lines, xlabel="", ylabel="")._repr_mimebundle_()
@@ -368,31 +410,30 @@ print(len(words))"""
 def drawn():
     """Words with every character that figures need."""
     letters, words = set(translation.characters(ZH)), []
-    for entry in ZH:
-        if entry.id and not entry.context and letters & set(entry.string):
-            if any(place.startswith("notebooks") for place, _ in entry.locations):
-                words.append(translation.MINUTES.sub("", entry.id))
-                letters -= set(entry.string)
+    for entry in sum(ZH.values(), []):
+        if entry.context in ("code", "name", "drawing") and letters & set(entry.twin):
+            words.append(entry.text)
+            letters -= set(entry.twin)
     return words
 
 
 def test_a_piece_speaks_it(chinese):
     given = torch.eye(3, 2), torch.eye(3, 4), [1.0, 2.0]
     piece = pooling_explorer(*given)
-    assert piece.words["may attend"] == scripts("zh")["may attend"] != "may attend"
+    assert piece.words["drag me"] == spoken("zh")["drag me"] != "drag me"
     assert json.dumps({"words": piece.words})[1:-1] in piece.html() and "注意力汇聚" in piece.title
-    d2l_ext.language("en")
+    attention_lessons.language("en")
     piece = pooling_explorer(*given)
     assert piece.words == {} and '"words":' not in piece.html()
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in
-                                        (ROOT / "d2l_ext/explorers").glob("*.js")
-                                        if path.stem != "shared"))
+                                        (ROOT / "attention_lessons/pieces").glob("*.js")
+                                        if path.stem not in ("kit", "shared")))
 def test_what_a_piece_says_is_the_same_in_what_is_stored(name):
     said = texts(lean(source(name)))
-    assert set(said) <= set(texts(source(name))) and len(said) > 12
-    assert set(said) <= set(entries("zh") | scripts("zh"))
+    assert set(said) <= set(texts(source(name))) and len(said) > 8
+    assert set(said) <= set(spoken("zh"))
 
 
 def test_what_a_frame_says_is_found_and_missed(tmp_path):
@@ -402,16 +443,6 @@ def test_what_a_frame_says_is_found_and_missed(tmp_path):
         'A = """{% if x %}{{ _("In it") }}{% endif %}"""\nb = _("By it")')
     said = [translation.said_by_template(tmp_path / name) for name in ("a.j2", "a.py")]
     assert [sorted(texts) for texts in said] == [["One line {0}", "Two"], ["By it", "In it"]]
-    more = {(None, text): ["a.j2"] for text in said[0]}
-    faults = set(translation.faults(ZH, needed() | more))
-    assert faults - set(translation.faults(ZH, needed())) == {
-        "missing: 'One line {0}'", "missing: 'Two'"}
-
-
-def test_what_frames_say_is_not_looked_up_in_lessons():
-    from d2l_ext.translation import pages
-    assert pages("zh")["In"] == "见" and "In" not in entries("zh")
-    assert pages("zh")["query"] == entries("zh")["query"] and pages("en") == {}
 
 
 @pytest.mark.slow

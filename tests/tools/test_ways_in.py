@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-import readme
+from tools import address, setup
+from tools.notebooks import readme
 
 ROOT = Path(__file__).parents[2]
-FORMS = sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml"))
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 PARTS = ["Summary", "Statement of need", "Learning objectives", "Content and design",
          "Use in teaching", "Experience so far", "References"]
@@ -27,14 +27,6 @@ def test_the_container_is_set_up_by_what_sets_up_everything():
     assert all((ROOT / name).is_file() for name in custom["codespaces"]["openFiles"])
     assert custom["vscode"]["settings"]["python.defaultInterpreterPath"].endswith(
         "/.venv/bin/python")
-
-
-@pytest.mark.parametrize("path", FORMS, ids=lambda path: path.stem)
-def test_forms_ask_for_the_cell(path):
-    form = loaded(path)
-    assert form.keys() >= {"name", "description", "body"}
-    asked = {part["id"]: part for part in form["body"]}
-    assert len(asked) == len(form["body"]) and asked["cell"]["validations"]["required"]
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
@@ -60,12 +52,19 @@ def test_the_paper_has_the_parts_that_journals_of_its_kind_ask_for():
     assert 250 < readme.count_words(paper()) < 1000
 
 
-def test_the_papers_count_of_lessons_is_true():
-    count = len([*(ROOT / "notebooks").glob("[0-9]*.ipynb")])
-    assert re.findall(r"collection of (\d+) Jupyter notebooks", paper()) == [str(count)]
-
-
 def test_the_paper_cites_what_there_is():
     known = re.findall(r"^@\w+\{(\w+),", (ROOT / "references.bib").read_text("utf-8"), re.M)
     cited = re.findall(r"@(\w+\d{4})", paper())
     assert cited and set(cited) <= set(known)
+
+
+def test_the_guides_links_lead_to_this_repository():
+    guide = (ROOT / "teaching/README.md").read_text(encoding="utf-8")
+    *_, binder, _, tree, repository = address.forms(setup.address())
+    assert f"git-pull?repo={repository}&branch=main&urlpath={tree}notebooks/00_start" in guide
+    assert f"{binder}?urlpath=lab/tree/notebooks/00_start_here.ipynb" in guide
+
+
+def test_binder_adds_d2l_alone_as_set_up_does():
+    *_, command = (ROOT / ".binder/postBuild").read_text(encoding="utf-8").splitlines()
+    assert command.endswith(f" --no-deps {setup.D2L}")

@@ -1,33 +1,32 @@
-"""`python -m tools.bench [PART...]` measures, prints and writes README.md beside this file.
+"""`python -m tools.bench [attention|memory|latency ...]` measures, and writes README.md beside it.
 
-Numbers are ratios of CPU time on one thread, each the median over rounds in which all candidates
-took turns; or megabytes at the peak of a process of its own. Without names all parts are measured
-but `latency`, which needs a browser, and `frameworks`, which needs those.
+Times are ratios of CPU time on one thread, the median over rounds in which all candidates took
+turns; memory is the peak of a process of its own. Latency needs `make html` and a browser.
 """
+import json
 import pathlib
 import platform
 import re
+import statistics
+import subprocess
 import sys
+from functools import partial
+from typing import NamedTuple
 
 import torch
+from torch import nn
+from torch.nn import functional as F
 
-from . import attention, frameworks, latency, linear, others, slopes
+from d2l_ext import MultiHeadAttention, causal, padding, to_torch_mha
+from d2l_ext.sequence import CLOCK
+from tools.bench import latency
 
 README = pathlib.Path(__file__).with_name("README.md")
-PARTS = {
-    "attention": ("CPU time, as ratios to the bare fused call", attention.times),
-    "memory": ("Memory at the peak of a forward and backward pass", attention.memory),
-    "positions": ("Positions", others.positions),
-    "grouped": ("Heads that share keys and values", others.grouped),
-    "windows": ("Windows", others.windows),
-    "reach": ("Who can influence whom", others.reaching),
-    "slopes": ("Time against length, as in notebook 06", slopes.table),
-    "linear": ("Memories of one size, against attention", linear.table_of_times),
-    "frameworks": ("Four frameworks, as in notebook 11", frameworks.measured_there),
-    "import": ("The import", others.importing),
-    "whole": ("The whole", others.whole),
-    "latency": ("Answers of the interactive pieces to a key, in milliseconds", latency.answers),
-}
+BARE, OURS, OUR_WEIGHTS = "bare call", "ours", "ours, weights"
+TORCH, TORCH_WEIGHTS = "PyTorch's", "PyTorch's, weights"
+NAMES = BARE, OURS, TORCH, OUR_WEIGHTS, TORCH_WEIGHTS
+# batch, steps, hiddens, heads
+SIZES = (2, 4, 100, 5), (8, 128, 256, 8), (2, 1024, 512, 8), (1, 4096, 512, 8)
 HEAD = """# What things cost
 
 Written by `make bench`: PyTorch {}, Python {}, {}, one thread.
@@ -38,28 +37,163 @@ fused call.
 """
 
 
-def store(title, lines):
+class Case(NamedTuple):
+    size: tuple[int, int, int, int]
+    mask: str  # "none", "lengths" or "causal"
+    backward: bool
+
+    def lengths(self):
+        """From half of the steps to all of them."""
+        batch, n = self.size[:2]
+        if self.mask == "lengths":
+            return torch.linspace(n, n // 2, batch + 1)[1:].long()
+
+    def example(self):
+        generator = torch.Generator().manual_seed(1)
+        return torch.randn(*self.size[:3], generator=generator).requires_grad_(self.backward)
+
+    def cells(self):
+        """The first cells of this case's row in a table."""
+        batch, n, width, heads = self.size
+        kind = "forward and backward" if self.backward else "forward"
+        return [f"{batch} x {n} x {width}, {heads}", self.mask, kind]
+
+
+CASES = [Case(size, mask, backward)
+         for size in SIZES for mask in ("none", "lengths", "causal") for backward in (False, True)]
+COLUMNS = ["batch x steps x hiddens, heads", "mask", "pass", *NAMES]
+
+
+class Bare(nn.Module):
+    """Four linear layers and PyTorch's fused call: no check, nothing that could be left out."""
+
+    def __init__(self, attention):
+        super().__init__()
+        self.heads = attention.num_heads
+        self.inputs = nn.ModuleList([attention.W_q, attention.W_k, attention.W_v])
+        self.output = attention.W_o
+
+    def forward(self, X, lengths, is_causal):
+        q, k, v = (layer(X).unflatten(-1, (self.heads, -1)).transpose(1, 2)
+                   for layer in self.inputs)
+        mask = None
+        if lengths is not None:
+            mask = (torch.arange(X.shape[1]) < lengths[:, None])[:, None, None]
+        heads = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=is_causal)
+        return self.output(heads.transpose(1, 2).flatten(2))
+
+
+def candidate(name, case):
+    """Self-attention as a function of X; all candidates have the same weights."""
+    _, n, width, heads = case.size
+    torch.manual_seed(0)
+    ours = MultiHeadAttention(width, heads)
+    lengths, is_causal = case.lengths(), case.mask == "causal"
+    if name == BARE:
+        return partial(Bare(ours), lengths=lengths, is_causal=is_causal)
+    if name == OURS:
+        return lambda X: ours(X, X, X, lengths, causal=is_causal)
+    if name == OUR_WEIGHTS:
+        return lambda X: ours(X, X, X, lengths, causal=is_causal, need_weights=True)[0]
+    weights = name == TORCH_WEIGHTS
+    options = {"need_weights": weights, "is_causal": is_causal and not weights}
+    if is_causal:
+        options["attn_mask"] = to_torch_mha(causal().tensor(n, n))
+    if lengths is not None:
+        options["key_padding_mask"] = ~padding(lengths).tensor(1, n)[:, 0]
+    theirs = ours.to_torch()
+    return lambda X: theirs(X, X, X, **options)[0]
+
+
+def one_pass(attend, X):
+    """The output on X; where X asks for gradients, all of these are computed too."""
+    with torch.set_grad_enabled(X.requires_grad):
+        output = attend(X)
+    if X.requires_grad:
+        output.backward(torch.ones_like(output))
+    return output.detach()
+
+
+def ratios(case, seconds=20):
+    """CPU time of each candidate, as a ratio to the bare call. Each round runs each once, so that
+    what slows a round slows all. Raises RuntimeError if they don't compute the same."""
+    X = case.example()
+    runs = {name: partial(one_pass, candidate(name, case), X) for name in NAMES}
+    wanted = runs[BARE]()
+    for name, run in runs.items():
+        if not torch.allclose(run(), wanted, atol=1e-4, rtol=1e-3):
+            raise RuntimeError(f"{case}: {name} has another output than the bare call")
+    times, end = {name: [] for name in NAMES}, CLOCK() + seconds
+    for done in range(200):
+        if done >= 5 and CLOCK() > end:
+            break
+        for name, run in runs.items():
+            start = CLOCK()
+            run()
+            times[name].append(CLOCK() - start)
+    return [statistics.median(a / b for a, b in zip(times[name], times[BARE])) for name in NAMES]
+
+
+def attention():
+    return [COLUMNS, *(case.cells() + [f"{ratio:.2f}" for ratio in ratios(case)]
+                       for case in CASES)]
+
+
+def memory():
+    """Peaks of what needs enough memory to be seen in a process."""
+    return [COLUMNS, *(case.cells() + [f"{peak(case, name):.0f} MB" for name in NAMES]
+                       for case in CASES if case.size[1] >= 1024 and case.backward)]
+
+
+def peak(case, name):
+    """Megabytes that a pass needs at its peak, measured in a process of its own."""
+    command = [sys.executable, "-m", "tools.bench", "peak", json.dumps([case, name])]
+    return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+def peak_here(case, name):
+    small = case._replace(size=(1, 2, *case.size[2:]))
+    one_pass(candidate(name, small), small.example())  # loads what is loaded once
+    attend, X = candidate(name, case), case.example()
+    pathlib.Path("/proc/self/clear_refs").write_text("5")  # Linux forgets the peak so far
+    before = kilobytes("VmRSS")
+    one_pass(attend, X)
+    return (kilobytes("VmHWM") - before) / 1024
+
+
+def kilobytes(field):
+    """From Linux's account of this process."""
+    status = pathlib.Path("/proc/self/status").read_text()
+    return int(re.search(rf"^{field}:\s+(\d+)", status, re.M)[1])
+
+
+PARTS = {"attention": ("CPU time, as ratios to the bare fused call", attention),
+         "memory": ("Memory at the peak of a forward and backward pass", memory),
+         "latency": ("From a key to the frame that shows what it changed", latency.table)}
+
+
+def store(title, rows):
     """Replace one part of README.md."""
-    parts = {}
-    if README.exists():
-        text = README.read_text(encoding="utf-8")
-        parts = dict(re.findall(r"(?ms)^## ([^\n]+)\n\n(.*?)\s*(?=^## |\Z)", text))
-    parts[title] = "\n".join(lines).strip()
+    rows = [rows[0], ["---"] * len(rows[0]), *rows[1:]]
+    lines = "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    print(f"{title}\n\n{lines}\n", flush=True)
+    text = README.read_text(encoding="utf-8")
+    parts = dict(re.findall(r"(?ms)^## ([^\n]+)\n\n(.*?)\s*(?=^## |\Z)", text)) | {title: lines}
     head = HEAD.format(torch.__version__, platform.python_version(), platform.machine())
     known = [f"## {title}\n\n{parts[title]}\n" for title, _ in PARTS.values() if title in parts]
     README.write_text("\n".join([head, *known]), encoding="utf-8")
 
 
-def main(wanted):
-    if unknown := set(wanted) - set(PARTS):
-        sys.exit(f"There is no part {', '.join(sorted(unknown))}: choose from {', '.join(PARTS)}.")
+def main(names):
     torch.set_num_threads(1)
-    for name in wanted or [name for name in PARTS if name not in ("latency", "frameworks")]:
+    if names[:1] == ["peak"]:
+        (size, mask, backward), name = json.loads(names[1])
+        return print(peak_here(Case(tuple(size), mask, backward), name))
+    if wrong := set(names) - set(PARTS):
+        sys.exit(f"There is no part {', '.join(sorted(wrong))}: choose from {', '.join(PARTS)}.")
+    for name in names or ("attention", "memory"):
         title, measure = PARTS[name]
-        print(f"-- {title}", flush=True)
-        lines = measure()
-        print("\n".join(lines), flush=True)
-        store(title, lines)
+        store(title, measure())
 
 
 if __name__ == "__main__":

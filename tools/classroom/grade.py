@@ -163,7 +163,7 @@ class Talk:
         self.order()
 
     def judge(self, name: str, answer, seed) -> None:
-        from d2l_ext.exercises import all_exercises, check
+        from attention_lessons.exercises import all_exercises, check
         exercise = all_exercises().get(name)
         seed = seed if self.seed is None else self.seed
         there = isinstance(answer, dict) and (
@@ -437,7 +437,7 @@ def warm() -> None:
                    "IPYTHONDIR": tempfile.mkdtemp(prefix="grade-ipython-")}
     CONTEXT.set_forkserver_preload(["grade_student"])
     multiprocessing.forkserver.ensure_running()
-    from d2l_ext.exercises import all_exercises
+    from attention_lessons.exercises import all_exercises
     all_exercises()
 
 
@@ -453,10 +453,12 @@ def settings_for(arguments: argparse.Namespace) -> Settings:
     limits = arguments.cell_seconds, arguments.seconds, arguments.memory
     if min(limits) <= 0 or arguments.jobs < 1:
         sys.exit("--cell-seconds, --seconds, --memory and --jobs must be greater than 0.")
+    import attention_lessons
     import d2l_ext
-    package = pathlib.Path(d2l_ext.__file__).resolve().parent
+    packages = [str(pathlib.Path(package.__file__).resolve().parent)
+                for package in (attention_lessons, d2l_ext)]
     return Settings(limits, [str(ROOT), str(arguments.folder.resolve())],
-                    [str(package), str(ROOT / "images"), sys.prefix], tasks,
+                    [*packages, str(ROOT / "images"), sys.prefix], tasks,
                     arguments.seeded)
 
 

@@ -1,7 +1,7 @@
 """Write a teacher's page for each lesson, and the routes into teaching/README.md: `make readme`.
 
-    python tools/classroom/guide.py           rewrite what is out of date
-    python tools/classroom/guide.py --check   change nothing, end with 1 if something is
+    python -m tools.classroom.guide           rewrite what is out of date
+    python -m tools.classroom.guide --check   change nothing, end with 1 if something is
 
 A page is made of the notebook, of teaching/NN.toml, and of what the checks know; the routes stand
 in teaching/routes.toml. Minutes are counted as those of the lessons are (readme.py).
@@ -14,10 +14,9 @@ import tomllib
 from functools import cache
 from typing import NamedTuple
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "notebooks"))
-from readme import TITLE, cell_minutes, put, read, renew
+from tools.notebooks.readme import TITLE, cell_minutes, put, read, renew
 
-from d2l_ext.exercises import find
+from attention_lessons.exercises import find
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TEACHING = ROOT / "teaching"

@@ -1,6 +1,6 @@
 """Open JupyterLab on a copy of a lesson that is cut for a lecture: `make lecture NB=02`.
 
-    python tools/classroom/lecture.py 02 [OPTION OF JUPYTERLAB ...]
+    python -m tools.classroom.lecture 02 [OPTION OF JUPYTERLAB ...]
 
 In the copy, deeper sections are collapsed and what a prediction is about has yet to be run; the
 words about it are folded until Shift+Enter gets there. The first time, the lesson is rehearsed: it
@@ -20,16 +20,16 @@ from importlib.metadata import version
 import nbformat
 from nbclient import NotebookClient
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "notebooks"))
-from nbtext import make_cell, read, write
+from tools.lab import serve
+from tools.notebooks.nbtext import make_cell, read, write
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NOTEBOOKS, TARGET = ROOT / "notebooks", ROOT / "dist/lecture"
-BADGE = re.compile(r"\n*\[!\[Open in Colab\].*")  # leads to the lesson as it is, solutions and all
+BADGE = re.compile(r"\n*\[Open in Colab\].*")  # leads to the lesson as it is, solutions and all
 AFTER = "<!-- After the prediction: what it shows -->\n"  # all that is seen of a folded cell
 OWN_LOOPS = {"race-train": "updates"}  # a cell that defines `train`, and its argument for the steps
 REMEMBER = """# @title In a lecture: what a rehearsal trained is read, not trained again
-from d2l_ext.laboratory.training import remembered
+from attention_lessons.laboratory.training import remembered
 train = remembered(train, "{steps}")
 """
 
@@ -186,9 +186,7 @@ def main(words: list[str]) -> None:
     path = copied(lesson, folder)
     rehearse(path)
     print(f"The copy to lecture from: {path.relative_to(ROOT)}", flush=True)
-    from jupyterlab.labapp import LabApp
-    LabApp.launch_instance([f"--ServerApp.root_dir={folder}",
-                            f"--LabApp.default_url=/lab/tree/{path.name}", *words[1:]])
+    serve(path.name, [f"--ServerApp.root_dir={folder}", *words[1:]])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Turn a lesson into a source notebook for nbgrader: `python tools/classroom/nbgrader_cells.py 02`.
+"""Turn a lesson into a source notebook for nbgrader: `python -m tools.classroom.nbgrader_cells 02`.
 
 nbgrader isn't needed for anything else here. The notebook lands in dist/nbgrader/NN, for
 `source/NN` of a course. An answer's cell becomes two: the answer, which students write, and a
@@ -8,8 +8,7 @@ import pathlib
 import re
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "notebooks"))
-from nbtext import chosen, read, write
+from tools.notebooks.nbtext import chosen, read, write
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CHECK = re.compile(r"^check\(\s*[\"'](?P<name>[\w-]+)[\"'].*\)\s*\Z", re.M | re.S)

@@ -1,6 +1,6 @@
 """Write the lessons for students and for teachers: `make student`.
 
-    python tools/classroom/student.py [NAME ...]
+    python -m tools.classroom.student [NAME ...]
 
 dist/student has no answers: no solutions, no outputs of exercises, and a package whose exercises
 nobody reads by accident. With names, everybody gets a folder in it, with numbers and an order of
@@ -17,13 +17,12 @@ import sys
 import tomllib
 import zlib
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "notebooks"))
-from guide import bullets, known, plain, teaching
-from lecture import BADGE
-from nbtext import make_cell, read, write
-from standalone import members, translated
+from tools.classroom.guide import bullets, known, plain, teaching
+from tools.classroom.lecture import BADGE
+from tools.notebooks.nbtext import make_cell, read, write
+from tools.notebooks.standalone import members, translated
 
-from d2l_ext.exercises import find
+from attention_lessons.exercises import find
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CHECK = re.compile(r"\bcheck\(\"([\w-]+)\", \w+")
@@ -35,6 +34,7 @@ LEFT_OUT = [  # what the lessons say of what students don't get
      ", and `hint` helps in steps."), (" What a good answer contains is folded below.", "")]
 LAST_HINT = "That was the last hint; the solution is folded below.", "That was the last hint."
 SEALED = '''"""What `check` and `hint` know, sealed so that nobody reads an answer by accident."""
+# Asks: {asks}
 import base64
 import linecache
 import zlib
@@ -46,7 +46,7 @@ exec(compile(text, __file__, "exec"))
 README = """# {title}
 
 With Python 3.11 or later, in this folder: `python -m pip install -r requirements.txt`, once.
-Then `python -m jupyterlab 00_start_here.ipynb`. Keep the folder d2l_ext beside the notebooks.
+Then `python -m jupyterlab 00_start_here.ipynb`. Keep d2l_ext and attention_lessons beside them.
 {use}
 """
 STUDENTS = """`check` says what is wrong and why, `hint("name")` helps in steps. Save your work, \
@@ -114,12 +114,13 @@ def for_student(notebook: dict, number: str, seed: str = "") -> dict:
 
 def sealed(place: str, content: bytes) -> bytes:
     """A file of the package as students get it."""
-    if not place.startswith("d2l_ext/exercises/"):
+    if not re.fullmatch(r"attention_lessons/(exercises|lesson_\d\d)/\w+\.py", place):
         return content
     if place.endswith("/__init__.py"):
         return content.replace(*map(str.encode, LAST_HINT))
     packed = base64.b85encode(zlib.compress(content, 9)).decode()
-    return SEALED.format(packed=packed).encode()
+    asks = re.findall(r'^ +"[\w-]+",', content.decode(), re.M)
+    return SEALED.format(packed=packed, asks=" ".join(map(str.strip, asks))).encode()
 
 
 # ---- for teachers -------------------------------------------------------------------------------

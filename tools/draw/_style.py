@@ -16,9 +16,9 @@ from fontTools.pens.transformPen import TransformPen
 from fontTools.ttLib import TTFont
 from matplotlib.colors import to_rgb
 
-from d2l_ext.plotting import CHINESE, COLOURS, readable_on
-from d2l_ext.plotting import DARK as STRONG
-from d2l_ext.translation import translated
+from attention_lessons.plotting import CHINESE, COLOURS, readable_on
+from attention_lessons.plotting import DARK as STRONG
+from attention_lessons.translation import translated
 
 QUERY, KEY, VALUE, OUTPUT, AMBER, SKY, TEXT = COLOURS  # amber and sky: for what has no role
 LINE, FAINT = "#8c8c8c", "#d0d0d0"

@@ -1,4 +1,4 @@
-"""Draw the pictures of the lessons: `python tools/draw/draw.py [names...]`.
+"""Draw the pictures of the lessons: `python -m tools.draw.draw [names...]`.
 
 Each function draws one picture and is its only source; without names all are drawn, in every
 language: its words are looked up where they are written.
@@ -8,11 +8,11 @@ import sys
 from math import cos, degrees, exp, sin, sqrt
 from pathlib import Path
 
-import explorer_stills
-from _style import (AMBER, BODY, FAINT, HEAD, KEY, LINE, OUTPUT, QUERY, SKY, SMALL, STROKE, STRONG,
-                    VALUE, Sheet, tint, toward)
+from tools.draw import _stills, explorer_stills
+from tools.draw._style import (AMBER, BODY, FAINT, HEAD, KEY, LINE, OUTPUT, QUERY, SKY, SMALL,
+                               STROKE, STRONG, VALUE, Sheet, tint, toward)
 
-from d2l_ext.translation import language, languages
+from attention_lessons.languages import language, languages
 
 TOKENS = "dog", "bites", "man"
 VECTORS = (1, 0, 0, 1), (0, 0, 1, 0), (0, 1, 0, 3)  # animal, person, action, height
@@ -608,6 +608,7 @@ PICTURES = {
     "10_two_brackets": two_brackets,
     "12_museum": museum,
     **explorer_stills.PICTURES,
+    **_stills.PICTURES,
 }
 
 
@@ -617,7 +618,8 @@ def main(names, folder=Path(__file__).parents[2] / "images"):
         for name in names or PICTURES:
             path = Path(folder, "" if code == "en" else code, f"{name}.svg")
             path.parent.mkdir(exist_ok=True)
-            path.write_bytes(PICTURES[name]().svg().encode())
+            made = PICTURES[name]()
+            path.write_bytes((made if isinstance(made, str) else made.svg()).encode())
             print(path.relative_to(folder), path.stat().st_size)
     language("en")
 

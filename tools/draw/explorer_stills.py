@@ -7,15 +7,13 @@ import json
 from math import cos, degrees, exp, pi, sin, sqrt
 from pathlib import Path
 
-from _style import (AMBER, BODY, FAINT, KEY, LINE, OUTPUT, QUERY, SKY, SMALL, STRONG, TEXT, VALUE,
-                    Sheet)
+from tools.draw._style import (AMBER, BODY, FAINT, KEY, LINE, OUTPUT, QUERY, SKY, SMALL, STRONG,
+                               TEXT, VALUE, Sheet)
 
-from d2l_ext.explorers.compare import BESIDE
-from d2l_ext.sequence import FORMULAS, cost, state_size
 
 TOKENS = "dog", "bites", "man"
 HEIGHTS = 1, 0, 3
-DATA = Path(__file__).parents[2] / "d2l_ext/laboratory/data/05.json"
+DATA = Path(__file__).parents[2] / "attention_lessons/laboratory/data/05.json"
 
 
 def softmax(scores):
@@ -74,42 +72,6 @@ def heads():
     return s
 
 
-def pooling():
-    keys = (10, 0, 0), (0, 10, 0), (0, 0, 10), (0, 0, 10)
-    values = (1, 0, 0), (10, 0, 0), (100, 5, 0), (1000, 6, 0)
-    query, scale = (0, 10, 9), 8
-    scores = [dot(query, key) / scale for key in keys]
-    weights = softmax(scores)
-    output = [dot(weights, column) for column in zip(*values)]
-    told = [", ".join(written(numbers)) for numbers in (scores, weights, output)]
-    numbers = (f"Query {', '.join(map(str, query))}, scale {scale}: scores {told[0]}; "
-               f"weights {told[1]}. Output: {told[2]}.")
-    s = Sheet(800, 412, "Attention pooling over a soft dictionary", (
-        "Four keys in rows, each with its score, a bar for its weight and its value; below them "
-        f"the output. {numbers}"))
-    tall, step, top = 36, 54, 146
-    x_key, x_score, x_weight, x_value, wide = 98, 296, 366, 552, 46
-    s.bold(20, 30, "query")
-    s.grid(x_key, 12, [query], wide, QUERY, height=tall)
-    s.say(x_score - 30, 30, f"scale {scale}")
-    s.say(20, 76, "Key 2 gets 0.64 of the weight, keys 3 and 4 get 0.18 each")
-    for x, name in ((x_key, "key"), (x_score - 22, "score"), (x_weight, "weight"),
-                    (x_value, "value")):
-        s.bold(x, 120, name)
-    for i, (key, score, weight, value) in enumerate(zip(keys, scores, weights, values)):
-        y, bar = top + i * step, 120 * weight
-        s.text(20, y + tall / 2 - 8, f"key {i + 1}", BODY, "start")
-        s.grid(x_key, y - 8, [key], wide, KEY, height=tall)
-        s.say(x_score, y + 10, f"{score:.2f}", "middle")
-        if weight > 0.005:
-            s.add("rect", x=x_weight, y=y, width=bar, height=20, rx=2, fill=QUERY)
-        s.say(x_weight + bar + 10, y + 10, f"{weight:.2f}")
-        s.grid(x_value, y - 8, [value], 74, VALUE, height=tall)
-    s.bold(x_value - 16, 380, "output", "end")
-    s.grid(x_value, 362, [written(output)], 74, OUTPUT, height=tall)
-    return s
-
-
 def order():
     words, start = (*TOKENS, "pad"), (2, 1, 0, 3)
     vectors = (1, 0, 0, 1), (0, 0, 1, 0), (0, 1, 0, 3), (1, 1, 1, 1)
@@ -139,86 +101,6 @@ def order():
     s.lines(end, top - 31, "compared with", " ".join(words), anchor="start")
     s.say(20, 28, "Nothing hidden: another order, and every word’s output is the same")
     return s
-
-
-def compare():
-    """What it costs at n = 64, d = 512, k = 3, and who sees whom after one layer."""
-    n, d, k, h = 64, 512, 3, 8
-    # operations, sequential steps, longest path
-    costs = {kind: cost(kind, n, d, k)[:3] for kind in FORMULAS}
-    part = "attention products"  # of a layer, so it doesn't compete
-    least = [min(column) for column in zip(*(costs[word] for word in costs if word != part))]
-    steps = [f"{count} step" if count == 1 else f"{count} steps" for _, count, _ in costs.values()]
-    told = [f"{word} {work:,} operations, {count}, longest path {path}"
-            for (word, (work, _, path)), count in zip(costs.items(), steps)]
-    numbers = f"n = {n}, d = {d}, k = {k}, {h} heads: {'; '.join(told)}."
-    s = Sheet(800, 476, "Convolution, recurrence and self-attention, compared", (
-        "A table of work, steps and longest path; below, what the last of nine outputs knows: "
-        f"two inputs in a convolution, all in a recurrence and in self-attention. {numbers}"))
-    columns, top = (24, 300, 490, 660), 66
-    s.bold(24, 26, f"n = {n} tokens, width d = {d}, kernel k = {k}, {h} heads")
-    for x, name in zip(columns, ("one layer", "operations", "sequential steps", "longest path")):
-        s.bold(x, top, name)
-    for i, (word, row) in enumerate(costs.items()):
-        y = top + 30 * (i + 1)
-        if word == part:
-            s.say(columns[0] + 22, y, f"{word} (a part)")
-        else:
-            s.say(columns[0], y, word)
-        for x, number, best in zip(columns[1:], row, least):
-            cell = f"{number / 1e6:.3g} million" if x == columns[1] else str(number)
-            if word != part and number == best:
-                s.bold(x, y, f"{cell}  – least")
-            else:
-                s.text(x, y, cell, BODY, "start")
-    knowing(s, 40, "convolution", QUERY, 2)
-    knowing(s, 300, "recurrence", KEY, 9)
-    knowing(s, 560, "self-attention", OUTPUT, 9)
-    return s
-
-
-def memories():
-    """What it costs, and what is kept, at n = 4,096, d = 512, k = 3, h = 8 heads, c = 64."""
-    n, d, k, h, c = 4096, 512, 3, 8, 64
-    # operations, sequential steps, longest path, numbers kept
-    costs = {kind: (*cost(kind, n, d, k, c, h)[:3], state_size(kind, n, d, k, h))
-             for kind in BESIDE}
-    least = [min(column) for column in zip(*costs.values())]
-    told = [f"{word} {', '.join(f'{number:,}' for number in row)}"
-            for word, row in costs.items()]
-    numbers = (f"n = {n}, d = {d}, k = {k}, {h} heads, chunks of {c}; operations, steps, path, "
-               f"kept: {'; '.join(told)}.")
-    s = Sheet(800, 334, "Linear attention beside convolution, recurrence and self-attention", (
-        f"A table of work, steps, longest path, and numbers kept. {numbers}"))
-    columns, top = (24, 266, 394, 560, 686), 66
-    s.bold(24, 26, f"n = {n:,} tokens, width d = {d}, kernel k = {k}, {h} heads, chunks of {c}")
-    names = "one layer", "operations", "sequential steps", "longest path", "keeps"
-    for x, name in zip(columns, names):
-        s.bold(x, top, name)
-    for i, (word, row) in enumerate(costs.items()):
-        y = top + 30 * (i + 1)
-        s.say(columns[0], y, word)
-        for x, number, best in zip(columns[1:], row, least):
-            words = f"{number / 1e9:.3g} billion" if x == columns[1] else f"{number:,}"
-            s.text(x, y, words, BODY, "start", bold=number == best,
-                   colour=STRONG if number == best else TEXT)
-    s.text(24, top + 246, "The least of a column is bold.", SMALL, "start")
-    return s
-
-
-def knowing(s, x, word, colour, known):
-    """Nine inputs below nine outputs, and lines from those that the last output knows."""
-    low, high, last, chain = 418, 342, 8, word == "recurrence"
-    places = [x + 25 * i for i in range(last + 1)]
-    s.bold(x - 8, 302, word)
-    for place in places[-known:]:
-        s.line([(place, low), (place if chain else places[last], high)], colour, 1.2)
-    if chain:
-        s.line([(x, high), (places[last], high)], colour, 1.2)
-    for i, place in enumerate(places):
-        s.dot(place, low, colour if i > last - known else FAINT, 5)
-        s.dot(place, high, colour if i == last or chain else FAINT, 7 if i == last else 5)
-    s.text(x - 8, 450, f"the last output knows {known} of 9", SMALL, "start")
 
 
 def lengths():
@@ -389,6 +271,6 @@ def tiles():
     return s
 
 
-PICTURES = {"01_explorer": pooling, "02_explorer": heads, "03_explorer": order,
-            "04_explorer": clock, "05_explorer": lengths, "06_explorer": compare,
-            "07_explorer": dates, "09_explorer": tiles, "10_explorer": memories}
+PICTURES = {"02_explorer": heads, "03_explorer": order,
+            "04_explorer": clock, "05_explorer": lengths,
+            "07_explorer": dates, "09_explorer": tiles}

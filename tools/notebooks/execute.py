@@ -13,9 +13,9 @@ import time
 
 import nbformat
 from nbclient import NotebookClient
-from nbtext import KERNEL, chosen, write
+from tools.notebooks.nbtext import KERNEL, chosen, write
 
-from d2l_ext.frameworks import missing
+from attention_lessons.frameworks import missing
 
 NOTEBOOKS = pathlib.Path(__file__).parents[2] / "notebooks"
 WIDGET = "application/vnd.jupyter.widget-view+json"

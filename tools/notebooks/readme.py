@@ -1,10 +1,9 @@
 """Write what stands in two places from the one that counts: `make readme`.
 
-    python tools/notebooks/readme.py           rewrite what is out of date
-    python tools/notebooks/readme.py --check   change nothing, end with 1 if something is
+    python -m tools.notebooks.readme           rewrite what is out of date
+    python -m tools.notebooks.readme --check   change nothing, end with 1 if something is
 
-- The repository's address, from pyproject.toml: in Colab links, set-up cells, README's clone
-  command, the package's page, CITATION.cff and CHANGELOG.md.
+- The set-up cell, with the address (`make address` writes it elsewhere) and the version's tag.
 - Minutes, counted in the notebooks: in their titles, README's table and the map in 00. 130 words
   take one, a code cell half of one, a prediction one, an interactive piece two, an exercise
   those of its heading. Set-up, references and homework are not counted.
@@ -13,10 +12,10 @@
 import json
 import re
 import sys
-import tomllib
 from pathlib import Path
 
-from nbtext import dumps
+from tools import setup
+from tools.notebooks.nbtext import dumps
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = "tests/versions.json"
@@ -26,37 +25,24 @@ def read(path):
     return path.read_text(encoding="utf-8")
 
 
-# ---- the address ------------------------------------------------------------------------------
-
-SLUG = r"[\w.-]+/[\w-]+(?:\.(?!git\b)[\w-]+)*"  # owner/name, without a closing .git
-WITH_ADDRESS = ("d2l_ext/README.md", "CITATION.cff", "CHANGELOG.md", "teaching/README.md")
-
-
-def slug():
-    """owner/name, from [project.urls] Repository."""
-    project = tomllib.loads(read(ROOT / "pyproject.toml"))["project"]
-    address = project["urls"]["Repository"]
-    found = re.fullmatch(rf"https://github\.com/({SLUG})", address)
-    if not found:
-        sys.exit(f"pyproject.toml: {address} is not of the form https://github.com/owner/name")
-    return found[1]
-
-
-def own_address(text):
-    text = re.sub(rf"(github\.com/|mybinder\.org/v2/gh/){SLUG}", rf"\g<1>{slug()}", text)
-    owner, name = slug().split("/")
-    website = f"https://{owner}.github.io/{name}/"  # GitHub Pages
-    return re.sub(r"https://[\w-]+\.github\.io/[\w.-]+/", website, text)
-
-
-def colab_links(text):
-    link = rf"(colab\.research\.google\.com/github/){SLUG}(/blob/main/notebooks/)"
-    return re.sub(link, rf"\g<1>{slug()}\2", text)
+def setup_source(address=""):
+    """How all lessons begin their first cell, up to an empty line: it fetches the version of this
+    tree, or says what to do where there is no address yet."""
+    text = read(ROOT / "tools/notebooks/setup_cell.txt").strip()
+    address = address or setup.address()
+    fetch = ('import subprocess\n'
+             '    subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps",\n'
+             f'                    "git+{address}@{setup.tag()}"])\n'
+             '    import d2l_ext')
+    if ".invalid/" in address:
+        fetch = ('raise SystemExit("Put d2l_ext and attention_lessons beside this "\n'
+                 '                     "lesson, or take its standalone edition.")')
+    return text.replace("FETCH", fetch)
 
 
 # ---- minutes ----------------------------------------------------------------------------------
 
-UNCOUNTED = {"setup", "picture", "references", "solution", "homework"}
+UNCOUNTED = {"setup", "picture", "proof", "references", "solution", "homework"}
 
 
 def prose(text):
@@ -87,11 +73,11 @@ def minutes(cells, part=None):
 
 # ---- notebooks --------------------------------------------------------------------------------
 
-TITLE = re.compile(r"# (?P<title>\d\d .+)\n\n"
+TITLE = re.compile(r"# (?P<title>\d\d .+)\n\n(?:(?P<question>[^*\n].+)\n\n)?"
                    r"\*\*(?:Afterwards you can\*\* |学完之后，你能\*\*)(?P<able>[^\n]+)\n\n"
                    r"\*\*(?:Minutes:\*\* |用时\*\*：核心)(?P<core>\d+)(?: core, |分钟，全部)"
                    r"(?P<all>\d+)(?: with everything\.|分钟。).*\n\n"
-                   r"(?P<badge>\[!\[Open in Colab\]\(\S+\)\]\((?P<colab>\S+)\))")
+                   r"(?P<badge>\[Open in Colab\]\((?P<colab>\S+)\))")
 
 
 def cell_named(content, name):
@@ -107,13 +93,10 @@ def notebook(path):
                f"{minutes(shape)} with everything.")
     for cell in content["cells"]:
         text = "".join(cell["source"])
-        if cell["cell_type"] == "markdown":
-            text = colab_links(text)
         if cell["id"] == "title":
-            text = re.sub(r"(/blob/main/notebooks/)[^)\s]+", rf"\g<1>{path.name}", text)
             text = re.sub(r"\*\*Minutes:\*\* \d+ core, \d+ with everything\.", counted, text)
         if cell["id"] == "setup":
-            text = own_address(text)
+            text = f"{setup_source()}\n\n{text.partition(2 * chr(10))[2]}".strip()
         cell["source"] = text.splitlines(keepends=True)
     found = TITLE.search("".join(cell_named(content, "title")["source"]))
     if not found:
@@ -197,12 +180,10 @@ def wanted(results):
     table = lesson_table(
         lessons, "| notebook | afterwards you can | minutes: core / all | |",
         "| [{title}](notebooks/{file}) | {able} | {core} / {all} | {badge} |")
-    text = colab_links(put(read(ROOT / "README.md"), "notebooks", table))
-    ours = r"(?m)^ *git clone .*|https://[\w-]+\.github\.io/\S+"
-    text = re.sub(ours, lambda found: own_address(found[0]), text)
+    text = put(read(ROOT / "README.md"), "notebooks", table)
     texts[ROOT / "README.md"] = put(text, "versions", version_table(results))
     texts[ROOT / KEPT] = json.dumps(results, indent=1) + "\n"
-    return texts | {ROOT / name: own_address(read(ROOT / name)) for name in WITH_ADDRESS}
+    return texts
 
 
 def renew(texts, root, check):

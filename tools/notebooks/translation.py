@@ -1,14 +1,15 @@
 """Keep the other languages' lessons with the English ones: `make translation`.
 
-    python tools/notebooks/translation.py           bring catalogues, words and notebooks up to date
-    python tools/notebooks/translation.py --check   change nothing, name what is stale, end with 1
+    python -m tools.notebooks.translation           bring catalogues, words and notebooks up to date
+    python -m tools.notebooks.translation --check   change nothing, name what is stale, end with 1
 
-`translations/zh.po` is the catalogue, in gettext's format (Poedit, Weblate): the English text is
-the key; of a lesson's cell, the cell (`02/title`) is the context. A cell whose English text has
-changed is shown in both languages, and marked fuzzy until someone has looked at it. From the
-catalogue come `d2l_ext/languages/zh.mo`, which the package asks for words, the characters that
-figures need (`zh.otf`), and `notebooks/zh`: the code cells are copies, but for the last line of
-the set-up, which chooses the language. `make notebooks ARGS=zh` stores their outputs.
+`translations/zh` holds a catalogue a room: `02.po` for lesson 02 with its exercises, `pieces.po`,
+`package.po`, and `pages.po` for README, website and drawings. The English text is the key; of a
+lesson's cell, the cell (`02/title`) is the context. A text whose English has changed keeps its
+twin, marked fuzzy until someone has looked at it. From the catalogues come `zh.json`, which the
+package looks up, the characters that figures need (`zh.otf`), and `notebooks/zh`: the code cells
+are copies, but for the last line of the set-up, which chooses the language.
+`make notebooks ARGS=zh` stores their outputs.
 """
 import ast
 import difflib
@@ -16,6 +17,7 @@ import html
 import io
 import json
 import re
+import subprocess
 import sys
 import tomllib
 from collections import Counter
@@ -23,31 +25,30 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-from babel.messages.catalog import Catalog
 from babel.messages.extract import extract
-from babel.messages.mofile import write_mo
-from babel.messages.pofile import read_po, write_po
 from fontTools import subset
 from fontTools.ttLib import TTCollection, TTFont
 from jinja2 import Environment
-from nbtext import KERNEL, dumps
+from tools import address, setup
+from tools.notebooks.catalogue import FOLDER, load, merged, po
+from tools.notebooks.catalogue import entries as read_entries
+from tools.notebooks.nbtext import KERNEL, dumps
 
-from d2l_ext.exercises.exhibits import PARTS
-from d2l_ext.explorers.base import PLURAL, lean
-from d2l_ext.explorers.base import texts as texts_of_script
-from d2l_ext.translation import PLACE
+from attention_lessons.exercises.exhibits import PARTS
+from attention_lessons.pieces.base import PLURAL, lean
+from attention_lessons.pieces.base import texts as texts_of_script
+from attention_lessons.languages import PLACE  # {=0}, as long as there is translation.py
 
 ROOT = Path(__file__).resolve().parents[2]
 LESSONS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-PACKAGE = ROOT / "d2l_ext"
-TEMPLATES = [*map(ROOT.joinpath, ("tools/notebooks/export.py", "tools/classroom/slides.py",
-                                  "tools/website/website.py")),
-             *sorted((ROOT / "tools/website").glob("*.j2"))]
-FRAMES = {path.relative_to(ROOT).as_posix() for path in TEMPLATES}
+CORE, PACKAGE = ROOT / "d2l_ext", ROOT / "attention_lessons"
+TEMPLATES = [*map(ROOT.joinpath, ("tools/publish/pages.py", "tools/publish/slides.py",
+                                  "tools/publish/site.py")),
+             *sorted((ROOT / "tools/publish").glob("*.j2"))]
 JINJA = Environment(extensions=["jinja2.ext.i18n"])
 NOTO = Path("/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc")  # Debian's
 README = "README.{}.md"
-SET_UP = 'spoken = importlib.import_module("d2l_ext").language("{}")'
+SET_UP = 'spoken = __import__("attention_lessons").language("{}")'
 DRAWS = {"heatmaps", "curves", "bars", "table", "progress_bar"}
 MAP_HEAD = "| lesson | afterwards you can | minutes: core / all |"
 MINUTES = re.compile(r"\d+(?= core, )|(?<= core, )\d+(?= with everything)")
@@ -71,7 +72,7 @@ def key(cell):
     if cell["id"] == "title":
         places = iter(["{core}", "{all}"])
         text = MINUTES.sub(lambda _: next(places), text)
-        text = re.sub(r"\n*\[!\[Open in Colab\].*", "", text)
+        text = re.sub(r"\n*\[(!\[)?Open in Colab\].*", "", text)
     return text
 
 
@@ -100,7 +101,7 @@ def strings(tree):
 def docstrings(tree):
     defined = (ast.Module, ast.FunctionDef, ast.ClassDef)
     return {id(node.body[0].value) for node in ast.walk(tree)
-            if isinstance(node, defined) and isinstance(node.body[0], ast.Expr)}
+            if isinstance(node, defined) and node.body and isinstance(node.body[0], ast.Expr)}
 
 
 def raised(tree):
@@ -109,10 +110,19 @@ def raised(tree):
             for part in ast.walk(node)}
 
 
+def marked(tree):
+    """The texts of t("...")."""
+    for call in ast.walk(tree):
+        if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "t":
+            yield from strings(ast.Expression(call.args[0])).values()
+
+
 def said_by(path):
     """The texts of a module that somebody reads; an exercise catches what it raises."""
     tree = ast.parse(read(path))
-    left_out = docstrings(tree) | (set() if path.parent.name == "exercises" else raised(tree))
+    yield from marked(tree)
+    catches = path.parent.name.startswith(("exercises", "lesson_"))
+    left_out = docstrings(tree) | (set() if catches else raised(tree))
     for node, text in strings(tree).items():
         if id(node) not in left_out and is_prose(text):
             yield text
@@ -144,7 +154,7 @@ def drawn_by(path):
     """The texts of a lesson's code that its figures and tables show."""
     for cell in cells(path):
         tags = set(cell["metadata"].get("tags", []))
-        if cell["cell_type"] != "code" or tags & {"setup", "imports"}:
+        if cell["cell_type"] != "code" or "setup" in tags:
             continue
         try:
             tree = ast.parse(re.sub(r"^%%.*", "", cell["source"]))
@@ -219,102 +229,81 @@ def said_by_drawing(path):
 
 
 def words():
-    """Everything but cells: text -> the files that say it."""
-    found = {}
+    """Everything but cells and README, in order: (file, context, text)."""
     sources = [
-        *((path, said_by) for path in sorted((PACKAGE / "exercises").glob("*.py"))),
-        *((path, said_by) for path in sorted((PACKAGE / "explorers").glob("*.py"))),
-        *((path, said_by_script) for path in sorted((PACKAGE / "explorers").glob("*.js"))),
-        *((path, drawn_by) for path in LESSONS),
-        *((path, named_by) for path in sorted(PACKAGE.rglob("*.py"))
-          if path.parent.name not in ("exercises", "explorers")),
-        *((path, said_by_template) for path in TEMPLATES),
-        *((path, said_by_drawing) for path in sorted((ROOT / "tools/draw").glob("[!_]*.py")))]
-    for path, say in sources:
-        for text in say(path):
-            found.setdefault(text, []).append(path.relative_to(ROOT).as_posix())
-    for path in sorted((PACKAGE / "alt").glob("*.toml")):
+        *((path, "", said_by) for folder in ("lesson_*", "exercises", "pieces")
+          for path in sorted(PACKAGE.glob(f"{folder}/*.py"))),
+        *((path, "", said_by_script) for path in sorted((PACKAGE / "pieces").glob("*.js"))),
+        *((path, "code", drawn_by) for path in LESSONS),
+        *((path, "name", named_by) for path in sorted([*PACKAGE.rglob("*.py"), *CORE.glob("*.py")])
+          if path.parent.name.partition("_")[0] not in ("exercises", "pieces", "lesson")),
+        *((path, "page", said_by_template) for path in TEMPLATES),
+        *((path, "drawing", said_by_drawing)
+          for path in sorted((ROOT / "tools/draw").glob("[!_]*.py")))]
+    for path in sorted(PACKAGE.glob("lesson_*/alt.toml")):
         for entry in tomllib.loads(read(path)).values():
-            text = entry["text"] if isinstance(entry, dict) else entry
-            found.setdefault(text, []).append(path.relative_to(ROOT).as_posix())
-    return found
+            yield path, "", entry["text"] if isinstance(entry, dict) else entry
+    for path, context, say in sources:
+        yield from ((path, context, text) for text in say(path))
 
 
-def texts():
-    """(context, English text) -> places, in the order of the lessons."""
-    found = {}
-    for path in LESSONS:
-        for cell in cells(path):
-            if translates(cell):
-                found[f"{path.name[:2]}/{cell['id']}", key(cell)] = [
-                    path.relative_to(ROOT).as_posix()]
-    for kind, text in blocks(read(ROOT / "README.md")):
-        if kind == "words" and text.strip("\n"):
-            found["README", text.strip("\n")] = ["README.md"]
-    return found | {(None, text): places for text, places in words().items()}
+def room_of(path):
+    """The catalogue that a file's texts stand in."""
+    if lesson := re.search(r"lesson_(\d\d)|notebooks/(\d\d)", path.as_posix()):
+        return lesson[1] or lesson[2]
+    package = PACKAGE in path.parents or CORE in path.parents
+    return "pieces" if path.parent.name == "pieces" else "package" if package else "pages"
 
 
 def everything():
-    """``texts``, and what no rule finds: the head of 00's table, single words in messages."""
+    """Room -> what there is to translate in it: (context, English text)."""
+    found = {}
+    for path in LESSONS:
+        here = found.setdefault(path.name[:2], {})
+        here |= {(f"{path.name[:2]}/{cell['id']}", key(cell)): 0
+                 for cell in cells(path) if translates(cell)}
+    found["00"] |= {("00/map", MAP_HEAD): 0}
+    found["pages"] = {("README", text.strip("\n")): 0
+                      for kind, text in blocks(read(ROOT / "README.md"))
+                      if kind == "words" and text.strip("\n")}
+    for path, context, text in words():
+        found.setdefault(room_of(path), {})[context, text] = 0
+    # what no rule finds: single words in messages
     named = (f"The {what}: expected {{0}}, yours: {{1}}." for what in ("parameters", "buffers"))
     more = (*PARTS, "hold", "holds", "list of {0}", "tuple of {0}", "a ValueError", "{0} or {1}",
-            *named)
-    parts = {(None, word): ["d2l_ext/exercises/kinds.py"] for word in more}
-    return texts() | {(None, MAP_HEAD): ["notebooks/00_start_here.ipynb"]} | parts
+            "{0} {1}", *named)
+    found["package"] |= {("", word): 0 for word in more}
+    return {room: [*texts] for room, texts in found.items()}
 
 
 # ---- the catalogue -------------------------------------------------------------------------------
 
-def load(language):
-    path = ROOT / "translations" / f"{language}.po"
-    with path.open("rb") as file:
-        return read_po(file, locale=language)
-
-
-def merged(old, wanted):
-    """The catalogue for ``wanted``: what is known is kept; a cell that changed is fuzzy."""
-    new = Catalog(locale=old.locale, project="attention-notebooks", fuzzy=False,
-                  header_comment=old.header_comment, creation_date=old.creation_date,
-                  revision_date=old.revision_date)
-    of_cell = {entry.context: entry for entry in old if entry.id and entry.context}
-    for (context, text), places in wanted.items():
-        entry, flags, comments, before = old.get(text, context), set(), [], ()
-        if entry is None and context in of_cell:
-            entry, flags = of_cell[context], {"fuzzy"}
-            before = entry.id
-        elif entry is not None:
-            flags = entry.flags - {"python-brace-format", "python-format"}
-            comments, before = entry.user_comments, entry.previous_id
-        new.add(text, entry.string if entry else "", [(place, None) for place in places],
-                flags=flags, user_comments=comments, previous_id=before, context=context)
-        new.get(text, context).flags -= {"python-brace-format", "python-format"}
-    return new
-
-
-def faults(catalogue, wanted):
+def faults(catalogue, wanted, language="zh"):
     """What keeps the catalogue from being the lessons' in its language, a line each."""
-    have = {(entry.context, entry.id): entry for entry in catalogue if entry.id}
-    contexts, stale = {context for context, _ in wanted if context}, set()
-    for context, text in have:
-        if (context, text) not in wanted:
-            stale.add(context)
-            yield f"{'stale' if context in contexts else 'surplus'}: {context or repr(text)}"
-    language = str(catalogue.locale)
     glossary, elsewhere = terms(language)
-    for context, text in wanted:
-        entry, name = have.get((context, text)), context or repr(text)
-        if entry is None or not entry.string:
-            if not context or context not in stale:
-                yield f"missing: {name}"
-        elif entry.fuzzy:
-            yield f"stale: {name}"
-        else:
-            yield from (f"{name}: {fault}" for fault in differences(text, entry.string))
-            if context:
+    spoken = {}
+    for room, keys in wanted.items():
+        have = {entry.key: entry for entry in catalogue.get(room, [])}
+        yield from (f"{room}: surplus: {name(key)}" for key in have.keys() - {*keys})
+        for key in keys:
+            entry, where = have.get(key), f"{room}: {name(key)}"
+            if entry is None or not entry.twin:
+                yield f"{room}: missing: {name(key)}"
+            elif entry.fuzzy:
+                yield f"{room}: fuzzy: {name(key)}"
+            else:
+                yield from (f"{where}: {fault}" for fault in differences(entry.text, entry.twin))
                 unknown = strangers(entry, language)
-                said = {term for term, places in elsewhere.items() if context in places}
-                yield from (f"{name}: {term} is {glossary[term]}" for term in unknown - said)
-                yield from (f"{name}: has {term}, glossary says not" for term in said - unknown)
+                said = {term for term, places in elsewhere.items() if entry.context in places}
+                yield from (f"{where}: {term} is {glossary[term]}" for term in unknown - said)
+                yield from (f"{where}: has {term}, glossary says not" for term in said - unknown)
+                if not entry.context and spoken.setdefault(entry.text, entry.twin) != entry.twin:
+                    yield f"{where}: said otherwise in another room"
+
+
+def name(key):
+    context, text = key
+    return context if "/" in context else repr(text)
 
 
 # What a translation keeps, in any order: each rule finds it in a text.
@@ -371,7 +360,7 @@ BARE = r"```.*?```|`[^`\n]*`|\$\$.*?\$\$|\$[^$\n]*\$|\[[^\]]*\]\([^)]*\)"
 @cache
 def terms(language):
     """The glossary: term -> its translation; and term -> cells that say something else."""
-    found = tomllib.loads(read(ROOT / "translations" / f"{language}.toml"))
+    found = tomllib.loads(read(FOLDER / language / "glossary.toml"))
     return found["terms"], found["elsewhere"]
 
 
@@ -385,55 +374,67 @@ def terms_in(text, language):
 
 def strangers(entry, language):
     """The terms of a cell that its translation has not."""
-    if re.search("/(references|further-reading|claims)$|^README$", entry.context):
+    if "/" not in entry.context or re.search("/(references|further-reading|claims|map)$",
+                                             entry.context):
         return set()
     glossary, _ = terms(language)
-    return {term for term in terms_in(entry.id, language) if glossary[term] not in entry.string}
+    return {term for term in terms_in(entry.text, language) if glossary[term] not in entry.twin}
 
 
 def side_by_side(catalogue):
-    """Every fuzzy cell: what has changed in English, and its translation."""
-    for entry in catalogue:
-        if entry.id and entry.fuzzy:
-            before = "".join(entry.previous_id) if entry.previous_id else ""
-            lines = difflib.ndiff(before.splitlines(), entry.id.splitlines())
-            yield "\n".join([f"== {entry.context}", *lines, "-- so far:", entry.string])
+    """Every fuzzy text: what has changed in English, and its translation."""
+    for entry in sum(catalogue.values(), []):
+        if entry.fuzzy:
+            lines = difflib.ndiff(entry.before.splitlines(), entry.text.splitlines())
+            yield "\n".join([f"== {name(entry.key)}", *lines, "-- so far:", entry.twin])
 
 
-def po(catalogue):
-    file = io.BytesIO()
-    write_po(file, catalogue, width=0, include_lineno=False, include_previous=True)
-    return file.getvalue()
+NUMERAL = "[〇零一二两三四五六七八九十百千万半]+"
+DENIAL = "[不没无未非别]"
 
 
-class Unsigned(Catalog):
-    """A catalogue that doesn't say which version of Babel wrote it: it is the same with all."""
-
-    @property
-    def mime_headers(self):
-        return [header for header in super().mime_headers if header[0] != "Generated-By"]
+def meaning(text, language):
+    """What a reversed or thinned sentence would lose: denials, numerals in words, terms."""
+    found = Counter(re.findall(f"{DENIAL}|{NUMERAL}", text))
+    return found + Counter({term: text.count(term) for term in terms(language)[0].values()})
 
 
-def mo(catalogue):
-    """The package's words in gettext's binary form."""
-    small = Unsigned(locale=catalogue.locale, project="attention-notebooks", fuzzy=False,
-                     creation_date=catalogue.creation_date, revision_date=catalogue.revision_date)
-    for entry in catalogue:
-        if entry.id and not entry.context and entry.string and not entry.fuzzy:
-            places = {place for place, _ in entry.locations}
-            script, page = all(place.endswith(".js") for place in places), places <= FRAMES
-            small.add(entry.id, entry.string, context="script" if script else page and "page")
-    file = io.BytesIO()
-    write_mo(file, small)
-    return file.getvalue()
+def drift(before, now, language="zh"):
+    """The twins whose denials, numerals or terms changed while their English stayed."""
+    for room, entries in now.items():
+        old = {entry.key: entry.twin for entry in before.get(room, [])}
+        for entry in entries:
+            was, said = (meaning(twin, language) for twin in (old.get(entry.key, ""), entry.twin))
+            if entry.key in old and old[entry.key] and was != said:
+                lost, added = sorted((was - said).elements()), sorted((said - was).elements())
+                yield f"look again: {room}: {name(entry.key)}: lost {lost}, has {added}"
+
+
+def committed(language, commit="HEAD"):
+    """The catalogue as git has it."""
+    found = {}
+    for path in sorted((FOLDER / language).glob("*.po")):
+        place = f"{commit}:./{path.relative_to(ROOT).as_posix()}"
+        shown = subprocess.run(["git", "show", place], cwd=ROOT, capture_output=True)
+        found[path.stem] = read_entries(shown.stdout.decode())
+    return found
+
+
+def spoken(catalogue):
+    """What is looked up when a message is spoken, an entry a line."""
+    found = sorted(sum(catalogue.values(), []), key=lambda entry: entry.context, reverse=True)
+    words = {entry.text: entry.twin for entry in found
+             if "/" not in entry.context and entry.context != "README"
+             and entry.twin and not entry.fuzzy}
+    return json.dumps(words, ensure_ascii=False, sort_keys=True, indent=0).encode() + b"\n"
 
 
 # ---- the font ----
 
 def characters(catalogue):
     """What figures need beyond matplotlib's own font."""
-    drawn = (entry.string for entry in catalogue if entry.id and not entry.context
-             and any(place.startswith(("notebooks", "tools/draw")) for place, _ in entry.locations))
+    drawn = (entry.twin for entries in catalogue.values() for entry in entries
+             if entry.context in ("code", "drawing", "name"))
     return sorted({letter for text in drawn for letter in text if ord(letter) > 0x2e7f})
 
 
@@ -480,7 +481,8 @@ def notebook(path, language, catalogue):
         elif cell["cell_type"] == "code":
             source = cell["source"]
             if cell["id"] == "setup":
-                source += "\n" + SET_UP.format(language)
+                start, _, imports = source.partition("\n\n")
+                source = f"{start}\n{SET_UP.format(language)}\n\n{imports}".strip()
             kept = before.get(cell["id"], {})
             same = "".join(kept.get("source", "")) == source
             copied |= {"source": source.splitlines(keepends=True),
@@ -493,24 +495,29 @@ def notebook(path, language, catalogue):
 
 def translation(path, cell, language, catalogue):
     """The cell's text; in English where it has none yet."""
-    entry = catalogue.get(key(cell), f"{path.name[:2]}/{cell['id']}")
-    text = entry.string if entry and entry.string else key(cell)
+    text = twin(catalogue, path.name[:2], f"{path.name[:2]}/{cell['id']}", key(cell))
     text = re.sub(r"\]\(\.\./", "](../../", text)
     if cell["id"] == "title":
         core, everything = MINUTES.findall(cell["source"])
         text = text.replace("{core}", core).replace("{all}", everything)
-        badge = re.search(r"\[!\[Open in Colab\].*", cell["source"])[0]
+        badge = re.search(r"\[(!\[)?Open in Colab\].*", cell["source"])[0]
         text += "\n\n" + badge.replace("/notebooks/", f"/notebooks/{language}/")
     return text
 
 
+def twin(catalogue, room, context, text):
+    """What the text is called in a catalogue; itself where it has no entry."""
+    return next((entry.twin for entry in catalogue[room]
+                 if entry.key == (context, text) and entry.twin), text)
+
+
 def overview(language, catalogue, first=1, folder=""):
     """The table of 00 and of README: each lesson, what it is for, its minutes."""
-    rows = [catalogue.get(MAP_HEAD).string, "|---|---|---|"]
+    rows = [twin(catalogue, "00", "00/map", MAP_HEAD), "|---|---|---|"]
     for path in LESSONS[first:]:
         title = next(cell for cell in cells(path) if cell["id"] == "title")
         text = translation(path, title, language, catalogue)
-        name, able = re.match(r"# (.+)\n\n\*\*.+?\*\*(.+)\n", text).groups()
+        name, able = re.match(r"# (.+)\n\n[^*\n][^\n]*\n\n\*\*.+?\*\*(.+)\n", text).groups()
         core, everything = MINUTES.findall(title["source"])
         rows.append(f"| [{name}]({folder}{path.name}) | {able.strip()} | {core} / {everything} |")
     return "\n".join(rows)
@@ -531,26 +538,28 @@ def readme(language, catalogue):
     """README in another language: its words from the catalogue, code and versions as they are."""
     made = []
     for kind, text in blocks(read(ROOT / "README.md")):
-        entry = catalogue.get(text.strip("\n"), "README") if kind == "words" else None
         if kind == "notebooks":
             text = overview(language, catalogue, 0, f"notebooks/{language}/")
         if "(README." in text[:20]:
             text = "[English](README.md)"
-        made.append(entry.string if entry and entry.string else text)
+        words = kind == "words" and text.strip("\n")
+        made.append(twin(catalogue, "pages", "README", words) if words else text)
     text = re.sub(r"\n{3,}", "\n\n", "\n\n".join(made)).strip("\n") + "\n"
     text = re.sub(r'(\(|src=")(images|notebooks)/(?!zh/)', rf"\1\2/{language}/", text)
-    text = re.sub(r"\((https://[\w-]+\.github\.io/[\w.-]+/)\)", rf"(\1{language}/)", text)
+    site = address.forms(setup.address())[1]
+    if site.endswith("/"):  # not a list of releases
+        text = text.replace(f"({site})", f"({site}{language}/)")
     return text.replace("(#without-make)", f"(#{without_make(catalogue)})")
 
 
 def without_make(catalogue):
     """The anchor that GitHub gives the heading."""
-    return catalogue.get("## Without make", "README").string.removeprefix("## ").lower()
+    return twin(catalogue, "pages", "README", "## Without make").removeprefix("## ").lower()
 
 
 def wanted_files(language, catalogue):
     """What is made from a catalogue: path -> bytes. (The font is made where characters lack.)"""
-    files = {PACKAGE / "languages" / f"{language}.mo": mo(catalogue)}
+    files = {PACKAGE / "languages" / f"{language}.json": spoken(catalogue)}
     files[ROOT / README.format(language)] = readme(language, catalogue).encode()
     for path in LESSONS:
         files[path.parent / language / path.name] = dumps(
@@ -561,13 +570,15 @@ def wanted_files(language, catalogue):
 def main(arguments):
     check, wrong = arguments == ["--check"], []
     wanted = everything()
-    for path in sorted((ROOT / "translations").glob("*.po")):
-        language, catalogue = path.stem, load(path.stem)
+    for language in sorted(path.name for path in FOLDER.iterdir() if path.is_dir()):
+        catalogue = load(language)
         if not check:
             catalogue = merged(catalogue, wanted)
             print(*side_by_side(catalogue), sep="\n\n")
-            path.write_bytes(po(catalogue))
-        wrong += [f"{language}: {fault}" for fault in faults(catalogue, wanted)]
+            print(*drift(committed(language), catalogue, language), sep="\n")
+            for room, entries in catalogue.items():
+                (FOLDER / language / f"{room}.po").write_text(po(entries, language), "utf-8")
+        wrong += [f"{language}: {fault}" for fault in faults(catalogue, wanted, language)]
         font = PACKAGE / "languages" / f"{language}.otf"
         if missing := "".join(lacking(catalogue, font)):
             if check:

@@ -1,4 +1,4 @@
-"""Write `d2l_ext/laboratory/data/date_formats.json`: how English dates are written in the world.
+"""Write `laboratory/data/date_formats.json`: how English dates are written in the world.
 
 The source is Unicode's locale data as Babel brings it, which is in .venv for the tests. A
 maintainer's script: `python tools/train/date_formats.py`. Lessons read the table only.
@@ -10,7 +10,7 @@ import re
 import babel
 from babel import Locale, localedata
 
-TARGET = pathlib.Path(__file__).parents[2] / "d2l_ext/laboratory/data/date_formats.json"
+TARGET = pathlib.Path(__file__).parents[2] / "attention_lessons/laboratory/data/date_formats.json"
 WIDTHS = {"MMM": "abbreviated", "MMMM": "wide", "E": "abbreviated", "EEEE": "wide"}
 
 

@@ -1,6 +1,6 @@
 """Train the date readers of lesson 07 with three seeds: some minutes.
 
-`python tools/train/dates.py` writes into `d2l_ext/laboratory/data/` the first one's weights,
+`python tools/train/dates.py` writes into `laboratory/data/` the first one's weights,
 dates.safetensors, and a table of how good all are and what their heads do, 07.json.
 """
 import datetime
@@ -9,8 +9,8 @@ import time
 import torch
 
 from d2l_ext import heads, record_attention
-from d2l_ext.laboratory import dates
-from d2l_ext.laboratory.stored import store
+from attention_lessons.laboratory import dates
+from attention_lessons.laboratory.stored import store
 
 SEEDS = 0, 1, 2
 

@@ -1,6 +1,6 @@
 """Train what lesson 09 stores, with three seeds: twenty minutes.
 
-`python tools/train/longer.py` writes 09.json into `d2l_ext/laboratory/data/`: date readers whose
+`python tools/train/longer.py` writes 09.json into `laboratory/data/`: date readers whose
 heads share keys and values, and rotary readers whose angles are stretched beyond training length.
 The rows vary a little with the processor and with PyTorch's version.
 """
@@ -9,8 +9,8 @@ import copy
 import torch
 
 from d2l_ext import Mask, RotaryEmbedding, record_attention, window
-from d2l_ext.laboratory import TRIALS, accuracy, dates, train, try_encoding
-from d2l_ext.laboratory.stored import store
+from attention_lessons.laboratory import TRIALS, accuracy, dates, train, try_encoding
+from attention_lessons.laboratory.stored import store
 from d2l_ext.relative import Stretch
 
 SEEDS = 0, 1, 2

@@ -1,7 +1,7 @@
 """Train again what lessons 05, 06 and 10 train, with three seeds: an hour.
 
 `python tools/train/tasks.py`, with 05, 06 or 10 for one lesson alone, writes the rows, the date and
-PyTorch's version into `d2l_ext/laboratory/data/`. The rows vary a little with the processor and
+PyTorch's version into `laboratory/data/`. The rows vary a little with the processor and
 with PyTorch's version.
 """
 import math
@@ -10,10 +10,10 @@ import sys
 import torch
 
 from d2l_ext import influence
-from d2l_ext.laboratory import (CONTROLS, MEMORIES, READERS, RECALLERS, TRIALS,
+from attention_lessons.laboratory import (CONTROLS, MEMORIES, READERS, RECALLERS, TRIALS,
                                 accuracy, find_marked, parity, reader, recall, recaller, train,
                                 try_encoding)
-from d2l_ext.laboratory.stored import store
+from attention_lessons.laboratory.stored import store
 
 SEEDS = 0, 1, 2
 RATE, RATES = 2e-3, (5e-4, 8e-3)  # the usual one, and others for the kinds in VARIED

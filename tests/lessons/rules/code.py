@@ -3,7 +3,7 @@ import ast
 import re
 import symtable
 
-import readme
+from tools.notebooks import readme
 
 from .notebook import ROOT, fences, rule
 
@@ -28,7 +28,8 @@ def fits_the_screen(notebook):
     """A projector shows 15 lines of 79 characters: longer code belongs in d2l_ext."""
     for cell in notebook.cells:
         lines = (cell.text if cell.is_code else "\n".join(fences(cell))).splitlines()
-        if cell.is_code and len(lines) > 15 and cell.id not in ("setup", "one-screen-code"):
+        most = 24 if "proof" in cell.tags else 15
+        if cell.is_code and len(lines) > most and cell.id not in ("setup", "one-screen-code"):
             yield cell.id, f"{len(lines)} lines"
         for line in lines:
             if len(line) > 79:
@@ -37,7 +38,7 @@ def fits_the_screen(notebook):
 
 @rule()
 def no_padding(notebook):
-    """Numbers that belong together are a table: `table(rows, columns)` of d2l_ext.plotting."""
+    """Numbers that belong together are a table: `table(rows, columns)` of plotting."""
     for cell in notebook.code:
         for node in cell.nodes:
             if isinstance(node, ast.FormattedValue) and node.format_spec:
@@ -77,7 +78,8 @@ def names_of(statement):
 
 @rule()
 def core_runs_alone(notebook):
-    """A lesson runs without its deeper cells: define the name in a core cell, or rename it."""
+    """A lesson runs without its deeper cells, the story without its proofs: define the name in a
+    core cell, or rename it."""
     last = {}  # name, with the framework whose cells share it -> the cell that bound it last
     for cell in notebook.code:
         core = "core" in cell.tags
@@ -87,6 +89,8 @@ def core_runs_alone(notebook):
             for place in sorted(taken & last.keys()):
                 if core and "deeper" in last[place].tags:
                     yield cell.id, f"`{place[1]}` comes from the deeper cell `{last[place].id}`"
+                if core and "proof" in last[place].tags - cell.tags and not cell.folded:
+                    yield cell.id, f"`{place[1]}` comes from the proof `{last[place].id}`"
             if core or not isinstance(statement, (ast.Import, ast.ImportFrom)):
                 last |= dict.fromkeys(bound, cell)
 
@@ -101,13 +105,23 @@ def frameworks_are_tagged(notebook):
             yield cell.id, f"tagged {sorted(found)}, not {sorted(needed)}"
 
 
+@rule(1)
+def proofs_stand_apart(notebook):
+    """A proof has a cell of its own, `# @title Proof: ...`; the story shows no assert."""
+    for cell in notebook.code:
+        asserts = any(isinstance(statement, ast.Assert) for statement in cell.statements)
+        if "proof" in cell.tags and not cell.text.startswith("# @title Proof: "):
+            yield cell.id, "no title"
+        elif asserts and "core" in cell.tags and not cell.folded:
+            yield cell.id, "an assert in the story"
+
+
 @rule()
 def same_setup(notebook):
-    """Copy it from tools/notebooks/setup_cell.py, then `make readme`."""
-    text = (ROOT / "tools/notebooks/setup_cell.py").read_text(encoding="utf-8")
-    wanted = text.replace("ADDRESS", f"https://github.com/{readme.slug()}").strip()
+    """Copy it from tools/notebooks/setup_cell.txt, then `make readme`."""
+    wanted = readme.setup_source()
     cell = notebook.cell("setup")
-    if cell and cell.text.strip() != wanted:
+    if cell and cell.text.partition("\n\n")[0] != wanted:
         yield "setup", "not the set-up of all lessons"
 
 

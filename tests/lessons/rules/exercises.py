@@ -2,7 +2,8 @@
 import ast
 import re
 
-from d2l_ext.exercises import all_exercises, from_scratch
+from attention_lessons.exercises import all_exercises
+from attention_lessons.exercises.classes import FromScratch
 
 from .notebook import fences, rule, rule_for_all, trios
 
@@ -60,13 +61,14 @@ def every_exercise_is_used(notebooks):
     """Add its three cells to a notebook, or remove it."""
     used = {name for notebook in notebooks for name in trios(notebook)}
     for name in sorted(all_exercises().keys() - used):
-        yield "d2l_ext/exercises", name, "no notebook has this exercise"
+        yield "attention_lessons/exercises", name, "no notebook has this exercise"
 
 
 @rule()
 def written_from_scratch(notebook):
-    """Right before their homework, some lessons have one exercise of exercises/from_scratch.py."""
-    written = {exercise.name for exercise in from_scratch.EXERCISES}
+    """Right before their homework, some lessons have one class to write from an empty cell."""
+    written = {name for name, exercise in all_exercises().items()
+               if isinstance(exercise, FromScratch)}
     stubs = [trio[1] for name, trio in trios(notebook).items() if name in written]
     if len(stubs) != (notebook.number in FROM_SCRATCH):
         yield "exercises", f"{len(stubs)} here; lessons {FROM_SCRATCH} have one"

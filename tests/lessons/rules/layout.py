@@ -1,20 +1,20 @@
 """Rules of ids, tags, fixed cells, title, length and headings."""
 import re
 
-import nbtext
-import readme
+from tools.notebooks import nbtext
+from tools.notebooks import readme
 
 from .notebook import ONE_SCREEN, rule, without_code
 
 CLASS = 45  # minutes, and as many words as are read in a third of them
 WORDS = 2000
-FIRST = ("title", "setup", "imports", *ONE_SCREEN, "recall")
-LAST = ("homework", "question-1", "question-2", "question-3", "claims", "exit", "references",
-        "next")
-ID_IS_TAG = {"setup", "imports", "recall", "sentence", "claims", "exit", "references", "next"}
+FIRST = ("title", "setup", "recall")
+LAST = ("homework", "question-1", "question-2", "question-3", *ONE_SCREEN)
+END = ("claims", "exit", "references", "next")
+ID_IS_TAG = {"setup", "recall", "sentence", "claims", "exit", "references", "next"}
 TAGS = ID_IS_TAG | {
     "core", "deeper", "picture", "predict", "explorer", "exercise", "solution", "question",
-    "timing", "one-screen", "homework", "raises-exception",
+    "timing", "one-screen", "proof", "homework", "raises-exception",
     "needs-jax", "needs-tensorflow", "needs-mxnet",
     "nbval-ignore-output", "nbval-skip", "nbval-raises-exception"}
 
@@ -42,17 +42,17 @@ def known_tags(notebook):
 @rule()
 def fixed_cells(notebook):
     """All lessons begin and end with the same cells; most of them are tagged with their id."""
-    first, middle, last = FIRST, "exercises", LAST
+    first, middle, last, end = FIRST, "exercises", LAST, END
     if notebook.number == 0:
-        first, middle, last = FIRST[:2], "symbols", LAST[-1:]
-    wanted = [*first, middle, *last]
+        first, middle, last, end = FIRST[:2], "symbols", (), END[-1:]
+    wanted = [*first, middle, *last, *end]
     for name in wanted:
         if name not in notebook.ids:
             yield name, "this cell is missing"
     if [name for name in notebook.ids if name in wanted] != wanted:
         yield "title", f"the order should be {', '.join(wanted)}"
-    if notebook.ids[:2] != wanted[:2] or notebook.ids[-len(last):] != [*last]:
-        yield "title", f"begin with title and setup, end with {', '.join(last)}"
+    if notebook.ids[:2] != wanted[:2] or notebook.ids[-len(end):] != [*end]:
+        yield "title", f"begin with title and setup, end with {', '.join(end)}"
     for cell in notebook.cells:
         due = {cell.id} & ID_IS_TAG or {cell.id.split("-")[0]} & {"question"}
         if cell.tags & (ID_IS_TAG | {"question"}) != due:
@@ -113,7 +113,7 @@ def one_screen(notebook):
 def folded(notebook):
     """Fold code that isn't to be read at first sight: `folded` in tools/notebooks/nbtext.py."""
     for cell in notebook.code:
-        if (cell.tags & {"setup", "picture"} or cell.id in ONE_SCREEN) and not cell.folded:
+        if (cell.tags & {"setup", "picture", "proof"} or cell.id in ONE_SCREEN) and not cell.folded:
             yield cell.id, "its source is open"
 
 
@@ -131,11 +131,11 @@ def stored_by_the_tools(notebook):
 
 @rule()
 def headings(notebook):
-    """Headings form an outline: one title, `# Exercises`, and no level left out."""
+    """Headings form an outline: one title, `# Exercises`, `# Deeper`, and no level left out."""
     before = 0
     for cell in notebook.words:
         for marks, words in re.findall(r"^(#+) +(.*)$", without_code(cell.text), re.M):
-            if marks == "#" and cell.id != "title" and words != "Exercises":
+            if marks == "#" and cell.id != "title" and words not in ("Exercises", "Deeper"):
                 yield cell.id, f"`{words}` is of the first level"
             if len(marks) > before + 1:
                 yield cell.id, f"`{words}` skips a level"
@@ -154,7 +154,8 @@ def deeper_is_marked(notebook):
                 yield cell.id, "without a heading it seems to be deeper"
                 part = None
             continue
-        level, marked = len(heading[1]), heading[2].endswith(" · deeper")
+        level = len(heading[1])
+        marked = heading[2] == "Deeper" or heading[2].endswith(" · deeper")
         opens = deeper and (not part or level <= part)
         if marked != opens:
             yield cell.id, f"`· deeper` is {'missing' if opens else 'wrong'} in its heading"

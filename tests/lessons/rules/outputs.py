@@ -6,7 +6,7 @@ import tomllib
 
 from .notebook import ROOT, rule, rule_for_all
 
-ALT = ROOT / "d2l_ext/alt"  # the words of figures, a file for each lesson
+LESSONS = ROOT / "attention_lessons"  # in lesson_02/alt.toml: the words of its figures
 WIDGET = "application/vnd.jupyter.widget-view+json"
 WITHOUT_EXPLORER = 8, 11, 12  # lessons about code, which need no interactive piece
 
@@ -58,11 +58,11 @@ def picture_cells(notebook):
 
 @rule()
 def alt_text(notebook):
-    """Say what a figure shows, in d2l_ext/alt or in the <desc> of its SVG."""
+    """Say what a figure shows, in alt.toml or in the <desc> of its SVG."""
     for cell in notebook.code:
         for data in cell.data:
             if any(kind.startswith("image/") for kind in data):
-                yield cell.id, "a bare image, which has no words: draw it with d2l_ext.plotting"
+                yield cell.id, "a bare image, which has no words: draw it with plotting"
             for image in re.findall(r"<img\b[^>]*>", "".join(data.get("text/html", ""))):
                 if not re.search(r'alt="[^"]{20,}"', image):
                     yield cell.id, "words of at least 20 characters are missing"
@@ -78,9 +78,9 @@ def figure_names(cell):
 
 @rule()
 def figures_have_words(notebook):
-    """A figure is named after its cell, "NN-ID", and has words in d2l_ext/alt/NN.toml."""
+    """A figure is named after its cell, "NN-ID", and has words in lesson_NN/alt.toml."""
     number = notebook.name[:2]
-    path = ALT / f"{number}.toml"
+    path = LESSONS / f"lesson_{number}/alt.toml"
     entries = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     used = set()
     for cell in notebook.code:

@@ -3,7 +3,7 @@ import ast
 import csv
 import re
 
-import readme
+from tools.notebooks import readme
 
 import d2l_ext
 
@@ -43,7 +43,7 @@ def references():
 def docstrings():
     """The docstrings of the package, by file."""
     found = {}
-    for path in sorted((ROOT / "d2l_ext").rglob("*.py")):
+    for path in sorted([*ROOT.glob("d2l_ext/*.py"), *ROOT.glob("attention_lessons/**/*.py")]):
         nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         kinds = (ast.Module, ast.ClassDef, ast.FunctionDef)
         texts = [ast.get_docstring(node) or "" for node in nodes if isinstance(node, kinds)]

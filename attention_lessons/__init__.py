@@ -1,0 +1,39 @@
+"""What makes the lessons teach: checks and hints, figures, pieces to move, small models.
+
+The classes that the lessons are about are in ``d2l_ext``. Here a lesson finds the rest by one line,
+``from attention_lessons import check, heatmaps, hint``; each part loads when it is first used.
+"""
+import sys
+from importlib import import_module
+
+WHERE = {
+    "exercises": "check hint",
+    "plotting": "bars curves heatmaps picture table",
+    "pieces": "attention_explorer clock_explorer compare_explorer dates_explorer heads_explorer "
+              "lengths_explorer order_explorer pooling_explorer tiles_explorer",
+    "laboratory": "TRIALS accuracy dates results try_encoding",
+    "compat": "d2l_0_17 d2l_1_0 fetch_d2l real_d2l",
+    "frameworks": "everywhere switch",
+    "progress": "progress_bar",
+    "languages": "language",
+    "lesson_12.museum": "CASES",
+}
+PLACES = {name: place for place, names in WHERE.items() for name in names.split()}
+__all__ = sorted(PLACES)
+
+
+def __getattr__(name: str):
+    if name in PLACES:
+        return getattr(import_module(f".{PLACES[name]}", __name__), name)
+    if name in WHERE:
+        return import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__():
+    return [*__all__, *WHERE]
+
+
+if "google.colab" in sys.modules:  # which shows no widget of others unless it is asked to
+    from google.colab import output
+    output.enable_custom_widget_manager()

@@ -1,0 +1,50 @@
+"""D2L 0.17's names for attention and positions:
+``from attention_lessons.compat import d2l_0_17 as d2l``.
+
+Differs from ``d2l_1_0`` in the constructors, which take the input widths, and in ``transpose_qkv``
+and ``transpose_output``, which are functions.
+"""
+from torch import nn
+
+from . import _common
+from ._common import *  # noqa: F403 -- the names that both versions share
+from ._common import transpose_output, transpose_qkv
+
+__all__ = [*_common.__all__, "AdditiveAttention", "MultiHeadAttention",
+           "transpose_output", "transpose_qkv"]
+__getattr__ = _common.load_pyplot
+
+
+class MultiHeadAttention(_common.FoldedHeads):
+    """Multi-head attention; first come the widths of keys, queries and values, in this order.
+
+    >>> import torch
+    >>> attention = MultiHeadAttention(6, 4, 7, num_hiddens=8, num_heads=2, dropout=0.5)
+    >>> queries, keys, values = torch.rand(1, 3, 4), torch.rand(1, 5, 6), torch.rand(1, 5, 7)
+    >>> attention(queries, keys, values, torch.tensor([2])).shape
+    torch.Size([1, 3, 8])
+    """
+
+    def __init__(
+        self, key_size: int, query_size: int, value_size: int, num_hiddens: int, num_heads: int,
+        dropout: float, bias: bool = False, **kwargs,
+    ):
+        super().__init__(num_hiddens, num_heads, dropout, **kwargs)
+        self.W_q = nn.Linear(query_size, num_hiddens, bias=bias)
+        self.W_k = nn.Linear(key_size, num_hiddens, bias=bias)
+        self.W_v = nn.Linear(value_size, num_hiddens, bias=bias)
+        self.W_o = nn.Linear(num_hiddens, num_hiddens, bias=bias)
+
+
+class AdditiveAttention(_common.Additive):
+    """Additive attention; first come the widths of keys and queries, in this order.
+
+    queries (batch, queries, query_size), keys (batch, keys, key_size), values (batch, keys, v)
+    -> (batch, queries, v)
+    """
+
+    def __init__(self, key_size: int, query_size: int, num_hiddens: int, dropout: float, **kwargs):
+        super().__init__(dropout, **kwargs)
+        self.W_k = nn.Linear(key_size, num_hiddens, bias=False)
+        self.W_q = nn.Linear(query_size, num_hiddens, bias=False)
+        self.w_v = nn.Linear(num_hiddens, 1, bias=False)

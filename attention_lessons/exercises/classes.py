@@ -1,0 +1,325 @@
+"""Classes written from an empty cell, tried in stages beside a class that keeps the promise.
+
+Both are built, given the same weights and inputs, and report results by name. What is said
+concerns the first stage in which they differ.
+"""
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache, partial, reduce
+from types import FunctionType
+
+import torch
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+from ..languages import t
+from .compare import copies, first_difference, same
+from .kinds import Exercise, Result
+
+Results = dict[str, object]  # what was looked at -> a tensor, or words
+Stage = Callable[[type], Results]
+
+
+class Trouble(Exception):
+    """What keeps a class from being tried at all, in words for the reader."""
+
+
+@dataclass
+class FromScratch(Exercise):
+    """A class, compared with ``right``, which keeps the promise.
+
+    stages: what is looked at, one after the other.
+    misconceptions: changes of the text of ``right``, (old, new, ..., words). The words are said if
+    the answer fails in the same stage, with the same results. Of several such slips it is the one
+    that agrees with the answer in most stages.
+    sizes: what the class is tried with, in words.
+    """
+
+    right: type = nn.Module
+    stages: Sequence[Stage] = ()
+    misconceptions: Sequence[tuple] = field(default=(), repr=False)
+    sizes: str = ""
+
+    def judge(self, answer) -> Result:
+        if not isinstance(answer, type):
+            return Result("wrong", t(
+                "Give the class itself, got {0}: check('{1}', TheClass), without brackets behind "
+                "it.", type(answer).__name__, self.name))
+        if not issubclass(answer, nn.Module):
+            return Result("wrong", t("A layer is an nn.Module: begin with class {0}(nn.Module).",
+                                     answer.__name__))
+        written = methods(answer)
+        if not written:
+            return Result("not attempted", t(
+                'Not attempted yet: the class is empty. Try hint("{0}").', self.name))
+        for method in ("__init__", "forward"):
+            if method not in written:
+                promise = f"{method}{inspect.signature(getattr(self.right, method))}"
+                return Result("wrong", t("There is no {0} yet. The promise asks for {1}.",
+                                         method, promise))
+        try:
+            return self.compare(answer)
+        except Trouble as trouble:
+            return Result("wrong", trouble.args[0])
+
+    def compare(self, answer: type) -> Result:
+        evidence = []
+        for stage in self.stages:
+            given, wanted = stage(answer), stage(self.right)
+            evidence.append((stage, given))
+            if not equal(given, wanted):
+                words = self.diagnosis(answer, evidence) or self.difference(given, wanted)
+                return Result("wrong", words)
+        return Result("right", self.praise)
+
+    def diagnosis(self, answer: type, evidence: list[tuple[Stage, Results]]) -> str | None:
+        """The words for the misconception that explains what was found so far, if any does."""
+        known = [(words, wrong) for *changes, words in self.misconceptions
+                 if all(agree(stage, wrong := changed(self.right, *changes), given)
+                        for stage, given in reversed(evidence))]
+        if len(known) > 1:
+            known.sort(key=lambda slip: -sum(agree(stage, slip[1], answer)
+                                             for stage in self.stages))
+        return known[0][0] if known else None
+
+    def difference(self, given: Results, wanted: Results) -> str:
+        what = next(name for name in wanted if not same(given[name], wanted[name]))
+        if isinstance(wanted[what], str):
+            return t("{0}: expected {1}, yours: {2}.", what, wanted[what], given[what])
+        if given[what] is None and what.startswith("The gradient"):
+            return t("{0} is missing: nothing flows back to it from the output.", what)
+        return t("{0} differs. {1}\n  Tried with {2}.", what,
+                 first_difference(given[what], wanted[what]), self.sizes)
+
+
+def bare(self):
+    ...
+
+
+def documented(self):
+    """Nothing but a promise."""
+
+
+EMPTY = {function.__code__.co_code for function in (bare, documented)}
+
+
+def methods(answer: type) -> set[str]:
+    """The names of the methods in which something is written, in the class or its own bases."""
+    own = [parent for parent in answer.__mro__ if parent not in nn.Module.__mro__]
+    return {name for parent in own for name, method in vars(parent).items()
+            if isinstance(method, FunctionType) and method.__code__.co_code not in EMPTY}
+
+
+def equal(given: Results, wanted: Results) -> bool:
+    return all(same(given[name], wanted[name]) for name in wanted)
+
+
+def agree(stage: Stage, wrong: type, given: Results | type) -> bool:
+    """Whether a stage finds in a wrong class what was found, or what it finds in another class."""
+    try:
+        return equal(stage(given) if isinstance(given, type) else given, stage(wrong))
+    except Exception:  # either may raise anything
+        return False
+
+
+source = cache(inspect.getsource)
+
+
+@cache
+def changed(right: type, *changes: str) -> type:
+    """The class with parts of its text replaced: old, new, old, new, ...
+
+    Its bases beside it, or beside another lesson's class, are parts of its text.
+    Raises ValueError where the text has no such part.
+    """
+    bases = [base for base in reversed(right.__mro__)
+             if not base.__module__.startswith(("builtins", "torch", "d2l_ext"))]
+    text = "\n\n".join(map(source, bases))
+    for old, new in zip(changes[::2], changes[1::2]):
+        if old not in text:
+            raise ValueError(f"{right.__name__} has no {old!r}")
+        text = text.replace(old, new)
+    names = {name: thing for base in bases
+             for name, thing in vars(sys.modules[base.__module__]).items()}
+    exec(text, names)
+    return names[right.__name__]
+
+
+# ---- what the stages are made of -----------------------------------------------------------------
+
+def trying(what: str, call: Callable, *arguments, known=(), **options):
+    """Call; an error becomes a Trouble that says where, and why if what it says is ``known``."""
+    try:
+        return call(*arguments, **options)
+    except NotImplementedError:
+        raise
+    except (Exception, SystemExit) as error:
+        words = t("{0} raises {1}: {2}", t(what), type(error).__name__, error)
+        for part, why in dict(known).items():
+            if re.search(part, str(error)):
+                words += "\n  " + t(why)
+        raise Trouble(words) from error
+
+
+def build(answer: type, right: type, *sizes, **options) -> nn.Module:
+    """A layer with the weights that all are tried with.
+
+    They move there as a ``state_dict``, so names and shapes must fit.
+    """
+    arguments = [*map(repr, sizes), *(f"{name}={value}" for name, value in options.items())]
+    what = f"{answer.__name__}({', '.join(arguments)})"
+    layer = trying(what, answer, *sizes, **options)
+    state, own = right(*sizes, **options).state_dict(), layer.state_dict()
+    if missing := [name for name in state if name not in own]:
+        raise Trouble(t("The state_dict of {0} has no {1}: it holds {2}. The promise says what the "
+                        "parts are called.", what, ", ".join(missing), listed(own)))
+    if surplus := [name for name in own if name not in state]:
+        trained = {weight.requires_grad for name, weight in layer.named_parameters()
+                   if name in surplus}
+        why = t("a parameter is saved") if trained else t(
+            "persistent=False keeps a buffer out of it")
+        if True in trained:
+            why = t("a parameter is trained and saved")
+        raise Trouble(t("The state_dict of {0} holds {1}, which the promise doesn't ask for: {2}.",
+                        what, ", ".join(surplus), why))
+    generator = torch.Generator().manual_seed(4)
+    for name, weight in state.items():
+        if own[name].shape != weight.shape:
+            raise Trouble(t("{0} of {1} should have shape {2}, yours has {3}.", name, what,
+                            tuple(weight.shape), tuple(own[name].shape)))
+        state[name] = torch.randn(weight.shape, generator=generator) / 2
+    trying(f"load_state_dict of {what}", layer.load_state_dict, state)
+    return layer
+
+
+def listed(names) -> str:
+    return ", ".join(names) or t("none")
+
+
+def draw(*shapes: tuple) -> list[Tensor]:
+    """Random inputs."""
+    generator = torch.Generator().manual_seed(5)
+    return [torch.randn(shape, generator=generator) for shape in shapes]
+
+
+@dataclass
+class Trial:
+    """How a class is tried: the sizes that it is built with, and the inputs of ``forward``.
+
+    inputs: their names and shapes. options: what it is built with unless a stage says otherwise.
+    last: the name of a last argument, such as lengths, which is given in some stages. known: what
+    to say of errors in ``forward``, by a pattern.
+    """
+
+    right: type
+    sizes: tuple[int, ...]
+    inputs: dict[str, tuple[int, ...]]
+    options: dict[str, object] = field(default_factory=dict)
+    last: str = ""
+    known: dict[str, str] = field(default_factory=dict)
+
+    def run(self, answer: type, *last, change=None, sizes=(), mode="train", slope=False, **options):
+        """The layer, its output, and its inputs by name.
+
+        change: makes other inputs of the usual ones; where these are float64, so is the layer.
+        With slope, inputs take gradients.
+        """
+        layer = build(answer, self.right, *(sizes or self.sizes), **self.options | options)
+        values = draw(*self.inputs.values())
+        values = list(change(*values)) if change else values
+        if values[0].dtype == torch.float64:
+            layer.double()
+        inputs = {name: X.requires_grad_(slope) for name, X in zip(self.inputs, values)}
+        names = [*inputs, self.last] if last else inputs
+        output = trying(f"forward({', '.join(names)})", getattr(layer, mode)(), *inputs.values(),
+                        *copies(last), known=self.known)
+        return layer, output, inputs
+
+    def shows(self, words: str, *last, **options) -> Stage:
+        """A stage that looks at one output."""
+        return lambda answer: {t(words): self.run(answer, *last, **options)[1]}
+
+    def keeps(self, *last) -> Stage:
+        """A stage that looks at the inputs afterwards."""
+        return lambda answer: {t("{0} after the call of forward", name): X for name, X
+                               in self.run(answer, *last)[2].items()}
+
+    def learns(self, *last, **options) -> Stage:
+        """A stage that looks at the gradients, for a loss that weighs all numbers differently."""
+        def stage(answer):
+            layer, output, inputs = self.run(answer, *last, slope=True, **options)
+            direction = torch.randn(output.shape, generator=torch.Generator().manual_seed(6))
+            if output.requires_grad:
+                trying("Going backwards from the output", (output * direction).sum().backward)
+            leaves = inputs | dict(layer.named_parameters())
+            return {t("The gradient of {0}", name): leaf.grad for name, leaf in leaves.items()}
+        return stage
+
+    def evaluates(self, *last) -> Stage:
+        """A stage of two calls in evaluation mode; where they differ, their numbers say nothing."""
+        def stage(answer):
+            layer, _, inputs = self.run(answer, *last, dropout=0.2)
+            first, second = (trying("In evaluation mode, forward", layer.eval(),
+                                    *inputs.values(), *copies(last)) for _ in range(2))
+            steady = same(second, first)
+            return {t("With dropout=0.2 in evaluation mode, two calls"):
+                    t("agree") if steady else t("differ"),
+                    t("The output with dropout=0.2 in evaluation mode"): first if steady else None}
+        return stage
+
+
+def refuses(words: str, *sizes: int) -> Stage:
+    """A stage that builds with sizes that don't fit."""
+    return lambda answer: {t(words): refusal(answer, *sizes)}
+
+
+def refusal(call: Callable, *arguments) -> str:
+    """The name of the error that a call raises."""
+    try:
+        call(*arguments)
+    except Exception as error:
+        return "ValueError" if isinstance(error, ValueError) else type(error).__name__
+    return t("no error")
+
+
+class Watch(TorchFunctionMode):
+    """How many numbers are made, in all and at once, and whether PyTorch's attention is called."""
+
+    total, largest, fused = 0, 0, False
+
+    def __torch_function__(self, call, types, args=(), options=None):
+        result = call(*args, **(options or {}))
+        self.fused |= "scaled_dot_product" in str(call)
+        if isinstance(result, Tensor):
+            self.total += result.numel()
+            self.largest = max(self.largest, result.numel())
+        return result
+
+
+def factors(layer: nn.Module, inputs: Sequence[Tensor], base: Tensor | float = 0.0) -> Tensor:
+    """By what dropout multiplies numbers of the output, or of what it adds to ``base``."""
+    torch.default_generator.manual_seed(7)
+    with torch.no_grad():
+        made = trying("In training mode, forward", layer.train(), *copies(inputs))
+        return (made - base) / (layer.eval()(*copies(inputs)) - base)
+
+
+def in_words(numbers: Tensor) -> str:
+    """The different numbers in a tensor, to three digits."""
+    found = numbers.detach().mul(1000).round().div(1000).unique().tolist()
+    if len(found) > 4:
+        return t("many different numbers")
+    return reduce(partial(t, "{0} or {1}"), [f"{number + 0.0:g}" for number in found])
+
+
+def precision(given, wanted: Tensor) -> str:
+    """How far off a result is: the same words for all ways to compute it in single precision."""
+    if same(given, wanted):
+        return t("right")
+    small = (given - wanted).abs().max() < 0.1
+    return t("off by less than 0.1") if small else t("off by more than 0.1")

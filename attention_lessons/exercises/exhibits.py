@@ -1,0 +1,295 @@
+"""Exhibits: code with a silent mistake. Predict its symptom, point to the line, write the test.
+
+The test is tried itself: on two right versions, on the exhibit, and on two siblings of its mistake.
+A good one passes the first two and fails the other three.
+"""
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from traceback import walk_tb
+
+import torch
+from torch import Tensor, nn
+
+from .classes import EMPTY
+from .kinds import Choice, Exercise, Result
+from ..lesson_12.museum import Case
+
+PARTS = ("symptom", "line", "test")
+LINES = 200_000  # of a test, until it counts as endless
+
+
+@dataclass
+class Exhibit(Exercise):
+    """An answer is ``{"symptom": letter, "line": number or text, "test": function}``.
+
+    Parts may be handed in one by one: "" and 0 are blank, and so is a function without a body.
+    case: the code. symptom: the question, whose options follow the exhibit in the lesson.
+    siblings: what the two siblings do, after "code that".
+    careful: makes code that does more than is promised; the words for a test that asks for that.
+    careless: makes code that is worse than the exhibit; the words for a test that finds this alone.
+
+    A test fails a version if it raises anything there, an AssertionError or another error, as
+    under pytest. What it returns would not be looked at there, so it must return nothing. Each
+    version is new for each run, with the same seed; a test may change it as it likes.
+    """
+
+    case: Case | None = None
+    symptom: Choice = field(default_factory=lambda: Choice("", (), ""))
+    siblings: Sequence[str] = ()
+    careful: tuple[Callable, str] | None = None
+    careless: tuple[Callable, str] | None = None
+
+    @property
+    def reasons(self) -> dict[str, str]:
+        """For each wrong symptom, what it overlooks."""
+        return self.symptom.reasons
+
+    def variant(self, seed) -> Exhibit:
+        return replace(self, symptom=self.symptom.variant(seed))
+
+    def question(self, text: str, seed) -> str:
+        return self.symptom.question(text, seed)
+
+    def judge(self, answer) -> Result:
+        if not isinstance(answer, dict) or not set(PARTS).issuperset(answer):
+            form = '{"symptom": "a", "line": 3, "test": test}'
+            return Result("wrong", f"Give a dictionary such as {form}.")
+        given = {part: answer[part] for part in PARTS if not blank(answer.get(part))}
+        found = {"symptom": self.symptom.judge, "line": self.judge_line, "test": self.judge_test}
+        right = []
+        for part, value in given.items():
+            result = found[part](value)
+            if result.state != "right":
+                return Result(result.state, f"The {part}: {result.message}")
+            right.append(result.message)
+        if not given:
+            return self.untouched()
+        if left := [part for part in PARTS if part not in given]:
+            said = " ".join(f"The {part} is right." for part in given)
+            return Result("not attempted", f"{said} Still to do: the {' and the '.join(left)}.")
+        return Result("right", self.praise)
+
+    # ---- the line ----
+
+    def judge_line(self, given) -> Result:
+        lines = self.case.text(0).splitlines()
+        fine = self.case.text().splitlines()
+        wrong = next(i for i, line in enumerate(lines) if line not in fine)
+        if isinstance(given, str):
+            places = [i for i, line in enumerate(lines) if given.strip() in line]
+            if len(places) != 1:
+                words = (f"{given!r:.60} stands in {len(places) or 'none'} of the exhibit's lines; "
+                         "give a number, or a part that stands in one.")
+                return Result("wrong", words)
+            place = places[0]
+        elif isinstance(given, int) and 1 <= given <= len(lines):
+            place = given - 1
+        else:
+            words = f"Give a number from 1 to {len(lines)}, got {given!r:.60}."
+            return Result("wrong", words)
+        if place != wrong:
+            words = f"nothing is wrong with line {place + 1}, `{lines[place].strip()}`."
+            return Result("wrong", f"{words} Compare what the docstring promises, line by line.")
+        return Result("right", "")
+
+    # ---- the test ----
+
+    def judge_test(self, test) -> Result:
+        if not callable(test):
+            got = type(test).__name__
+            return Result("wrong", f"hand in the function itself, \"test\": test; got {got}.")
+        case = self.case
+        rights = [tried(test, code) for code in (case.code(), case.second())]
+        if isinstance(rights[0].error, NotImplementedError):
+            return self.untouched()
+        wrongs = [tried(test, case.code(slip)) for slip in range(3)]
+        words = (returns(rights + wrongs) or self.asks_more(test, rights[0].passed)
+                 or refuses(rights, wrongs) or self.misses(test, [run.passed for run in wrongs]))
+        return Result("wrong", words) if words else Result("right", "")
+
+    def asks_more(self, test, passed: bool) -> str | None:
+        """What to say where the test refuses right code, and passes code that does more."""
+        more = self.careful and not passed and tried(test, self.careful[0](self.case)).passed
+        return self.careful[1] if more else None
+
+    def misses(self, test, passed: list[bool]) -> str | None:
+        """Why the test lets the exhibit pass, or which siblings it does."""
+        if not any(passed):
+            return None
+        if passed[0]:
+            if self.careless and not tried(test, self.careless[0](self.case)).passed:
+                return self.careless[1]
+            probes = ((nothing, CANT_FAIL), (noise(3.0), SHAPES), (noise(0.1), LOOSE),
+                      (distorted, ITSELF))
+            for probe, words in probes:
+                if tried(test, probe(self.case)).passed:
+                    return words
+            return ("it passes right code, and the exhibit as well. Look for inputs on which the "
+                    "two differ: sizes, lengths and numbers that are all different.")
+        missed = [words for words, each in zip(self.siblings, passed[1:]) if each]
+        if len(missed) == 1:
+            return f"the exhibit is caught, but not code that {missed[0]}."
+        return f"the exhibit is caught, but neither code that {missed[0]} nor that {missed[1]}."
+
+
+CANT_FAIL = "it can't fail: it passes even code that returns nothing at all."
+SHAPES = ("it passes code that returns random numbers of the right shape, so no number matters "
+          "to it. In what do right code and the exhibit differ?")
+LOOSE = ("it passes code whose numbers are all off by about a tenth. "
+         "Its tolerance is wider than the mistake.")
+ITSELF = ("it compares two calls of the code, in which the mistake is the same. Choose calls in "
+          "which it isn't, or compare with numbers from elsewhere, such as a loop over tokens.")
+
+
+def blank(value) -> bool:
+    """Whether a part is still as the lesson has it."""
+    if code := getattr(value, "__code__", None):  # a function's
+        return code.co_code in EMPTY and all(isinstance(x, (str, type(None)))
+                                             for x in code.co_consts)
+    return value is None or value is ... or isinstance(value, (str, int)) and value in ("", 0)
+
+
+# ---- one run of a test ---------------------------------------------------------------------------
+
+@dataclass(frozen=True)
+class Run:
+    """How a test ended: with the error that it raised in a line, or with what it returned."""
+
+    error: BaseException | None = None
+    returned: object = None
+    line: int | None = None
+
+    @property
+    def passed(self) -> bool:
+        return self.error is None
+
+    def __str__(self) -> str:
+        said = " ".join(str(self.error).split())
+        place = f"its line {self.line}" if self.line else "it"
+        if isinstance(self.error, AssertionError):
+            return f"there {place} fails and says: {said:.160}" if said else f"there {place} fails"
+        return f"there {place} raises {type(self.error).__name__}: {said:.160}"
+
+
+class Endless(Exception):
+    """A test ran more than ``LINES`` lines."""
+
+
+def tried(test: Callable, code: Callable) -> Run:
+    """The test's run on some code, with seeds and settings of its own."""
+    dtype = torch.get_default_dtype()
+    try:
+        with torch.random.fork_rng(devices=[]), torch.enable_grad():
+            torch.default_generator.manual_seed(0)
+            return Run(returned=in_limits(test, code))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # pytest's own are none of Exception
+        return Run(error, line=line_of(error, test))
+    finally:
+        torch.set_default_dtype(dtype)
+
+
+def line_of(error: BaseException, test: Callable) -> int | None:
+    """The line of the test, counted from its ``def``, in which the error was raised."""
+    code, found = getattr(test, "__code__", None), None
+    for frame, number in walk_tb(error.__traceback__):
+        if frame.f_code is code:
+            found = number - code.co_firstlineno + 1
+    return found
+
+
+def in_limits(test: Callable, code: Callable):
+    """Call the test; a loop in it without an end raises ``Endless``."""
+    own = getattr(getattr(test, "__code__", None), "co_filename", None)
+    left = LINES
+
+    def trace(frame, event, argument):
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise Endless(f"it went on for more than {LINES:,} lines")
+        return trace
+
+    if sys.gettrace() is not None:  # a debugger's
+        return test(code)
+    sys.settrace(lambda frame, *event: trace if frame.f_code.co_filename == own else None)
+    try:
+        return test(code)
+    finally:
+        sys.settrace(None)
+
+
+def returns(runs: list[Run]) -> str | None:
+    """What to say where a test returns something."""
+    given = [run.returned for run in runs if run.returned is not None]
+    if not given:
+        return None
+    kind = type(given[0]).__name__
+    a = "an" if kind[0].lower() in "aeiou" else "a"
+    what = given[0] if isinstance(given[0], bool) else f"{a} {kind}"
+    return f"it returns {what}, which nobody looks at. Write `assert ...` instead of `return ...`."
+
+
+def refuses(rights: list[Run], wrongs: list[Run]) -> str | None:
+    """What to say where a test fails right code."""
+    failed = [run for run in rights if not run.passed]
+    if not failed:
+        return None
+    if len(failed) == 2 and not any(run.passed for run in wrongs):
+        return f"it fails whatever it is given, right code too; {failed[0]}."
+    if wrongs[0].passed:
+        return ("it passes the exhibit and refuses right code: what it expects has the same "
+                f"mistake. On right code, {failed[0]}.")
+    if rights[0].passed:
+        return ("it refuses right code that is written in another way. Test what the promise says, "
+                f"to about five digits, not how it is done; {failed[0]}.")
+    return f"it refuses right code; {failed[0]}."
+
+
+# ---- code that a weak test lets pass -------------------------------------------------------------
+
+def nothing(case: Case) -> Callable:
+    """Code that takes anything and returns nothing."""
+    class Nothing(nn.Module):
+        def __init__(self, *sizes, **options):
+            super().__init__()
+
+        def forward(self, *inputs):
+            return None
+
+    return Nothing if isinstance(case.right, type) else lambda *inputs, **options: None
+
+
+def changed_answers(case: Case, change: Callable[[Tensor], Tensor]) -> Callable:
+    """Right code whose answers are changed: tensors, and an optimizer's rates of decay."""
+    code = case.code()
+
+    def through(answer):
+        if isinstance(answer, tuple):
+            return tuple(map(through, answer))
+        if isinstance(answer, torch.optim.Optimizer):
+            for group in answer.param_groups:
+                group["weight_decay"] = float(change(torch.tensor(group["weight_decay"])).abs())
+        return change(answer) if isinstance(answer, Tensor) else answer
+
+    if isinstance(code, type):
+        return type(code.__name__, (code,), {
+            "forward": lambda self, *inputs: through(code.forward(self, *inputs))})
+    return lambda *inputs, **options: through(code(*inputs, **options))
+
+
+def noise(size: float) -> Callable[[Case], Callable]:
+    """Code whose numbers are off by about ``size``, whole ones by chance, anew at each call."""
+    def change(X):
+        floating = X.is_floating_point()
+        return X + size * torch.randn_like(X) if floating else torch.randint_like(X, 9)
+    return lambda case: changed_answers(case, change)
+
+
+def distorted(case: Case) -> Callable:
+    """Code whose numbers are all wrong, in the same way at each call."""
+    return changed_answers(case, lambda X: 1.5 * X + 0.5 if X.is_floating_point() else X + 1)

@@ -1,0 +1,255 @@
+"""Dates as people write them, turned into ISO form: "friday, 5 march 2021" -> "2021-03-05".
+
+How dates are written is locale data for English around the world, ``data/date_formats.json``.
+Numbers alone are day first (05/03/21) or year first, and years lie in 1950..2049, so that a text
+has one meaning. Every tenth day is kept for testing: training sees no text for it.
+"""
+from __future__ import annotations
+
+import datetime
+import json
+import pathlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from d2l_ext.recording import record_attention
+from d2l_ext.checks import check_size
+from d2l_ext.transformer import EncoderDecoder
+from .training import fit
+
+DATA = pathlib.Path(__file__).with_name("data")
+TABLE = json.loads((DATA / "date_formats.json").read_text(encoding="utf-8"))
+PIECES = [re.findall(r"E+|M+|d+|y+|[ ,./-]", pattern) for pattern in TABLE["patterns"]]
+NAMES = {name: TABLE[name] for name in ("MMM", "MMMM", "E", "EEEE")}  # of months and weekdays
+FIRST, LAST = datetime.date(1950, 1, 1).toordinal(), datetime.date(2049, 12, 31).toordinal()
+SPELLINGS = [spelling for names in NAMES.values() for spellings in names for spelling in spellings]
+LETTERS = sorted(set("".join(["0123456789 ,./-", *SPELLINGS])))
+LONGEST = len("wednesday, september 30, 2020")
+DIGITS = "0123456789-"
+START = len(DIGITS)  # the symbol before the first digit
+STEPS = 10  # symbols in every answer, so none is needed for its end
+
+Pair = tuple[str, str]
+
+
+# ---- texts and answers ----
+
+def written(day: datetime.date, pattern: int, spelling: int = 0) -> str:
+    """A date in words.
+
+    pattern: a place in the table of patterns. spelling: 0 or 1, for names with two: sep and sept.
+
+    >>> written(datetime.date(2021, 3, 5), TABLE["patterns"].index("EEEE, d MMMM y"))
+    'friday, 5 march 2021'
+    """
+    parts = {"d": f"{day.day}", "dd": f"{day.day:02}", "M": f"{day.month}", "MM": f"{day.month:02}",
+             "y": f"{day.year}", "yy": f"{day.year % 100:02}"}
+    for name, names in NAMES.items():
+        spellings = names[day.month - 1 if "M" in name else day.weekday()]
+        parts[name] = spellings[spelling % len(spellings)]
+    return "".join(parts.get(piece, piece) for piece in PIECES[pattern])
+
+
+def pairs(count: int, generator: torch.Generator, *, test: bool = False) -> list[Pair]:
+    """``count`` random dates, each as (text, ISO form).
+
+    Days for training, or with ``test=True`` every tenth day, which training never sees.
+    """
+    tens = torch.randint(-(-FIRST // 10), (LAST - 9) // 10 + 1, (count,), generator=generator) * 10
+    days = tens if test else tens + torch.randint(1, 10, (count,), generator=generator)
+    patterns = torch.randint(len(PIECES), (count,), generator=generator).tolist()
+    spellings = torch.randint(2, (count,), generator=generator).tolist()
+    dates = map(datetime.date.fromordinal, days.tolist())
+    return [(written(day, pattern, spelling), day.isoformat())
+            for day, pattern, spelling in zip(dates, patterns, spellings)]
+
+
+def encode(texts: Sequence[str]) -> tuple[Tensor, Tensor]:
+    """Texts as integers, padded with 0 to (batch, longest), and their lengths (batch,).
+
+    Raises ValueError for letters outside ``LETTERS``.
+    """
+    for text in texts:
+        unknown = sorted(set(text) - set(LETTERS))
+        if unknown:
+            letters = " ".join(unknown)
+            raise ValueError(f"{text!r:.60} has letters that the model never met: {letters!r:.40}")
+    lengths = torch.tensor([len(text) for text in texts], dtype=torch.long)
+    source = torch.zeros(len(texts), max(lengths.tolist(), default=0), dtype=torch.long)
+    for row, text in zip(source, texts):
+        row[:len(text)] = torch.tensor([LETTERS.index(letter) + 1 for letter in text])
+    return source, lengths
+
+
+def encode_answers(answers: Sequence[str]) -> Tensor:
+    """Dates in ISO form as integers, (batch, 10). Raises ValueError for other texts."""
+    for answer in answers:
+        if len(answer) != STEPS or not set(answer) <= set(DIGITS):
+            raise ValueError(f"{answer!r:.60} must be {STEPS} symbols, digits and hyphens, "
+                             "as in '2021-03-05'")
+    rows = [[DIGITS.index(symbol) for symbol in answer] for answer in answers]
+    return torch.tensor(rows, dtype=torch.long).reshape(-1, STEPS)
+
+
+def shifted(answers: Tensor) -> Tensor:
+    """What the decoder is given in training (teacher forcing), (batch, 10).
+
+    The right answers, one step late, after the start symbol.
+    """
+    return F.pad(answers[:, :-1], (1, 0), value=START)
+
+
+# ---- the model and its training ----
+
+def date_reader(
+    num_hiddens: int = 64, num_heads: int = 4, layers: int = 1, seed: int = 0, *,
+    num_kv_heads: int | None = None,
+) -> EncoderDecoder:
+    """An untrained model for the task. Its weights depend on the arguments alone."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return EncoderDecoder(len(LETTERS) + 1, len(DIGITS) + 1, num_hiddens, num_heads, layers,
+                              num_kv_heads=num_kv_heads)
+
+
+def device_of(model: nn.Module) -> torch.device:
+    return next(model.parameters()).device
+
+
+def scores_of(model: EncoderDecoder, examples: Sequence[Pair]) -> tuple[Tensor, Tensor]:
+    """The scores of every symbol, given the right answers, and those answers.
+
+    Shapes: (batch, 10, symbols) and (batch, 10).
+    """
+    texts, dates = [text for text, _ in examples], [answer for _, answer in examples]
+    device = device_of(model)
+    source, lengths = (part.to(device) for part in encode(texts))
+    answers = encode_answers(dates).to(device)
+    return model(source, shifted(answers), lengths), answers
+
+
+def train(
+    model: EncoderDecoder, steps: int = 1200, *, batch: int = 64, rate: float = 5e-3,
+    seed: int = 0, progress: str = "",
+) -> list[float]:
+    """Train with ``fit`` on ``steps`` batches of fresh examples, one cycle of the learning rate.
+
+    Returns the loss of each step, the mean cross-entropy of a symbol. The model stays on its
+    device; examples are drawn on the CPU, the same for the same seed. progress: the name of a bar.
+    Raises ValueError for fewer than 1 step or example.
+    """
+    check_size(steps=steps, batch=batch)
+    generator = torch.Generator().manual_seed(seed)
+
+    def loss_of_batch() -> Tensor:
+        scores, answers = scores_of(model, pairs(batch, generator))
+        return F.cross_entropy(scores.flatten(0, 1), answers.flatten())
+
+    return fit(model, loss_of_batch, steps, rate, one_cycle=True, progress=progress)
+
+
+def losses_of(model: EncoderDecoder, examples: Sequence[Pair]) -> Tensor:
+    """The loss of each example, (batch,): the mean cross-entropy of its ten symbols."""
+    scores, answers = scores_of(model, examples)
+    return F.cross_entropy(scores.mT, answers, reduction="none").mean(1)
+
+
+@torch.no_grad()
+def exact(model: EncoderDecoder, examples: Sequence[Pair]) -> float:
+    """The share of examples that the model writes without any mistake.
+
+    One pass with the right answers is enough: as long as all symbols so far are right, writing
+    symbol by symbol makes the same choices.
+    """
+    scores, answers = scores_of(model, examples)
+    return (scores.argmax(-1) == answers).all(1).float().mean().item()
+
+
+# ---- reading ----
+
+@dataclass
+class Reading:
+    """What a model made of a text: its ``answer``, or a ``problem`` in a sentence, or both.
+
+    weights: of each attention layer by name, (heads, queries, keys).
+    """
+
+    text: str
+    answer: str = ""
+    problem: str = ""
+    weights: dict[str, Tensor] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        answered = f"{self.text} -> {self.answer}" if self.answer else ""
+        return f"{answered} {self.problem}".strip()
+
+
+def problem_with(text: str) -> str:
+    """Why a text can't be read, as a sentence; empty where it can."""
+    if not text:
+        return "There is nothing to read: type a date, such as 5 march 2021."
+    if len(text) > LONGEST:
+        return (f"These are {len(text)} characters; the model was trained on up to {LONGEST}. "
+                "Type a shorter date.")
+    unknown = " ".join(sorted(set(text) - set(LETTERS)))
+    if unknown:
+        return (f"The model never met {unknown[:40]}: it knows digits, the letters of English "
+                "months and weekdays, and , . / -")
+    return ""
+
+
+def is_date(text: str) -> bool:
+    """Whether this is a day of the calendar as YYYY-MM-DD."""
+    try:
+        return datetime.date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
+
+
+@torch.no_grad()
+def read(model: EncoderDecoder, text: str) -> Reading:
+    """Read one date, with capitals or extra blanks if need be.
+
+    No text raises an error: one that can't be read gets a ``problem``. A model whose scores aren't
+    finite, for example with NaN among its weights, gets a ``problem`` and no answer.
+    """
+    text = " ".join(str(text).lower().split())
+    if problem := problem_with(text):
+        return Reading(text, problem=problem)
+    source, lengths = (part.to(device_of(model)) for part in encode([text]))
+    answer = model.generate(source, STEPS, START, lengths)
+    with record_attention(model) as recorded:
+        scores = model(source, shifted(answer), lengths)
+    if not scores.isfinite().all():
+        return Reading(text, problem="The model can't answer: its scores are not finite. "
+                                     "Look for NaN or infinity among its weights.")
+    said = "".join((DIGITS + "?")[symbol] for symbol in answer[0].tolist())  # ?: the start symbol
+    problem = "" if is_date(said) else "That is no day of the calendar."
+    weights = {name: calls[0][0].cpu() for name, calls in recorded.items()}
+    return Reading(text, said, problem, weights)
+
+
+# ---- stored weights ----
+
+def save(model: EncoderDecoder, path: str | pathlib.Path) -> None:
+    """Store the weights as safetensors, in half precision."""
+    from safetensors.torch import save_file
+    halves = {name: W.half().contiguous() for name, W in model.state_dict().items()}
+    save_file(halves, path)
+
+
+def load(path: str | pathlib.Path = DATA / "dates.safetensors") -> EncoderDecoder:
+    """A ``date_reader`` with stored weights, on the CPU, in evaluation mode.
+
+    Without a path, with the weights that come with the package. Raises FileNotFoundError where
+    there is no such file.
+    """
+    from safetensors.torch import load_file
+    model = date_reader()
+    model.load_state_dict({name: W.float() for name, W in load_file(path).items()})
+    return model.eval()

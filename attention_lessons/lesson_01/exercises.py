@@ -1,0 +1,377 @@
+"""The exercises of lesson 01, attention pooling."""
+import math
+from dataclasses import dataclass
+
+import torch
+
+from d2l_ext.masks import padding
+from ..exercises.compare import agrees, attempt, copies
+from ..exercises.kinds import Build, Choice, Exercise, Result
+
+# ---- pooling ----
+
+
+def pooling_inputs():
+    generator = torch.Generator().manual_seed(1)
+
+    def random(*shapes):
+        return [torch.randn(*shape, generator=generator) for shape in shapes]
+
+    first, other = random((4, 6), (5, 6), (5, 3)), random((3, 5), (7, 5), (7, 2))
+    queries, keys, values = random((2, 16), (4, 16), (4, 5))
+    # Eighths and a width of 16: whatever the order of the operations, these products and their
+    # quarters are exact in float32, or right answers would differ where scores are this low.
+    queries, keys = queries.mul(8).round() / 8, keys.mul(8).round() / 8
+    low = 26.5 + queries, -26.5 + keys / 4, values  # all scores near one another, about -2800
+    lower = 1000 + 8 * queries, -750 - 64 * keys, values  # about -3e6, and thousands apart
+    # In the first mask every row both shows and hides a key: an added -inf * 0 and a mask that is
+    # upside down differ there. In the second, one row hides all. In the last two, one row hides
+    # higher scores than it shows, the other none or a lower one.
+    nearly_all = torch.ones(4, 5).bool().fill_diagonal_(False)
+    keep = torch.tensor([[1, 1, 0, 1, 0], [0, 1, 1, 0, 1], [0, 0, 0, 0, 0], [1, 1, 1, 1, 0]])
+    middle = torch.ones(3, 7).bool().tril(3).triu(-1)
+    one, two = torch.tensor([[[1, 0, 0, 0], [1, 1, 1, 1]], [[1, 1, 0, 0], [0, 1, 1, 1]]]).bool()
+    return [(*first, nearly_all), (*first, keep.bool()), (*other, middle), (*low, one),
+            (*lower, two)]
+
+
+def pooling(queries, keys, values, keep, *, axis=-1, scale=math.sqrt, mask="before", empty="zeros",
+            fill=-1e9):
+    """Attention with one thing to get wrong at a time."""
+    scores = queries @ keys.T / scale(queries.shape[-1])
+    if mask is None:
+        weights = scores.softmax(axis)
+    elif mask == "after":
+        weights = scores.softmax(axis) * keep
+    elif mask in ("divided", "own"):
+        parts = (scores.softmax(axis) if mask == "divided" else scores.exp()) * keep
+        total = parts.sum(-1, keepdim=True)
+        weights = parts / (total.clamp(min=1e-30) if empty == "zeros" else total)
+    elif mask == "added":
+        weights = (scores + ~keep * -math.inf).softmax(axis)
+        weights = weights.where(keep, 0) if empty == "zeros" else weights
+    elif mask == "product":
+        weights = (scores * keep).softmax(axis)
+        weights = weights * keep if empty == "cleared" else weights
+    else:
+        shown = ~keep if mask == "swapped" else keep
+        lowest = -math.inf if empty == "nan" else fill
+        weights = scores.masked_fill(~shown, lowest).softmax(axis)
+        if empty in ("zeros", "cleared"):
+            weights = weights * (shown if empty == "zeros" else keep)
+    return weights @ values, weights
+
+
+def variant(**choices):
+    return lambda *arguments: pooling(*arguments, **choices)
+
+
+def scaled_by(width):
+    """Attention whose scale is the root of ``width(queries, keys, values)``."""
+    return lambda *arguments: pooling(*arguments, scale=lambda d: math.sqrt(width(*arguments[:3])))
+
+
+POOLING = [
+    (variant(mask="added"), variant(mask="added", empty="nan"),
+     "Your weights are NaN: (~keep) "
+     "* -inf is 0 · -inf = NaN where nothing is hidden. Use masked_fill."),
+    (variant(axis=0),
+     "Your columns sum to 1: the softmax is over the queries, the wrong axis. "
+     "Keys are the last axis: softmax(-1)."),
+    (variant(scale=lambda d: 1),
+     "The scores are not scaled. Divide them by the square root of the width of the queries."),
+    (scaled_by(lambda queries, keys, values: 4),
+     "You divide by 2 = math.sqrt(4), the root of the lesson's width. "
+     "Here the width is another: queries.shape[-1]."),
+    (scaled_by(lambda queries, keys, values: len(keys)),
+     scaled_by(lambda queries, keys, values: len(queries)),
+     "You divide by the root of a number of tokens. "
+     "What counts is the width of a query: queries.shape[-1]."),
+    (scaled_by(lambda queries, keys, values: values.shape[1]),
+     "You divide by the root of the values' width. What counts is the width of a query."),
+    (variant(scale=lambda d: 1 / math.sqrt(d)), "You multiply by the root of the width: divide."),
+    (variant(scale=float),
+     "You divide by the width, not by its square root: the weights come out too even."),
+    (variant(mask=None), "The mask has no effect: where keep is False, the weight must be 0."),
+    (variant(mask="swapped"), variant(mask="swapped", empty="uniform"),
+     variant(mask="swapped", empty="nan"),
+     "The mask is upside down: True marks what may be attended to, and you hide exactly that."),
+    (variant(mask="swapped", empty="cleared"),
+     "The mask is upside down where you hide: masked_fill(keep, ...) overwrites what may be seen. "
+     "Hide ~keep, then multiply with keep."),
+    (variant(mask="after"),
+     "You hide keys after the softmax, so the weights that are left no longer sum to 1. "
+     "Hide the scores before it."),
+    (variant(mask="divided"), variant(mask="divided", empty="nan"),
+     "You hide keys after the softmax and divide by what is left. "
+     "Where a hidden score is far above the others, nothing is left. Hide before the softmax."),
+    (variant(mask="own"), variant(mask="own", empty="nan"),
+     "Where all visible scores are low, such as -2800, your own exponentials round to 0. "
+     "Hide, then leave it to softmax: it subtracts the row's largest score first."),
+    (variant(mask="product"), variant(mask="product", empty="cleared"),
+     "A score multiplied by 0 is 0, and a score of 0 still gets weight. "
+     "Hide it with a very low number instead."),
+    (*(variant(fill=fill, empty=empty) for fill in (-100, -1e4) for empty in ("zeros", "uniform")),
+     "Your number is not low enough to hide with: where the visible scores are lower still, "
+     "such as -3e6, the hidden keys win. Use minus infinity, or the lowest number of the type."),
+    (variant(empty="uniform"),
+     "All right except for the query that may attend to nothing: "
+     "it gets the mean of hidden values. It should get zeros."),
+    (variant(empty="nan"),
+     "All right except for the query that may attend to nothing: "
+     "its row is 0 divided by 0, which is NaN, and NaN · 0 stays NaN. "
+     "Hide with the lowest number, then multiply the weights with keep."),
+    (lambda queries, keys, values, keep: pooling(queries, keys, keys, keep),
+     "The weights are right. The output mixes the values, and yours mixes the keys."),
+    (lambda *arguments: pooling(*arguments)[0],
+     "The output is right. Return the weights as well: return output, weights."),
+    (lambda *arguments: pooling(*arguments)[::-1],
+     "The two results have changed places: first the output, then the weights."),
+]
+
+# ---- lengths ----
+
+
+@dataclass
+class BuildMask(Build):
+    """Build a boolean mask: numbers 0 and 1 can't be used with ~ and masked_fill."""
+
+    def judge(self, answer) -> Result:
+        result = super().judge(answer)
+        if result.state != "right":
+            return result
+        for arguments in self.inputs():
+            if (dtype := answer(*copies(arguments)).dtype) != torch.bool:
+                return Result("wrong", "The numbers are right, but a mask is boolean, and yours is "
+                                       f"{dtype}. A comparison gives booleans.")
+        return result
+
+
+def lengths_inputs():
+    per_query = torch.tensor([[1, 3, 0], [4, 2, 4]])
+    return [(torch.tensor([2, 0, 4]), 3, 5), (torch.tensor([3, 1]), 4, 6), (per_query, 3, 4)]
+
+
+def length_mask(lens, queries, keys):
+    return padding(lens).tensor(queries, keys).expand(-1, queries, -1)
+
+
+def per_sentence(mask):
+    """``mask`` where lengths are given per sentence; where per query, the right one."""
+    return lambda lens, n, m: (mask if lens.dim() == 1 else length_mask)(lens, n, m)
+
+
+def dealt_out(lens, queries, keys):
+    return length_mask(lens.repeat(queries).reshape(len(lens), queries), queries, keys)
+
+
+def per_query(lens, queries, keys):
+    """Lengths per sentence taken for lengths per query, as if there were as many of both."""
+    lens = lens[:, None] if lens.dim() == 1 else lens
+    return (torch.arange(keys) < lens).expand(len(lens), -1, -1)
+
+
+def without_axis(lens, queries, keys):
+    return torch.arange(keys) < lens[:, None]
+
+
+def unexpanded(lens, queries, keys):
+    return torch.arange(keys) < lens[:, None, None]
+
+
+LENGTHS = [
+    (lambda lens, n, m: ~length_mask(lens, n, m),
+     "Upside down: True marks keys that may be attended to, so the first valid_lens are True."),
+    (lambda lens, n, m: length_mask(lens + 1, n, m),
+     "One key too many: a length of 2 means positions 0 and 1, so compare with <."),
+    (lambda lens, n, m: length_mask((lens - 1).clamp(min=0), n, m),
+     "One key too few: a length of 2 means positions 0 and 1, and torch.arange counts from 0."),
+    (per_sentence(dealt_out), per_sentence(per_query), per_query,
+     "A sentence's queries get the lengths of other sentences. "
+     "Each length belongs to all queries of its own sentence: make it a column with [:, None], "
+     "or repeat_interleave it. repeat would deal the lengths out in turn."),
+    (lambda lens, n, m: length_mask(lens, n, m).flip(-1),
+     "You keep the last keys. Padding stands at the end: "
+     "the first valid_lens keys are the real ones."),
+    (without_axis, per_sentence(without_axis),
+     "The axis of the queries is missing: (batch, keys) should be (batch, queries, keys). "
+     "Every query of a sentence gets the same row."),
+    (unexpanded, per_sentence(unexpanded),
+     "Right except for the shape: expand the axis of the queries from 1 to their number."),
+]
+
+# ---- defeat ----
+
+
+@dataclass
+class DefeatedMask(Exercise):
+    """Break: three scores whose last one wins although -1e6 is written over it."""
+
+    def judge(self, answer) -> Result:
+        scores = torch.as_tensor(answer, dtype=torch.float32).detach()
+        if scores.shape != (3,):
+            return Result("wrong", f"Give three scores, got shape {tuple(scores.shape)}.")
+        if not scores.isfinite().all():
+            return Result("wrong", "Finite scores only: with infinity it would be too easy, "
+                                   "and NaN breaks any softmax.")
+        visible, last = scores[:2], scores[2]
+        weight = torch.tensor([*visible, -1e6]).softmax(-1)[2].item()
+        if weight > 0.9:
+            return Result("right", self.praise)
+        if weight >= 0.01:
+            return Result("wrong", f"Close: the hidden key gets {weight:.2f} of the weight. "
+                                   "How do both visible scores compare with -1e6?")
+        above = "far above -1e6" if visible.max() >= -1e6 + 100 else "just above -1e6"
+        words = f"Your visible scores are {above}, so the hidden key gets nothing."
+        if visible.min() < -1e6:
+            words = f"One visible score is {above}: both must be lower."
+        if last > visible.max():
+            words = f"The last score is overwritten, whatever you choose. {words}"
+        return Result("wrong", words)
+
+
+# ---- kernel ----
+
+
+def gaussian(distance, sigma):
+    return -distance**2 / (2 * sigma**2)
+
+
+def regression(x, known_x, known_y, sigma, *, score=gaussian, axis=-1):
+    return score(x[:, None] - known_x, sigma).softmax(axis) @ known_y
+
+
+def regression_inputs():
+    generator = torch.Generator().manual_seed(4)
+    x, known_x, known_y = (torch.randn(count, generator=generator) for count in (4, 7, 7))
+    return [(x, known_x, known_y, 0.7), (x, known_x, known_y, 2.0)]
+
+
+def kernel(score):
+    return lambda *arguments: regression(*arguments, score=score)
+
+
+@dataclass
+class AllPairs(Build):
+    """Build. An answer whose axes don't fit is tried again with as many points as known points.
+
+    Then it runs, and what it returns tells which axes it has confused.
+    """
+
+    def raised(self, answer, arguments, error) -> Result:
+        *_, known_y, sigma = arguments
+        square = known_y.cos(), known_y.sin(), known_y, sigma
+        given = attempt(answer, square)
+        for *wrongs, words in TURNED:
+            for wrong in wrongs:
+                if agrees(given, attempt(wrong, square)):
+                    return Result("wrong", words)
+        return super().raised(answer, arguments, error)
+
+
+TURNED = [
+    (lambda x, known_x, known_y, sigma: regression(known_x, x, known_y, sigma),
+     lambda x, known_x, known_y, sigma: regression(known_x, x, known_y, sigma, axis=0),
+     "Your differences are turned around: known points in the rows, new points in the columns. "
+     "Rows are queries, here the new points: x[:, None] - known_x, and softmax(-1)."),
+    (lambda x, known_x, known_y, sigma: gaussian(x - known_x, sigma).softmax(0) @ known_y,
+     lambda x, known_x, known_y, sigma: gaussian(x - known_x, sigma).softmax(0) * known_y,
+     "x - known_x compares the first with the first, the second with the second. "
+     "Each x needs its distance to every known point: x[:, None] - known_x."),
+]
+KERNEL = [
+    (kernel(lambda distance, sigma: distance**2 / (2 * sigma**2)),
+     "The minus is missing: far points get the most weight."),
+    (kernel(lambda distance, sigma: -distance.abs() / (2 * sigma**2)),
+     "Square the distance; its absolute value gives another kernel."),
+    (kernel(lambda distance, sigma: -distance / (2 * sigma**2)),
+     "Square the distance: as it is, one side of x counts as nearer than x itself."),
+    (kernel(lambda distance, sigma: gaussian(distance, sigma).exp()),
+     "The softmax takes the exponential itself: give it the scores as they are."),
+    (lambda *arguments: regression(*arguments) / len(arguments[1]),
+     "You take the mean of weight times y. The weights sum to 1 already: add up."),
+    (lambda x, known_x, known_y, sigma: known_y.mean().expand(len(x)),
+     "Every x gets the plain mean. Near points should count more."),
+    (kernel(lambda distance, sigma: -distance**2 / (2 * sigma) ** 2),
+     "You square the 2 as well: only sigma is squared, 2 * sigma**2."),
+    (kernel(lambda distance, sigma: -distance**2), "sigma has no effect: divide by 2 sigma²."),
+    (kernel(lambda distance, sigma: -distance**2 / (2 * sigma)),
+     "sigma needs a square as well: divide by 2 sigma²."),
+    (kernel(lambda distance, sigma: -distance**2 / sigma**2),
+     "The 2 is missing: divide by 2 sigma²."),
+    (kernel(lambda distance, sigma: -distance**2 / 2 * sigma**2),
+     "You multiply by sigma²: in a / 2 * b Python divides by 2 alone. "
+     "Put 2 * sigma**2 in brackets."),
+    (lambda x, known_x, known_y, sigma: gaussian(x[:, None] - known_x, sigma).exp() @ known_y,
+     "The weights don't sum to 1: take the softmax, not the exponential alone."),
+    (lambda *arguments: regression(*arguments, axis=0),
+     "The softmax is over the queries: the weights of a known point sum to 1. "
+     "Those of each query must: use the last axis, the known points."),
+    (lambda x, known_x, known_y, sigma: known_y[(x[:, None] - known_x).abs().argmin(-1)],
+     "That is the nearest point's y alone. Every point counts, near ones more."),
+]
+
+
+EXERCISES = [
+    Choice(
+        "between-two", right="b",
+        praise="Right. Two keys fit equally well, so each gives half.",
+        hints=["Compute the four dot products of (10, 10, 0) with the keys.",
+               "They are 100, 100, 0, 0. "
+               "After dividing by 8, how do the weights of 12.5 and 0 compare?"],
+        reasons={
+            "a": "That is the sum of both values. "
+                 "Weights sum to 1, so the output is a mean: never more than the largest value.",
+            "c": "That is the mean of all four values. "
+                 "Two of the keys score 0 here, against 12.5: they get almost no weight.",
+            "d": "A Python dictionary would return the first that fits. "
+                 "The softmax treats equal scores equally.",
+        },
+    ),
+    Build(
+        "pooling", reference=pooling, inputs=pooling_inputs, misconceptions=POOLING,
+        praise="Right: masked, scaled, and zeros where there is nothing to attend to.",
+        hints=["Five steps: score, hide, softmax, clear, mix.",
+               "scores.masked_fill(~keep, lowest) hides; "
+               "torch.finfo(scores.dtype).min is the lowest number there is.",
+               "In a row where all is hidden the softmax is uniform: "
+               "multiply the weights with keep."],
+    ),
+    BuildMask(
+        "lengths", reference=length_mask, inputs=lengths_inputs, misconceptions=LENGTHS,
+        praise="Right, for lengths per sentence and per query.",
+        hints=["Key j may be attended to when j < length, and torch.arange(keys) holds all j.",
+               "Bring valid_lens to shape (batch, queries, 1): valid_lens[:, None, None] "
+               "for one length per sentence, valid_lens[:, :, None] for one per query.",
+               "The result must have all three axes: "
+               "expand(-1, queries, -1) repeats one row per sentence for every query."],
+    ),
+    DefeatedMask(
+        "defeat",
+        praise="Right: next to scores below -1e6, a hidden key is the most attractive of all. "
+               "The lowest number of the type cannot be undercut.",
+        hints=["The hidden score becomes -1e6 whatever you write there. "
+               "What counts is how the other two compare with it.",
+               "A softmax looks at differences only: "
+               "the visible scores need to be lower than -1e6, by 10 or more."],
+    ),
+    Choice(
+        "why-scale", right="ade",
+        praise="Right: variance d, typical size √d, and a scale that keeps gradients alive.",
+        hints=["Three statements are true. The section 'Why divide by √d?' measured all three.",
+               "Does dividing by a positive "
+               "number change which of several numbers is the largest?"],
+        reasons={
+            "b": "is false: the softmax divides by its sum, with any scale.",
+            "c": "is false: "
+                 "dividing all scores by the same positive number keeps their order.",
+        },
+    ),
+    AllPairs(
+        "kernel", reference=regression, inputs=regression_inputs, misconceptions=KERNEL,
+        praise="Right: kernel regression is attention whose score is a distance.",
+        hints=["x[:, None] - known_x has shape (queries, keys).",
+               "Square it, divide by 2 sigma², "
+               "put a minus in front, softmax over the last axis, multiply with known_y."],
+    ),
+]

@@ -1,0 +1,257 @@
+"""The exercises of lesson 02, multi-head attention."""
+import math
+from dataclasses import replace
+
+import torch
+
+from d2l_ext.attention import split_heads
+from ..exercises.kinds import Build, Choice, Lines, stable_hash
+
+# ---- split-heads ----
+
+
+def split_inputs():
+    generator = torch.Generator().manual_seed(2)
+    large, small = (torch.randn(*shape, generator=generator) for shape in ((2, 5, 12), (1, 3, 4)))
+    return [(large, 3), (small, 2)]
+
+
+SPLIT_HEADS = [
+    (lambda X, h: X.reshape(X.shape[0], h, X.shape[1], -1),
+     "The shape is right, but a reshape without a transpose cuts the sentence into stretches: "
+     "the first head holds neighbouring numbers of the first tokens. "
+     "Cut each token first, then swap the axes."),
+    (lambda X, h: X.reshape(X.shape[0], X.shape[1], h, -1),
+     "Each token is cut into heads; "
+     "now the heads have to come before the steps: swap axes 1 and 2."),
+    (lambda X, h: X.unflatten(-1, (-1, h)).permute(0, 3, 1, 2),
+     "You deal the columns out in turn (the first head gets columns 0, h, 2h ...). "
+     "A head is a block of neighbouring columns: heads before head size in the reshape."),
+    (lambda X, h: X.mT.reshape(X.shape[0], h, X.shape[1], -1),
+     "You transpose, then cut. Cut each token first: reshape into heads, then swap the axes."),
+    (lambda X, h: split_heads(X, h).mT,
+     "Steps and head size have changed places. Swap axes 1 and 2, not the last two."),
+    (lambda X, h: split_heads(X, h).transpose(0, 1),
+     "Your heads stand before the batch: the result is (batch, heads, steps, head size)."),
+    (lambda X, h: split_heads(X, 2), "You cut into two heads, whatever num_heads says."),
+    (lambda X, h: split_heads(X, h).flatten(0, 1),
+     "This is D2L's shape, heads folded into the batch. "
+     "Keep them as an axis of their own: (batch, heads, steps, head size)."),
+]
+
+# ---- mixed-up ----
+
+
+def tokens_in_head(head, steps, hiddens, num_heads):
+    token_of = torch.arange(steps)[:, None].expand(steps, hiddens)
+    return token_of.reshape(num_heads, -1)[head].unique().tolist()
+
+
+MIXED_UP = [
+    (lambda head, n, d, h: list(range(n)),
+     "That would be the right split: every token in every head. "
+     "Without the transpose a head gets only a stretch."),
+    (lambda head, n, d, h: [head],
+     "Heads and tokens are not the same count: "
+     "a head holds steps * hiddens / num_heads numbers. How many tokens is that?"),
+    (lambda head, n, d, h: list(range(n * head // h, n * (head + 1) // h)),
+     "Where a head begins or ends in the middle of a token, that token is in it too: "
+     "it gets at least one number."),
+    (lambda head, n, d, h: list(range(n))[head::h],
+     "The tokens are not dealt out in turn: "
+     "reshape keeps the order, so each head gets neighbours."),
+    (lambda head, n, d, h: tokens_in_head(head, d, n, h),
+     "Those are columns. Each row of X is a token, of hiddens numbers."),
+    (lambda head, n, d, h: [token + 1 for token in tokens_in_head(head, n, d, h)],
+     "Tokens count from 0."),
+]
+
+# ---- count-parameters ----
+
+
+def count(num_hiddens, num_heads, head_size, query_size, key_size, value_size, bias):
+    inner = num_heads * head_size
+    weights = (query_size + key_size + value_size + num_hiddens) * inner
+    return weights + (3 * inner + num_hiddens) * bias
+
+
+COUNT_PARAMETERS = [
+    (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, bias) * h,
+     "You multiply by num_heads twice: "
+     "num_heads * head_size is already the width of all heads together."),
+    (lambda d, h, p, q, k, v, bias: (q + k + v + d) * p + (3 * p + d) * bias,
+     "That is one head. All heads together have the width num_heads * head_size."),
+    (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, False) + 4 * h * p * bias,
+     "W_o's bias is as wide as its output, num_hiddens."),
+    (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, False) + 3 * h * p * bias,
+     "W_o has a bias too: num_hiddens more numbers."),
+    (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, False) + 4 * d * bias,
+     "The biases of W_q, W_k and W_v are as wide as the heads together, num_heads * head_size."),
+    (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, bias) - h * p * d - d * bias,
+     "The output projection W_o is missing."),
+    (lambda d, h, p, q, k, v, bias: (q + k + v + d) * d + 4 * d * bias,
+     "You take num_hiddens for the heads' common width. "
+     "The head size may be chosen freely: that width is num_heads * head_size."),
+    (lambda d, h, p, *rest: count(d, h, p, *rest) + h * p * (h * p - d),
+     lambda d, h, p, *rest: count(d, h, p, *rest) + d * (d - h * p),
+     "W_o isn't square: it leads from num_heads * head_size to num_hiddens."),
+    (lambda d, h, p, q, k, v, bias: 4 * d * d,
+     "4 * num_hiddens ** 2 holds only when all widths are equal. "
+     "Here the inputs have widths of their own."),
+    (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, True),
+     "Biases are counted even where bias=False."),
+    (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, False),
+     "The biases are missing: one number per output of each matrix."),
+    (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, False) + (q + k + v + h * p) * bias,
+     "A bias is as wide as its matrix's output, not its input."),
+]
+
+# ---- pencil ----
+
+GIVEN = (2, 1, 1, 2), (1, 3)  # the question of bites; the heights of dog and man
+PAGE = (r"dog (1, 0, 0, {4})", r"man (0, 1, 0, {5})",
+        r"0&0&{0}&0\\0&0&{1}&0\\0&0&{2}&0\\0&0&{3}&0")
+
+
+def counts(scores, scale=2**.5):
+    return [math.exp(score / scale) for score in scores]
+
+
+def weights(scores, scale=2**.5):
+    total = sum(counts(scores, scale))
+    return [count / total for count in counts(scores, scale)]
+
+
+def score_line(head, scores, others):
+    both = tuple(map(sum, zip(scores, others)))
+    rows = f"the rows {2 * head - 1} and {2 * head}"
+    return scores, {
+        both: f"You used all four numbers: head {head} has only {rows} of W_q x and of W_k x.",
+        tuple(others): f"That is head {3 - head}: head {head} has {rows}.",
+        tuple(score / 2**.5 for score in scores):
+            f"Line {head + 1} is before scaling: don't divide by the square root of 2 yet.",
+    }
+
+
+def weight_line(scores):
+    return weights(scores), {
+        tuple(counts(scores)): "Now divide each by their sum, so that the three add up to 1.",
+        tuple(weights(scores, 1)):
+            "You left out the scaling: a score of 2 counts e^(2/1.41) = 4.11, not e^2 = 7.39.",
+    }
+
+
+def pencil_lines(question, heights):
+    """The six lines, for dog, bites and man: what is right, and what known mistakes give."""
+    (one, two, three, four), (dog, man) = question, heights
+    first, second = [one, two, two], [four, four, three]
+
+    def output(weights_1, weights_2):
+        mix = [(w[0] * dog + w[2] * man) for w in (weights_1, weights_2)]
+        return mix[0], weights_1[0], mix[1], weights_2[2]
+
+    return {
+        1: (question, {(0, 0, three, 0): "That is the third row of W_q. "
+                       "Row times token, for each row, picks the third column."}),
+        2: score_line(1, first, second),
+        3: score_line(2, second, first),
+        4: weight_line(first),
+        5: weight_line(second),
+        6: (output(weights(first), weights(second)), {
+            output(weights(first), weights(first)):
+                "Head 2 uses its own weights, line 5, not those of head 1.",
+            (dog, 0, man, 0): "That is the notebook's other example, where the questions were "
+                              "loud. Here the weights are softer.",
+        }),
+    }
+
+
+class Pencil(Lines):
+    """The page for pencil and paper, on which other numbers can stand."""
+
+    @staticmethod
+    def given(seed):
+        """The question of bites, and the heights: not equal where that would hide a mistake."""
+        pairs = [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)]
+        first, second, heights = (pairs[stable_hash(seed, place) % 6] for place in range(3))
+        return first + second, (heights[0] + 1, heights[1] + 1)
+
+    def variant(self, seed):
+        return replace(self, lines=pencil_lines(*self.given(seed)))
+
+    def question(self, text, seed):
+        for words in PAGE:
+            text = text.replace(words.format(*sum(GIVEN, ())),
+                                words.format(*sum(self.given(seed), ())))
+        return text
+
+
+EXERCISES = [
+    Choice(
+        "four-heads", right="a",
+        praise="Right. Each question needs one number, and the two stay in different heads.",
+        hints=["Write down head 1's matrices: which of their rows has anything in it?",
+               "Columns 0 and 2 hold the two questions. "
+               "In which heads are they when each head has one column?"],
+        reasons={
+            "b": "One head mixes the questions because both columns share its row of weights. "
+                 "With four heads, do columns 0 and 2 share one?",
+            "c": "Columns 1 and 3 of the values are empty: nothing there can become 1 or 3.",
+            "d": "Width 1 is allowed: four heads of width 1 make 4. "
+                 "A head compares tokens through that one number.",
+        },
+    ),
+    Build(
+        "split-heads", reference=split_heads, inputs=split_inputs, misconceptions=SPLIT_HEADS,
+        praise="Right: every head gets its block of columns, of every token.",
+        hints=["Which shape has all four axes, in the order in which the numbers already lie?",
+               "X.reshape(batch, steps, num_heads, hiddens // num_heads) "
+               "cuts each token into heads.",
+               "Now two axes must change places: transpose(1, 2)."],
+    ),
+    Build(
+        "mixed-up", reference=tokens_in_head,
+        inputs=lambda: [(1, 5, 12, 3), (0, 5, 12, 3), (1, 3, 4, 2), (0, 7, 8, 4)],
+        misconceptions=MIXED_UP,
+        praise="Right: each head gets a stretch of the sentence.",
+        hints=["Follow the numbers: fill a (steps, hiddens) "
+               "tensor with each token's own number, then reshape it the wrong way.",
+               "torch.arange(steps)[:, None].expand(steps, hiddens) is that tensor; "
+               ".unique().tolist() reads it off."],
+    ),
+    Choice(
+        "why-split", right="bde",
+        praise="Right: rows of weights are gained, "
+               "width per head is lost, parameters and work stay.",
+        hints=["Three statements are true. "
+               "The notebook counted parameters and operations for several h.",
+               "On rank see the deeper section on low rank, on blocks the ladder's rung three."],
+        reasons={
+            "a": "is false: 'Why split?' counted the same for 1, 2, 4 and 8 heads.",
+            "c": "is false: each head does 1/h of the work, "
+                 "so the sum does not depend on h. 'What it costs' counted it.",
+        },
+    ),
+    Build(
+        "count-parameters", reference=count,
+        inputs=lambda: [(8, 2, 3, 5, 7, 9, False), (8, 2, 3, 5, 7, 9, True),
+                        (64, 4, 16, 64, 64, 64, False), (10, 4, 2, 9, 3, 6, True)],
+        misconceptions=COUNT_PARAMETERS,
+        praise="Right, and a test would compare "
+               "it with sum(W.numel() for W in layer.parameters()).",
+        hints=["All heads together have the width num_heads * head_size.",
+               "W_q, W_k and W_v lead from their inputs' widths to that width, "
+               "W_o from it to num_hiddens.",
+               "A bias has as many numbers as its matrix has outputs."],
+    ),
+    Pencil(
+        "pencil",
+        praise="Right, all six lines. You have computed multi-head attention by hand.",
+        hints=["The token bites has one number that isn't zero, the third: "
+               "W_q x is the third column of W_q.",
+               "A key is W_k x: for dog it is the sum of columns 1 and 4 of W_k, "
+               "with its height as the factor of the fourth.",
+               "Line 4: a score of 2 counts 4.11, of 1 2.03, of 0 1; divide each by their sum."],
+        lines=pencil_lines(*GIVEN),
+    ),
+]

@@ -1,0 +1,160 @@
+"""The exercises of lesson 11, other frameworks. All are checked in PyTorch alone."""
+import torch
+from torch.nn import functional as F
+
+from ..exercises.kinds import Build, Choice
+
+# ---- to-kernel ----
+
+
+def kernel_inputs():
+    generator = torch.Generator().manual_seed(11)
+    return [(torch.randn(inner, width, generator=generator),
+             torch.randn(out, inner, generator=generator), heads)
+            for width, inner, out, heads in ((5, 12, 9, 3), (10, 8, 6, 2))]
+
+
+def kernels(W_q, W_o, num_heads):
+    return W_q.T.unflatten(1, (num_heads, -1)), W_o.T.unflatten(0, (num_heads, -1))
+
+
+TO_KERNEL = [
+    (lambda q, o, h: (q.unflatten(0, (h, -1)), o.unflatten(1, (h, -1))),
+     "Still (out, in): Flax and Keras put a layer's inputs first. Turn each matrix, then part it."),
+    (lambda q, o, h: (q.T, o.T),
+     "Turned, but the heads are in one piece. Part the axis of hiddens into (heads, head size)."),
+    (lambda q, o, h: (kernels(q, o, h)[0], o.T.unflatten(1, (h, -1))),
+     lambda q, o, h: (kernels(q, o, h)[0], o.unflatten(0, (h, -1))),
+     lambda q, o, h: (kernels(q, o, h)[0], o.unflatten(1, (h, -1))),
+     "W_q is right. In W_o the heads are on the side of the inputs: "
+     "turn it, then part its first axis."),
+    (lambda q, o, h: (q.T.unflatten(1, (-1, h)).transpose(1, 2), kernels(q, o, h)[1]),
+     lambda q, o, h: (q.T.unflatten(1, (-1, h)).transpose(1, 2),
+                      o.T.unflatten(0, (-1, h)).transpose(0, 1)),
+     "The shapes are right, but each head gets every other column. "
+     "A head is a block of columns: heads are the outer axis."),
+    (lambda q, o, h: (q.T.unflatten(1, (-1, h)), o.T.unflatten(0, (-1, h))),
+     "Heads and head size changed places: (in, heads, head size)."),
+    (lambda q, o, h: (q.reshape(q.shape[1], h, -1), o.reshape(h, -1, o.shape[0])),
+     "A reshape gives the shape and mixes rows with columns: turn the matrix first."),
+    (lambda q, o, h: kernels(q, o, h)[::-1], "First W_q's kernel, then W_o's."),
+]
+
+# ---- upside-down ----
+
+
+def upside_down_inputs():
+    cases = ([2, 6, 0, 6], 6), ([4, 3, 4, 1, 2], 4), ([1, 2], 3)
+    return [(torch.tensor(lens), keys) for lens, keys in cases]
+
+
+def where(condition):
+    return condition.nonzero().flatten().tolist()
+
+
+UPSIDE_DOWN = [
+    (lambda lens, keys: where(lens == 0),
+     "With length 0, `keep` hides no key when it is read upside down: that sentence reads all "
+     "of its padding. NaN needs a softmax over nothing."),
+    (lambda lens, keys: where(lens < keys),
+     "Those have padding, and upside down they read it: wrong numbers, but numbers. "
+     "Which sentences have no key left?"),
+    (lambda lens, keys: where((lens == 0) | (lens == keys)),
+     "Half of them: upside down, a sentence of length 0 sees every key."),
+    (lambda lens, keys: where(lens > 0),
+     "Upside down, a sentence with some padding left still has keys to read."),
+    (lambda lens, keys: list(range(len(lens))),
+     "Not all: a sentence with padding has keys left to read, the wrong ones."),
+    (lambda lens, keys: [],
+     "Some do: where every key was valid, every key is hidden."),
+    (lambda lens, keys: where(lens == lens.max()),
+     "The longest of the batch need not fill all keys: compare with num_keys."),
+    (lambda lens, keys: [i + 1 for i in where(lens == keys)], "Sentences count from 0."),
+    (lambda lens, keys: len(where(lens == keys)), "That is how many. Return a list of which."),
+    (lambda lens, keys: (lens == keys).tolist(),
+     "True and False for each sentence; return the numbers of those with True."),
+]
+
+# ---- translate ----
+
+
+def block_inputs():
+    generator = torch.Generator().manual_seed(12)
+
+    def draw(*shape):
+        return torch.randn(*shape, generator=generator)
+
+    return [(scale * draw(3, 4, 5), draw(5, 12) / 2, draw(12, 5) / 3) for scale in (2.0, 0.001)]
+
+
+def block(X, W_1, W_2, epsilon=1e-6, approximate="tanh"):
+    """Flax: nnx.LayerNorm(X + gelu(X W_1) W_2), with its epsilon and JAX's GELU."""
+    hidden = F.gelu(X @ W_1, approximate=approximate) @ W_2
+    return F.layer_norm(X + hidden, X.shape[-1:], eps=epsilon)
+
+
+TRANSLATE = [
+    (lambda X, W, V: block(X, W, V, 1e-5, "none"), lambda X, W, V: block(X, W, V, 1e-5),
+     "Inputs that hardly vary come out too small: PyTorch's layer norm adds 0.00001 to the "
+     "variance. How much does Flax's? The table of habits has a column for GELU as well."),
+    (lambda X, W, V: block(X, W, V, 1e-3),
+     "0.001 is Keras's epsilon. How much does Flax's layer norm add?"),
+    (lambda X, W, V: block(X, W, V, approximate="none"),
+     "Off in the fourth digit: jax.nn.gelu is the approximation by tanh, unless told otherwise."),
+    (lambda X, W, V: F.layer_norm(F.gelu(X @ W, approximate="tanh") @ V, X.shape[-1:], eps=1e-6),
+     "The input itself is missing from the sum: X + ..."),
+    (lambda X, W, V: X + F.gelu(X @ W, approximate="tanh") @ V,
+     "The norm is missing: it comes last, over the sum."),
+    (lambda X, W, V: X + F.layer_norm(F.gelu(X @ W, approximate="tanh") @ V, X.shape[-1:],
+                                      eps=1e-6),
+     "The norm is taken of the sum, not of what is added."),
+    (lambda X, W, V: F.layer_norm(X + F.relu(X @ W) @ V, X.shape[-1:], eps=1e-6),
+     "ReLU in GELU's place."),
+]
+
+
+EXERCISES = [
+    Choice(
+        "kernel-shape", right="c",
+        praise="Right: inputs, heads, head size.",
+        hints=["Flax and Keras put a layer's inputs first.",
+               "12 hiddens in 3 heads: how wide is a head, and which axes replace the 12?"],
+        reasons={
+            "a": "That is PyTorch's, (out, in), and in one piece.",
+            "b": "Inputs come first, but here the kernel parts the heads.",
+            "d": "Heads come after the inputs: the layer sums over the first axis.",
+        },
+    ),
+    Build(
+        "to-kernel", reference=kernels, inputs=kernel_inputs, misconceptions=TO_KERNEL,
+        praise="Right: turned, then parted, heads outside.",
+        hints=["PyTorch computes X @ W.T, Flax X @ kernel. So what is the kernel before parting?",
+               "Which axis of W_q.T counts hiddens, and which of W_o.T?",
+               "W_q.T.unflatten(1, (num_heads, -1)). W_o's hiddens are its inputs."],
+    ),
+    Build(
+        "upside-down", reference=lambda lens, keys: where(lens == keys),
+        inputs=upside_down_inputs, misconceptions=UPSIDE_DOWN,
+        praise="Right: those without padding. A batch in which all are padded gives no NaN at all.",
+        hints=["A softmax over minus infinity alone gives NaN: where all keys are hidden.",
+               "`keep` is True for valid keys. If True hides, which keys stay?"],
+    ),
+    Choice(
+        "last-digit", right="acf",
+        praise="Right: rounding depends on the order of sums, and on the size of what is added.",
+        hints=["What is left to differ once weights, inputs and formula are the same?",
+               "Change the precision: what shrinks with it, and what doesn't?"],
+        reasons={
+            "b": "is false: both apply the chain rule, and both round.",
+            "d": "is false: a mistake is there in any precision. That is how you tell them apart.",
+            "e": "is false: nothing random is left once weights and inputs are given.",
+        },
+    ),
+    Build(
+        "translate", reference=block, inputs=block_inputs, misconceptions=TRANSLATE,
+        praise="Right, GELU by tanh and Flax's epsilon included.",
+        hints=["A kernel is (in, out): X @ W_1. The rest is F.gelu and F.layer_norm.",
+               "Look at the last two columns of the table of habits.",
+               'F.gelu(..., approximate="tanh"), and F.layer_norm(..., eps=?).'],
+    ),
+]

@@ -1,0 +1,309 @@
+// Convolution, recurrence, self-attention: press an output, and its cone of light runs down to the
+// inputs that it knows; below, what a layer costs, with n to drag. With chunks (lesson 10), linear
+// attention stands beside them, and a memory of one size beside a cache that grows.
+import { html } from "./vendor/preact.js";
+import {
+  choice, grip, near, places, plural, points, range, said, start, svg, t, text,
+} from "./kit.js";
+
+// One architecture, one colour; kinds that share it differ in their dashes.
+const LOOKS = {
+  convolution: ["value", ""], recurrence: ["key", ""], GRU: ["key", "9 3"], LSTM: ["key", "2 3"],
+  "attention products": ["query", "6 4"], "attention layer": ["query", ""],
+  "linear attention, at once": ["output", "2 3"],
+  "linear attention, in chunks": ["output", "9 3"],
+  "linear attention, by token": ["output", ""],
+  "delta rule, by token": ["ink", ""],
+};
+export const KINDS = Object.keys(LOOKS);
+const PART = "attention products";  // of the attention layer, so it doesn't compete
+const TOKENS = 9;
+const [ABOVE, ROW, BELOW] = [42, 38, 96];  // a network's outputs, from layer to layer, the rest
+
+// ---- mathematics ------------------------------------------------------------------
+
+
+/** Operations, sequential steps and longest path of one layer as `d2l_ext.cost` has them, and what
+ * it keeps as `d2l_ext.state_size`; n, d, c and the heads are powers of 2. */
+export function cost(kind, { n, d, k, c, num_heads }) {
+  const [square, products, memory] = [n * d * d, 4 * n * n * d, (d * d) / num_heads];
+  const direct = Math.min(n - 1, 1);
+  const chunk = Math.min(n, c);
+  return {
+    convolution: {
+      operations: 2 * k * square, sequential: 1, path: Math.ceil((2 * (n - 1)) / (k - 1)),
+      keeps: (k - 1) * d,
+    },
+    recurrence: { operations: 4 * square, sequential: n, path: n - 1, keeps: d },
+    GRU: { operations: 12 * square, sequential: n, path: n - 1, keeps: d },
+    LSTM: { operations: 16 * square, sequential: n, path: n - 1, keeps: 2 * d },
+    "attention products": { operations: products, sequential: 2, path: direct, keeps: 2 * n * d },
+    "attention layer": {
+      operations: 8 * square + products, sequential: 4, path: direct, keeps: 2 * n * d,
+    },
+    "linear attention, at once": {
+      operations: 8 * square + products, sequential: 4, path: direct, keeps: memory,
+    },
+    "linear attention, in chunks": {
+      operations: 8 * square + 4 * n * chunk * d + (4 * n - 2 * chunk) * memory,
+      sequential: Math.max(4, n / chunk + 2), path: direct, keeps: memory,
+    },
+    "linear attention, by token": {
+      operations: 8 * square + 4 * n * memory, sequential: n + 3, path: direct, keeps: memory,
+    },
+    "delta rule, by token": {
+      operations: 8 * square + 2 * n * d * num_heads + (6 * n - 2) * memory,
+      sequential: 2 * n + 2, path: n - 1, keeps: memory,
+    },
+  }[kind];
+}
+
+/** The places of the layer below that place i of m takes from, itself included. */
+const takesFrom = {
+  convolution: (i, m, k) => places(m).filter((j) => Math.abs(i - j) <= (k - 1) / 2),
+  recurrence: (i) => places(i + 1),
+  "self-attention": (i, m) => places(m),
+};
+
+/** Who sees whom after some layers: rows outputs, columns inputs, 1 or 0. */
+export function seen(kind, m, k, layers) {
+  let known = places(m).map((i) => new Set([i]));
+  for (let layer = 0; layer < layers; layer++) {
+    known = known.map((_, i) => new Set(takesFrom[kind](i, m, k).flatMap((j) => [...known[j]])));
+  }
+  return known.map((inputs) => places(m).map((j) => Number(inputs.has(j))));
+}
+
+/** The places of each layer that an output takes from, from its own layer down to the inputs, and
+ * the lines between them: [[layer, from], [layer, to]]. A recurrence hands on along its layer. */
+export function cone(kind, m, k, layers, out) {
+  const [rows, lines] = [places(layers + 1).map(() => new Set()), []];
+  rows[layers].add(out);
+  for (let layer = layers; layer > 0; layer--) {
+    for (const i of [...rows[layer]].sort((a, b) => b - a)) {
+      for (const j of takesFrom[kind](i, m, k)) {
+        rows[layer - 1].add(j);
+        if (kind !== "recurrence") lines.push([[layer - 1, j], [layer, i]]);
+      }
+    }
+    if (kind === "recurrence") {
+      const last = Math.max(...rows[layer]);
+      places(last + 1).forEach((j) => {
+        rows[layer].add(j);
+        lines.push([[layer - 1, j], [layer, j]]);
+        if (j) lines.push([[layer, j - 1], [layer, j]]);
+      });
+    }
+  }
+  return { rows: rows.map((row) => [...row].sort((a, b) => a - b)), lines };
+}
+
+/** Where attention's work, or its cache, is that of others: [kind, n]. */
+export function crossings(kinds, what, { d, k, num_heads }) {
+  const at = what === "keeps" ? { "linear attention, by token": d / 2 / num_heads }
+    : { GRU: d, LSTM: 2 * d };
+  return Object.entries(at).filter(([kind]) => kinds.includes(kind));
+}
+
+// ---- in words ------------------------------------------------------------------------
+
+/** A number to three digits: "0.500", "1030". */
+export function three(number) {
+  const digits = number.toPrecision(3);
+  return digits.includes("e") ? String(Number(digits)) : digits;
+}
+
+/** A large number to three digits: "67.1 million". */
+export function amount(number) {
+  const per = (size) => three(number / size);
+  if (number >= 1e15) return t("{0} quadrillion", per(1e15));
+  if (number >= 1e12) return t("{0} trillion", per(1e12));
+  if (number >= 1e9) return t("{0} billion", per(1e9));
+  if (number >= 1e6) return t("{0} million", per(1e6));
+  return number >= 1e3 ? t("{0} thousand", per(1e3)) : String(number);
+}
+
+/** All digits of a number up to a million. */
+export const count = (number) => (number < 1e6 ? number.toLocaleString("en") : amount(number));
+
+/** Which of the whole layers have the least of something. */
+export function least(kinds, size, what) {
+  const amounts = new Map(kinds.map((kind) => [kind, cost(kind, size)[what]]));
+  amounts.delete(PART);
+  const smallest = Math.min(...amounts.values());
+  return [...amounts.keys()].filter((kind) => amounts.get(kind) === smallest);
+}
+
+/** The result in a sentence. */
+export function tell(kinds, size) {
+  const { n, d, k, c, num_heads } = size;
+  if (c) {
+    const [softmax, memory] = ["attention layer", "linear attention, in chunks"]
+      .map((kind) => cost(kind, size));
+    return t("n = {0}, {1}: linear attention takes {2} times the operations and keeps {3} " +
+      "numbers, self-attention {4}; they keep the same at n = {5}.", n, plural(num_heads, "head"),
+      three(memory.operations / softmax.operations), count(memory.keeps), count(softmax.keeps),
+      d / 2 / num_heads);
+  }
+  const [cheapest] = least(kinds, size, "operations");
+  const { operations } = cost(cheapest, size);
+  const layer = cost("attention layer", size);
+  return t("n = {0}, d = {1}, k = {2}: the {3} takes the fewest operations, {4}; self-attention " +
+    "{5} times as many, with a longest path of {6} against {7}.", n, d, k, said(cheapest),
+    amount(operations), three(layer.operations / operations), layer.path, n - 1);
+}
+
+// ---- the picture ------------------------------------------------------------------
+
+const NETS = { convolution: "convolution", recurrence: "recurrence",
+  "self-attention": "attention layer" };
+
+function view({ data, state, ui, width, set, hold }) {
+  const { choices, kinds } = data;
+  const nets = choices.layers ? Object.keys(NETS) : [];
+  const wide = width >= 640;
+  const part = wide ? (width - 40) / 3 : width;
+  const tall = ABOVE + ROW * state.layers + BELOW;
+  const top = nets.length ? (wide ? tall : 3 * tall) : 0;
+  const whats = choices.c ? ["operations", "keeps"] : ["operations"];
+  const two = whats.length > 1 && wide;
+  const across = two ? (width - 30) / 2 : Math.min(width, 640);
+  const high = 250;
+  const numbers = (name, label, values) => range({
+    name: label, max: values.length - 1, value: values.indexOf(state[name]),
+    text: String(state[name]), pick: (i) => set({ [name]: values[i] }),
+  });
+  const one = (name, label) =>
+    choice(label, choices[name].map((each) => [each, String(each)]), state[name],
+      (value) => set({ [name]: value }));
+  return {
+    label: choices.c ? t("Work, and numbers kept, of five layers over n, on logarithmic axes.")
+      : t("Three networks of nine tokens: what an output knows; below, their work over n."),
+    picture: svg(width, Math.round(top + high * (two ? 1 : whats.length)),
+      nets.map((kind, i) => html`<g transform="translate(${near(wide ? i * (part + 20) : 0)}
+        ${wide ? 0 : i * tall})">${net(kind, wide ? i * (part + 20) : 0, wide ? 0 : i, part,
+        { choices, state, ui, set, hold })}</g>`),
+      whats.map((what, i) => html`<g transform="translate(${two ? i * (across + 30) : 0}
+        ${near(top + (two ? 0 : i * high))})">
+        ${plot(what, kinds, state, choices.n, across, high, set)}</g>`)),
+    sentence: tell(kinds, state),
+    controls: [numbers("d", t("width d"), choices.d), one("k", t("kernel k")),
+      one("num_heads", t("heads")), choices.c && one("c", t("chunk c"))],
+  };
+}
+
+/** A network: press an output, drag its lower edge. */
+function net(kind, left, below, width, { choices, state, ui, set, hold }) {
+  const [colour] = LOOKS[NETS[kind]];
+  const [{ k, layers }, out] = [state, ui.out ?? TOKENS - 1];
+  const step = Math.min(34, (width - 28) / (TOKENS - 1));
+  const base = ABOVE + ROW * layers;
+  const at = ([layer, i]) => [14 + i * step, base - ROW * layer];
+  const { rows, lines } = cone(kind, TOKENS, k, layers, out);
+  const { operations, sequential, path } = cost(NETS[kind], state);
+  const most = choices.layers.at(-1);
+  const deep = (wanted) => set({ layers: Math.min(most, Math.max(1, Math.round(wanted))) });
+  const name = kind === "self-attention" ? t("self-attention") : said(kind);
+  const edge = grip({
+    name: t("layers of {0}", name), now: plural(layers, "layer"), value: layers, min: 1, max: most,
+    step: (right, up) => deep(layers + right - up),
+    drag: (x, y) => deep((y - below * (ABOVE + BELOW) - ABOVE - 27) / ROW / (below + 1)),
+  });
+  const choose = (i) => hold({ out: Math.min(TOKENS - 1, Math.max(0, Math.round(i))) });
+  const [outX, outY] = at([layers, out]);
+  const chosen = grip({
+    name: t("output of {0}", name), now: String(out + 1), value: out + 1, min: 1, max: TOKENS,
+    step: (right, up) => choose(out + right + up),
+    drag: (x) => choose((x - left - 14) / step),
+  });
+  return html`
+    ${text(0, 10, name, { bold: true, colour })}
+    ${lines.map(([from, to]) => {
+      const [[x1, y1], [x2, y2]] = [at(from), at(to)];
+      return html`<line class="ray" x1=${near(x1)} y1=${y1} x2=${near(x2)} y2=${y2}
+        stroke="var(--${colour})" style="--late: ${layers - to[0]}" />`;
+    })}
+    ${places(layers + 1).map((layer) => places(TOKENS).map((i) => {
+      const [x, y] = at([layer, i]);
+      const known = rows[layer].includes(i);
+      return html`<circle class="token ${known ? "known" : ""}" cx=${near(x)} cy=${y}
+        r="6"
+        fill=${known ? `var(--${colour})` : "var(--faint)"} />`;
+    }))}
+    ${places(TOKENS).map((i) => html`<rect class="press" x=${near(at([layers, i])[0] - step / 2)}
+      y=${outY - 22} width=${near(step)} height="44" fill="transparent"
+      onClick=${() => choose(i)} />`)}
+    <g ...${chosen}><circle cx=${near(outX)} cy=${outY} r="17" class="halo" />
+      <circle cx=${near(outX)} cy=${outY} r="9" fill="var(--${colour})" /></g>
+    <g ...${edge}><rect x="0" y=${base + 15} width=${near(width)} height="24" rx="6" class="halo" />
+      ${text(width / 2, base + 27, `↕ ${plural(layers, "layer")}`, { anchor: "middle" })}</g>
+    ${text(0, base + 54, t("the output knows {0} of {1} inputs", rows[0].length, TOKENS))}
+    ${text(0, base + 72, t("path {0}, waits {1}, work {2}", path, sequential,
+      amount(operations)))}`;
+}
+
+/** Work, or what is kept, over n; the line of n is dragged. */
+function plot(what, kinds, size, values, width, height, set) {
+  const [left, top, right, bottom] = [8, 34, 180, 26];
+  const worth = (kind, n) => cost(kind, { ...size, n })[what];
+  const shown = kinds.filter((kind) => what === "keeps"
+    ? !kind.includes(",") || kind === "linear attention, by token" : !kind.startsWith("delta"));
+  const all = shown.flatMap((kind) => values.map((n) => worth(kind, n)));
+  const [low, high] = [Math.min(...all), Math.max(...all)].map(Math.log);
+  const x = (n) => left + Math.log(n / values[0]) / Math.log(values.at(-1) / values[0])
+    * (width - left - right);
+  const y = (value) => height - bottom - (Math.log(value) - low) / (high - low)
+    * (height - top - bottom);
+  const nearest = (place) => values.reduce((best, n) =>
+    (Math.abs(x(n) - place) < Math.abs(x(best) - place) ? n : best));
+  const now = values.indexOf(size.n);
+  const line = grip({
+    name: t("tokens n"), now: String(size.n), value: size.n, min: values[0], max: values.at(-1),
+    drag: (place) => set({ n: nearest(place) }),
+    step: (across, up) => set({
+      n: values[Math.min(values.length - 1, Math.max(0, now + across + up))] }),
+  });
+  const named = (kind) => kind === "attention layer" && !size.c
+    ? `${said(kind)}, ${plural(size.num_heads, "head")}` : said(kind).replace(" attention,", ",");
+  const order = [...shown].sort((a, b) => worth(b, values.at(-1)) - worth(a, values.at(-1)));
+  const names = order.map((kind) => y(worth(kind, values.at(-1))));
+  for (let i = 1; i < names.length; i++) names[i] = Math.max(names[i], names[i - 1] + 17);
+  const over = Math.max(0, names.at(-1) - (height - bottom));
+  return html`
+    ${text(0, 8, what === "keeps" ? t("numbers kept, over n tokens")
+      : t("operations of a layer, over n tokens"), { bold: true })}
+    ${order.map((kind, i) => {
+      const [colour, dashes] = LOOKS[kind];
+      return html`<polyline fill="none" stroke="var(--${colour})" stroke-width="2.5"
+        stroke-dasharray=${dashes} points=${points(values.map((n) => [x(n), y(worth(kind, n))]))} />
+        ${text(width - right + 8, names[i] - over, named(kind),
+          { colour })}`;
+    })}
+    ${crossings(kinds, what, size).filter(([, n]) => n >= values[0] && n <= values.at(-1))
+      .map(([kind, n]) => html`<circle class="crossing" cx=${near(x(n))}
+        cy=${near(y(worth(kind, n)))} r="5" fill="none" stroke="currentColor" stroke-width="2" />`)}
+    ${[values[0], values.at(-1)].map((n, i) =>
+      text(x(n), height - 8, count(n), { anchor: i ? "end" : "start" }))}
+    <g ...${line}>
+      <rect x=${near(x(size.n) - 22)} y=${top - 12} width="44" height=${height - top - 8}
+        class="halo" rx="6" />
+      <line x1=${near(x(size.n))} y1=${top - 10} x2=${near(x(size.n))} y2=${height - bottom}
+        stroke="currentColor" stroke-width="3" />
+      ${text(x(size.n), top - 6, `n = ${count(size.n)}`,
+        now > 6 ? { anchor: "end", bold: true, dx: -6 } : { bold: true, dx: 6 })}
+    </g>
+    ${shown.filter((kind) => kind !== PART).map((kind) => html`<circle class="now"
+      cx=${near(x(size.n))} cy=${near(y(worth(kind, size.n)))} r="4"
+      fill="var(--${LOOKS[kind][0]})" />`)}`;
+}
+
+const style = `
+  .ray { stroke-width: 1.4; opacity: .7; }
+  @media (prefers-reduced-motion: no-preference) {
+    .ray { animation: shine .2s calc(var(--late) * 30ms) backwards; }
+  }
+  @keyframes shine { from { opacity: 0; } }
+`;
+
+export const { piece, render } = start({ view, style });
+export default { render };

@@ -1,0 +1,62 @@
+"""The explorer of lesson 02: the same matrices, cut into more or fewer heads."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch import Tensor
+
+from d2l_ext.attention import MultiHeadAttention, dot_product_attention, merge_heads, split_heads
+from .base import Explorer, check_tensor, choices, clean, exact, figures, matrices_of, plural, some
+
+MOST_TOKENS = 64  # with more, a key is answered late, and a cell of the map is a speck
+
+
+def heads_explorer(attention: MultiHeadAttention, X: Tensor, tokens: Sequence[str],
+                   features: Sequence[str]) -> Explorer:
+    """The matrices of ``attention`` cut into heads: who attends to whom, and what comes out.
+
+    X (tokens, features): its rows are named by ``tokens``, its columns by ``features``.
+    Settings: ``num_heads``, a divisor of the channels; ``asks``, a token or its position;
+    ``inverse_temperature``, a factor on the scores in 0..2: the larger, the sharper the weights.
+    The piece starts with the attention's own heads, and the token whose weights are sharpest.
+    Raises TypeError where ``X`` is no tensor, ValueError for attention with bias or positions, for
+    shapes that don't fit, more than 64 tokens, numbers that aren't finite or above 1e30 in size.
+    """
+    check_tensor(X)
+    if not len(tokens) or tuple(X.shape) != (len(tokens), len(features)):
+        raise ValueError("X must have shape (tokens, features), at least one token, got "
+                         f"{tuple(X.shape)} with {len(tokens)} tokens and "
+                         f"{len(features)} features")
+    if len(tokens) > MOST_TOKENS:
+        raise ValueError(f"shows up to {MOST_TOKENS} tokens, got {len(tokens)}: "
+                         f"give X[:{MOST_TOKENS}] and tokens[:{MOST_TOKENS}], say")
+    matrices = matrices_of(attention, X)
+    X, W_q, W_k, W_v, W_o = matrices.values()
+    heads = attention.num_heads
+    projected = (split_heads(X[None] @ W.mT, heads) for W in (W_q, W_k, W_v))
+    mixed, weights = dot_product_attention(*projected)
+    output = (merge_heads(mixed) @ W_o.mT)[0]
+    sharpest = [round(value, 4) for value in weights.square().sum((0, 1, 3)).tolist()]
+    asks = sharpest.index(max(sharpest))
+
+    tokens, labels = list(tokens), [clean(token) for token in tokens]
+    short = [label[:20] for label in labels]
+    takes = [some([f"{label} {weight:.2f}" for label, weight in zip(short, row)])
+             for row in weights[0, :4, asks].tolist()]
+    told = "; ".join(f"head {i} takes {words}" for i, words in enumerate(takes, 1))
+    divisors = [i for i in range(1, len(W_q) + 1)
+                if len(W_q) % i == 0 and (i <= 16 or i == heads)]
+    places = choices(range(len(tokens)))
+    names = {token: i for i, token in enumerate(tokens) if tokens.count(token) == 1}
+    return Explorer(
+        "heads",
+        title=f"Multi-head attention over {some(short)}: the same matrices, "
+              f"cut into {', '.join(map(str, divisors))} heads.",
+        numbers=f"{plural(heads, 'head')}, {short[asks]} asks: {told}. "
+                f"Output: {some(figures(output[asks]))}.",
+        data={"tokens": labels, "features": [clean(feature) for feature in features],
+              "divisors": divisors} | {name: exact(matrix) for name, matrix in matrices.items()},
+        state={"num_heads": heads, "asks": asks, "inverse_temperature": 1.0},
+        rules={"num_heads": choices(divisors), "inverse_temperature": (0, 2),
+               "asks": names | places},
+        still="02_explorer")

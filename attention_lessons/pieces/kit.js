@@ -1,0 +1,487 @@
+// What all pieces share. A piece describes itself: `view` makes of its data and its state a label,
+// a picture, a sentence and controls, as a tree of elements. From that come the page (`start`) and
+// in node the still picture, its words, and what tests read (tools/draw/describe.mjs).
+import PALETTE from "../palette.json" with { type: "json" };
+import { html, paint } from "./vendor/preact.js";
+
+// ---- looks --------------------------------------------------------------------
+
+/** The palette as variables: --key for areas and lines, --key-letters for words. */
+export const colours = (dark) => Object.entries(PALETTE).map(([name, of]) =>
+  `--${name}: ${dark ? of.dark : of.light}; --${name}-letters: ${dark ? of.dark : of.letters};`)
+  .join(" ");
+
+const STYLE = `
+.d2l-piece {
+  --paper: var(--jp-layout-color0, Canvas);
+  --faint: color-mix(in srgb, currentColor 22%, transparent); --on: currentColor;
+  contain: content; max-width: 960px; padding: 6px; line-height: 1.4; color-scheme: light;
+  color: var(--jp-content-font-color1, CanvasText); background: var(--paper);
+  font-family: var(--jp-content-font-family, system-ui, sans-serif);
+  font-size: max(15px, var(--jp-content-font-size1, 15px));
+  ${colours(false)}
+  &[data-dark] { color-scheme: dark; --on: black; ${colours(true)} }
+  @media (forced-colors: active) { --paper: Canvas; }
+  svg { display: block; overflow: visible; forced-color-adjust: none; max-width: none; }
+  svg text { font-size: 14px; fill: currentColor; }
+  canvas { display: block; forced-color-adjust: none; }
+  .grip { cursor: grab; touch-action: none; }
+  .grip:active { cursor: grabbing; }
+  .press { cursor: pointer; }
+  .halo { fill: currentColor; opacity: 0; }
+  :is(.grip .halo, .press:hover .halo) { opacity: .1; }
+  .grip:hover .halo { opacity: .25; }
+  :focus-visible { outline: 3px solid var(--query); outline-offset: 2px; border-radius: 4px; }
+  svg :focus:not(:focus-visible) { outline: none; }
+  .result {
+    margin: 10px 0; padding: 2px 12px; border-left: 4px solid var(--output);
+    box-sizing: content-box; min-height: 2lh; font-size: 1.07em;
+    @media (max-width: 500px) { min-height: 4lh; }
+  }
+  form { display: flex; flex-wrap: wrap; gap: 8px 22px; align-items: center; margin: 0; }
+  :is(fieldset, .control) {
+    display: flex; flex-wrap: wrap; gap: 4px 8px; align-items: center;
+    margin: 0; padding: 0; border: 0; min-width: 0;
+  }
+  :is(legend, .name) { float: left; padding: 0; width: auto; font-size: inherit; margin: 0;
+    border: 0; font-weight: 600; color: inherit; }
+  :is(input, select, button) { font: inherit; color: inherit; margin: 0; box-sizing: border-box; }
+  input { accent-color: var(--query); }
+  input[type=range] { width: 150px; height: 30px; }
+  :is(input[type=text], input[type=number], select, button) {
+    background: var(--paper); border: 1px solid currentColor; border-radius: 6px; padding: 3px 10px;
+  }
+  button { cursor: pointer; min-width: 32px; min-height: 32px; }
+  button[aria-pressed=true] { background: color-mix(in srgb, var(--query) 22%, var(--paper)); }
+  .segments { display: flex; flex-wrap: wrap; border: 1px solid currentColor; border-radius: 6px; }
+  .segments label {
+    position: relative; display: grid; place-items: center; padding: 3px 12px; min-height: 26px;
+    min-width: 20px; cursor: pointer;
+  }
+  .segments input { position: absolute; inset: 0; opacity: 0; cursor: pointer; }
+  .segments label:has(:checked) { background: color-mix(in srgb, var(--query) 22%, var(--paper)); }
+  .segments label:has(:focus-visible) { outline: 3px solid var(--query); outline-offset: 1px; }
+  .number { min-width: 2.6em; font-variant-numeric: tabular-nums; }
+  @media (pointer: coarse), (max-width: 500px) {
+    :is(button, select, input, .segments label) { min-width: 44px; min-height: 44px; }
+  }
+  @media print { form { display: none; } }
+}`;
+
+// ---- the page -----------------------------------------------------------------
+
+/** What a page shows of a piece: the picture, the sentence, the controls. */
+export function page({ view, style = "" }, seen) {
+  const { label, picture, sentence, controls } = view(seen);
+  return html`
+    <style>${STYLE}.d2l-piece {${style}}</style>
+    <div class="picture" role="group" aria-label=${label}>${picture}</div>
+    <p class="result" aria-live="polite">${sentence}</p>
+    <form onSubmit=${(event) => event.preventDefault()}>${controls}</form>`;
+}
+
+/** A piece that anywidget and pages can show: { view, style, eases }.
+ *
+ * `view({ data, state, drawn, ui, width, set, hold })`: `set` changes settings, which Python
+ * hears; `hold` changes `ui`, which is the page's own (what is pointed at). `drawn` is the state
+ * on its way: numbers and switches for which `eases(name)` holds glide there. `width` is in CSS
+ * pixels. */
+export function start(piece) {
+  return { piece, render: ({ model, el }) => show(piece, model, el) };
+}
+
+function show(piece, model, el) {
+  speak(model.get("words"));
+  const root = el.appendChild(document.createElement("div"));
+  root.className = "d2l-piece tex2jax_ignore mathjax_ignore";  // no formulas are typeset in it
+  let [drawn, ui, width] = [model.get("state"), {}, 0];
+  const set = (settings) => {
+    model.set("state", { ...model.get("state"), ...settings });
+    setTimeout(() => model.save_changes(), 30);  // after the paint
+  };
+  const hold = (news) => {
+    ui = { ...ui, ...news };
+    draw();
+  };
+  const draw = () => {
+    const inner = width - 12;
+    if (inner < 1 || !root.isConnected) return;
+    const [data, state] = [model.get("data"), model.get("state")];
+    paint(page(piece, { data, state, drawn, ui, width: inner, set, hold }), root);
+  };
+  const stop = [follow(root, (now) => {
+    width = now || width;  // 0 where JupyterLab hides all for a moment, to change themes
+    draw();
+  }), on(model, "change:state", glide(piece.eases ?? (() => false), () => drawn, (now) => {
+    drawn = now;
+    draw();
+  }, model))];
+  return () => stop.forEach((each) => each());
+}
+
+function on(model, event, listener) {
+  model.on(event, listener);
+  return () => model.off(event, listener);
+}
+
+/** A listener that brings what is drawn to the model's state, within 200 ms where it eases. */
+function glide(eases, now, draw, model) {
+  let running;
+  return () => {
+    cancelAnimationFrame(running);
+    const [from, to, begin] = [now(), model.get("state"), performance.now()];
+    const names = Object.keys(to).filter((name) => eases(name) && from[name] !== to[name]);
+    const still = !names.length || matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const step = (time) => {
+      const part = still ? 1 : Math.min(1, Math.max(0, time - begin) / 200);
+      const moving = names.map((name) => [name, from[name] + (to[name] - from[name]) * part]);
+      draw(part < 1 ? { ...to, ...Object.fromEntries(moving) } : to);
+      if (part < 1) running = requestAnimationFrame(step);
+    };
+    step(begin);
+  };
+}
+
+/** Call `draw(width)` now and whenever width, theme or zoom change; returns what ends that. */
+function follow(root, draw) {
+  const restyle = () => {
+    root.toggleAttribute("data-dark", isDark(root));
+    draw(root.clientWidth);
+  };
+  const [resized, themed] = [new ResizeObserver(restyle), new MutationObserver(restyle)];
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  const attributeFilter = ["class", "data-theme", "data-jp-theme-name"];
+  for (const part of [document.documentElement, document.body]) {
+    themed.observe(part, { attributes: true, attributeFilter });
+  }
+  resized.observe(root);
+  system.addEventListener("change", restyle);
+  restyle();
+  return () => {
+    resized.disconnect();
+    themed.disconnect();
+    system.removeEventListener("change", restyle);
+  };
+}
+
+/** Whether the page behind a piece is dark. */
+function isDark(root) {
+  root.style.colorScheme = "inherit";  // what Canvas means here must not be the piece's own choice
+  const drop = document.createElement("canvas").getContext("2d");
+  drop.fillStyle = getComputedStyle(root).backgroundColor;
+  root.style.colorScheme = "";
+  drop.fillRect(0, 0, 1, 1);
+  const [red, green, blue] = drop.getImageData(0, 0, 1, 1).data;
+  return 0.3 * red + 0.6 * green + 0.1 * blue < 128;
+}
+
+/** Bring every still copy of a piece on this page to life; where that fails, the picture stays. */
+export function revive(name, render) {
+  const copies = `.d2l-explorer[data-piece="${name}"]:not([data-live])`;
+  for (const host of document.querySelectorAll(copies)) {
+    const values = host.querySelector('script[type="application/json"]');
+    if (!values) continue;
+    host.dataset.live = "";
+    const el = host.appendChild(document.createElement("div"));
+    try {
+      render({ model: pageModel(JSON.parse(values.textContent)), el });
+      host.querySelector(".d2l-still").hidden = true;
+    } catch (error) {
+      el.remove();
+      console.error(error);
+    }
+  }
+}
+
+/** anywidget's model, for pages without a kernel. */
+function pageModel(values) {
+  const listeners = new Set();
+  return {
+    get: (name) => values[name],
+    set(name, value) {
+      values[name] = value;
+      listeners.forEach((listener) => listener());
+    },
+    on: (_, listener) => listeners.add(listener),
+    off: (_, listener) => listeners.delete(listener),
+    save_changes() {},
+  };
+}
+
+// ---- what hands move ------------------------------------------------------------
+
+const NATIVE = { "data-lm-suppress-shortcuts": "true" };  // JupyterLab leaves their keys alone
+const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
+
+/** Where a pointer is, in the units of the picture's viewBox. */
+export function place({ currentTarget, clientX, clientY }) {
+  const svg = currentTarget.ownerSVGElement ?? currentTarget;
+  const { left, top, width } = svg.getBoundingClientRect();
+  const unit = svg.viewBox.baseVal.width / width;
+  return [(clientX - left) * unit, (clientY - top) * unit];
+}
+
+/** Attributes of a part that is dragged: `drag(x, y)` where the pointer is, `step(right, up)` for
+ * an arrow key, `keys` for others. `now` is its value, in words; `value` is a number for machines.
+ */
+export function grip({ name, now, value = 0, min = -1e9, max = 1e9, drag, step, keys = {} }) {
+  const held = ({ currentTarget, pointerId }) => currentTarget.hasPointerCapture(pointerId);
+  return {
+    ...NATIVE, class: "grip", role: "slider", tabindex: 0, "aria-label": name,
+    "aria-valuetext": now, "aria-valuenow": value, "aria-valuemin": min, "aria-valuemax": max,
+    onPointerDown(event) {
+      event.preventDefault();
+      event.currentTarget.setPointerCapture(event.pointerId);
+      event.currentTarget.focus({ preventScroll: true });
+    },
+    onPointerMove: (event) => held(event) && drag(...place(event)),
+    onKeyDown: pressed({
+      ...Object.fromEntries(Object.keys(ARROWS).map((key) => [key, () => step(...ARROWS[key])])),
+      ...keys,
+    }),
+  };
+}
+
+/** Attributes of a part that is pressed. */
+export const press = (name, act, more = { role: "button" }) => ({
+  ...NATIVE, ...more, class: "press", tabindex: 0, "aria-label": name,
+  onClick: act, onKeyDown: pressed({ Enter: act, " ": act }),
+});
+
+/** The same, for what is on or off. */
+export const tick = (name, on, pick) =>
+  press(name, () => pick(!on), { role: "checkbox", "aria-checked": String(on) });
+
+const pressed = (keys) => (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || !keys[event.key]) return;
+  event.preventDefault();
+  keys[event.key](event);
+};
+
+// ---- controls below the picture ---------------------------------------------------
+
+/** A number in a range; `text` is how it is said. */
+export const range = ({ name, min = 0, max, step = 1, value, text = String(value), pick }) => html`
+  <label class="control"><span class="name">${name}</span>
+    <input type="range" ...${NATIVE} min=${min} max=${max} step=${step} value=${value}
+      aria-valuetext=${text} onInput=${(event) => pick(Number(event.target.value))} />
+    <span class="number" aria-hidden="true">${text}</span></label>`;
+
+/** One of several: `options` are [value, label] pairs, side by side; a menu if they are many. */
+export function choice(name, options, value, pick) {
+  if (options.length > 8) {
+    return html`<label class="control"><span class="name">${name}</span>
+      <select ...${NATIVE} value=${options.findIndex(([each]) => each === value)}
+        onChange=${(event) => pick(options[event.target.value][0])}>
+        ${options.map(([, label], i) => html`<option value=${i}>${clip(label, 40)}</option>`)}
+      </select></label>`;
+  }
+  return html`<fieldset><legend>${name}</legend><span class="segments">
+    ${options.map(([each, label]) => html`<label title=${clip(label, 200)}>
+      <input type="radio" ...${NATIVE} name=${name} checked=${each === value}
+        onChange=${() => pick(each)} /><span>${clip(label, 20)}</span></label>`)}
+    </span></fieldset>`;
+}
+
+/** A switch. */
+export const checkbox = (name, on, pick) => html`
+  <label class="control"><input type="checkbox" ...${NATIVE} checked=${on}
+    onChange=${(event) => pick(event.target.checked)} /><span>${name}</span></label>`;
+
+/** A button; `on` says whether it is the one in force. */
+export const button = (name, act, on, label = name) => html`
+  <button type="button" ...${NATIVE} aria-label=${name} onClick=${act}
+    ...${on === undefined ? {} : { "aria-pressed": String(on) }}>${label}</button>`;
+
+// ---- pictures ------------------------------------------------------------------------
+
+/** A picture of so many CSS pixels. */
+export const svg = (width, height, ...children) => html`
+  <svg width=${width} height=${height} viewBox="0 0 ${width} ${height}">${children}</svg>`;
+
+/** Words at a point. */
+export const text = (x, y, words, { anchor = "start", colour = "", bold = false, ...more } = {}) =>
+  html`<text x=${near(x)} y=${near(y + 5)} text-anchor=${anchor} font-weight=${bold ? 600 : 400}
+    style=${colour ? `fill: var(--${colour}-letters)` : ""} ...${more}>${words}</text>`;
+
+/** A line from point to point with a head, in a role's colour. */
+export function arrow([x, y], [toX, toY], colour, width = 2) {
+  const length = Math.hypot(toX - x, toY - y);
+  const [right, down] = length ? [(toX - x) / length, (toY - y) / length] : [1, 0];
+  const size = Math.min(length, 6 + 2 * width);
+  const [endX, endY] = [toX - size * right, toY - size * down];
+  const half = size * 0.45;
+  const corners = [[toX, toY], [endX - half * down, endY + half * right],
+    [endX + half * down, endY - half * right]];
+  return html`<g style="stroke: var(--${colour}); fill: var(--${colour})">
+    <line x1=${near(x)} y1=${near(y)} x2=${near(endX)} y2=${near(endY)} stroke-width=${width} />
+    <polygon points=${points(corners)} stroke="none" /></g>`;
+}
+
+/** Corners as an attribute. */
+export const points = (corners) => corners.map((corner) => corner.map(near).join(",")).join(" ");
+
+/** A coordinate to a tenth of a pixel. */
+export const near = (number) => Math.round(number * 10) / 10;
+
+/** A row's and a column's place in a map, from a pointer's. */
+const cellAt = ({ weights, x, y, across, down }, event) => {
+  const [right, below] = place(event);
+  const [i, j] = [Math.floor((below - y) / down), Math.floor((right - x) / across)];
+  return weights[i]?.[j] === undefined ? null : [i, j];
+};
+
+/** Weights, or a mask, as a map at (x, y) with cells `across` by `down`: 0 is paper, 1 the query's
+ * colour. Few cells hold their numbers; many become 15 paths, one a shade. `lit` is [row, column],
+ * of which one may be null: they get a frame. `point(cell)` hears where the pointer is (null: it
+ * has left), `pick(cell)` which cell was pressed. */
+export function map(given) {
+  const { weights, x, y, across, down, lit, point, pick, colour = "query" } = given;
+  const [wide, tall] = [weights[0].length * across, weights.length * down];
+  const frame = (left, top, width, height) => html`<rect class="lit" x=${near(left)} y=${near(top)}
+    width=${near(width)} height=${near(height)} fill="none" stroke="currentColor"
+    stroke-width="2.5" />`;
+  return html`<g style="fill: var(--${colour})" class=${pick ? "press" : ""}
+      onPointerMove=${point && ((event) => point(cellAt(given, event)))}
+      onPointerLeave=${point && (() => point(null))}
+      onClick=${pick && ((event) => {
+        const cell = cellAt(given, event);
+        if (cell) pick(cell);
+      })}>
+    <rect x=${near(x)} y=${near(y)} width=${near(wide)} height=${near(tall)}
+      style="fill: var(--paper); stroke: var(--faint)" />
+    ${weights.length * weights[0].length > 300 || Math.min(across / 1.6, down) < 20
+      ? shades(weights, x, y, across, down) : cells(weights, x, y, across, down)}
+    ${lit?.[0] != null && frame(x, y + lit[0] * down, wide, down)}
+    ${lit?.[1] != null && frame(x + lit[1] * across, y, across, tall)}</g>`;
+}
+
+const cells = (weights, x, y, across, down) => weights.map((row, i) => row.map((weight, j) => {
+  const [left, top] = [x + j * across, y + i * down];
+  return html`<rect class="cell" x=${near(left + 1)} y=${near(top + 1)} width=${near(across - 2)}
+      height=${near(down - 2)} fill-opacity=${Math.round(weight * 850) / 1000} />
+    ${text(left + across / 2, top + down / 2, digits(weight),
+      { anchor: "middle", style: weight > 0.75 ? "fill: var(--on)" : "" })}`;
+}));
+
+const drawn = new WeakMap();  // of many cells: to light another row draws none anew
+
+function shades(weights, x, y, across, down) {
+  const key = [x, y, across, down].join();
+  const known = drawn.get(weights);
+  if (known?.key === key) return known.made;
+  const paths = places(16).map(() => []);
+  weights.forEach((row, i) => row.forEach((weight, j) => {
+    const shade = Math.round(weight * 15);
+    if (shade) paths[shade].push(
+      `M${near(x + j * across)} ${near(y + i * down)}h${across}v${down}h-${across}z`);
+  }));
+  const made = paths.map((parts, shade) => parts.length > 0 && html`<path class="shade"
+    d=${parts.join("")} fill-opacity=${Math.round(shade / 15 * 850) / 1000} />`);
+  drawn.set(weights, { key, made });
+  return made;
+}
+
+/** Points pushed from each other until they are `gap` apart. */
+export function spread(given, gap) {
+  const moved = given.map((point) => [...point]);
+  for (let round = 0; round < 60; round++) {
+    moved.forEach((one, i) => moved.slice(i + 1).forEach((other) => {
+      const [right, down] = [other[0] - one[0], other[1] - one[1]];
+      const far = Math.hypot(right, down);
+      if (far >= gap) return;
+      const push = (gap - far) / 2;
+      const [x, y] = far > 0.01 ? [right / far, down / far] : [1, 0];
+      one[0] -= x * push;
+      one[1] -= y * push;
+      other[0] += x * push;
+      other[1] += y * push;
+    }));
+  }
+  return moved;
+}
+
+/** The corners of the smallest convex shape around points (Andrew's monotone chain). */
+export function hull(given) {
+  const sorted = [...given].sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+  const turn = ([x, y], [x1, y1], [x2, y2]) => (x1 - x) * (y2 - y) - (y1 - y) * (x2 - x);
+  const half = (row) => row.reduce((kept, point) => {
+    while (kept.length > 1 && turn(kept.at(-2), kept.at(-1), point) <= 0) kept.pop();
+    return [...kept, point];
+  }, []).slice(0, -1);
+  return [...half(sorted), ...half(sorted.reverse())];
+}
+
+// ---- words -------------------------------------------------------------------------
+
+let spoken = {};  // English -> the language that is spoken; empty for English
+
+/** Speak these words from now on. */
+export function speak(words) {
+  spoken = words ?? {};
+}
+
+/** A name that stands in the data, in the language that is spoken. */
+export const said = (name) => spoken[name] ?? name;
+
+/** A text in the language that is spoken: t("{0} takes {1}", token, weight). */
+export const t = (key, ...values) => said(key).replace(/\{(\d)\}/g, (_, i) => values[i]);
+
+/** At most `length` characters of a token on one line; nothing becomes "(empty)"; right-to-left
+ * text is kept to itself. */
+export function clip(words, length) {
+  const letters = Array.from(String(words).replace(/\s+/g, " ").trim() || t("(empty)"));
+  const whole = letters.length <= length;
+  const kept = whole ? letters.join("") : `${letters.slice(0, length - 1).join("")}…`;
+  return /^[ -~…]*$/.test(kept) ? kept : `\u2068${kept}\u2069`;
+}
+
+export function list(words) {
+  const before = words.slice(0, -1).join(t(", "));
+  return words.length < 2 ? words.join("") : t("{0} and {1}", before, words.at(-1));
+}
+
+/** "1 head", "2 heads". */
+export const plural = (count, word) => t(`{0} ${word}${count === 1 ? "" : "s"}`, count);
+
+/** A number to two decimals, in fewer figures where it is large; never "-0.00". */
+export function digits(number) {
+  if (Math.abs(number) >= 1e4) return number.toPrecision(3);
+  if (Math.abs(number) >= 1000) return String(Math.round(number));
+  return (Math.round(number * 100) / 100 || 0).toFixed(2);
+}
+
+/** Where a row of weights goes, the `most` largest of them: "dog 0.50 and man 0.50". */
+export function takes(weights, tokens, most = 3) {
+  const [least, largest] = [Math.min(...weights), Math.max(...weights)];
+  if (weights.length > 1 && largest - least < 0.005) {
+    return t("all {0} alike ({1} each)", weights.length, digits(largest));
+  }
+  const order = weights.map((weight, i) => [weight, i])
+    .filter(([weight]) => weight >= Math.min(0.05, largest))
+    .sort((a, b) => b[0] - a[0])
+    .slice(0, most);
+  const words = order.map(([weight, i]) => `${clip(tokens[i], 20)} ${digits(weight)}`);
+  const rest = 1 - order.reduce((sum, [weight]) => sum + weight, 0);
+  return list(rest > 0.05 ? [...words, t("others {0}", digits(rest))] : words);
+}
+
+// ---- numbers: matrices are arrays of rows --------------------------------------------
+
+/** 0, 1, 2 ... */
+export const places = (count) => Array.from({ length: count }, (_, i) => i);
+
+export const transpose = (A) => A[0].map((_, j) => A.map((row) => row[j]));
+
+export const dot = (a, b) => a.reduce((sum, each, i) => sum + each * b[i], 0);
+
+/** A Bᵀ, which is what `nn.Linear` does with its weight B. */
+export const times = (A, B) => A.map((row) => B.map((other) => dot(row, other)));
+
+/** Weights for a row of scores, each times `factor`, which is not negative. */
+export function softmax(row, factor = 1) {
+  const largest = Math.max(...row);
+  const powers = row.map((score) => Math.exp(factor * (score - largest)));
+  const sum = powers.reduce((all, power) => all + power, 0);
+  return powers.map((power) => power / sum);
+}

@@ -1,0 +1,91 @@
+"""The explorer of lesson 05: where each encoding breaks beyond the lengths of training."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from numbers import Real
+from statistics import fmean
+
+from .base import Explorer, choices, clean
+
+SCOPES = {"all positions": "all", "only beyond training": "beyond"}
+
+
+def lengths_explorer(rows: Sequence[Mapping], trained: int,
+                     chance: Mapping[str, float]) -> Explorer:
+    """Accuracy by position, a strip for each encoding, best first.
+
+    rows: as in ``laboratory.results("05")["rows"]``: ``task``, ``encoding``, ``seed``, and
+    ``accuracy``, which holds for each length (a string) the accuracies in stretches of positions
+    of equal size, None where nothing is scored. Seeds are averaged. trained: the longest length of
+    training, a whole number of stretches. chance: for each task, the share right by guessing.
+    Settings: ``task``; ``length``; ``scored``, "all positions" or "only beyond training". At the
+    start: the first task, the shortest length at least twice ``trained``, all positions.
+    Raises ValueError for a task without ``chance``, for rows whose lengths or stretches differ, for
+    lengths that no stretch divides, for accuracies or chances that are no numbers in 0..1.
+    """
+    runs: dict = {}
+    for row in rows:
+        encodings = runs.setdefault(clean(row["task"]), {})
+        encodings.setdefault(clean(row["encoding"]), []).append(row["accuracy"])
+    tasks = list(runs)
+    lengths = [int(length) for length in rows[0]["accuracy"]] if len(rows) else []
+    if not tasks or max(lengths) < 2 * trained or not set(tasks) <= set(chance):
+        raise ValueError(f"needs rows with lengths of {2 * trained} or more, and a chance for "
+                         f"each task, got tasks {tasks}, lengths {lengths}, "
+                         f"chance {dict(chance)}")
+    chance = {task: chance[task] for task in tasks}
+    for task in tasks:
+        check_share("chance", chance[task], f"of {task}")
+    for row in rows:
+        check_accuracy(row)
+    stretch = lengths[0] // max(1, len(rows[0]["accuracy"][str(lengths[0])]))
+    wanted = {str(length): length / stretch for length in lengths}
+    counts = [{length: len(parts) for length, parts in row["accuracy"].items()} for row in rows]
+    if trained % stretch or any(count != wanted for count in counts):
+        raise ValueError(f"each row needs the lengths {lengths} in stretches of {stretch}, "
+                         f"which divide {trained=}")
+
+    mean = {task: {encoding: over_seeds(many) for encoding, many in encodings.items()}
+            for task, encodings in runs.items()}
+    first = tasks[0]
+    start = min(length for length in lengths if length >= 2 * trained)
+    scores = {encoding: average(strips[str(start)]) for encoding, strips in mean[first].items()}
+    ranks = sorted(scores, key=scores.get, reverse=True)
+    return Explorer(
+        "lengths",
+        title=f"Accuracy by position for {len(scores)} encodings trained at lengths up to "
+              f"{trained}, tried at {', '.join(map(str, lengths))}; tasks: {', '.join(tasks)}.",
+        numbers=f"{first}, length {start}, all positions: "
+                f"{', '.join(f'{encoding} {scores[encoding]:.2f}' for encoding in ranks)}.",
+        data={"accuracy": mean, "lengths": lengths, "trained": trained, "stretch": stretch,
+              "chance": chance},
+        state={"task": first, "length": start, "scored": "all"},
+        rules={"task": choices(tasks), "length": choices(lengths),
+               "scored": SCOPES | choices(SCOPES.values())},
+        still="05_explorer")
+
+
+def check_share(name: str, share: float, where: str) -> None:
+    """Raise ValueError unless ``share`` is a number in 0..1."""
+    if not isinstance(share, Real) or isinstance(share, bool) or not 0 <= share <= 1:
+        raise ValueError(f"{name} {where} must be a number in 0..1, got {share!r:.60}")
+
+
+def check_accuracy(row: Mapping) -> None:
+    """Raise ValueError unless all that is scored in a row is a number in 0..1."""
+    for length, parts in row["accuracy"].items():
+        where = f"of {row['encoding']} in {row['task']} at length {length}"
+        for part in parts:
+            check_share("accuracy", 0 if part is None else part, where)
+
+
+def over_seeds(runs: Sequence[Mapping]) -> dict:
+    """For each length the mean accuracies of several runs."""
+    return {length: [average(parts) for parts in zip(*(run[length] for run in runs))]
+            for length in runs[0]}
+
+
+def average(parts: Sequence[float | None]) -> float | None:
+    """The mean of what is scored, None where nothing is."""
+    scored = [part for part in parts if part is not None]
+    return round(fmean(scored), 4) if scored else None

@@ -1,0 +1,57 @@
+"""The explorer of lesson 03: words to move, masks to switch on."""
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+from torch import Tensor
+
+from d2l_ext.attention import MultiHeadAttention, dot_product_attention
+from .base import SWITCH, Explorer, check_tensor, choices, clean, exact, figures, matrices_of, some
+
+
+def order_explorer(attention: MultiHeadAttention, X: Tensor, tokens: Sequence[str],
+                   features: Sequence[str], valid_len: int) -> Explorer:
+    """Self-attention over 2 to 5 words that can be moved and hidden: what changes, what stays.
+
+    attention: one head, no bias, no positions. X (tokens, features): its rows are named by
+    ``tokens``, its columns by ``features``. valid_len: how many places count under the padding
+    mask. Settings: ``order``, the tokens joined by blanks, or their numbers, "2103"; ``causal``
+    and ``padding``, whether that mask is on; ``layers``, 1 or 2 times the same layer. At the start
+    the first ``valid_len`` words stand in reverse, and nothing is hidden.
+    Raises TypeError where ``X`` is no tensor, ValueError for attention or shapes that don't fit,
+    for equal tokens, for numbers that aren't finite or above 1e30 in size.
+    """
+    check_tensor(X)
+    if attention.num_heads != 1:
+        raise ValueError(f"needs attention with num_heads=1, got num_heads={attention.num_heads}")
+    labels = [clean(token) for token in tokens]
+    count, width = len(labels), len(features)
+    if not 2 <= len(set(labels)) == count <= 5 or tuple(X.shape) != (count, width):
+        raise ValueError("X must have shape (tokens, features), its 2 to 5 tokens all different, "
+                         f"got {tuple(X.shape)}, tokens {labels} and {width} features")
+    if not 1 <= valid_len <= count:
+        raise ValueError(f"valid_len={valid_len} must lie in 1..{count}")
+    matrices = matrices_of(attention, X)
+    X, W_q, W_k, W_v, W_o = matrices.values()
+    if len(W_o) != width:
+        raise ValueError(f"W_o gives outputs of width {len(W_o)}, X has width {width}: "
+                         "a second layer needs the same width")
+    output = dot_product_attention(X @ W_q.mT, X @ W_k.mT, X @ W_v.mT)[0] @ W_o.mT
+
+    short = [label[:20] for label in labels]
+    start = [*reversed(range(valid_len)), *range(valid_len, count)]
+    told = (f"{short[i]} {', '.join(figures(output[i]))}" for i in start)
+    codes = {" ".join(tokens[i] for i in order): "".join(map(str, order))
+             for order in itertools.permutations(range(count))}
+    return Explorer(
+        "order",
+        title=f"Self-attention over {some(short)}: words to move, masks to switch on.",
+        numbers=f"Said as {' '.join(short[i] for i in start)}, one layer, nothing hidden, each "
+                f"word has the output that it has in {' '.join(short)}: {'; '.join(told)}.",
+        data={"tokens": labels, "features": [clean(feature) for feature in features],
+              "validLen": valid_len} | {name: exact(matrix) for name, matrix in matrices.items()},
+        state={"order": "".join(map(str, start)), "causal": False, "padding": False, "layers": 1},
+        rules={"order": codes | choices(codes.values()), "causal": SWITCH, "padding": SWITCH,
+               "layers": choices((1, 2))},
+        still="03_explorer")

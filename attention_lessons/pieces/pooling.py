@@ -1,0 +1,49 @@
+"""The piece of lesson 01: one query over keys and values."""
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from .base import SWITCH, Explorer, check_numbers, exact
+
+
+def pooling_explorer(keys: Tensor, values: Tensor, query: Sequence[float],
+                     scale: float = 1.0) -> Explorer:
+    """One query over ``keys`` (keys, d) and ``values`` (keys, v): scores, weights and output.
+
+    Settings: ``q1``, ``q2`` ..., the query's d numbers, each within the largest size of any in
+    keys and query; ``scale``, which divides the scores, in 1..100; ``key1``, ``key2`` ..., True
+    where the query may attend. At the start it may attend to every key.
+    Raises ValueError for shapes that don't fit, more than 12 keys, widths above 6, numbers that
+    aren't finite or above 1e30 in size.
+    """
+    query, keys, values = (torch.as_tensor(part).detach().double().cpu()
+                           for part in (query, keys, values))
+    if (keys.dim() != 2 or values.dim() != 2 or len(keys) != len(values)
+            or query.shape != keys.shape[1:]):
+        raise ValueError("keys must be (keys, d), values (keys, v), query (d,), got "
+                         f"{tuple(keys.shape)}, {tuple(values.shape)}, {tuple(query.shape)}")
+    (count, width), value_width = keys.shape, values.shape[1]
+    if not (1 <= count <= 12 and 1 <= width <= 6 and 1 <= value_width <= 6):
+        raise ValueError(f"shows 1 to 12 keys and widths 1 to 6, got {count} keys of width "
+                         f"{width}, values of width {value_width}")
+    for name, part in (("query", query), ("keys", keys), ("values", values)):
+        check_numbers(name, part)
+
+    limit = max(1.0, keys.abs().max().item(), query.abs().max().item())
+    presets = {1.0: "1", math.sqrt(width): f"√{width}", float(scale): f"{scale:g}"}
+    numbers = {f"q{i}": number for i, number in enumerate(query.tolist(), 1)}
+    marks = {f"key{i}": True for i in range(1, count + 1)}
+    explorer = Explorer(
+        "pooling", title=f"Attention pooling over {count} keys.",
+        data={"keys": exact(keys), "values": exact(values), "limit": limit,
+              "presets": list(presets.items())},
+        state=numbers | {"scale": float(scale)} | marks,
+        rules=dict.fromkeys(numbers, (-limit, limit)) | {"scale": (1, 100)}
+        | dict.fromkeys(marks, SWITCH),
+        still="01_explorer")
+    explorer.set(scale=scale)
+    return explorer

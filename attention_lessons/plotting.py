@@ -1,0 +1,468 @@
+"""Pictures and tables as functions of data.
+
+Each picture is a ``Drawing``: shown once, with an alternative text, and with its numbers as text.
+"""
+from __future__ import annotations
+
+import base64
+import html
+import io
+import json
+import pathlib
+import re
+import sys
+import tomllib
+from collections.abc import Sequence
+from math import ceil
+
+import numpy as np
+import torch
+from matplotlib import rc_context
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
+from matplotlib.font_manager import fontManager
+from PIL import Image
+
+from .languages import language
+from .translation import translated
+
+HERE = pathlib.Path(__file__).parent  # in lesson_02/alt.toml: the alternative texts of 02
+# Okabe and Ito's colours, one for each job, for figures, pieces and drawings.
+PALETTE = json.loads((HERE / "palette.json").read_text(encoding="utf-8"))
+COLOURS = tuple(PALETTE[name]["light"] for name in (
+    "query", "key", "value", "output", "amber", "sky", "grey"))
+QUERY, KEY, VALUE, OUTPUT, _, _, TEXT = COLOURS
+DARK = PALETTE["ink"]["light"]
+LINES = ("-", "--", "-.", ":")
+WIDEST = 14  # inches of cells, for any number of maps
+SMALLEST = 0.3  # inches of a cell that holds a number
+WEIGHTS = LinearSegmentedColormap.from_list("weights", ["white", QUERY])
+SIGNED = LinearSegmentedColormap.from_list("signed", [KEY, "white", QUERY])
+# The Chinese characters that figures need: few machines have a font with them, Colab has none.
+CHINESE = pathlib.Path(__file__).parent / "languages" / "zh.otf"
+FONTS = ["DejaVu Sans"]
+if CHINESE.exists():  # not in a notebook that carries the package with it
+    fontManager.addfont(CHINESE)
+    FONTS.append("Attention Sans SC")
+STYLE = {"font.size": 12, "font.family": FONTS,
+         "axes.titlesize": 12, "text.color": DARK, "axes.edgecolor": TEXT,
+         "axes.labelcolor": TEXT, "xtick.color": TEXT, "ytick.color": TEXT,
+         "axes.spines.top": False, "axes.spines.right": False,
+         "figure.facecolor": "white", "axes.facecolor": "white"}
+LEADER = {"arrowstyle": "-", "color": "#888888", "linewidth": 0.8, "relpos": (0, 0.5),
+          "shrinkA": 1, "shrinkB": 3}
+
+
+def array(values) -> np.ndarray:
+    """Lists, arrays, tensors of any kind or lists of tensors as a float64 array."""
+    if isinstance(values, (list, tuple)) and values and isinstance(values[0], torch.Tensor):
+        values = torch.stack(list(values))
+    if isinstance(values, torch.Tensor):
+        return values.detach().double().cpu().numpy()
+    return np.asarray(values, dtype=float)
+
+
+class Drawing(Figure):
+    """A figure that is shown where it is returned, with ``alt`` as its alternative text.
+
+    Its repr lists the numbers that it draws, so that comparing text finds a wrong label or map.
+    """
+
+    alt = ""
+    data = ""
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        png = io.BytesIO()
+        self.savefig(png, format="png", dpi=110, bbox_inches="tight")
+        leave_out_bare_images()
+        # as HTML: JupyterLab shows an image/png without its alternative text
+        shown = image_tag("image/png", slim(png), self.alt, "max-width: 100%; height: auto")
+        return {"text/html": shown, "text/plain": repr(self)}
+
+    def __repr__(self) -> str:
+        said = self.alt if self.data in self.alt else f"{self.alt}\n{self.data}"
+        return f"[picture] {said}"
+
+    __str__ = __repr__
+
+
+def leave_out_bare_images() -> None:
+    """Once pyplot is imported, IPython adds an image without words to each figure: not to ours."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    if shell is not None:
+        for mime in ("image/png", "image/jpeg", "image/svg+xml", "application/pdf"):
+            shell.display_formatter.formatters[mime].for_type(Drawing, lambda drawing: None)
+
+
+# ---- maps ----
+
+@rc_context(STYLE)
+def heatmaps(
+    values, rows: Sequence, columns: Sequence, *, name: str = "", titles: Sequence[str] = (),
+    signed: bool = False, numbers: bool | None = None, row_label: str = "query",
+    column_label: str = "key", size: float = 0.62,
+) -> Drawing:
+    """Maps side by side in one colour scale, from white at 0 to 1.
+
+    values: (rows, columns), or (maps, rows, columns) for several; booleans get no colour bar.
+    rows, columns: tick labels. name: which alternative text, as in ``finish``. titles: one per map.
+    signed: the scale is symmetric about 0 instead. numbers: whether each cell shows its value; left
+    out, maps of up to 64 cells do. size: inches per cell; large maps get smaller cells.
+    Raises ValueError where there is nothing to draw, labels or titles don't fit the values, weights
+    lie outside 0..1, a value is not finite, or numbers are asked for that cells are too small for.
+    """
+    maps = array(values)
+    check_maps(maps, rows, columns, titles, signed)
+    maps = maps[None] if maps.ndim == 2 else maps
+    limit = max(np.abs(maps).max(), 1e-9) if signed else 1
+    colours = {"cmap": SIGNED, "vmin": -limit} if signed else {"cmap": WEIGHTS, "vmin": 0}
+    numbers = maps[0].size <= 64 if numbers is None else numbers
+    digits = 0 if np.all(maps == maps.round()) else 2
+    size = min(size, WIDEST / max(len(rows), len(maps) * len(columns)))
+    if numbers and size < SMALLEST:
+        raise ValueError(f"cells of {size:.2f} inches are too small for numbers, which need "
+                         f"{SMALLEST}: leave out numbers=True")
+    figure, axes = panels(len(maps), max(len(columns) * size, 1.6), max(len(rows) * size, 1.0))
+    for i, (axis, panel) in enumerate(zip(axes, maps)):
+        image = axis.imshow(panel, aspect="auto", vmax=limit, **colours)
+        label_ticks(axis.xaxis, columns, size)
+        label_ticks(axis.yaxis, rows if i == 0 else [""] * len(rows), size)
+        axis.set(title=plain(titles[i]) if titles else "", xlabel=plain(column_label),
+                 ylabel=plain(row_label) if i == 0 else "")
+        axis.tick_params(length=0)
+        axis.spines[:].set_visible(False)
+        if numbers:
+            write_numbers(axis, image, digits)
+        elif len(maps) > 1:  # else two maps with white edges would look like one
+            axis.spines[:].set(visible=True, color="#BBBBBB")
+    if getattr(values, "dtype", None) not in (torch.bool, np.bool_):
+        figure.colorbar(image, ax=axes, shrink=0.9, pad=0.02 if len(maps) > 1 else 0.04)
+    labels = [*titles, f"columns {listed(columns)}", f"rows {listed(rows)}"]
+    told = (describe(panel, rows, columns, *titles[i:i + 1]) for i, panel in enumerate(maps))
+    return finish(figure, name, "\n".join(told), "; ".join(labels))
+
+
+def check_maps(
+    values: np.ndarray, rows: Sequence, columns: Sequence, titles: Sequence[str], signed: bool,
+) -> None:
+    """Raise ValueError for what ``heatmaps`` can't show."""
+    if values.ndim not in (2, 3) or values.shape[-2:] != (len(rows), len(columns)):
+        raise ValueError(f"values have shape {values.shape}, but there are {len(rows)} row and "
+                         f"{len(columns)} column labels")
+    if not values.size:
+        raise ValueError(f"nothing to draw: values have shape {values.shape}")
+    count = len(values) if values.ndim == 3 else 1
+    if titles and len(titles) != count:
+        raise ValueError(f"{len(titles)} titles for {count} maps")
+    for place in np.argwhere(~np.isfinite(values)):
+        raise ValueError(f"values must be finite, got {values[tuple(place)]} at {place.tolist()}")
+    if not signed and not (values.min() >= -1e-6 and values.max() <= 1 + 1e-6):
+        raise ValueError(f"weights must lie in 0..1, got {values.min():.3g}..{values.max():.3g}: "
+                         "use signed=True for other values")
+
+
+def label_ticks(axis, labels: Sequence, size: float) -> None:
+    """Every label, or every second, third and so on where cells of ``size`` inches are small."""
+    places = range(0, len(labels), ceil(0.2 / size))
+    axis.set_ticks(places, labels=[plain(labels[place]) for place in places])
+
+
+def write_numbers(axis, image, digits: int) -> None:
+    """The values in their cells, and lines between the cells."""
+    panel = image.get_array()
+    axis.set_xticks(np.arange(panel.shape[1] + 1) - 0.5, minor=True)
+    axis.set_yticks(np.arange(panel.shape[0] + 1) - 0.5, minor=True)
+    axis.tick_params(which="minor", length=0)
+    axis.grid(which="minor", color="#DDDDDD", linewidth=1)
+    for (row, column), value in np.ndenumerate(panel):
+        axis.text(column, row, f"{value:.{digits}f}", ha="center", va="center", fontsize=11,
+                  color=readable_on(image.cmap(image.norm(value))))
+
+
+def readable_on(colour: Sequence[float]) -> str:
+    """Black or white, whichever stands out more on a colour (WCAG 2.2, contrast ratio)."""
+    red, green, blue = (((part + 0.055) / 1.055) ** 2.4 for part in colour[:3])
+    luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue
+    return "black" if luminance + 0.05 > (0.05 * 1.05) ** 0.5 else "white"
+
+
+# ---- lines and bars ----
+
+@rc_context(STYLE)
+def curves(
+    x, lines: dict[str, Sequence], *, xlabel: str, ylabel: str, name: str = "", title: str = "",
+    log: bool = False, markers: bool = False, width: float = 6.4, height: float = 3.2,
+    points: dict[str, tuple[Sequence, Sequence]] = {}, marks: dict[str, float] = {},
+) -> Drawing:
+    """Lines over ``x``, each named at its end instead of in a legend.
+
+    name: which alternative text, as in ``finish``. log: both axes are logarithmic. width, height:
+    of the axes, in inches. points: name -> (x, y), dots that no line joins. marks: name -> x,
+    upright lines, for example at the length of training. NaN leaves a gap in a line.
+    Raises ValueError where there is nothing to draw, a line is not as long as ``x``, or a number
+    can't be drawn: infinity, NaN elsewhere, 0 and less on logarithmic axes.
+    """
+    x, lines = array(x), {line: array(y) for line, y in lines.items()}
+    dots = {dot: (array(across), array(up)) for dot, (across, up) in points.items()}
+    check_curves(x, lines, dots, marks, log)
+    figure, (axis,) = panels(1, width, height)
+    for i, y in enumerate(lines.values()):
+        style, colour = LINES[i % len(LINES)], COLOURS[i % len(COLOURS)]  # 28 lines all differ
+        axis.plot(x, y, style, color=colour, linewidth=2, marker="o" if markers else None,
+                  markersize=4)
+    for across, up in dots.values():
+        axis.plot(across, up, "o", color=TEXT, markersize=4, zorder=1)
+    if log:
+        axis.set(xscale="log", yscale="log")
+        if len(x) <= 10:  # the points themselves, in plain numbers
+            axis.set_xticks(x, labels=[f"{place:g}" for place in x])
+            axis.tick_params(axis="x", which="minor", labelbottom=False)
+    for mark, place in marks.items():
+        axis.axvline(place, color=TEXT, linewidth=1, linestyle=(0, (2, 3)), zorder=0)
+        axis.annotate(plain(mark), (place, 1), xycoords=("data", "axes fraction"), xytext=(-2, 3),
+                      textcoords="offset points", va="bottom", color=TEXT, fontsize=10)
+    axis.set(xlabel=plain(xlabel), ylabel=plain(ylabel))
+    axis.set_title(plain(title), pad=20 if marks else None)
+    axis.grid(color="#EEEEEE")
+    figure.canvas.draw()
+    ends = {line: (x[there][-1], y[there][-1])
+            for line, y in lines.items() for there in [np.isfinite(y)]}
+    name_line_ends(axis, ends | {dot: (across[-1], up[-1]) for dot, (across, up) in dots.items()})
+    axes = f"{title}: {ylabel} over {xlabel}" if title else f"{ylabel} over {xlabel}"
+    numbers = {xlabel: x} | lines | {dot: up for dot, (_, up) in dots.items()}
+    told = [axes, *(f"{what}: {sample(values)}" for what, values in numbers.items()),
+            *(f"{mark} at {place:g}" for mark, place in marks.items())]
+    return finish(figure, name, "\n".join(told), axes)
+
+
+def check_curves(x: np.ndarray, lines: dict, dots: dict, marks: dict, log: bool) -> None:
+    """Raise ValueError for what ``curves`` can't show."""
+    if x.ndim != 1 or not x.size or not lines:
+        raise ValueError(f"nothing to draw: x has {x.size} places and shape {x.shape}, "
+                         f"and there are {len(lines)} lines")
+    for line, y in lines.items():
+        if y.shape != x.shape:
+            raise ValueError(f"line {line!r} has shape {y.shape}, x has shape {x.shape}")
+        if np.isnan(y).all():
+            raise ValueError(f"line {line!r} is NaN everywhere")
+    for dot, (across, up) in dots.items():
+        if across.ndim != 1 or not across.size or up.shape != across.shape or dot in lines:
+            raise ValueError(f"points {dot!r} need a name of their own and as many x as y, "
+                             f"got shapes {across.shape} and {up.shape}")
+    upright = {f"line {line!r}": y[~np.isnan(y)] for line, y in lines.items()}
+    both = {f"points {dot!r}": np.stack(pair) for dot, pair in dots.items()}
+    across = {"x": x} | {f"mark {mark!r}": array([place]) for mark, place in marks.items()}
+    for what, numbers in (upright | both | across).items():
+        for number in numbers[~np.isfinite(numbers) | (log & (numbers <= 0))].tolist():
+            wanted = "finite and above 0, as the axes are logarithmic" if log else "finite"
+            raise ValueError(f"{what} holds {number:g}, which can't be drawn: it must be {wanted}")
+
+
+def name_line_ends(axis, ends: dict[str, tuple[float, float]]) -> None:
+    """Write each name beside its line's end, higher where it would overlap the one below."""
+    height, lowest = 20, -np.inf
+    for name, end in sorted(ends.items(), key=lambda item: item[1][1]):
+        _, y = axis.transData.transform(end)
+        place = max(y, lowest)
+        lowest = place + height
+        moved = place - y > 3  # then a thin line leads back to the end
+        offset = (28 if moved else 8, (place - y) * 72 / axis.figure.dpi)
+        axis.annotate(plain(name), end, xytext=offset, textcoords="offset points", va="center",
+                      color=DARK, annotation_clip=False, arrowprops=LEADER if moved else None)
+
+
+@rc_context(STYLE)
+def bars(
+    values, labels: Sequence[str], *, ylabel: str, name: str = "", title: str = "",
+) -> Drawing:
+    """One bar per label, its value written above it. name: as in ``finish``.
+
+    Raises ValueError where there are no values, not as many labels as values, or values that
+    aren't finite.
+    """
+    heights = array(values)
+    if heights.shape != (len(labels),) or not len(labels):
+        raise ValueError(f"values have shape {heights.shape}, but there are {len(labels)} labels")
+    for label, height in zip(labels, heights):
+        if not np.isfinite(height):
+            raise ValueError(f"the bar of {label!r} has height {height:g}: it must be finite")
+    figure, (axis,) = panels(1, max(1.0 * len(labels), 3), 2.6)
+    drawn = axis.bar(range(len(labels)), heights, color=QUERY, width=0.6)  # a label may come twice
+    axis.bar_label(drawn, fmt="%.3g", padding=2)
+    axis.set_xticks(range(len(labels)), labels=[plain(label) for label in labels])
+    axis.set(ylabel=plain(ylabel), title=plain(title))
+    head = f"{title}: {ylabel}" if title else ylabel
+    told = ", ".join(f"{label} {height:.3g}" for label, height in zip(labels, heights))
+    return finish(figure, name, f"{head}: {told}", f"{head}: {listed(labels)}")
+
+
+# ---- figures and their words ----
+
+@rc_context(STYLE)
+def panels(count: int, width: float, height: float) -> tuple[Drawing, list]:
+    """A ``Drawing`` with ``count`` axes in a row, each ``width`` by ``height`` inches."""
+    size = count * width + 1.4, height + 0.9
+    figure = Drawing(figsize=size, layout="constrained")
+    return figure, list(figure.subplots(1, count, squeeze=False)[0])
+
+
+def finish(figure: Drawing, name: str, data: str, labels: str) -> Drawing:
+    """Give the drawing its words: ``data``, what it draws, and the alternative text ``name``.
+
+    ``"02-two-rows"`` is the entry ``two-rows`` of ``lesson_02/alt.toml``: a text, or a table of
+    ``text`` and ``varies = true`` where numbers differ between machines and only labels
+    belong in the repr. A drawing without a name says its data. Raises ValueError for a name
+    without an entry.
+    """
+    figure.alt = figure.data = data
+    if name:
+        lesson, _, cell = name.partition("-")
+        path = HERE / f"lesson_{lesson}/alt.toml"
+        entries = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        if cell not in entries:
+            raise ValueError(f"{name=} has no alternative text: add {cell!r} to "
+                             f"lesson_{lesson}/alt.toml")
+        entry = entries[cell] if isinstance(entries[cell], dict) else {"text": entries[cell]}
+        figure.alt = translated(entry["text"])
+        figure.data = labels if entry.get("varies") else data
+    return figure
+
+
+def image_tag(mime: str, content: bytes, alt: str, style: str) -> str:
+    """A picture that is all in one piece of HTML, with its alternative text."""
+    source = f"data:{mime};base64,{base64.b64encode(content).decode()}"
+    return f'<img alt="{html.escape(alt)}" style="{style}" src="{source}">'
+
+
+def slim(png: io.BytesIO) -> bytes:
+    """The picture in 256 colours, as notebooks store it: a third of the size."""
+    small = io.BytesIO()
+    picture = Image.open(png).convert("RGB").quantize(256, dither=Image.Dither.NONE)
+    picture.save(small, "png", optimize=True)
+    return small.getvalue()
+
+
+def plain(label) -> str:
+    """A label as it is drawn: translated, and a dollar is a dollar, not a formula's beginning."""
+    return translated(str(label)).replace("$", r"\$")
+
+
+def listed(labels: Sequence) -> str:
+    return ", ".join(map(str, labels))
+
+
+def describe(panel: np.ndarray, rows: Sequence, columns: Sequence, title: str = "") -> str:
+    """A map in words: its labels and numbers, or for a large one its shape and a sample."""
+    head = f"{title}: " if title else ""
+    if panel.size > 100:
+        ends = f"first row {sample(panel[0])}, first column {sample(panel[:, 0])}"
+        return f"{head}{panel.shape[0]} x {panel.shape[1]}, {ends}"
+    lines = []
+    for row, values in zip(rows, panel.round(2) + 0.0):  # + 0.0: no minus zero
+        lines.append(f"  {str(row):>8} {' '.join(f'{value:7.2f}' for value in values)}")
+    return "\n".join([f"{head}columns {listed(columns)}", *lines])
+
+
+def sample(values: np.ndarray) -> str:
+    """Up to eight of the values, evenly spaced."""
+    places = np.linspace(0, len(values) - 1, min(8, len(values))).astype(int)
+    return " ".join(short(value) for value in values[places])
+
+
+def short(value: float) -> str:
+    """Three digits, one digit below 0.001, and 0 for what may be rounding."""
+    size = abs(value)
+    if size < 3e-7:
+        return "0"
+    return f"{value:.1g}" if size < 1e-3 else f"{value:.3g}" if size < 999.5 else f"{value:.0f}"
+
+
+# ---- tables ----
+# Ours, as pandas' HTML differs between versions and marks no headers.
+
+def table(rows: Sequence[Sequence], columns: Sequence[str], digits: int = 2) -> Table:
+    """A table to be shown as the last line of a cell: ``rows``, each as long as ``columns``.
+
+    The first value of a row names it. Floats get ``digits`` digits after the point, integers get
+    commas, None stays empty; what stands in backticks is a name to be typed, shown as code and
+    never translated. Raises ValueError for a row of another length.
+
+    >>> table([(2, 0.5, "even"), (16, 0.125, None)], ["keys", "weight", "kind"], digits=3)
+    keys  weight  kind
+       2   0.500  even
+      16   0.125
+    """
+    rows = [list(row) for row in rows]
+    for row in rows:
+        if len(row) != len(columns):
+            raise ValueError(f"a row has {len(row)} values for {len(columns)} columns: {row}")
+    return Table(rows, columns, digits)
+
+
+class Table:
+    """Numbers under the names of their columns, made by ``table``."""
+
+    def __init__(self, rows: Sequence[Sequence], columns: Sequence[str], digits: int):
+        self.columns = [translated(str(column)) for column in columns]
+        self.rows = [[cell_text(value, digits) for value in row] for row in rows]
+
+    def _repr_html_(self) -> str:
+        head = "".join(f'<th scope="col">{cell_html(column)}</th>' if column else "<td></td>"
+                       for column in self.columns)
+        body = ""
+        for first, *rest in self.rows:
+            cells = "".join(f"<td>{cell_html(value)}</td>" for value in rest)
+            body += f'<tr><th scope="row">{cell_html(first)}</th>{cells}</tr>'
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+    def __repr__(self) -> str:
+        rows = [[value.replace("`", "") for value in row] for row in (self.columns, *self.rows)]
+        widths = [max(map(len, column)) for column in zip(*rows)]
+        return "\n".join("  ".join(map(str.rjust, row, widths)).rstrip() for row in rows)
+
+
+def cell_html(text: str) -> str:
+    return re.sub("`(.+?)`", r"<code>\1</code>", html.escape(text))
+
+
+def cell_text(value, digits: int) -> str:
+    if isinstance(value, (torch.Tensor, np.generic)):
+        value = value.item()
+    if isinstance(value, float):
+        return f"{0 if round(value, digits) == 0 else value:,.{digits}f}"  # no minus zero
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return "" if value is None else translated(str(value))
+
+
+# ---- drawings ----
+
+class Picture:
+    """A drawing from ``images/``, with its own description as alternative text."""
+
+    def __init__(self, name: str):
+        here = pathlib.Path(__file__).parent
+        names = [f"{language()}/{name}.svg", f"{name}.svg"]  # its own words, or English ones
+        paths = [folder / "images" / each for each in names for folder in (here, here.parent)]
+        path = next(filter(pathlib.Path.exists, paths), None)
+        if path is None:
+            raise FileNotFoundError(f"picture {name!r}: there is no images/{name}.svg")
+        self.svg = path.read_bytes()
+        found = re.search(r"<desc[^>]*>(.*?)</desc>", self.svg.decode(), re.S)
+        self.alt = " ".join(html.unescape(found[1]).split()) if found else name
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        style = "max-width: 100%; width: 800px; background: white; border-radius: 8px"
+        shown = image_tag("image/svg+xml", self.svg, self.alt, style)
+        return {"text/html": shown, "text/plain": repr(self)}
+
+    def __repr__(self) -> str:
+        return f"[picture] {self.alt}"
+
+
+def picture(name: str) -> Picture:
+    """The drawing ``images/NAME.svg``, to be shown as the last line of a cell.
+
+    Raises FileNotFoundError where there is none.
+    """
+    return Picture(name)

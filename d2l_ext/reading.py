@@ -1,0 +1,30 @@
+"""Reading the values of tensors, where they have any."""
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def readable(X: Tensor) -> bool:
+    """Whether values can be read: not under compile, export, trace, vmap, nor on ``meta``."""
+    tracing = torch.jit.is_tracing()  # type: ignore[attr-defined]  # public, but not for mypy
+    if tracing or torch.compiler.is_compiling() or X.is_meta:
+        return False
+    try:
+        X.data_ptr()
+    except RuntimeError:  # what stands for numbers without having any
+        return False
+    return True
+
+
+def extremes(X: Tensor) -> tuple[int, int]:
+    """Smallest and largest of integers; 0 and 0 where there are none or they can't be read."""
+    if not X.numel() or not readable(X):
+        return 0, 0
+    X = X.long()
+    return int(X.min().item()), int(X.max().item())
+
+
+def known(answer: Tensor) -> bool:
+    """Whether all are True and this is known at once: reading from a GPU would wait for it."""
+    return answer.device.type == "cpu" and readable(answer) and bool(answer.all())

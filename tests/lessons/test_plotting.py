@@ -1,0 +1,331 @@
+"""Drawings say in words what they show, refuse what they can't show, and list their numbers.
+
+A wrong drawing has another text, so a comparison of texts notices it.
+"""
+import base64
+import html
+import io
+import re
+import sys
+from types import SimpleNamespace
+
+import IPython
+import matplotlib
+import numpy as np
+import pytest
+import torch
+from IPython.core.formatters import DisplayFormatter
+from matplotlib import pyplot as plt
+from PIL import Image
+from tools.notebooks.readme import ROOT
+
+from attention_lessons import plotting
+from attention_lessons.plotting import Drawing, array, bars, curves, heatmaps, picture, table
+
+ALT = "Each token looks at the one before it, and \"man\" at none"
+NAME = "99-figure"
+MAP = torch.tensor([[1.0, 0.0, 0.0], [0.75, 0.25, 0.0]])
+PAIR = torch.stack([MAP, MAP / 4])
+
+
+@pytest.fixture(autouse=True)
+def words(tmp_path, monkeypatch):
+    """A lesson 99 with alternative texts of its own."""
+    text = f"figure = '{ALT}'\n\n[trained]\nvaries = true\ntext = '{ALT}'\n"
+    (tmp_path / "lesson_99").mkdir()
+    (tmp_path / "lesson_99/alt.toml").write_text(text, encoding="utf-8")
+    monkeypatch.setattr(plotting, "HERE", tmp_path)
+
+
+def png(drawing) -> bytes:
+    shown = drawing._repr_mimebundle_()["text/html"]
+    return base64.b64decode(re.search('base64,([^"]+)', shown)[1])
+
+
+def texts(labels):
+    return [label.get_text() for label in labels]
+
+
+def weights(values=MAP, rows=("dog", "man"), columns=("a", "b", "c"), **more):
+    return heatmaps(values, rows, columns, **{"name": NAME} | more)
+
+
+def lines(x=(1, 2, 4), y=(0.5, 0.25, 0.125), line="error", xlabel="n", ylabel="seconds", **more):
+    return curves(x, {line: y}, **dict(xlabel=xlabel, ylabel=ylabel, name=NAME) | more)
+
+
+def column(values=(1.0, 2.0), labels=("one", "two"), ylabel="score", **more):
+    return bars(values, labels, **dict(ylabel=ylabel, name=NAME) | more)
+
+
+# ---- pictures and their words --------------------------------------------------------------------
+
+def slowly(*values):
+    return [pytest.param(value, marks=pytest.mark.slow) for value in values]
+
+
+@pytest.mark.parametrize("draw", [weights, lines, column, *slowly(
+    lambda: weights(PAIR - 0.5, titles=["one", "two"], signed=True), lambda: lines(log=True))])
+def test_a_drawing_is_a_picture_with_words(draw):
+    before, drawing = dict(matplotlib.rcParams), draw()
+    data, _ = DisplayFormatter().format(drawing)
+    assert png(drawing).startswith(b"\x89PNG")
+    start = f'<img alt="{html.escape(ALT)}" style="max-width: 100%; height: auto" src="data:'
+    assert data["text/html"].startswith(f"{start}image/png;base64,") and "image/png" not in data
+    assert drawing._repr_mimebundle_()["text/plain"] == repr(drawing) == str(drawing)
+    assert repr(drawing).startswith(f"[picture] {ALT}\n") and isinstance(drawing, Drawing)
+    assert draw()._repr_mimebundle_() == data
+    assert plt.get_fignums() == [] and dict(matplotlib.rcParams) == before, "it leaves no style"
+
+
+def test_no_bare_image_where_pyplot_draws_inline(monkeypatch):
+    shell = SimpleNamespace(display_formatter=DisplayFormatter())
+    inline = shell.display_formatter.formatters["image/png"]
+    inline.for_type(matplotlib.figure.Figure, lambda figure: b"bare")
+    assert "image/png" in shell.display_formatter.format(plt.figure())[0]
+    monkeypatch.setattr(IPython, "get_ipython", lambda: shell)
+    assert set(shell.display_formatter.format(weights())[0]) == {"text/html", "text/plain"}
+    plt.close("all")
+
+
+def test_a_drawing_needs_no_notebook(monkeypatch):
+    monkeypatch.setattr(IPython, "get_ipython", lambda: None)
+    assert png(weights())
+    monkeypatch.delitem(sys.modules, "IPython")
+    assert png(weights())
+
+
+@pytest.mark.parametrize("draw", [weights, lines, column])
+def test_without_a_name_it_says_its_numbers(draw):
+    drawing = draw(name="")
+    assert drawing.alt == drawing.data and repr(drawing) == f"[picture] {drawing.data}"
+    assert repr(draw()) == f"[picture] {ALT}\n{drawing.data}"
+
+
+@pytest.mark.parametrize("draw, said", [
+    (lambda: weights(PAIR, titles=["one", "two"]),
+     """one: columns a, b, c
+       dog    1.00    0.00    0.00
+       man    0.75    0.25    0.00
+two: columns a, b, c
+       dog    0.25    0.00    0.00
+       man    0.19    0.06    0.00"""),
+    (lambda: weights(torch.arange(105.0).reshape(7, 15) / 100, range(7), range(15), signed=True),
+     "7 x 15, first row 0 0.02 0.04 0.06 0.08 0.1 0.12 0.14, "
+     "first column 0 0.15 0.3 0.45 0.6 0.75 0.9"),
+    (lambda: lines(y=[0.5, torch.nan, 0.125], title="Time", marks={"trained": 2.5},
+                   points={"known": ([1, 3], [0.25, 1234.6])}),
+     "Time: seconds over n\nn: 1 2 4\nerror: 0.5 nan 0.125\nknown: 0.25 1235\ntrained at 2.5"),
+    (lambda: column([1, -0.2506]), "score: one 1, two -0.251"),
+    (lambda: column(title="Points"), "Points: score: one 1, two 2")],
+    ids=["maps", "large map", "lines", "bars", "bars with a title"])
+def test_the_words_are_all_that_is_drawn(draw, said):
+    assert draw().data == said
+
+
+@pytest.mark.parametrize("value, said", [
+    (2.9e-7, "0"), (-3e-7, "-3e-07"), (9.9e-4, "0.001"), (0.00123, "0.00123"), (999.4, "999"),
+    (999.6, "1000"), (-1234.6, "-1235")])
+def test_a_number_in_words_is_short(value, said):
+    assert plotting.short(value) == said
+
+
+SQUARE, LARGE = torch.rand(3, 3), torch.rand(12, 12)
+
+
+@pytest.mark.parametrize("draw, change", [
+    (weights, dict(values=MAP[:, [1, 0, 2]])), (weights, dict(values=MAP.flip(0))),
+    (weights, dict(values=MAP + torch.tensor([[0, 0, 0.02], [0, 0, 0]]))),
+    (weights, dict(rows=("man", "dog"))), (weights, dict(columns=("b", "a", "c"))),
+    (weights, dict(name="")), (lines, dict(y=(0.125, 0.25, 0.5))), (lines, dict(x=(1, 2, 3))),
+    (lines, dict(line="loss")), (lines, dict(xlabel="seconds", ylabel="n")),
+    (lines, dict(title="Time")), (lines, dict(marks={"trained": 2})),
+    (lines, dict(points={"known": ([1, 3], [0.25, 0.75])})),
+    (column, dict(values=(2.0, 1.0))), (column, dict(labels=("two", "one"))),
+    (column, dict(ylabel="loss")),
+    (lambda values=SQUARE: weights(values, "abc", "abc"), dict(values=SQUARE.T)),
+    (lambda values=LARGE: weights(values, range(12), range(12)), dict(values=LARGE.T)),
+    (lambda titles=("one", "two"): weights(PAIR, titles=titles), dict(titles=("two", "one")))],
+    ids=lambda thing: getattr(thing, "__name__", None) or "-".join(thing))
+def test_a_wrong_drawing_has_another_repr(draw, change):
+    assert repr(draw(**change)) != repr(draw())
+
+
+def test_small_noise_and_minus_zero_do_not_show():
+    for noise in (1e-6, -1e-6, 1e-5 * torch.tensor([[-1, 1, 1], [1, 1, 1]])):
+        assert repr(weights(MAP.double() + noise)) == repr(weights())
+    assert "-0" not in repr(weights(-0.0 * MAP, signed=True))
+
+
+@pytest.mark.parametrize("draw, change, kept", [
+    (weights, dict(values=MAP.flip(1)), ("dog", "man", "b")),
+    (lines, dict(y=(3, 2, 1)), ("seconds", "n")),
+    (column, dict(values=(7.0, 1.0)), ("one", "two", "score"))], ids=["map", "lines", "bars"])
+def test_numbers_that_vary_stay_out_of_the_repr(draw, change, kept):
+    drawing = draw(name="99-trained")
+    assert repr(drawing) == repr(draw(name="99-trained", **change)) and drawing.alt == ALT
+    assert not re.search(r"\d\.\d", drawing.data) and all(word in drawing.data for word in kept)
+
+
+# ---- what is drawn -------------------------------------------------------------------------------
+
+def test_numbers_asked_for_in_a_large_map_are_not_rounded_away():
+    drawing = weights(torch.full((9, 9), 1 / 9), range(9), range(9), numbers=True)
+    axis = drawing.axes[0]
+    assert set(texts(axis.texts)) == {"0.11"}
+    for text in axis.texts:
+        box = text.get_window_extent()
+        middle = axis.transData.transform(text.get_position())
+        assert np.allclose(box.p0 + box.size / 2, middle, atol=3), "in the middle of its cell"
+
+
+def test_rows_are_queries_and_columns_keys_unless_told():
+    axis = weights().axes[0]
+    assert (axis.get_ylabel(), axis.get_xlabel()) == ("query", "key")
+
+
+def test_lines_are_named_at_their_ends():
+    ends = {"b": [1, 2], "a": [1, 2.01], "far": [1, 9]}
+    axis = curves([1, 2], ends, xlabel="n", ylabel="y").axes[0]
+    assert texts(axis.texts) == [*ends] and axis.get_legend() is None
+    assert {text.get_color() for text in axis.texts} == {plotting.DARK}
+    below, above, far = (text.get_position() for text in axis.texts)
+    assert above[1] - below[1] > 5 and above[0] > below[0], "moved apart"
+    assert far == below == (8, 0), "beside its own end"
+    assert [text.xy for text in axis.texts] == [(2, 2), (2, 2.01), (2, 9)]
+    assert [text.arrow_patch is not None for text in axis.texts] == [False, True, False]
+
+
+def test_curves_may_be_taller_and_wider():
+    usual, changed = lines().get_size_inches(), lines(height=5.2, width=8.4).get_size_inches()
+    assert list(changed - usual) == pytest.approx([2, 2])
+
+
+@pytest.mark.slow
+def test_a_large_map_stays_a_picture():
+    drawing = weights(torch.eye(200), range(200), range(200))
+    assert max(drawing.get_size_inches()) < 17
+    assert len(drawing._repr_mimebundle_()["text/html"]) < 200_000
+    shown = texts(drawing.axes[0].get_xticklabels())
+    assert shown[0] == "0" and len(shown) < 80
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("label", ["$5 and $6", r"$\foo$"])
+def test_dollars_are_dollars(label):
+    for drawing in (weights(rows=("dog", label)), column(labels=("dog", label)),
+                    lines(name="", title=label), weights(titles=[label]), lines(line=label),
+                    lines(xlabel=label), lines(ylabel=label), column(ylabel=label),
+                    weights(row_label=label), weights(column_label=label)):
+        assert png(drawing)
+        assert label.replace("$", r"\$") in texts(drawing.findobj(matplotlib.text.Text))
+
+
+def test_stored_pictures_are_small_and_keep_white_white():
+    with matplotlib.rc_context({"savefig.format": "svg"}):
+        stored = png(weights())
+    image = Image.open(io.BytesIO(stored))
+    assert image.mode == "P" and image.convert("RGB").getpixel((0, 0)) == (255, 255, 255)
+    assert len(stored) < 10_000
+    again = io.BytesIO()
+    image.save(again, "png", optimize=True)
+    assert len(stored) <= len(again.getvalue()), "as small as the format allows"
+
+
+@pytest.mark.parametrize("values", [MAP.tolist(), MAP.numpy(), MAP.half(), [MAP[0], MAP[1]],
+                                    MAP.clone().requires_grad_()])
+def test_numbers_of_any_kind(values):
+    assert array(values).dtype == np.float64 and np.allclose(array(values), MAP.numpy())
+
+
+@pytest.mark.parametrize("wrong, words", [
+    (lambda: weights(MAP.T), r"shape \(3, 2\), but there are 2 row and 3 column labels"),
+    (lambda: weights(MAP[0]), "2 row and 3 column"),
+    (lambda: weights(rows=("dog",)), "1 row and 3 column"),
+    (lambda: weights(titles=["one", "two"]), "2 titles for 1 maps"),
+    (lambda: weights(MAP * 2), "weights must lie in 0..1, got 0..2: use signed=True"),
+    (lambda: weights(-MAP), "use signed=True"),
+    (lambda: weights(MAP.double() + 2e-6), "got 2e-06..1: use"),
+    (lambda: weights(MAP.double() - 2e-6), "got -2e-06..1: use"),
+    (lambda: weights(MAP * torch.nan, signed=True), r"must be finite, got nan at \[0, 0\]"),
+    (lambda: weights(torch.stack([MAP, MAP / MAP])), r"finite, got nan at \[1, 0, 1\]"),
+    (lambda: lines(x=(), y=()), "nothing to draw: x has 0 places"),
+    (lambda: curves([1], {}, xlabel="n", ylabel="y"), "there are 0 lines"),
+    (lambda: lines(y=(1, 2)), r"line 'error' has shape \(2,\), x has shape \(3,\)"),
+    (lambda: column(labels=("one",)), r"shape \(2,\), but there are 1 labels"),
+    (lambda: column(values=(), labels=()), "there are 0 labels"),
+    (lambda: column(values=(1.0, torch.nan)), "bar of 'two' has height nan"),
+    (lambda: weights(torch.zeros(0, 2, 3)), r"nothing to draw: values have shape \(0, 2, 3\)"),
+    (lambda: weights(torch.eye(512), range(512), range(512), numbers=True),
+     "cells of 0.03 inches are too small for numbers, which need 0.3"),
+    (lambda: lines(x=[[1, 2]], y=[[1, 2]]), r"shape \(1, 2\)"),
+    (lambda: lines(y=(1, torch.inf, 3)), "line 'error' holds inf, .* it must be finite$"),
+    (lambda: lines(y=[torch.nan] * 3), "line 'error' is NaN everywhere"),
+    (lambda: lines(x=(1, torch.nan, 3)), "x holds nan"),
+    (lambda: lines(x=(0, 1, 2), log=True), "x holds 0, .* finite and above 0"),
+    (lambda: lines(y=(1, -2, 3), log=True), "line 'error' holds -2"),
+    (lambda: lines(marks={"trained": torch.nan}), "mark 'trained' holds nan"),
+    (lambda: lines(points={"known": ([], [])}), r"points 'known' need .* shapes \(0,\)"),
+    (lambda: lines(points={"known": ([1, 2], [1])}), r"shapes \(2,\) and \(1,\)"),
+    (lambda: lines(points={"known": ([1], [torch.inf])}), "points 'known' holds inf"),
+    (lambda: lines(points={"error": ([1], [2])}), "points 'error' need a name of their own"),
+    (lambda: weights(name="99-none"), "name='99-none' has no alternative text: add 'none' to "
+     "lesson_99/alt.toml"),
+    (lambda: lines(name="98-figure"), "add 'figure' to lesson_98/alt.toml"),
+    (lambda: table([(1, 2)], ["a", "b", "c"]), "a row has 2 values for 3 columns")])
+def test_what_does_not_fit_is_refused(wrong, words):
+    with pytest.raises(ValueError, match=words):
+        wrong()
+
+
+# ---- tables --------------------------------------------------------------------------------------
+
+ROWS = [("dog", 1, 0.25, None), ("man", 12345, -0.0001, True)]
+
+
+def test_a_table_has_headers_and_numbers():
+    shown = table(ROWS, ["who", "n", "weight", "seen"])
+    assert repr(shown) == """who       n  weight  seen
+dog       1    0.25
+man  12,345    0.00  True"""
+    page = shown._repr_html_()
+    assert page.startswith('<table><thead><tr><th scope="col">who</th>')
+    row = '<tr><th scope="row">man</th><td>12,345</td><td>0.00</td><td>True</td></tr>'
+    assert row in page and repr(table(ROWS, "abcd", digits=3)) != repr(shown)
+    empty = table([], ["", "n"])._repr_html_()
+    assert empty.startswith('<table><thead><tr><td></td><th scope="col">n')
+
+
+def test_a_table_takes_tensors_and_hostile_words():
+    rows = [("<b>", *torch.tensor([1.5, 2.0])), (torch.tensor(3), np.float32(0.5), 7)]
+    shown = table(rows, "abc", digits=1)
+    assert shown.rows == [["<b>", "1.5", "2.0"], ["3", "0.5", "7"]]
+    assert "<b>" not in shown._repr_html_() and "&lt;b&gt;" in shown._repr_html_()
+
+
+# ---- the drawings in images/ ---------------------------------------------------------------------
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in (ROOT / "images").glob("*.svg")))
+def test_picture_shows_the_file_with_its_description(name):
+    drawing = picture(name)
+    page = drawing._repr_mimebundle_()["text/html"]
+    alt, source = re.fullmatch(r'<img alt="([^"]+)" style="[^"]*" '
+                               r'src="data:image/svg\+xml;base64,([^"]+)">', page).groups()
+    assert base64.b64decode(source) == (ROOT / f"images/{name}.svg").read_bytes()
+    assert len(alt) >= 20 and repr(drawing) == f"[picture] {drawing.alt}"
+
+
+def test_a_description_may_hold_quotes(tmp_path, monkeypatch):
+    (tmp_path / "images").mkdir()
+    words = 'Rows &amp; columns,\n  "dog" &lt; "man"'
+    svg = f'<svg xmlns="http://www.w3.org/2000/svg"><desc>{words}</desc></svg>'
+    (tmp_path / "images/00_x.svg").write_text(svg, encoding="utf-8")
+    monkeypatch.setattr(plotting, "__file__", str(tmp_path / "plotting.py"))
+    assert repr(picture("00_x")) == '[picture] Rows & columns, "dog" < "man"'
+    escaped = 'alt="Rows &amp; columns, &quot;dog&quot; &lt; &quot;man&quot;"'
+    assert escaped in picture("00_x")._repr_mimebundle_()["text/html"]
+
+
+def test_a_missing_picture_is_named():
+    with pytest.raises(FileNotFoundError, match="no images/09_nothing.svg"):
+        picture("09_nothing")

@@ -1,0 +1,191 @@
+"""Each explorer as its lesson shows it, what keys do to its controls, and tokens nobody expects."""
+import torch
+from screen import Step
+
+import d2l_ext
+from attention_lessons import pieces as explorers
+from attention_lessons.pieces.base import read
+from attention_lessons.laboratory import TRIALS, results
+from attention_lessons.laboratory.dates import load
+
+TOKENS, FEATURES = ["dog", "bites", "man"], ["animal", "person", "action", "height"]
+X = torch.tensor([[1.0, 0, 0, 1], [0, 0, 1, 0], [0, 1, 0, 3]])
+PADDED = torch.cat([X, torch.ones(1, 4)])
+KEYS = torch.tensor([[10., 0, 0], [0, 10, 0], [0, 0, 10], [0, 0, 10]])
+VALUES = torch.tensor([[1., 0, 0], [10, 0, 0], [100, 5, 0], [1000, 6, 0]])
+ROWS = results("05")["rows"]
+CHANCE = {task: 1 / trial.vocab_size for task, trial in TRIALS.items()}
+HOSTILE = [
+    "<script>alert(1)</script>", "</script><img src=x onerror=alert(2)>", "🐕‍🦺", "כלב נושך",
+    "x" * 500, "", "$a$ `b`\n\x1b[31m\ud800", "<!--",
+]
+
+
+def layer(matrices, **settings):
+    """Attention with these weights and no bias."""
+    attention = d2l_ext.MultiHeadAttention(4, **{"num_heads": 1} | settings)
+    weights = {f"{name}.weight": matrix for name, matrix in matrices.items()}
+    attention.load_state_dict(weights, strict=False)
+    return attention
+
+
+def entries(**places):
+    """A 4 x 4 matrix that is zero but for the places named: r0c2=20."""
+    matrix = torch.zeros(4, 4)
+    for place, value in places.items():
+        matrix[int(place[1]), int(place[3])] = value
+    return matrix
+
+
+HEADS = {"W_q": entries(r0c2=20, r2c2=20), "W_k": entries(r0c0=1, r2c1=1),
+         "W_v": entries(r0c3=1, r2c3=1), "W_o": torch.eye(4)}
+ORDER = {"W_q": entries(r0c2=4, r1c2=2, r2c3=2), "W_k": torch.diag(torch.tensor([1., 1, 1, 0])),
+         "W_v": torch.eye(4), "W_o": torch.eye(4)}
+
+
+def heads():
+    """One head would mix the two heights, two heads keep them apart."""
+    return explorers.heads_explorer(layer(HEADS, num_heads=2), X, TOKENS, FEATURES)
+
+
+def pooling(**change):
+    start = {"keys": KEYS, "values": VALUES, "query": [0, 10, 9], "scale": 8}
+    return explorers.pooling_explorer(**start | change)
+
+
+def order(**change):
+    start = {"attention": layer(ORDER), "X": PADDED, "tokens": [*TOKENS, "pad"],
+             "features": FEATURES, "valid_len": 3}
+    return explorers.order_explorer(**start | change)
+
+
+def lengths(rows=ROWS, trained=16, chance=CHANCE):
+    return explorers.lengths_explorer(rows, trained, chance)
+
+
+def dates(text="24/12/1999"):
+    return explorers.dates_explorer(load(), text)
+
+
+def tiles(**change):
+    start = {"queries": [1, -1, 0, 2, -2, 0.5], "keys": [1, -2, 0, 2, 3, -1, 2, 1],
+             "values": [10, 20, 30, 40, 50, 60, 70, 80]}
+    return explorers.tiles_explorer(**start | change)
+
+
+def attention(tokens=(*TOKENS, "today"), layers=2, heads=3):
+    """Maps of scores that grow and fall by place."""
+    scores = torch.arange(layers * heads * len(tokens)**2) * 7 % 11 / 2
+    maps = scores.reshape(layers, 1, heads, len(tokens), -1).softmax(-1)
+    seen = {f"encoder.{i}.attention": [each] for i, each in enumerate(maps)}
+    return explorers.attention_explorer(seen, tokens)
+
+
+PIECES = {
+    "pooling": pooling, "heads": heads, "order": order, "clock": explorers.clock_explorer,
+    "lengths": lengths, "compare": explorers.compare_explorer, "dates": dates,
+    "tiles": tiles, "memories": lambda: explorers.compare_explorer(4096, c=64),
+    "attention": attention,
+}
+LESSONS = dict(zip(("01", "02", "03", "04", "05", "06", "07", "09", "10"), PIECES))
+
+OLD = [name for name, make in PIECES.items() if "kit.js" not in read(make().piece)]
+
+RIGHT, LEFT, UP, DOWN, HOME, END = (
+    "ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown", "Home", "End")
+SPACE, ALL = " ", "Control+a"
+
+
+def switches(layer):
+    """Each head of a layer is switched off, and on again."""
+    for head in (f"{layer} {number}" for number in range(4)):
+        yield Step(head, [SPACE], {"off": [head]}, f"Without {head}")
+        yield Step(head, [SPACE], {"off": []}, "With all heads on")
+
+
+STEPS = {
+    "pooling": [
+        Step("query", [LEFT], {"q1": 0.35, "q2": 9.65}, "key 2 gets 0.53"),
+        Step("query", [UP, "-"], {"scale": 10}, "key 2 gets 0.34"),
+        Step("scale", [HOME], {"scale": 1}, "key 2 gets 0.43"),
+        Step("scale √3", ["Enter"], {"scale": 3**0.5}, "key 2 gets 0.39"),
+        Step("scale 8", [SPACE], {"scale": 8}, "key 2 gets 0.34"),
+        Step("scale 1", [SPACE], {"scale": 1}, "key 2 gets 0.43"),
+        Step("key 1", [SPACE], {"key1": False}, None),
+        Step("key 3", [SPACE], {"key3": False}, "key 4 gets"),
+        Step("key 4", ["Enter"], {"key4": False}, "key 2 gets 1.00"),
+        Step("key 2", [SPACE], {"key2": False}, "Every key is hidden"),
+    ],
+    "heads": [
+        Step("heads", [RIGHT], {"num_heads": 4}, "bites, 4 heads: head 1 takes dog 1.00"),
+        Step("heads", [LEFT, LEFT], {"num_heads": 1}, "1 head: it takes dog 0.50 and man 0.50"),
+        Step("asking token", [UP], {"asks": 0}, "dog, 1 head: it takes"),
+        Step("asking token", [DOWN], {"asks": 1}, "bites, 1 head"),
+        Step("inverse temperature", [HOME], {"inverse_temperature": 0}, "all 3 alike (0.33 each)"),
+        Step("inverse temperature", [RIGHT] * 5, {"inverse_temperature": 0.5}, "dog 0.50 and man"),
+    ],
+    "order": [
+        Step("dog", [HOME], {"order": "0213"}, None),
+        Step("bites", [LEFT], {"order": "0123"}, "these are the outputs to compare with. Move a"),
+        Step("pad", [LEFT], {"order": "0132"}, "every word's output is the same"),
+        Step("man", [HOME], {"order": "2013"}, None),
+        Step("causal", [SPACE], {"causal": True}, "later words hidden:"),
+        Step("padding, length 3", [SPACE], {"padding": True}, "words and places after the third"),
+        Step("layers", [RIGHT], {"layers": 2}, "2 layers, later words and places"),
+    ],
+    "clock": [
+        Step("position i", [RIGHT, RIGHT], {"position": 8}, "From position 8 to 10 the hand"),
+        Step("offset δ", [END], {"offset": 16}, "From position 8 to 24"),
+        Step("offset δ", [HOME], {"offset": 0}, "nothing turns"),
+        Step("offset δ", [RIGHT], {"offset": 1}, "turns by 10.2°"),
+        Step("columns", [HOME], {"hand": 0}, "the hand of columns 0 and 1 turns by 57.3°"),
+        Step("width d", [LEFT], {"width": 16}, "columns 0 and 1 turns by 57.3°"),
+    ],
+    "lengths": [
+        Step("length", [RIGHT], {"length": 48}, "copy, length 48, all positions: Shaw leads"),
+        Step("scored", [RIGHT], {"scored": "beyond"}, "only positions beyond 16"),
+        Step("task", [RIGHT], {"task": "reverse"}, "reverse, length 48"),
+    ],
+    "compare": [
+        Step("output of convolution", [LEFT], {}, None),
+        Step("layers of convolution", [DOWN], {"layers": 2}, None),
+        Step("output of recurrence", [RIGHT], {}, None),
+        Step("layers of recurrence", [UP], {"layers": 1}, None),
+        Step("output of self-attention", [LEFT], {}, None),
+        Step("layers of self-attention", [DOWN] * 9, {"layers": 8}, None),
+        Step("tokens n", [RIGHT], {"n": 128}, "n = 128, d = 512, k = 3"),
+        Step("width d", [LEFT], {"d": 256}, "n = 128, d = 256"),
+        Step("kernel k", [RIGHT], {"k": 5}, "k = 5"),
+        Step("heads", [RIGHT], {"num_heads": 16}, None),
+    ],
+    "dates": [
+        Step("your date", [ALL, *"5/3/2021"], {"text": "5/3/2021"}, "5/3/2021 → 2021-03-05."),
+        *switches("cross"),
+        Step("maps of", [LEFT], {"layer": "decoder"}, None), *switches("decoder"),
+        Step("maps of", [LEFT], {"layer": "encoder"}, None), *switches("encoder"),
+    ],
+    "tiles": [
+        Step("next ›", [SPACE], {"step": 4}, "first multiply the sum of query 0 by 0.37."),
+        Step("‹ back", ["Enter", SPACE], {"step": 2}, "queries 2 and 3 and keys 0 to 3"),
+        Step("queries in a tile", [RIGHT], {"query_tile": 4, "step": 1}, "Step 1 of 4"),
+        Step("next ›", ["Enter"] * 3, {"step": 4}, "attention over all keys, exactly"),
+        Step("keys in a tile", [LEFT], {"key_tile": 2, "step": 1}, "Step 1 of 8"),
+        Step("step", [HOME], {"step": 0}, "nothing is in fast memory"),
+        Step("step", [RIGHT] * 3, {"step": 3}, "queries 0 to 3 and keys 2 and 3"),
+    ],
+    "memories": [
+        Step("tokens n", [RIGHT], {"n": 8192}, "n = 8192, 8 heads"),
+        Step("width d", [LEFT], {"d": 256}, "they keep the same at n = 16"),
+        Step("kernel k", [RIGHT], {"k": 5}, None),
+        Step("heads", [RIGHT], {"num_heads": 16}, "16 heads"),
+        Step("chunk c", [LEFT], {"c": 16}, "linear attention takes"),
+    ],
+    "attention": [
+        Step("layer", [DOWN], {"layer": 1}, "encoder.1.attention, head 0: today looks at"),
+        Step("head", [RIGHT], {"head": 1}, "encoder.1.attention, head 1: today looks at"),
+        Step("asking token", [LEFT], {"asks": 2}, "head 1: man looks at"),
+        Step("asking token", [LEFT, LEFT], {"asks": 0}, "head 1: dog looks at"),
+    ],
+}
+# What can be done without a kernel.
+STILL = STEPS | {"dates": [step for step in STEPS["dates"] if step.control == "maps of"]}

@@ -1,0 +1,187 @@
+"""What a person meets: `show` a piece, `play` its controls by keyboard, `axe` for what others can't
+use, `watch` for a page's errors."""
+import time
+from typing import NamedTuple
+
+# The name of a control. Radio buttons go by their group.
+NAME = """(el) => {
+  if (el.type === "radio") el = el.closest("fieldset").querySelector("legend");
+  else if (el.ariaLabel && !el.matches(".chip")) return el.ariaLabel;
+  else el = el.labels?.[0]?.querySelector(".name") ?? el.labels?.[0] ?? el;
+  return el.textContent.trim();
+}"""
+# The name of the control that has the focus; None outside of the piece.
+FOCUSED = f"""(piece) => piece.contains(document.activeElement)
+  ? ({NAME})(document.activeElement) : null"""
+CONTROLS = f"""(piece) => Array.from(
+  piece.querySelectorAll(":is(input, select, button):enabled, svg [tabindex]"), {NAME})"""
+RING = """() => {
+  const { outlineStyle, outlineWidth, outlineColor } = getComputedStyle(document.activeElement);
+  const invisible = /, 0\\)$|transparent/.test(outlineColor);
+  return outlineStyle !== "none" && parseFloat(outlineWidth) >= 2 && !invisible;
+}"""
+PICTURE = """(piece) => [
+  ...Array.from(piece.querySelectorAll("canvas"), (canvas) => canvas.toDataURL()),
+  ...Array.from(piece.querySelectorAll("table, .answer, .chips, .looks, .picture"),
+    (part) => part.innerHTML),
+]"""
+# What reaches beyond the page's right edge and can't be scrolled to within the piece, or is cut off
+# by its own box.
+CUT = """() => [...document.querySelectorAll(".d2l-piece, .d2l-piece *")].filter((el) => {
+  const { width, right, left } = el.getBoundingClientRect();
+  if (!width) return false;
+  const scrolls = el.parentElement.closest(".scroll");
+  const { overflowX, textOverflow } = getComputedStyle(el);
+  const hides = overflowX === "hidden" && textOverflow !== "ellipsis";
+  const clipped = hides && el.scrollWidth > el.clientWidth + 1;
+  return clipped || (!scrolls && (right > innerWidth + 0.5 || left < -0.5));
+}).map((el) => el.outerHTML.slice(0, 90)).concat(
+  document.documentElement.scrollWidth > innerWidth ? ["the page scrolls sideways"] : [])"""
+LUMINANCE = """(piece) => getComputedStyle(piece).backgroundColor.match(/\\d+/g).slice(0, 3)
+  .reduce((sum, part) => sum + Number(part), 0) / 765"""
+PAINTED = "() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))"
+VIOLATIONS = """async (scope) =>
+  (await axe.run(scope, { resultTypes: ["violations"] })).violations"""
+
+
+class Step(NamedTuple):
+    """With the focus on ``control`` press ``keys``: the state is then ``state``, the sentence holds
+    ``says``; None: the sentence stays as it was."""
+    control: str
+    keys: list[str]
+    state: dict
+    says: str | None
+
+
+def watch(page):
+    """The page, with ``errors``: what its scripts raise or its console calls an error; and
+    ``requests``: what it asks for outside of this machine."""
+    page.errors, page.requests = [], []
+
+    def console(said):
+        if said.type == "error":
+            page.errors.append(f"{said.text} {said.location.get('url', '')}")
+
+    def dialog(opened):
+        page.errors.append(f"dialog: {opened.message}")
+        opened.dismiss()
+
+    def refuse(route):
+        page.requests.append(route.request.url)
+        route.abort()
+
+    page.on("pageerror", lambda error: page.errors.append(str(error)))
+    page.on("console", console)
+    page.on("dialog", dialog)
+    page.route(lambda url: url.startswith("http") and "//127.0.0.1:" not in url, refuse)
+    return page
+
+
+def show(page, explorer, head: str = ""):
+    """The piece, alone in a page, alive."""
+    page.errors.clear()
+    page.set_content(f'<!doctype html><html lang="en"><title>piece</title>{head}'
+                     f"<main>{explorer.html()}</main>")
+    piece = page.locator(".d2l-piece")
+    piece.locator(".result:not(:empty)").wait_for()
+    return piece
+
+
+def result(piece) -> str:
+    """The live sentence as the page has painted it. What a key, a finger or a kernel will make of
+    it may take longer: wait for that with `said`, `expect` or `until`."""
+    piece.page.evaluate(PAINTED)
+    return piece.locator(".result").inner_text()
+
+
+def expect(part):
+    """Playwright's, which waits. It is loaded here since most tests run without it."""
+    from playwright.sync_api import expect
+    return expect(part)
+
+
+def said(piece):
+    """To expect something of the live sentence: ``said(piece).to_contain_text(words)`` waits."""
+    return expect(piece.locator(".result"))
+
+
+def until(true, seconds: float = 20):
+    """Wait until something is true; returns it. Raises AssertionError after so many seconds."""
+    end = time.monotonic() + seconds
+    while not (value := true()):
+        assert time.monotonic() < end, f"still not so after {seconds:g} s"
+        time.sleep(0.03)
+    return value
+
+
+def becomes(read, wanted, seconds: float = 20):
+    """Wait until what is read is as wanted; AssertionError with what it was in the end."""
+    end = time.monotonic() + seconds
+    while (found := read()) != wanted:
+        assert time.monotonic() < end, f"wanted {wanted!r}, after {seconds:g} s got {found!r}"
+        time.sleep(0.03)
+
+
+def printed(page):
+    """The page as it goes to a printer: nothing folded but set-up, a piece on white and not wider
+    than paper."""
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    expect(page.locator("details:not([open], .code)")).to_have_count(0)
+    expect(page.locator("details.code").first).to_be_hidden()
+    piece = page.locator(".d2l-piece").first
+    until(lambda: piece.evaluate(LUMINANCE) > 0.9 and piece.bounding_box()["width"] < 640)
+    until(lambda: max(box["width"] for box in (
+        canvas.bounding_box() for canvas in piece.locator("canvas").all())) < 640)
+
+
+def tab_to(piece, control: str, enter) -> None:
+    """Press Tab until the control has the focus; ``enter()`` puts the focus before the piece."""
+    page, inside = piece.page, False
+    for _ in range(60):
+        name = piece.evaluate(FOCUSED)
+        if name == control:
+            assert page.evaluate(RING), f"{control}: the focus can't be seen"
+            return
+        if inside and name is None:
+            enter()
+        inside = name is not None
+        page.keyboard.press("Tab")
+    raise AssertionError(f"Tab does not reach {control!r}")
+
+
+def play(piece, steps, enter, state=None, seconds: float = 10) -> None:
+    """Take all steps by keyboard; every control must be among them. ``state()`` is what Python
+    sees, where there is Python."""
+    idle = set(piece.evaluate(CONTROLS)) - {step.control for step in steps}
+    assert not idle, f"no step moves {idle}"
+    enter()
+    for control, keys, wanted, says in steps:
+        tab_to(piece, control, enter)
+        words, picture = result(piece), piece.evaluate(PICTURE)
+        for key in keys:
+            piece.page.keyboard.press(key)
+        where = f"{control}, {' '.join(keys)}"
+        try:
+            if state is not None:
+                until(lambda: wanted.items() <= state().items(), seconds)
+            until(lambda: piece.evaluate(PICTURE) != picture, seconds)
+            until(lambda: result(piece) == words if says is None else says in result(piece),
+                  seconds)
+        except AssertionError as error:
+            same = "as before" if piece.evaluate(PICTURE) == picture else "changed"
+            raise AssertionError(f"{where}: wanted {wanted} and {says!r}, got {state and state()} "
+                                 f"and {result(piece)!r}, picture {same}") from error
+        assert says is None or result(piece) != words, f"{where}: the sentence was the same before"
+        assert piece.evaluate(FOCUSED) == control, f"{where}: the focus has moved"
+
+
+def axe(page, *selectors: str, without: str = "") -> list[str]:
+    """What axe-core finds wrong within the selectors, in a line each."""
+    from axe_playwright_python.base import AXE_FILE_PATH
+    if not page.evaluate("() => 'axe' in window"):
+        page.evaluate(AXE_FILE_PATH.read_text(encoding="utf-8"))
+    scope = {"include": [[selector] for selector in selectors],
+             "exclude": [[without]] if without else []}
+    found = page.evaluate(VIOLATIONS, scope)
+    return [f"{rule['id']}: {rule['help']}: {node['html'][:150]}"
+            for rule in found for node in rule["nodes"]]

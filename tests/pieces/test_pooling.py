@@ -1,0 +1,127 @@
+"""The piece of 01: what it refuses, its words, and its numbers in every element that shows them."""
+import math
+
+import pytest
+import torch
+from tools.draw._stills import described, in_node
+from pieces import KEYS, pooling
+
+from d2l_ext import dot_product_attention
+from attention_lessons.pieces import source
+
+SOURCE = source("pooling")
+
+
+@pytest.mark.parametrize("change, words", [
+    ({"query": [1, 2]}, r"keys must be \(keys, d\), values \(keys, v\), query \(d,\), "
+                        r"got \(4, 3\), \(4, 3\), \(2,\)"),
+    ({"keys": KEYS[0]}, r".* got \(3,\), \(4, 3\), \(3,\)"),
+    ({"values": torch.zeros(5, 3)}, r".* got \(4, 3\), \(5, 3\), \(3,\)"),
+    ({"keys": KEYS * math.inf}, "keys must be finite, but holds NaN or infinity"),
+    ({"scale": 0.5}, r"scale=0.5 must be a number in 1..100"),
+    ({"keys": torch.zeros(13, 3), "values": torch.zeros(13, 2)},
+     "shows 1 to 12 keys and widths 1 to 6, got 13 keys of width 3, values of width 2"),
+])
+def test_what_cannot_be_shown_is_refused(change, words):
+    with pytest.raises(ValueError, match=f"^{words}$"):
+        pooling(**change)
+
+
+def near(one, other, far=0.06):
+    assert torch.allclose(torch.tensor(one), torch.as_tensor(other).float(), atol=far), (one, other)
+
+
+def check(text):
+    """What is shown of random vectors is what the package computes of them."""
+    for _ in range(3):
+        keys = torch.randn(5, 2).sign() * (4 + 4 * torch.rand(5, 2))  # arrows of some length
+        values, query = torch.randn(5, 3), 9 * torch.rand(2)
+        sees, scale = torch.rand(5) > 0.3, 1 + 9 * torch.rand(1).item()
+        piece = pooling(keys=keys, values=values, query=query, scale=scale)
+        piece.set(**{f"key{i + 1}": bool(seen) for i, seen in enumerate(sees)})
+        shown = described(piece, source=text, width=800)
+        (output,), (weights,) = dot_product_attention(
+            query[None] * math.sqrt(2) / scale, keys, values, mask=sees[None])
+        bars = [bar["width"] for bar in shown.of("bar")]
+        near([bar / sum(bars) for bar in bars], weights, 0.002)
+        ribbons = shown.of("ribbon")
+        near([ribbon["stroke-width"] for ribbon in ribbons], 26 * weights)
+        numbers = ", ".join(f"{each + 0:.2f}" for each in output.round(decimals=2).tolist())
+        assert f"output {numbers}" in shown.words and shown.sentence.endswith(f": {numbers}.")
+        scores = keys @ query / scale
+        for i, seen in enumerate(sees):
+            assert f"{weights[i]:.2f}" in shown.words
+            assert not seen or any(said.startswith(f"score {scores[i] + 0:.2f}, value")
+                                   for said in shown.words)
+        # the output's point is the mean of the values' points, each by its weight
+        dot, = shown.of("output")
+        spots = torch.tensor([[ribbon["x1"], ribbon["y1"]] for ribbon in ribbons])
+        near([dot["cx"], dot["cy"]], weights @ spots, 0.3)
+        near([[ribbon["x2"], ribbon["y2"]] for ribbon in ribbons], [[dot["cx"], dot["cy"]]] * 5)
+        # arrows of keys lie as the keys do, thicker the more weight they take
+        lines = shown.of("line")[:6]
+        tips = torch.tensor([[line["x2"] - line["x1"], line["y1"] - line["y2"]] for line in lines])
+        near(torch.nn.functional.cosine_similarity(tips, torch.vstack([keys, query])).tolist(),
+             torch.ones(6), 0.01)
+        near([1.0 * line["stroke-width"] for line in lines[:5]], 2 + 6 * weights)
+        corners = shown.of("hull")[0]["points"].split()
+        assert 3 <= len(corners) <= 5
+        assert set(corners) <= {f"{each['x1']:g},{each['y1']:g}" for each in ribbons}
+
+
+def test_every_number_shown_is_the_packages():
+    check(SOURCE)
+
+
+@pytest.mark.parametrize("right, wrong", [
+    ("dot(query, key) / scale", "dot(query, key)"),
+    ("score + Math.log(sees[i])", "score"),
+    ("dot(weights, column)", "column[0]"),
+    ("near(26 * weight)", "near(26 * (1 - weight))"),
+    ("* now.weights[i])}", "* now.weights[0])}"),
+    ("x1=${near(spots[i][0])} y1=${near(spots[i][1])}\n      x2=${near(end[0])}",
+     "x1=${near(spots[0][0])} y1=${near(spots[i][1])}\n      x2=${near(end[0])}"),
+    ("middle[1] - unit * up", "middle[1] + unit * up"),
+    ("2 + 6 * weights[i]", "2 + 6 * sees[i]"),
+    ("dot(left, one);", "0;"),
+])
+def test_a_mistake_is_seen(right, wrong):
+    assert SOURCE.count(right) == 1, right
+    with pytest.raises(AssertionError):
+        check(SOURCE.replace(right, wrong))
+        three_directions(SOURCE.replace(right, wrong))
+
+
+def three_directions(text):
+    """A query dragged in the plane of four keys in three dimensions goes where it is put."""
+    moves = [[KEYS.tolist(), [0, 10, 9], [-4, -3]], [KEYS.tolist(), [0, 10, 9], [6, -2]]]
+    for (axes, query), (_, before, point) in zip(in_node(text, moves, """given.map(
+            ([keys, query, point]) => [plane(keys), moved(query, plane(keys), point, 10)])"""),
+            moves):
+        axes = torch.tensor(axes)
+        near((axes @ axes.T).tolist(), torch.eye(2), 1e-6)
+        near((axes @ torch.tensor(query).float()).tolist(), point)
+        assert max(map(abs, query)) <= 10
+
+
+def test_the_plane_and_what_moves_in_it():
+    three_directions(SOURCE)
+
+
+def test_hands_and_keys():
+    up = described(pooling(), ("query", "onKeyDown", {"key": "ArrowUp"}), ui={"used": True})
+    assert up.state["q3"] > 9 and up.state["key3"] is True
+    seen = described(pooling(), ("key 2", "onKeyDown", {"key": " "}),
+                     ("scale", "onInput", {"target": {"value": 0}}))
+    assert seen.state["key2"] is False and seen.state["scale"] == 1 and "hidden" in seen.words
+    assert "key 3 gets 0.50 and key 4 gets 0.50. Output: 550.00" in seen.sentence
+    assert "drag me" in described(pooling()).words and "drag me" not in up.words
+
+
+def test_the_sentence():
+    said = described(pooling(), **{f"key{i}": False for i in range(1, 5)})
+    assert said.sentence == ("Every key is hidden: there is nothing to mix, and the output is "
+                             "zero.")
+    assert not said.of("ribbon") and not said.of("output")
+    many = pooling(keys=torch.ones(7, 3), values=torch.ones(7, 1))
+    assert described(many).sentence.count("gets 0.14") == 6

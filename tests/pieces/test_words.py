@@ -1,0 +1,222 @@
+"""What the pieces say in JavaScript, word for word, at the edges of each rule; and small helpers
+that nothing else asks alone."""
+import pytest
+from javascript import compute
+
+from attention_lessons.pieces import source
+
+PRIVATE = {  # functions that a piece keeps for itself
+    "heads": "carries, span, wants", "order": "hidden, moveTo",
+    "clock": "columnsOf, degrees, rough", "dates": "most", "lengths": "describe",
+    "tiles": "KEPT, rescaled, short",
+}
+SHARED = "contrast, luminance, mix, word"
+NAMES = "['a', 'b', 'c', 'd', 'e']"
+IDENTITY = "[[1, 0, 0], [0, 1, 0], [0, 0, 1]]"
+ONE = "[[[0.5, 0.3, 0.2]]]"  # the weights of one head for one token
+LENGTHS = """{ trained: 4, stretch: 2, accuracy: {
+    copy: { T5: { 8: [1, 1, 0.5, 0.5] }, Shaw: { 8: [1, 0.9, 0.8, 0.7] },
+            none: { 8: [null, null, null, null] } },
+    hard: { Shaw: { 8: [0.4, 0.2, 0.2, 0.2] } },
+    easy: { Shaw: { 4: [1, 1], 8: [null, 0.4, 0.4, 0.4] } } } }"""
+MODEL = """M = { tokens: T.slice(0, 3), keys: T.slice(0, 3),
+                 layers: [{ name: 'first', heads: 8 }, { name: 'second', heads: 1 }] },
+    L = { tokens: Array(64).fill('long'), keys: Array(64).fill('long'), layers: M.layers },
+    C = { measure: (text) => 8 * text.length, size: 14 }"""
+DATE = "letters: [...'5/3/21'], full: '2021-03-05'"
+SAID = {
+    "heads": {
+        "takes([0.25, 0.25, 0.25, 0.25], T)": "all 4 alike (0.25 each)",
+        "takes([0.502, 0.498], T)": "all 2 alike (0.50 each)",
+        "takes([0.503, 0.497], T)": "a 0.50 and b 0.50",
+        "takes([1], T)": "a 1.00",
+        "takes([0.1, 0.6, 0.3], T)": "b 0.60, c 0.30 and a 0.10",
+        "takes([0.04, 0.9, 0.06], T)": "b 0.90 and c 0.06",
+        "takes([0.05, 0.89, 0.06], T)": "b 0.89, c 0.06 and a 0.05",
+        "takes([0.3, 0.3, 0.2, 0.1, 0.1], T)": "a 0.30, b 0.30, c 0.20 and others 0.20",
+        "takes([0.02, 0.01, ...Array(65).fill(0.015)], Array(67).fill('x'))":
+            "x 0.02 and others 0.98",
+        "takes([0.3, 0.5, 0.2], T, 1)": "b 0.50 and others 0.50",
+        f"sentence({ONE}, [1, 2], T, 0)":
+            "a, 1 head: it takes a 0.50, b 0.30 and c 0.20, and this one mixture fills every "
+            "channel. Output: 1.00, 2.00.",
+        f"sentence([...{ONE}, ...{ONE}], [1], T, 0)":
+            "a, 2 heads: head 1 takes a 0.50, b 0.30 and c 0.20; head 2 takes a 0.50, b 0.30 and "
+            "c 0.20. Output: 1.00.",
+        f"sentence(Array(4).fill({ONE}[0]), Array(8).fill(0), T, 0).split(': ').slice(2)":
+            [", ".join(["0.00"] * 8) + "."],
+        f"sentence(Array(4).fill({ONE}[0]), Array(9).fill(0), T, 0).slice(-39)":
+            "head 4 takes a 0.50, b 0.30 and c 0.20.",
+        f"sentence(Array(5).fill({ONE}[0]), Array(9).fill(0), T, 0)":
+            "a, 5 heads: head 1 takes a 0.50 and others 0.50; head 2 takes a 0.50 and others 0.50; "
+            "head 3 takes a 0.50 and others 0.50; head 4 takes a 0.50 and others 0.50; and so on.",
+        f"wants([0, 2, 0], {IDENTITY}, T)": " asks for b",
+        f"wants([1, 2, 0], {IDENTITY}, T)": " asks for a and b",
+        f"wants([1, 2, 3], {IDENTITY}, T)": "",
+        f"wants([-1, 2, 0], {IDENTITY}, T)": "",
+        f"wants([0, 0, 0], {IDENTITY}, T)": " asks for nothing",
+        f"wants([2, 0.002, 0.004], {IDENTITY}, T)": " asks for a and c",
+        f"wants([0, 1, 0], {IDENTITY}, ['', 'a name of many letters', ''])":
+            " asks for a name of many …",
+        "carries([0, 1, 0], T)": "b",
+        "carries([0, -2, 0], T)": "-2.00 b",
+        "carries([0, 0, 0], T)": "unused",
+        "carries([1, 1, 0], T)": "",
+        "[span(1, 1), span(1, 2), span(1, 3)]": ["channel 1", "channels 1 and 2",
+                                                 "channels 1 to 3"],
+    },
+    "order": {
+        "moveTo([0, 1, 2, 3], 3, 1)": [0, 3, 1, 2],
+        "moveTo([0, 1, 2, 3], 0, 3)": [1, 2, 3, 0],
+        "hidden({}, 3)": "nothing hidden",
+        "hidden({ causal: true }, 3)": "later words hidden",
+        "[1, 2, 3, 4, 5].map((n) => hidden({ padding: true }, n))": [
+            f"places after the {nth} hidden"
+            for nth in ("first", "second", "third", "fourth", "fifth")],
+        "hidden({ causal: true, padding: true }, 1)":
+            "later words and places after the first hidden",
+        "tell({ same: [true, true] }, { layers: 1 }, [0, 1], { tokens: T })":
+            "1 layer, nothing hidden: these are the outputs to compare with. Move a word.",
+        "tell({ same: [true, true] }, { layers: 1 }, [1, 0], { tokens: T })":
+            "1 layer, nothing hidden: another order, and every word's output is the same.",
+        "tell({ same: [false, false] }, { layers: 2 }, [1, 0], { tokens: T })":
+            "2 layers, nothing hidden: every output has changed.",
+        "tell({ same: [false, true, false] }, { layers: 2 }, [1, 0, 2], { tokens: T })":
+            "2 layers, nothing hidden: the output of b and c has changed, that of a is the same.",
+        "mayAttend({ causal: true, padding: true }, 2)(2, 1)": True,
+        "mayAttend({ causal: true }, 2)(1, 2)": False,
+        "mayAttend({ padding: true }, 2)(3, 2)": False,
+    },
+    "attention": {
+        "tell(M, [0.02, 0.05, 0.93], { layer: 1, head: 0, asks: 1 })":
+            "second, head 0: b looks at c 0.93 and b 0.05.",
+        "tell(M, [0, 0, 0], { layer: 0, head: 7, asks: 2 })": "first, head 7: c looks at nothing.",
+        "tell(M, [0.33, 0.33, 0.33], { layer: 0, head: 1, asks: 0 })":
+            "first, head 1: a looks at all 3 alike (0.33 each).",
+        "[0, 1].map((layer) => chosen(M, { layer, head: 5, asks: 0 }).head)": [5, 0],
+        "shrink([[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]], 2)": [[2, 4], [10, 12]],
+        "shrink([[1, 2], [3, 0]], 2)": [[1, 2], [3, 0]],
+        "shrink([[1, 2], [3, 0]], 9)": [[1, 2], [3, 0]],
+        "(({ titled, named }) => [titled, named])(plan(M, 900, C))": [True, True],
+        "(({ across, down }) => across === down)(plan(M, 900, C))": True,
+        "(({ named, across, down }) => [named, across / down])(plan(L, 1100, C))": [False, 2],
+    },
+    "clock": {
+        "[35.34, 200, 35312, 0.12345].map(rough)": ["35.3", "200", "35,300", "0.12"],
+        "degrees(Math.PI)": "180°",
+        "columnsOf(3)": "6, 7",
+        "tell({ position: 6, offset: 0, width: 32, hand: 3 })":
+            "From position 6 to 6 nothing turns: the rotation is the identity, and a row's "
+            "similarity to itself is 1.",
+        "tell({ position: 6, offset: 2, width: 32, hand: 3 })":
+            "From position 6 to 8 the hand of columns 6 and 7 turns by 20.4°, as it does from any "
+            "other position. A round takes it 35.3 positions. The similarity of the two rows, "
+            "0.86, depends on the offset alone as well.",
+    },
+    "lengths": {
+        "tell(D, { task: 'copy', length: 8, scored: 'all' })":
+            "copy, length 8, all positions: Shaw leads with 0.85, then T5 with 0.75. The positions "
+            "up to 4 flatter T5.",
+        "tell(D, { task: 'copy', length: 8, scored: 'beyond' })":
+            "copy, length 8, only positions beyond 4: Shaw leads with 0.75, then T5 with 0.50.",
+        "tell(D, { task: 'hard', length: 8, scored: 'all' })":
+            "hard, length 8, all positions: nobody is ahead: the best, Shaw, gets 0.25.",
+        "tell(D, { task: 'easy', length: 8, scored: 'all' })":
+            "easy, length 8, all positions: Shaw leads with 0.40.",
+        "tell(D, { task: 'easy', length: 4, scored: 'all' })":
+            "easy, length 4, all positions: Shaw leads with 1.00.",
+        "tell(D, { task: 'easy', length: 4, scored: 'beyond' })":
+            "easy, length 4, only positions beyond 4: no position is scored there. Choose a "
+            "longer input.",
+        "grade([null, 1, 0], { trained: 4, stretch: 2 }, 'all')": 0.5,
+        "grade([1, 1], { trained: 4, stretch: 2 }, 'beyond')": None,
+        """describe(D, ranking(D, { task: 'easy', length: 8, scored: 'all' }),
+                    { task: 'easy', length: 8 })""":
+            "easy, length 8. A strip of accuracies by position for each encoding, best first: "
+            "Shaw 0.40, up to 4 0.40, beyond 0.40",
+        """describe(D, ranking(D, { task: 'copy', length: 8, scored: 'all' }),
+                    { task: 'copy', length: 8 }).split("; ").slice(1)""":
+            ["T5 0.75, up to 4 1.00, beyond 0.50", "none not scored, up to 4 not scored, beyond "
+             "not scored"],
+    },
+    "dates": {
+        f"compare({{ {DATE}, answer: '2021-03-05', problem: '', off: [] }})":
+            "With all heads on: 5/3/21 → 2021-03-05.",
+        f"compare({{ {DATE}, answer: '2021-03-05', problem: '', off: ['cross 1'] }})":
+            "Without cross 1: 5/3/21 → 2021-03-05, the same as with all heads on.",
+        f"compare({{ {DATE}, answer: '2011-04-06', problem: 'Odd.', off: ['a', 'b'] }})":
+            "Without a and b: 5/3/21 → 2011-04-06, not 2021-03-05: the year, month and day "
+            "changed. Odd.",
+        f"compare({{ {DATE}, answer: '2021/03-05', problem: '', off: ['a'] }})":
+            "Without a: 5/3/21 → 2021/03-05, not 2021-03-05: the hyphens changed.",
+        "compare({ answer: '', problem: 'Type a date.', off: [] })": "Type a date.",
+        "[[10, 1200], [10, 800], [10, 700]].map(([n, w]) => arrange(n, w))": [
+            {"side": 4, "cell": 22}, {"side": 4, "cell": 14}, {"side": 2, "cell": 26}],
+        "[[20, 500], [29, 300], [99, 90]].map(([n, w]) => arrange(n, w))": [
+            {"side": 1, "cell": 22}, {"side": 1, "cell": 8}, {"side": 1, "cell": 4}],
+        "arrange(10, 5000)": {"side": 4, "cell": 22},
+        "most([[0.1, 0.9], [0.8, 0.2]], ['2', '0'], ['m', ' '])":
+            "2 looks at blank, 0 looks at m",
+    },
+    "tiles": {
+        "[cut(5, 2), cut(4, 4), cut(2, 9)]": [[[0, 1], [2, 3], [4]], [[0, 1, 2, 3]], [[0, 1]]],
+        "[[4], [0, 1], [2, 3, 4]].map(someQueries)":
+            ["query 4", "queries 0 and 1", "queries 2 to 4"],
+        "[[4], [0, 1], [2, 3, 4]].map(someKeys)": ["key 4", "keys 0 and 1", "keys 2 to 4"],
+        "[0, -2, 0.5, 10, 1.234, 2000, 12345].map(short)":
+            ["0", "-2", "0.5", "10", "1.23", "2000", "12300"],
+        "rescaled([{ ofSum: null }], [0])": "Nothing was summed before: nothing is rescaled.",
+        "rescaled([{ ofSum: 0.5 }, { ofSum: 1 }], [1])":
+            "No larger score: no sum is rescaled, all are added to.",
+        "rescaled([{ ofSum: 0.5 }, { ofSum: 1 }, { ofSum: 0.25 }], [0, 1, 2])":
+            "Larger scores: first multiply the sum of query 0 by 0.50 and the sum of query 2 by "
+            "0.25.",
+        "[0, 1, 2].map((step) => tell(walk({ queries: [1], keys: [0, 2], values: [3, 4] }, 1, 1), "
+        "step))": [
+            "Step 0 of 2: nothing is in fast memory, and no query has met a key.",
+            "Step 1 of 2: query 0 and key 0 are in fast memory. Nothing was summed before: nothing "
+            "is rescaled.",
+            "Step 2 of 2: query 0 and key 1 are in fast memory. Larger scores: first multiply the "
+            "sum of query 0 by 0.14. Every output is now attention over all keys, exactly."],
+        "[withTable(2, 3), KEPT]": [34, 3],
+    },
+    "shared": {
+        "[[], ['a'], T.slice(0, 2), T.slice(0, 3)].map(list)": ["", "a", "a and b", "a, b and c"],
+        "[0, 1, 2].map((count) => plural(count, 'head'))": ["0 heads", "1 head", "2 heads"],
+        "[9999, 999.994, 1000, -1000.4, 1e4].map(digits)":
+            ["9999", "999.99", "1000", "-1000", "1.00e+4"],
+        "[clip('abc', 3), clip('abcd', 3), clip(' a  b ', 9), clip('', 9)]":
+            ["abc", "ab…", "a b", "(empty)"],
+        "softmax([0, Math.log(3)])": [0.25, 0.75],
+        "softmax([0, Math.log(3)], 2)": [0.1, 0.9],
+        "softmax([1000, 1000])": [0.5, 0.5],
+        "softmax([0, 1000])": [0, 1],
+        "mix([0, 100, 200], [100, 0, 201], 0.5)": [50, 50, 201],
+        "css([1, 2, 3])": "rgb(1 2 3)",
+        "word([1, 2, 3])": 0xFF030201,
+        "luminance([255, 255, 255])": 1,
+        "[[0, 0, 0], [255, 255, 255], [0, 0, 255], [0, 255, 0]].map((c) => on(c)[0])":
+            [255, 0, 255, 0],
+    },
+}
+
+
+@pytest.mark.parametrize("piece", SAID)
+def test_word_for_word(tmp_path, piece):
+    names = SHARED if piece == "shared" else PRIVATE.get(piece)
+    text = source("clock" if piece == "shared" else piece)
+    text += f"\nexport {{ {names} }};\n" if names else ""
+    # Everything that the piece exports is there under its own name.
+    expression = f"""(() => {{ const T = {NAMES}, D = {LENGTHS}, {MODEL};
+        const {{ {', '.join(exported(tmp_path, text))} }} = piece;
+        return [{', '.join(SAID[piece])}]; }})()"""
+    found = dict(zip(SAID[piece], compute(tmp_path, text, expression)))
+    for said, wanted in SAID[piece].items():
+        near = pytest.approx(wanted) if isinstance(wanted, (float, list)) and said.startswith(
+            ("softmax", "lum")) else wanted
+        assert found[said] == near, said
+
+
+def exported(folder, text):
+    names = compute(folder, text, "Object.keys(piece)")
+    return [name for name in names if name != "default"]

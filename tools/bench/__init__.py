@@ -1,1 +1,0 @@
-"""`make bench`: speed and memory as ratios, never as a test. README.md has what it printed last."""

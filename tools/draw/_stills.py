@@ -1,0 +1,87 @@
+"""Pieces described in node: what each shows in a state, and the pictures that stand in for it.
+
+draw.py writes them to images/NN_explorer.svg, in every language, from the description that the
+browser draws, too.
+"""
+import json
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+import torch
+
+from attention_lessons import pieces
+
+HERE = Path(__file__).parent
+
+
+def in_node(source: str, scenes, expression: str = ""):
+    """What describe.mjs says of scenes, or the value of an expression over ``given`` scenes."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "piece.mjs")
+        path.write_text(source, encoding="utf-8")
+        given = json.dumps({"scenes": scenes, "expression": expression})
+        done = subprocess.run([shutil.which("node") or "node", HERE / "describe.mjs", path],
+                              input=given, capture_output=True, encoding="utf-8")
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    return json.loads(done.stdout)
+
+
+class Scene:
+    """What a piece shows: ``sentence``, ``label``, ``elements``, ``svg``, and its ``state``."""
+
+    def __init__(self, found: dict):
+        vars(self).update(found)
+
+    def of(self, kind: str, **given) -> list[dict]:
+        """The elements of a class or type, for example ``of("bar")`` or ``of("text", x=3)``."""
+        return [each for each in self.elements
+                if kind in (each["type"], *each.get("class", "").split())
+                and given.items() <= each.items()]
+
+    @property
+    def words(self) -> list[str]:
+        """What is written in the picture."""
+        return [each["name"] for each in self.of("text")]
+
+
+def described(explorer, *moves, source: str = "", width: int = 720, ui=None, **state) -> Scene:
+    """What a piece shows in a state, after moves such as ("query", "onKeyDown", {"key": "Home"}).
+    """
+    scene = {"data": explorer.data, "state": explorer.state | state, "words": explorer.words,
+             "width": width, "moves": moves, "ui": ui or {}}
+    found, = in_node(source or pieces.source(explorer.piece), [scene])
+    return Scene(found)
+
+
+def still(explorer) -> str:
+    """The picture of a piece in its default state, in light colours, with its words."""
+    found = described(explorer, ui={"used": True})
+    style = re.sub(r"(?s)@media[^{]*\{(?:[^{}]|\{[^{}]*\})*\}", "", found.style)
+    words = escape(f"{found.label} {found.sentence}")
+    margin = 14
+    wide, high = (int(size) + 2 * margin for size in re.findall(r'\d+', found.svg)[:2])
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" data-of="{explorer.stamp}" role="img" '
+            f'width="{wide}" height="{high}" viewBox="{-margin} {-margin} {wide} {high}">'
+            f"<title>{escape(explorer.title)}</title><desc>{words}</desc><style>{escape(style)}</style>"
+            f'<rect x="{-margin}" y="{-margin}" width="{wide}" height="{high}" rx="14" '
+            f'fill="#fff"/><g class="d2l-piece">{found.svg}</g></svg>\n')
+
+
+def pooling():
+    keys = torch.tensor([[10., 0, 0], [0, 10, 0], [0, 0, 10], [0, 0, 10]])
+    values = torch.tensor([[1., 0, 0], [10, 0, 0], [100, 5, 0], [1000, 6, 0]])
+    return pieces.pooling_explorer(keys, values, query=[0, 10, 9], scale=8)
+
+
+def picture(make):
+    return lambda: still(make())
+
+
+LESSONS = {"01": pooling, "06": pieces.compare_explorer,
+           "10": lambda: pieces.compare_explorer(4096, c=64)}  # as the lessons show them
+PICTURES = {f"{lesson}_explorer": picture(make) for lesson, make in LESSONS.items()}

@@ -1,0 +1,59 @@
+"""Open JupyterLab on a notebook, whoever asks and wherever: `make lab`.
+
+    python -m tools.lab [OPTION OF JUPYTERLAB ...]
+
+Root may (in a container there is nobody else), no browser is opened where there is none, and a
+HOME that is missing or can't be written gets a stand-in within .venv. `--ip 0.0.0.0` serves other
+machines too.
+"""
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+FIRST = "notebooks/00_start_here.ipynb"
+
+
+def has_browser(environ=os.environ):
+    """Whether a browser's window can be shown here; a browser in the terminal is none."""
+    return not sys.platform.startswith("linux") or any(
+        environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
+
+
+def is_writable(folder):
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
+
+
+def options(notebook, words=()):
+    """JupyterLab's options for this machine, then those that were given."""
+    made = [f"--LabApp.default_url=/lab/tree/{notebook}"]
+    if getattr(os, "geteuid", lambda: 1)() == 0:
+        made.append("--allow-root")
+    if not has_browser():
+        made.append("--no-browser")
+        if not any(word.startswith("--ip") for word in words):
+            sys.stdout.write("No browser here: open the address printed below. From another "
+                             'machine: ARGS="--ip 0.0.0.0".\n')
+            sys.stdout.flush()
+    return [*made, *words]
+
+
+def serve(notebook, words=(), python=sys.executable):
+    """Become JupyterLab, so that Ctrl+C reaches it alone."""
+    if not is_writable(os.environ.get("HOME") or Path.home()):
+        home = Path(sys.prefix) / "home"
+        home.mkdir(exist_ok=True)
+        os.environ["HOME"] = str(home)
+    command = [str(python), "-m", "jupyterlab", *options(notebook, words)]
+    if os.name == "nt":  # there a process can't become another
+        import subprocess
+        sys.exit(subprocess.call(command))
+    os.execv(command[0], command)
+
+
+if __name__ == "__main__":
+    serve(FIRST, sys.argv[1:])

@@ -1,0 +1,300 @@
+"""Write the website into dist/site, its other languages into dist/site/zh: `make site`.
+
+It is made from the stored notebooks alone: no kernel, no network. nbconvert gives each lesson's
+cells (Sphinx with myst-nb replaces alternative texts by file names, Jupyter Book and Quarto can't
+build without a network), pagefind the search. To look at it: `make site ARGS=--serve`.
+"""
+import asyncio
+import base64
+import functools
+import http.server
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import nbformat
+from bs4 import BeautifulSoup
+from jinja2 import DictLoader, Environment, FileSystemLoader
+from markupsafe import Markup
+from pagefind.service import PagefindService
+
+from tools import ROOT, setup
+from tools.publish.pages import CHINESE, FOLDED, PAPER, Exporter, font, html, letters_of, speaker
+from tools.notebooks.nbtext import chosen
+from tools.notebooks.readme import TITLE
+
+from attention_lessons.languages import languages
+
+HERE = pathlib.Path(__file__).resolve().parent
+CELLS = "{% extends 'classic/base.html.j2' %}" + FOLDED
+REPOSITORY = setup.address()
+HAN = r"[\u4e00-\u9fff]"
+NAMES = {"en": "English", "zh": "中文"}  # of languages, each in its own
+
+
+def markdown(text: str, language: str = "en") -> Markup:
+    return Markup(html(text, language))
+
+
+def cell(lesson: dict, name: str) -> dict:
+    """A lesson's cell. Raises KeyError for one that isn't there."""
+    found = {cell["id"]: cell for cell in lesson["cells"]}
+    return found[name]
+
+
+# ---- lessons ------------------------------------------------------------------------------------
+
+def read(path: pathlib.Path) -> dict:
+    """A lesson: what its title says, its name and place, and its cells with their outputs."""
+    notebook = nbformat.read(path, as_version=4)
+    place = path.relative_to(ROOT / "notebooks").with_suffix("").as_posix()
+    return TITLE.match(notebook.cells[0].source).groupdict() | {
+        "name": path.stem, "place": place, "cells": notebook.cells, "notebook": notebook}
+
+
+def body(lesson: dict) -> BeautifulSoup:
+    """The cells of a lesson as HTML: the badge is left out, headings can be linked to."""
+    notebook = lesson["notebook"]
+    for each in notebook.cells:
+        if each["id"] == "title":
+            each["source"] = each["source"].replace(lesson["badge"], "")
+    exporter = Exporter(template_file="cells", extra_loaders=[DictLoader({"cells": CELLS})])
+    exporter.exclude_input_prompt = exporter.exclude_output_prompt = True
+    page = BeautifulSoup(exporter.from_notebook_node(notebook)[0], "html.parser")
+    for empty in page.select("th:empty"):
+        empty.name = "td"
+    for image in page.select("img:not(.d2l-still)"):
+        scrollable(image)
+    _ = speaker(notebook.metadata.get("language", "en"))
+    for anchor in page.select(".anchor-link"):
+        anchor["data-pagefind-ignore"], anchor["aria-label"] = "", _("A link to this heading")
+    return page
+
+
+def scrollable(image) -> None:
+    """On a phone a wide picture scrolls in its place: letters stay as large as they can be read."""
+    data = base64.b64decode(image["src"].partition("base64,")[2])
+    drawn = re.search(rb'<svg[^>]* width="(\d+)', data)
+    width = int(drawn[1]) if drawn else int.from_bytes(data[16:20], "big")  # of a PNG
+    if width > 700:
+        image["class"], image["style"] = "large", f"--least: {0.65 * width:.0f}px"
+        image.wrap(BeautifulSoup("", "html.parser").new_tag("span", attrs={"class": "wide"}))
+
+
+def headings(page: BeautifulSoup) -> list[dict]:
+    """What the contents list: an exercise without its minutes."""
+    made = []
+    for found in page.find_all("h2"):
+        own = "".join(str(part) for part in found.contents
+                      if "anchor-link" not in (getattr(part, "attrs", None) or {}).get("class", []))
+        deeper = bool(found.find_parent(class_="celltag_deeper"))
+        made.append({"id": found["id"], "text": Markup(own.split(" · ")[0]), "deeper": deeper})
+    return made
+
+
+def explorer(lesson: dict) -> Markup:
+    """The first interactive piece of a lesson, alive."""
+    outputs = [output for each in lesson["cells"] for output in each.get("outputs", [])]
+    texts = [output.get("data", {}).get("text/html", "") for output in outputs]
+    return Markup(next(text for text in texts if 'class="d2l-explorer"' in text))
+
+
+# ---- symbols ------------------------------------------------------------------------------------
+
+def rows(text: str) -> list[list[str]]:
+    """The rows of a Markdown table, without its head."""
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    return [[part.strip() for part in line.strip("|").split("|")] for line in lines[2:]]
+
+
+def pieces(symbol: str) -> list[str]:
+    r"""What to look for: $\mathbf q, \mathbf k_i$ -> [r"\mathbf q", r"\mathbf k"]."""
+    whole = re.sub(r" = .*", "", symbol.strip("$"))
+    return [re.sub(r"_.*", "", part.strip()) for part in re.sub(r"\{[^}]*\}", "", whole).split(",")]
+
+
+def used(symbol: str, lessons: list[dict]) -> list[dict]:
+    """By lesson the headings under which a symbol stands in a formula."""
+    wanted = [rf"(?<![A-Za-z\\]){re.escape(part)}(?![A-Za-z])" for part in pieces(symbol)]
+    found = []
+    for lesson in lessons[1:]:
+        under, heading = {}, None
+        for each in lesson["cells"]:
+            if each["cell_type"] != "markdown":
+                continue
+            if title := re.match(r"## (.+)", each["source"]):
+                heading = title[1].split(" · ")[0], each["id"]
+            formulas = " ".join(re.findall(r"\$\$.*?\$\$|\$[^$]+\$", each["source"], re.S))
+            if heading and any(re.search(part, formulas) for part in wanted):
+                under.setdefault(heading[1], markdown(heading[0]))
+        if under:
+            found.append({"lesson": lesson, "under": under})
+    return found
+
+
+def symbols(lessons: list[dict]) -> list[dict]:
+    """A page for each line of 00's table of symbols."""
+    made = []
+    for symbol, code, meaning, first in rows(cell(lessons[0], "symbols")["source"]):
+        name = re.sub(r"\W+", "-", re.sub(r"\[.*?\]|`", "", code)).strip("-").lower()
+        while name in [other["name"] for other in made]:
+            name += "-i"
+        made.append({"name": name, "symbol": symbol, "code": code, "meaning": meaning,
+                     "first": next(lesson for lesson in lessons if lesson["name"][:2] == first),
+                     "used": used(symbol, lessons)})
+    return made
+
+
+# ---- references ---------------------------------------------------------------------------------
+
+def references() -> list[dict]:
+    """references.bib, by author; each with its key, its parts and the lessons that cite its URL."""
+    made = []
+    for entry in re.findall(r"(?ms)^@\w+\{.*?^\}", (ROOT / "references.bib").read_text("utf-8")):
+        parts = dict(re.findall(r"(?m)^  (\w+) = \{(.*)\},$", entry))
+        made.append(parts | {"key": re.match(r"@\w+\{(\w+)", entry)[1]})
+    return sorted(made, key=lambda parts: (parts["author"].lower(), parts["year"]))
+
+
+# ---- the site -----------------------------------------------------------------------------------
+
+def folder(language: str) -> str:
+    return "" if language == "en" else f"{language}/"
+
+
+def edition(target: pathlib.Path, language: str) -> set[str]:
+    """Write the pages in a language. Return the signs of their formulas."""
+    paths = sorted((ROOT / "notebooks" / folder(language)).glob("*.ipynb"))
+    lessons = [read(path) for path in paths]
+    jinja = Environment(loader=FileSystemLoader(HERE), autoescape=True, trim_blocks=True,
+                        lstrip_blocks=True)
+    jinja.filters["markdown"] = functools.partial(markdown, language=language)
+    jinja.globals.update(_=speaker(language), language=language, lessons=lessons)
+    letters: set[str] = set()
+
+    def write(name: str, template: str, **parts) -> None:
+        path = target / folder(language) / name
+        root, top = ("../" * text.count("/") for text in (name, folder(language) + name))
+        twins = [(other, NAMES[other], top + folder(other) + name) for other in languages()
+                 if other != language]
+        text = jinja.get_template(template).render(root=root, top=top, twins=twins, **parts)
+        letters.update(letters_of(text))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    for i, lesson in enumerate(lessons):
+        page = body(lesson)
+        write(f"{lesson['name']}.html", "lesson.html.j2", lesson=lesson, headings=headings(page),
+              body=Markup(page), before=lessons[i - 1] if i else None,
+              after=(lessons + [None])[i + 1])
+    all_symbols = symbols(lessons)
+    for symbol in all_symbols:
+        write(f"symbols/{symbol['name']}.html", "symbol.html.j2", symbol=symbol)
+    write("symbols/index.html", "symbols.html.j2", symbols=all_symbols,
+          clashes=re.sub("</?details>|<summary>.*</summary>", "",
+                         cell(lessons[0], "clashes")["source"]))
+    cited = {lesson["name"]: json.dumps(lesson["notebook"]) for lesson in lessons}
+    write("references.html", "references.html.j2", references=references(), cited=cited)
+    write("search.html", "search.html.j2")
+    write("index.html", "index.html.j2", repository=REPOSITORY, piece=explorer(lessons[2]),
+          routes=cell(lessons[0], "routes")["source"].partition("\n\n")[2])
+    return letters
+
+
+def build(target: pathlib.Path) -> None:
+    shutil.rmtree(target, ignore_errors=True)
+    letters = set().union(*(edition(target, language) for language in languages()))
+    shutil.copytree(ROOT / "notebooks", target / "notebooks",
+                    ignore=lambda _, names: [name for name in names if name.startswith(".")])
+    style = (HERE / "site.css").read_text("utf-8").replace("formulas.woff", font(letters))
+    code = [f"@media {where} {{\n{code_style(name)}}}" for where, name in (
+        ("print, (prefers-color-scheme: light)", "a11y-light"),
+        ("screen and (prefers-color-scheme: dark)", "a11y-dark"))]
+    style = "\n".join([style, *code, CHINESE, PAPER[".css"]])
+    (target / "site.css").write_text(style, encoding="utf-8")
+    script = (HERE / "site.js").read_text("utf-8") + PAPER[".js"]
+    (target / "site.js").write_text(script, encoding="utf-8")
+    decks(target)
+    search(target)
+
+
+def run(*command: str) -> str:
+    done = subprocess.run([sys.executable, "-m", *command], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def code_style(name: str) -> str:
+    """Colours of code that can be read. In a process of its own: these styles change logging."""
+    return run("pygments", "-S", name, "-f", "html", "-a", ".highlight")
+
+
+def decks(target: pathlib.Path) -> None:
+    """The lectures, each a file of its own."""
+    from tools.publish import slides
+    for path in chosen([], ROOT / "notebooks"):
+        slides.write(path, target / "slides")
+
+
+def search(target: pathlib.Path) -> None:
+    with ThreadPoolExecutor(1) as apart_from_callers:  # which may have a loop of their own
+        apart_from_callers.submit(asyncio.run, index(target)).result()
+
+
+async def index(target: pathlib.Path) -> None:
+    """Pagefind's index, in which each Chinese character is a word, as site.js asks for it.
+
+    (Its binary that looks for words has 59 MB and finds others than the browser does in what is
+    asked: with it, 多头注意力 finds nothing.)
+    """
+    folder = target / "pagefind"
+    async with PagefindService() as service:
+        made = await service.create_index(config={"output_path": str(folder)})
+        for path in sorted(target.rglob("*.html")):
+            if "slides" not in path.relative_to(target).parts:
+                await made.add_html_file(content=apart(path.read_text("utf-8")),
+                                         source_path=path.relative_to(target).as_posix())
+        await made.write_files()
+        await written(folder)
+
+
+async def written(folder: pathlib.Path) -> None:
+    """Pagefind answers before its files are on the disk, and what ends it leaves some of them
+    empty: wait until none is, and none grows."""
+    before = {}
+    for _ in range(600):
+        sizes = {path: path.stat().st_size for path in folder.rglob("*") if path.is_file()}
+        if sizes == before and sizes and all(sizes.values()):
+            return
+        before = sizes
+        await asyncio.sleep(0.1)
+    empty = [path.name for path, size in before.items() if not size]
+    raise OSError(f"pagefind left files empty in {folder}: {', '.join(empty)}")
+
+
+def apart(page: str) -> str:
+    """A page with spaces around the Chinese characters of its text."""
+    return re.sub(">[^<]+", lambda text: re.sub(f"(?={HAN})|(?<={HAN})", " ", text[0]), page)
+
+
+def serve(target: pathlib.Path, port: int = 8000) -> None:
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(target))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", port), handler) as server:
+        print(f"http://127.0.0.1:{port}/  (Ctrl+C ends it)")
+        server.serve_forever()
+
+
+def write_all(words: list[str], target: pathlib.Path) -> None:
+    if set(words) - {"--serve"}:
+        sys.exit(f"make site knows only ARGS=--serve, not {' '.join(words)}")
+    build(target)
+    size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
+    print(f"{os.path.relpath(target)}: {size / 1e6:.0f} MB")
+    if words:
+        serve(target)

@@ -1,0 +1,130 @@
+"""A deck of slides for a lesson: `make slides`.
+
+A deck is one file with reveal.js inside it and asks the network for nothing. How a lesson is cut
+into slides stands in its cells' slideshow metadata, so that nbconvert and JupyterLab's slide views
+see the same cut; what does not fit on a slide goes on to the next (deck.js).
+"""
+import importlib.util
+import pathlib
+import sys
+
+import nbformat
+from jinja2 import DictLoader
+from nbconvert import SlidesExporter
+
+from tools.publish.pages import CHINESE, Exporter, font, html, letters_of, place, speaker, title_of
+from tools import ROOT
+from tools.classroom.guide import teaching
+from tools.notebooks.readme import cell_minutes
+
+HERE = pathlib.Path(__file__).resolve().parent
+DECK = """{% extends 'reveal/base.html.j2' %}
+{% block header %}<!DOCTYPE html>
+<html lang="{{ nb.metadata.language or 'en' }}">
+<head>
+<meta charset="utf-8">
+<title>{{ nb.metadata.title }}</title>
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:;
+ font-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; frame-src *">
+<style>
+{% for css in resources.inlining.css %}{{ css }}{% endfor %}
+{{ resources.deck_css }}
+</style>
+</head>{% endblock %}
+{% block body_header %}<body><main><div class="reveal"><div class="slides">{% endblock %}
+{% block body_footer %}</div></div></main>
+<script>
+const NOTES = {{ resources.notes | tojson }};
+{{ resources.deck_js }}
+</script></body></html>{% endblock %}
+"""
+
+
+class Deck(Exporter, SlidesExporter):
+    """nbconvert's slides, with this collection's formulas and without a network."""
+
+
+def reveal() -> pathlib.Path:
+    """The folder of reveal.js: a package for Sphinx brings it, of which nothing else is used."""
+    found = importlib.util.find_spec("sphinx_revealjs")
+    if found is None:
+        sys.exit("reveal.js is missing: python tools/setup.py slides")
+    return pathlib.Path(found.origin).parent / "_static/revealjs"
+
+
+def kind(cell) -> str:
+    return cell.metadata.get("slideshow", {}).get("slide_type", "-")
+
+
+def minutes(cell) -> float:
+    tags = set(cell.metadata.get("tags", []))
+    return cell_minutes(cell.cell_type == "markdown", tags, cell.source)
+
+
+def notes(cells: list, plan: dict, counted: list | None = None,
+          language: str = "en") -> dict[str, dict[str, str]]:
+    """For each cell on a slide what the notes say there, as HTML: words, and the minute after it.
+
+    Words are what the plan says to ask and what some think, and cells that are notes themselves.
+    Minutes are those of ``counted``, the English cells; without it, of the cells themselves.
+    """
+    _, shown = speaker(language), [cell for cell in cells if kind(cell) != "skip"]
+    lasts = {cell.id: minutes(cell) for cell in counted or cells}
+    total, spent, made = sum(lasts[cell.id] for cell in shown), 0.0, {}
+    for cell in shown:
+        lines = [cell.source]
+        if kind(cell) != "notes":
+            lines = ([] if made else overall(plan)) + said(cell.id, plan)
+            here = made[cell.id] = {"words": ""}
+        spent += lasts[cell.id]
+        here["words"] += html("\n\n".join(lines))
+        here["minute"] = html(_(
+            "Minute {0} of {1} when this slide is done.", round(spent), round(total)))
+    return made
+
+
+def overall(plan: dict) -> list[str]:
+    words = {"board": "On the board", "leave_out": "If time is short"}
+    return [f"**{words[key]}:** {plan[key]}" for key in words if key in plan]
+
+
+def said(name: str, plan: dict) -> list[str]:
+    """What the plan has for a cell: what to ask, and the mistakes that the cell cures."""
+    question, answer = plan.get("ask", {}).get(name, ("", ""))
+    asked = [f"**Ask:** {question}", f"**Usually answered:** {answer}"] if question else []
+    return asked + [f"**Some think:** {each['thinks']}"
+                    for each in plan.get("expect", []) if each["cure"] == name]
+
+
+def page(notebook: nbformat.NotebookNode, plan: dict, counted: list | None = None) -> str:
+    """The lesson's deck, as one page of HTML. Raises ValueError for a formula that can't be set."""
+    notebook.metadata["title"] = title_of(notebook)
+    said_there = notes(notebook.cells, plan, counted, notebook.metadata.get("language", "en"))
+    notebook.cells = [cell for cell in notebook.cells if cell.id in said_there]
+    for cell in notebook.cells:
+        if cell.metadata.get("jupyter", {}).get("source_hidden") or is_explorer(cell):
+            cell.metadata["transient"] = {"remove_source": True}
+    styles = [reveal() / "dist/reveal.css", HERE / "deck.css"]
+    scripts = [reveal() / "dist/reveal.js", reveal() / "plugin/notes/notes.js", HERE / "deck.js"]
+    resources = {"deck_css": joined(styles) + CHINESE, "notes": said_there,
+                 "deck_js": joined(scripts).replace("</script", "<\\/script")}
+    exporter = Deck(template_file="deck", extra_loaders=[DictLoader({"deck": DECK})])
+    made = exporter.from_notebook_node(notebook, resources=resources)[0]
+    return made.replace("formulas.woff", font(letters_of(made)))
+
+
+def is_explorer(cell) -> bool:
+    return "explorer" in cell.metadata.get("tags", [])
+
+
+def joined(paths: list[pathlib.Path]) -> str:
+    return "\n".join(path.read_text(encoding="utf-8") for path in paths)
+
+
+def write(path: pathlib.Path, target: pathlib.Path) -> pathlib.Path:
+    made = place(path, target)
+    notebook = nbformat.read(path, as_version=4)
+    english = nbformat.read(ROOT / "notebooks" / path.name, as_version=4)
+    plan = {} if "language" in notebook.metadata else teaching(path.name[:2])  # plans are English
+    made.write_text(page(notebook, plan, english.cells), encoding="utf-8")
+    return made
