@@ -9,7 +9,6 @@ from torch import nn
 from attention_lessons.laboratory import (TRIALS, accuracy, dates, find_marked, parity, reader,
                                           readers,
                                 recall, recaller, train, training, try_encodings)
-from attention_lessons.progress import progress_bar
 
 # ---- seeds ---------------------------------------------------------------------------------------
 
@@ -47,20 +46,6 @@ def test_a_seed_decides_all_weights_and_nothing_else_does(make):
     tables = {name for name in first if "positions" in name or "slopes" in name}
     assert same <= constant | tables, "random ones all differ"
     assert not drawn_by(lambda: make(5))
-
-
-CALLS = {
-    "train": lambda: train(reader("GRU", 2, 2), parity, 2, lengths=(3, 5), batch=4),
-    "accuracy": lambda: accuracy(reader("GRU", 2, 2), parity, 4, batch=5),
-    "dates.train": lambda: dates.train(dates.date_reader(8, 2), 1, batch=2),
-    "dates.read": lambda: dates.read(dates.date_reader(8, 2), "5 march 2021"),
-}
-
-
-@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
-def test_the_generator_that_all_share_is_left_alone(call):
-    assert not drawn_by(call)
-    assert drawn_by(lambda: (call(), torch.rand(1))), "else it could not fail"
 
 
 # ---- training and scoring ------------------------------------------------------------------------
@@ -159,23 +144,6 @@ def test_what_is_scored_was_never_trained_on(monkeypatch, task, steps, batch, le
     assert shared(finite, 0, 200), "else it could not fail"
 
 
-def test_no_step_and_the_shortest_length_are_possible():
-    assert train(reader("GRU", 2, 2), parity, 0, lengths=(1, 1)) == []
-    assert len(train(reader("GRU", 2, 2), parity, 1, lengths=(1, 1), batch=1)) == 1
-    assert accuracy(reader("GRU", 2, 2), parity, 1, batch=1).shape == (1,)
-
-
-def test_lengths_are_drawn_from_both_ends_on():
-    lengths = []
-
-    def task(generator, batch, length):
-        lengths.append(length)
-        return parity(generator, batch, length)
-
-    train(reader("convolution", 2, 2), task, 60, lengths=(3, 5), batch=2)
-    assert set(lengths) == {3, 4, 5}
-
-
 def test_only_scored_positions_teach():
     """Elsewhere the targets can't be learned; the loss still goes to nothing."""
     def task(generator, batch, length):
@@ -200,17 +168,6 @@ def test_accuracy_counts_by_position():
         return bits, bits, torch.ones_like(bits, dtype=torch.bool)
 
     assert accuracy(half_right, copy, 5).tolist() == [1, 0, 1, 0, 1]
-
-
-def test_a_bar_is_seen_and_leaves_no_text(monkeypatch):
-    pytest.importorskip("ipywidgets")
-    shown = []
-    monkeypatch.setattr("IPython.display.display", lambda *what, **how: shown.append((what, how)))
-    bar = progress_bar("training", 3)
-    view = {"version_major": 2, "version_minor": 0, "model_id": bar.model_id}
-    assert shown == [(({"application/vnd.jupyter.widget-view+json": view},), {"raw": True})]
-    assert (bar.value, bar.max, bar.description) == (0, 3, "training")
-    assert bar.style.description_width == "initial"  # else long names are cut off
 
 
 # ---- trainings that are kept ---------------------------------------------------------------------
@@ -259,11 +216,6 @@ def test_where_the_first_losses_are_alike_settings_tell_trainings_apart(tmp_path
     assert [weights for weights, _ in again] == [weights for weights, _ in made]
     for change, (_, seen) in zip(changes, again):
         assert seen == {"value": change.get("steps", 9), "description": "name, stored weights"}
-
-
-def test_a_training_shorter_than_eight_steps_keeps_nothing(tmp_path, monkeypatch):
-    monkeypatch.setenv("D2L_EXT_WEIGHTS", str(tmp_path))
-    assert [trained(steps=7)[2] for _ in range(2)] == [7, 7] and not [*tmp_path.iterdir()]
 
 
 def test_a_lessons_own_loop_is_remembered(tmp_path, monkeypatch):

@@ -11,7 +11,7 @@ import torch
 from matplotlib.colors import to_rgb
 from PIL import Image
 
-from attention_lessons.plotting import bars, curves, heatmaps, table
+from attention_lessons.plotting import bars, curves, heatmaps
 
 BLUE, ORANGE, WHITE = (np.array(to_rgb(colour)) for colour in ("#0072B2", "#D55E00", "white"))
 MAPS = torch.tensor([[[0.1, 0.9, 0.0], [0.7, 0.2, 0.3]], [[0.6, 0.05, 0.8], [0.0, 1.0, 0.4]],
@@ -103,21 +103,6 @@ def test_maps_have_the_colours_numbers_and_words_of_their_values(count, signed):
     assert wrongly_drawn(pixels, maps, titles=TITLES[::-1], limit=limit)
 
 
-def test_a_large_map_has_its_colours_and_the_labels_of_the_ticks_that_are_left():
-    generator = torch.Generator().manual_seed(0)
-    maps = torch.rand(1, 90, 150, generator=generator)
-    rows, columns = [f"r{i}" for i in range(90)], [f"c{i}" for i in range(150)]
-    drawing = heatmaps(maps[0], rows, columns, titles=["all"], row_label="", column_label="")
-    axis, pixels = drawing.axes[0], Pixels(drawing)
-    assert not axis.texts and len(ticks(axis.xaxis)) < 80
-    for labels, shown in ((rows, ticks(axis.yaxis)), (columns, ticks(axis.xaxis))):
-        assert {place: labels[place] for place in shown} == shown
-    values = maps[0].tolist()
-    wrong = [(row, column) for row in range(0, 90, 7) for column in range(0, 150, 7)
-             if not same_colour(pixels.at(axis, column, row), colour_of(values[row][column]))]
-    assert wrong == []
-
-
 def test_a_number_is_written_in_the_colour_that_can_be_read():
     values = torch.linspace(-1, 1, 48).reshape(6, 8)
     axis = heatmaps(values, range(6), range(8), signed=True).axes[0]
@@ -189,24 +174,6 @@ def test_names_at_line_ends_stand_apart_in_the_order_of_the_ends():
     assert min(places[upper] - places[lower] for lower, upper in zip(order, order[1:])) > 12
 
 
-def test_a_gap_at_the_end_keeps_the_name():
-    axis = curves([1, 2, 4], {"a": [3, 5, np.nan]}, xlabel="x", ylabel="y").axes[0]
-    assert [text.xy for text in axis.texts] == [(2, 5)]
-
-
-def test_lines_can_be_told_apart():
-    many = {f"line {i}": [i, i + 1] for i in range(28)}
-    lines = curves([0, 1], many, xlabel="x", ylabel="y").axes[0].lines
-    assert len({(line.get_color(), line.get_linestyle()) for line in lines}) == 28
-    assert len({line.get_color() for line in lines[:7]}) == 7
-    assert len({line.get_linestyle() for line in lines[:4]}) == 4
-
-
-def test_a_long_line_is_told_by_eight_numbers_from_end_to_end():
-    data = curves(range(50), {"square": [i**2 for i in range(50)]}, xlabel="n", ylabel="y").data
-    assert data == "y over n\nn: 0 7 14 21 28 35 42 49\nsquare: 0 49 196 441 784 1225 1764 2401"
-
-
 # ---- bars and tables -----------------------------------------------------------------------------
 
 def test_bars_have_the_heights_and_names_that_were_given():
@@ -222,9 +189,3 @@ def test_bars_have_the_heights_and_names_that_were_given():
     assert written == {f"{height:.3g}": pytest.approx((place, height))
                        for place, height in enumerate(heights)}
     assert (axis.get_ylabel(), axis.get_title()) == ("score", "Four")
-
-
-@pytest.mark.parametrize("digits, wanted", [(0, "1,235"), (1, "1,234.6"), (4, "1,234.5679")])
-def test_a_table_has_the_digits_asked_for(digits, wanted):
-    shown = table([("dog", 1234.56789, 7)], ["who", "mass", "legs"], digits=digits)
-    assert shown.rows == [["dog", wanted, "7"]]

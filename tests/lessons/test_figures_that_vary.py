@@ -74,14 +74,6 @@ def test_each_line_is_what_was_measured_under_its_name(cells):
     assert wrong(*cells) == []
 
 
-@pytest.mark.parametrize("cells, old, new", [
-    ((6, "time", "clock-memory"), "per_pair[:8]", "per_pair[8:]"), ((9, "time"), ".flip(0)", ""),
-    ((6, "clock-width"), "(width / 1024) ** 2", "(width / 1024)")])
-def test_a_wrong_figure_is_noticed(cells, old, new):
-    assert any(old in LESSONS[cells[0]].cell(name).text for name in cells[1:])
-    assert wrong(*cells, change=lambda text: text.replace(old, new))
-
-
 def test_a_mark_stands_between_the_last_trained_position_and_the_next():
     lesson = LESSONS[4]
     assert "symbols = torch.randint(8, (64, 16))" in lesson.cell("race-train").text

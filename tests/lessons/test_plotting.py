@@ -4,19 +4,14 @@ A wrong drawing has another text, so a comparison of texts notices it.
 """
 import base64
 import html
-import io
 import re
-import sys
-from types import SimpleNamespace
 
-import IPython
 import matplotlib
 import numpy as np
 import pytest
 import torch
 from IPython.core.formatters import DisplayFormatter
 from matplotlib import pyplot as plt
-from PIL import Image
 from tools.notebooks.readme import ROOT
 
 from attention_lessons import plotting
@@ -78,30 +73,6 @@ def test_a_drawing_is_a_picture_with_words(draw):
     assert plt.get_fignums() == [] and dict(matplotlib.rcParams) == before, "it leaves no style"
 
 
-def test_no_bare_image_where_pyplot_draws_inline(monkeypatch):
-    shell = SimpleNamespace(display_formatter=DisplayFormatter())
-    inline = shell.display_formatter.formatters["image/png"]
-    inline.for_type(matplotlib.figure.Figure, lambda figure: b"bare")
-    assert "image/png" in shell.display_formatter.format(plt.figure())[0]
-    monkeypatch.setattr(IPython, "get_ipython", lambda: shell)
-    assert set(shell.display_formatter.format(weights())[0]) == {"text/html", "text/plain"}
-    plt.close("all")
-
-
-def test_a_drawing_needs_no_notebook(monkeypatch):
-    monkeypatch.setattr(IPython, "get_ipython", lambda: None)
-    assert png(weights())
-    monkeypatch.delitem(sys.modules, "IPython")
-    assert png(weights())
-
-
-@pytest.mark.parametrize("draw", [weights, lines, column])
-def test_without_a_name_it_says_its_numbers(draw):
-    drawing = draw(name="")
-    assert drawing.alt == drawing.data and repr(drawing) == f"[picture] {drawing.data}"
-    assert repr(draw()) == f"[picture] {ALT}\n{drawing.data}"
-
-
 @pytest.mark.parametrize("draw, said", [
     (lambda: weights(PAIR, titles=["one", "two"]),
      """one: columns a, b, c
@@ -121,13 +92,6 @@ two: columns a, b, c
     ids=["maps", "large map", "lines", "bars", "bars with a title"])
 def test_the_words_are_all_that_is_drawn(draw, said):
     assert draw().data == said
-
-
-@pytest.mark.parametrize("value, said", [
-    (2.9e-7, "0"), (-3e-7, "-3e-07"), (9.9e-4, "0.001"), (0.00123, "0.00123"), (999.4, "999"),
-    (999.6, "1000"), (-1234.6, "-1235")])
-def test_a_number_in_words_is_short(value, said):
-    assert plotting.short(value) == said
 
 
 SQUARE, LARGE = torch.rand(3, 3), torch.rand(12, 12)
@@ -151,12 +115,6 @@ def test_a_wrong_drawing_has_another_repr(draw, change):
     assert repr(draw(**change)) != repr(draw())
 
 
-def test_small_noise_and_minus_zero_do_not_show():
-    for noise in (1e-6, -1e-6, 1e-5 * torch.tensor([[-1, 1, 1], [1, 1, 1]])):
-        assert repr(weights(MAP.double() + noise)) == repr(weights())
-    assert "-0" not in repr(weights(-0.0 * MAP, signed=True))
-
-
 @pytest.mark.parametrize("draw, change, kept", [
     (weights, dict(values=MAP.flip(1)), ("dog", "man", "b")),
     (lines, dict(y=(3, 2, 1)), ("seconds", "n")),
@@ -169,21 +127,6 @@ def test_numbers_that_vary_stay_out_of_the_repr(draw, change, kept):
 
 # ---- what is drawn -------------------------------------------------------------------------------
 
-def test_numbers_asked_for_in_a_large_map_are_not_rounded_away():
-    drawing = weights(torch.full((9, 9), 1 / 9), range(9), range(9), numbers=True)
-    axis = drawing.axes[0]
-    assert set(texts(axis.texts)) == {"0.11"}
-    for text in axis.texts:
-        box = text.get_window_extent()
-        middle = axis.transData.transform(text.get_position())
-        assert np.allclose(box.p0 + box.size / 2, middle, atol=3), "in the middle of its cell"
-
-
-def test_rows_are_queries_and_columns_keys_unless_told():
-    axis = weights().axes[0]
-    assert (axis.get_ylabel(), axis.get_xlabel()) == ("query", "key")
-
-
 def test_lines_are_named_at_their_ends():
     ends = {"b": [1, 2], "a": [1, 2.01], "far": [1, 9]}
     axis = curves([1, 2], ends, xlabel="n", ylabel="y").axes[0]
@@ -194,11 +137,6 @@ def test_lines_are_named_at_their_ends():
     assert far == below == (8, 0), "beside its own end"
     assert [text.xy for text in axis.texts] == [(2, 2), (2, 2.01), (2, 9)]
     assert [text.arrow_patch is not None for text in axis.texts] == [False, True, False]
-
-
-def test_curves_may_be_taller_and_wider():
-    usual, changed = lines().get_size_inches(), lines(height=5.2, width=8.4).get_size_inches()
-    assert list(changed - usual) == pytest.approx([2, 2])
 
 
 @pytest.mark.slow
@@ -219,17 +157,6 @@ def test_dollars_are_dollars(label):
                     weights(row_label=label), weights(column_label=label)):
         assert png(drawing)
         assert label.replace("$", r"\$") in texts(drawing.findobj(matplotlib.text.Text))
-
-
-def test_stored_pictures_are_small_and_keep_white_white():
-    with matplotlib.rc_context({"savefig.format": "svg"}):
-        stored = png(weights())
-    image = Image.open(io.BytesIO(stored))
-    assert image.mode == "P" and image.convert("RGB").getpixel((0, 0)) == (255, 255, 255)
-    assert len(stored) < 10_000
-    again = io.BytesIO()
-    image.save(again, "png", optimize=True)
-    assert len(stored) <= len(again.getvalue()), "as small as the format allows"
 
 
 @pytest.mark.parametrize("values", [MAP.tolist(), MAP.numpy(), MAP.half(), [MAP[0], MAP[1]],
@@ -313,19 +240,3 @@ def test_picture_shows_the_file_with_its_description(name):
                                r'src="data:image/svg\+xml;base64,([^"]+)">', page).groups()
     assert base64.b64decode(source) == (ROOT / f"images/{name}.svg").read_bytes()
     assert len(alt) >= 20 and repr(drawing) == f"[picture] {drawing.alt}"
-
-
-def test_a_description_may_hold_quotes(tmp_path, monkeypatch):
-    (tmp_path / "images").mkdir()
-    words = 'Rows &amp; columns,\n  "dog" &lt; "man"'
-    svg = f'<svg xmlns="http://www.w3.org/2000/svg"><desc>{words}</desc></svg>'
-    (tmp_path / "images/00_x.svg").write_text(svg, encoding="utf-8")
-    monkeypatch.setattr(plotting, "__file__", str(tmp_path / "plotting.py"))
-    assert repr(picture("00_x")) == '[picture] Rows & columns, "dog" < "man"'
-    escaped = 'alt="Rows &amp; columns, &quot;dog&quot; &lt; &quot;man&quot;"'
-    assert escaped in picture("00_x")._repr_mimebundle_()["text/html"]
-
-
-def test_a_missing_picture_is_named():
-    with pytest.raises(FileNotFoundError, match="no images/09_nothing.svg"):
-        picture("09_nothing")

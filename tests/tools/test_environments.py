@@ -45,31 +45,6 @@ def test_the_lists_of_versions_agree():
     assert everything().keys() - pinned == theirs | {"setuptools"}
 
 
-@pytest.mark.parametrize("file, old, new, again", [
-    ("pyproject.toml", "line-length = 100", "line-length = 99", False),
-    ("pyproject.toml", '"torch>=', '"torch>=1', True),
-    ("pins.txt", "torch==2", "torch==3", True),
-])
-def test_only_a_changed_list_asks_for_set_up(monkeypatch, tmp_path, file, old, new, again):
-    for name in ("pyproject.toml", "requirements.txt", "pins.txt"):
-        (tmp_path / name).write_text(setup.read(ROOT / name), encoding="utf-8")
-    monkeypatch.setattr(setup, "ROOT", tmp_path)
-    before = setup.fingerprint("pins.txt", "")
-    text = setup.read(tmp_path / file)
-    assert old in text
-    (tmp_path / file).write_text(text.replace(old, new), encoding="utf-8")
-    assert (setup.fingerprint("pins.txt", "") != before) is again
-
-
-@pytest.mark.parametrize("line, low", [
-    ("jupyterlab>=4.2,<5", "jupyterlab==4.2"),
-    ("ipywidgets>=7.7,!=8.1.9", "ipywidgets==7.7"),
-])
-def test_lowest(line, low):
-    assert environments.lowest(line) == low
-    assert all("==" in environments.lowest(each) for each in setup.requirements())
-
-
 # ---- PyTorch and the GPU ----------------------------------------------------------------------
 
 @pytest.mark.parametrize("index, reachable, arguments", [
@@ -96,19 +71,6 @@ def test_a_slow_index_gives_way_to_the_ordinary_registry(monkeypatch, capsys):
 
 
 # ---- counts -----------------------------------------------------------------------------------
-
-REPORT = """<testsuites><testsuite>
-<testcase name="test_one"/><testcase name="test_two"><failure message="no"/></testcase>
-<testcase name="test_three"><skipped/></testcase>
-<testcase name="Cell 0"/><testcase name="Cell 12"/>
-<testcase name="Cell 13"><failure message="differs"/></testcase></testsuite></testsuites>"""
-
-
-def test_counts(tmp_path):
-    (tmp_path / "report.xml").write_text(REPORT, encoding="utf-8")
-    found = environments.counts(tmp_path / "report.xml")
-    assert found == {"tests": 1, "cells": 2, "failed": 2, "skipped": 1}
-
 
 # ---- Colab ------------------------------------------------------------------------------------
 

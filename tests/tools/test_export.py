@@ -4,9 +4,8 @@ import re
 
 import nbformat
 import pytest
-from nbconvert import HTMLExporter
 from pieces import LESSONS, STILL
-from screen import axe, becomes, expect, play, printed, said, watch
+from screen import axe, expect, play, said, watch
 
 from tools.notebooks.readme import ROOT
 
@@ -134,36 +133,7 @@ def test_its_explorer_plays(folder, visit, path):
     assert page.errors == [] and page.requests == []
 
 
-def test_on_paper_all_is_open_and_light(folder, visit):
-    page = visit(folder / f"{NOTEBOOKS[2].stem}.html")
-    page.emulate_media(media="print", color_scheme="dark")
-    printed(page)
-    page.set_viewport_size({"width": 673, "height": 900})  # A4 within margins of 16 mm
-    becomes(lambda: page.evaluate("document.documentElement.scrollWidth"), 673)
-
-
 # ---- what must be noticed ---------------------------------------------------------------------
-
-@pytest.mark.parametrize("formula", [r"\foo x", r"\frac{1}", "x^{2", r"\begin{bmatrix} 1", "x^"])
-def test_a_broken_formula_is_refused(export, formula):
-    with pytest.raises(ValueError, match="can't be set"):
-        export.page(tiny(f"Here ${formula}$ stands."))
-
-
-def test_formulas_that_are_not_set_are_noticed(tmp_path, visit):
-    plain = HTMLExporter().from_notebook_node(tiny("Here $x$ stands."))[0]
-    (tmp_path / "plain.html").write_text(plain, encoding="utf-8")
-    page = visit(tmp_path / "plain.html")
-    found = page.evaluate(FORMULAS)
-    assert found["set"] == 0 and found["raw"] == ["Here $x$ stands."]
-    assert page.requests  # MathJax, from the network
-
-
-def test_a_page_that_asks_for_something_is_noticed(export, tmp_path, visit):
-    made = export.page(tiny('Here <img src="https://example.org/x.png"> stands.'))
-    (tmp_path / "asks.html").write_text(made, encoding="utf-8")
-    assert visit(tmp_path / "asks.html").errors  # the page's own policy forbids it
-
 
 def test_no_line_of_chinese_begins_with_a_sign_after_a_formula(export):
     for given, whole in (("比$n^2$。", True), ("（$n$），", True), ("$n^2$. So", False),

@@ -82,31 +82,7 @@ def test_packing_keeps_outputs_of_unchanged_cells_alone():
     assert cell(packed, "three")["metadata"] == {"tags": ["core"]}
 
 
-def test_a_bad_header_is_named():
-    with pytest.raises(SystemExit, match="line 2: '%% md Title core' is no cell header"):
-        nbtext.pack("%% md first core\n%% md Title core\n", {})
-
-
-def test_notebooks_are_chosen_by_words(tmp_path):
-    paths = [tmp_path / "00_a.ipynb", tmp_path / "01_b.ipynb"]
-    for path in [*paths, tmp_path / "00_a.txt"]:
-        path.touch()
-    assert nbtext.chosen([], tmp_path) == paths
-    assert nbtext.chosen(["a", "00"], tmp_path) == paths[:1]
-    with pytest.raises(SystemExit, match="^No notebook is called 07 or c.$"):
-        nbtext.chosen(["07", "c"], tmp_path)
-
-
 # ---- running and storing ----------------------------------------------------------------------
-
-def test_live_widgets_are_not_stored():
-    def output(**data):
-        live = {execute.WIDGET: {"model_id": "1f"}}
-        return {"output_type": "display_data", "data": live | data, "metadata": {}}
-
-    kept = execute.lasting([output(), output(html="<div>", text="explorer"), dict(PRINTED)])
-    assert [each.get("data") for each in kept] == [{"html": "<div>", "text": "explorer"}, None]
-
 
 @pytest.mark.slow
 def test_runs_are_stored_without_what_varies_and_compared(tmp_path):

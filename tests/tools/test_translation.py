@@ -48,22 +48,6 @@ def test_every_text_is_translated_and_nothing_is_out_of_date():
     assert stale == [] and translation.lacking(ZH, plotting.CHINESE) == []
 
 
-def changed(context, new):
-    """Lesson 02, but for one cell with other words; without words the cell is gone."""
-    keys = [(where, new and new(text)) if where == context else (where, text)
-            for where, text in needed()["02"]]
-    return {"02": [key for key in keys if key[1]]}
-
-
-@pytest.mark.parametrize("new, faults", [
-    (lambda text: text + "\n", ["surplus: 02/one-way", "missing: 02/one-way"]),
-    (None, ["surplus: 02/one-way"]),
-])
-def test_a_wrong_english_cell_is_named(new, faults):
-    found = translation.faults(ZH, changed("02/one-way", new))
-    assert [*found] == [f"02: {fault}" for fault in faults]
-
-
 def test_what_has_changed_is_brought_up_to_date_and_asked_for():
     """A cell, a message and one of another room keep their words; new ones are missing."""
     text, = (text for context, text in needed()["02"] if context == "02/one-way")
@@ -216,13 +200,6 @@ def test_words_alone_and_places_say_what_the_english_ones_say():
                          for english, chinese, places in entries]), words
 
 
-def test_the_map_has_the_minutes_of_the_titles():
-    rows = translation.overview("zh", ZH, 0).splitlines()[2:]
-    for row, path in zip(rows, translation.LESSONS, strict=True):
-        said = translation.MINUTES.findall(translation.cells(path)[0]["source"])
-        assert f"({path.name})" in row and row.endswith(f"| {' / '.join(said)} |")
-
-
 # ---- the lessons -------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("path", translation.LESSONS, ids=lambda path: path.stem[:2])
@@ -315,13 +292,6 @@ def test_words_are_found_whole_in_places_and_in_parts(monkeypatch):
     patterns.cache_clear(), put_together.cache_clear()
 
 
-def test_a_key_is_known_in_entries_and_scripts_and_else_stays(chinese):
-    from attention_lessons.translation import known
-    assert known("query") == entries("zh")["query"] != "query"
-    assert known("drag me") == spoken("zh")["drag me"]
-    assert known("six words that nobody has said") == "six words that nobody has said"
-
-
 def test_figures_tables_pictures_and_messages_speak_it(chinese):
     figure = plotting.heatmaps([[0.5, 0.5]], ["dog"], ["dog", "man"], titles=["by hand"])
     axis = figure.axes[0]
@@ -379,11 +349,6 @@ def english_left(text):
     return re.findall(r"(?:\b[A-Za-z]{2,}\b[ ,]+){2}\b[A-Za-z]{2,}\b", bare)
 
 
-def test_english_that_is_left_is_noticed():
-    assert english_left("对。The heads hold stretches of it")
-    assert not english_left("对。softmax的和") and not english_left("`one two three` f(a, b, c)")
-
-
 @pytest.mark.slow
 def test_a_map_in_chinese_needs_no_font_of_the_machine():
     """Only matplotlib's fonts and the package's, and each warning an error."""
@@ -434,15 +399,6 @@ def test_what_a_piece_says_is_the_same_in_what_is_stored(name):
     said = texts(lean(source(name)))
     assert set(said) <= set(texts(source(name))) and len(said) > 8
     assert set(said) <= set(spoken("zh"))
-
-
-def test_what_a_frame_says_is_found_and_missed(tmp_path):
-    (tmp_path / "a.j2").write_text(
-        '<p>{{ _("One "\n"line {0}", x) }} {{ "none" }} {{ f(_("Two")) }}')
-    (tmp_path / "a.py").write_text(
-        'A = """{% if x %}{{ _("In it") }}{% endif %}"""\nb = _("By it")')
-    said = [translation.said_by_template(tmp_path / name) for name in ("a.j2", "a.py")]
-    assert [sorted(texts) for texts in said] == [["One line {0}", "Two"], ["By it", "In it"]]
 
 
 @pytest.mark.slow

@@ -1,5 +1,4 @@
 """The ways in beside `make lab`: containers, forms, the paper. What can be checked without them."""
-import datetime
 import json
 import re
 from pathlib import Path
@@ -8,14 +7,9 @@ import pytest
 import yaml
 
 from tools import address, setup
-from tools.notebooks import readme
 
 ROOT = Path(__file__).parents[2]
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
-PARTS = ["Summary", "Statement of need", "Learning objectives", "Content and design",
-         "Use in teaching", "Experience so far", "References"]
-
-
 def loaded(path):
     return yaml.safe_load(path.read_text(encoding="utf-8"))
 
@@ -37,25 +31,6 @@ def test_workflows_run_commands_that_exist(path):
         for target in re.findall(r"\bmake ([a-z-]+)", step.get("run", "")):
             assert target in targets or re.sub("-.*", "-%", target) in targets
     assert all(job["timeout-minutes"] <= 60 for job in loaded(path)["jobs"].values())
-
-
-def paper():
-    return (ROOT / "paper/paper.md").read_text(encoding="utf-8")
-
-
-def test_the_paper_has_the_parts_that_journals_of_its_kind_ask_for():
-    assert re.findall(r"^# (.+)", paper(), re.M) == PARTS
-    head = yaml.safe_load(paper().split("---")[1])
-    assert head.keys() >= {"title", "tags", "authors", "affiliations", "date", "bibliography"}
-    assert (ROOT / "paper" / head["bibliography"]).resolve() == ROOT / "references.bib"
-    assert datetime.datetime.strptime(head["date"], "%d %B %Y")
-    assert 250 < readme.count_words(paper()) < 1000
-
-
-def test_the_paper_cites_what_there_is():
-    known = re.findall(r"^@\w+\{(\w+),", (ROOT / "references.bib").read_text("utf-8"), re.M)
-    cited = re.findall(r"@(\w+\d{4})", paper())
-    assert cited and set(cited) <= set(known)
 
 
 def test_the_guides_links_lead_to_this_repository():
