@@ -216,7 +216,7 @@ def said_by_template(path):
         found = [text for _, text, *_ in extract("python", io.BytesIO(path.read_bytes()))]
         parts = [text for text in strings(ast.parse(read(path))).values() if "{%" in text]
     found += [text for part in parts for _, _, text in JINJA.extract_translations(part)]
-    return [text[0] if isinstance(text, tuple) else text for text in found]  # and its places
+    return [text[0] if isinstance(text, tuple) else text for text in found if text]
 
 
 def said_by_drawing(path):

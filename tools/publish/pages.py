@@ -36,9 +36,9 @@ FOLDED = """
 {% if cell.metadata.get("jupyter", {}).get("source_hidden") %}
 {% set tags = cell.metadata.get("tags", []) %}
 {% set aside = _("Set-up") if "setup" in tags else _("This picture's code") if "picture" in tags %}
-{% set more = {"one-screen-code": _("Its code"), "one-screen-proof": _("Its proof")} %}
+{% set title = cell.source.partition("\n")[0].partition("# @title ")[2] %}
 <details class="folded{{ " code" if aside }}">
-<summary>{{ aside or more.get(cell.id, _("Code")) }}</summary>{{ super() }}</details>
+<summary>{{ aside or _(title or "Code") }}</summary>{{ super() }}</details>
 {% else %}{{ super() }}{% endif %}
 {% endblock %}
 {% block output_group %}
