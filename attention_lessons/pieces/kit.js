@@ -29,6 +29,7 @@ const STYLE = `
   .grip:active { cursor: grabbing; }
   .press { cursor: pointer; }
   .halo { fill: currentColor; opacity: 0; }
+  @media (prefers-reduced-motion: no-preference) { .travels { transition: transform .2s; } }
   :is(.grip .halo, .press:hover .halo) { opacity: .1; }
   .grip:hover .halo { opacity: .25; }
   :focus-visible { outline: 3px solid var(--query); outline-offset: 2px; border-radius: 4px; }
@@ -298,6 +299,14 @@ export const button = (name, act, on, label = name) => html`
 /** A picture of so many CSS pixels. */
 export const svg = (width, height, ...children) => html`
   <svg width=${width} height=${height} viewBox="0 0 ${width} ${height}">${children}</svg>`;
+
+/** Parts at a point to which they travel from where they were. */
+export const travelling = (key, x, y, ...parts) => html`<g key=${key} class="travels"
+  style="transform: translate(${near(x)}px, ${near(y)}px)">${parts}</g>`;
+
+/** About how many pixels words take. */
+export const room = (words) => Array.from(words).reduce((sum, letter) =>
+  sum + (letter > "\u2e80" ? 14 : 7.7), 0);
 
 /** Words at a point. */
 export const text = (x, y, words, { anchor = "start", colour = "", bold = false, ...more } = {}) =>

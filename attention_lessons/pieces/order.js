@@ -1,4 +1,11 @@
-// Self-attention: move the words, hide some of them, and see which outputs stay as they were.
+// Self-attention: drag the words, hide some of them, and see which outputs stay as they were.
+import { html } from "./vendor/preact.js";
+import {
+  checkbox, choice, clip, digits, grip, list, near, places, plural, room, said, softmax, start, svg,
+  t, text, times, transpose, travelling,
+} from "./kit.js";
+
+// ---- mathematics ------------------------------------------------------------------
 
 /** Who may attend to whom, by places counted from 0: no later key, none from the length on. */
 export const mayAttend = ({ causal, padding }, validLen) => (query, key) =>
@@ -25,216 +32,174 @@ export function say({ X, validLen, ...matrices }, { order, layers, ...masks }) {
   };
   const [first, now] = [through(places(X.length)).output, through(order)];
   const before = order.map((token) => first[token]);
-  const same = now.output.map((row, place) =>
-    row.every((value, i) => Math.abs(value - before[place][i]) < 1e-6));
+  const same = now.output.map((row, place) => row.every((value, i) =>
+    alike(value, before[place][i])));
   return { ...now, before, same, may };
 }
 
+const alike = (one, other) => Math.abs(one - other) < 1e-6;
+
 /** The order after a token has moved to another place; the others close up. */
-function moveTo(order, token, place) {
+export function moveTo(order, token, place) {
   const others = order.filter((other) => other !== token);
   return [...others.slice(0, place), token, ...others.slice(place)];
 }
 
-/** What a length hides, by the length. */
-const AFTER = [() => "", () => t`places after the first`, () => t`places after the second`,
-  () => t`places after the third`, () => t`places after the fourth`,
-  () => t`places after the fifth`];
-
-/** What is hidden, in words. */
-function hidden({ causal, padding }, validLen) {
-  const parts = [];
-  if (causal) parts.push(t`later words`);
-  if (padding) parts.push(AFTER[validLen]());
-  return parts.length ? t`${list(parts)} hidden` : t`nothing hidden`;
-}
+// ---- in words ------------------------------------------------------------------------
 
 /** The result in a sentence. */
-export function tell({ same }, state, order, { tokens, validLen }) {
-  const where = t`${plural(state.layers, "layer")}, ${hidden(state, validLen)}:`;
+export function tell({ same }, { causal, padding, layers }, order, { tokens, validLen }) {
+  const hidden = [causal && t("later words"), padding && t("places beyond {0}", validLen)]
+    .filter(Boolean);
+  const where = t("{0}, {1}:", plural(layers, "layer"),
+    hidden.length ? t("{0} hidden", list(hidden)) : t("nothing hidden"));
   if (order.every((token, place) => token === place)) {
-    return t`${where} these are the outputs to compare with. Move a word.`;
+    return t("{0} these are the outputs to compare with. Move a word.", where);
   }
-  const words = (wanted) => {
-    const found = order.filter((_, place) => same[place] === wanted);
-    return list(found.map((token) => clip(tokens[token], 20)));
-  };
-  const [kept, moved] = [words(true), words(false)];
-  if (!moved) return t`${where} another order, and every word's output is the same.`;
-  if (!kept) return t`${where} every output has changed.`;
-  return t`${where} the output of ${moved} has changed, that of ${kept} is the same.`;
+  const [kept, moved] = [true, false].map((wanted) => list(order
+    .filter((_, place) => same[place] === wanted).map((token) => clip(tokens[token], 20))));
+  if (!moved) return t("{0} another order, and every word's output is the same.", where);
+  if (!kept) return t("{0} every output has changed.", where);
+  return t("{0} the output of {1} has changed, that of {2} is the same.", where, moved, kept);
 }
 
-// ---- on the screen -------------------------------------------------------------
+// ---- the picture ------------------------------------------------------------------
 
-const ORDER_STYLE = `
-  .chips {
-    display: flex; flex-wrap: wrap; gap: 8px; align-items: center;
-  }
-  .chips small { font-size: .94em; margin-left: 8px; }
-  .chip {
-    font: inherit; font-weight: 600; color: inherit; background: inherit;
-    border: 2px solid currentColor; border-radius: 99px; padding: 4px 16px;
-    cursor: grab; touch-action: none; user-select: none;
-  }
-  .chip.held { cursor: grabbing; border-color: var(--query); }
-  fieldset .pill span { max-width: 16em; }
-  table.order { border-collapse: separate; border-spacing: 0; margin: 8px 0 0; }
-  .order :is(th, td, tr) { padding: 4px 5px; text-align: center; }
-  .order th { font-weight: 400; }
-  .order :is(tbody th, thead .group) { font-weight: 600; text-align: left; }
-  .order tbody th { padding-right: 12px; text-align: right; }
-  .order td.weight { min-width: 2.9em; border: 1px solid var(--faint); }
-  .order td.hidden {
-    background: repeating-linear-gradient(135deg, transparent 0 5px, var(--faint) 5px 6.5px);
-  }
-  .order td.gap { padding: 0 6px; }
-  .order td.output { min-width: 2.9em; border: 1px solid var(--output); }
-  .order th.verdict { white-space: normal; min-width: 8em; }
-  .order td.verdict { text-align: left; padding-left: 10px; }
-  .order .changed { font-weight: 600; }
+const [TOP, ROW] = [84, 40];  // of the rows: a title and the words stand above
+
+function view({ data, state, ui, width, set, hold }) {
+  const { tokens, features, validLen } = data;
+  const order = Array.from(state.order, Number);
+  const all = say(data, { ...state, order });
+  const names = tokens.map((token) => clip(token, 16));
+  const left = Math.min(Math.max(...names.map(room)) + 20, width / 4);
+  const wide = width >= 640;
+  const across = Math.min(76, (width * (wide ? 0.5 : 1) - left) / tokens.length);
+  const beside = wide ? [left + across * tokens.length + 28, 0]
+    : [left, TOP + ROW * tokens.length + 28];
+  const verdict = wide ? t("= the same") : "=";
+  const high = TOP + ROW * tokens.length + 28;
+  const part = { order, tokens, names, all, left, ui, hold };
+  return {
+    label: t("The words in their order over a map of their weights; each word's output, compared " +
+      "with {0}.", names.join(" ")),
+    picture: svg(width, high + (wide ? 0 : beside[1]),
+      weighing({ ...part, across, high, title: state.layers === 1 ? t("weights")
+        : t("weights in layer 2") }),
+      words({ ...part, across, set }),
+      html`<g transform="translate(${near(beside[0])} ${beside[1]})">${results({ ...part,
+        features, left: wide ? 0 : left, verdict,
+        width: width - beside[0] - room(verdict) - 16 })}</g>`),
+    sentence: tell(all, state, order, data),
+    controls: [
+      html`<fieldset><legend>${t("masks")}</legend>
+        ${checkbox(t("causal"), state.causal, (causal) => set({ causal }))}
+        ${checkbox(t("padding, length {0}", validLen), state.padding,
+          (padding) => set({ padding }))}</fieldset>`,
+      choice(t("layers"), [[1, "1"], [2, "2"]], state.layers, (layers) => set({ layers })),
+    ],
+  };
+}
+
+const short = (name, width) =>
+  clip(name, room(name) <= width ? 40 : Math.max(2, Math.floor(width / 8.5)));
+
+/** The words above their columns, to be dragged. */
+function words({ order, tokens, names, left, across, ui, set, hold }) {
+  const move = (token, place) => {
+    const to = Math.min(tokens.length - 1, Math.max(0, place));
+    if (!ui.used) hold({ used: true });
+    if (order[to] !== token) set({ order: moveTo(order, token, to).join("") });
+  };
+  const hint = !ui.used && text(left + across * tokens.length, 14, t("↔ drag a word"),
+    { anchor: "end" });
+  return [hint, names.map((name, token) => {
+    const place = order.indexOf(token);
+    return travelling(token, left + across * place, 36, html`<g ...${grip({
+      name, now: t("place {0} of {1}", place + 1, tokens.length), value: place + 1, min: 1,
+      max: tokens.length, drag: (x) => move(token, Math.floor((x - left) / across)),
+      step: (right, up) => move(token, place + right + up),
+      keys: { Home: () => move(token, 0), End: () => move(token, tokens.length - 1) },
+    })} style="touch-action: pan-y">
+      <rect x="2" width=${near(across - 4)} height="44" rx="22" class="halo" />
+      <rect x="2" y="5" width=${near(across - 4)} height="34" rx="17" class="chip" />
+      ${text(across / 2, 21, short(name, across - 12), { anchor: "middle", bold: true })}</g>`);
+  })];
+}
+
+/** Row by row what a word attends to; a cell travels with its row's and its column's word. */
+function weighing({ order, names, all: { may, weights }, left, across, high, title, ui, hold }) {
+  const at = ui.at ?? ui.kept;
+  const lit = at?.map((token) => order.indexOf(token));
+  return html`
+    ${text(left, 14, title, { bold: true })}
+    ${lit && text(left, high - 12, t("{0} → {1}, {2}", ...at.map((token) => names[token]),
+      may(...lit) ? digits(weights[lit[0]][lit[1]]) : t("hidden")))}
+    ${names.map((name, token) => travelling(`row ${token}`, 0, TOP + ROW * order.indexOf(token),
+      text(left - 8, ROW / 2, short(name, left - 12), { anchor: "end", bold: true })))}
+    <g class="press" onPointerLeave=${() => hold({ at: null })}>
+    ${names.map((_, query) => names.map((_, key) => {
+      const [i, j] = [order.indexOf(query), order.indexOf(key)];
+      return travelling(`${query} ${key}`, left + across * j, TOP + ROW * i, html`
+        <g onPointerMove=${() => hold({ at: [query, key] })}
+          onClick=${() => hold({ kept: [query, key] })}>
+          ${cell("weight", across, may(i, j) ? weights[i][j] : null)}</g>`);
+    }))}
+    </g>
+    ${lit && html`<rect class="lit" x=${left} y=${TOP + ROW * lit[0]}
+      width=${near(across * order.length)} height=${ROW} />
+      <rect class="lit" x=${near(left + across * lit[1])} y=${TOP} width=${near(across)}
+        height=${ROW * order.length} />`}`;
+}
+
+/** A weight on its shade; hatched where it is hidden. */
+const cell = (kind, width, weight) => html`
+  <rect x="1" y="1" width=${near(width - 2)} height=${ROW - 2} class=${kind}
+    fill-opacity=${weight === null ? 0 : Math.round(850 * weight) / 1000} />
+  ${weight === null ? html`<path class="hatch"
+      d=${places(4).map((i) => `M${near(width * i / 4)} ${ROW - 1}l${near(width / 4)} ${2 - ROW}`)
+        .join("")} />`
+    : text(width / 2, ROW / 2, digits(weight),
+      { anchor: "middle", style: weight > 0.75 ? "fill: var(--on)" : "" })}`;
+
+/** Each word's output, what it was in the first order where that differs, and whether it does. */
+function results({ order, tokens, names, features, all, left, width, verdict }) {
+  const across = Math.min(70, width / features.length);
+  return html`
+    ${text(0, 14, t("output"), { bold: true })}
+    ${features.map((feature, i) => text(across * (i + 0.5), 64, short(said(feature), across),
+      { anchor: "middle" }))}
+    ${names.map((name, token) => {
+      const i = order.indexOf(token);
+      return travelling(token, 0, TOP + ROW * i, html`
+        ${left > 0 && text(-8, ROW / 2, short(name, left - 12), { anchor: "end", bold: true })}
+        ${all.output[i].map((value, j) => {
+          const [was, middle] = [all.before[i][j], across * (j + 0.5)];
+          const changed = !alike(value, was);
+          return html`
+            <rect x=${near(across * j + 1)} y="1" width=${near(across - 2)} height=${ROW - 2}
+              class=${changed ? "output changed" : "output"} />
+            ${across > 31 && text(middle, changed ? 13 : ROW / 2, digits(value),
+              { anchor: "middle", bold: changed })}
+            ${across > 31 && changed && text(middle, 28, digits(was),
+              { anchor: "middle", class: "was" })}`;
+        })}
+        ${text(across * features.length + 8, ROW / 2, all.same[i] ? verdict : "≠",
+          { bold: !all.same[i] })}`);
+    })}
+    ${all.same.includes(false) && text(0, TOP + ROW * tokens.length + 16, t("crossed out: in {0}",
+      names.map((name) => clip(name, 10)).join(" ")))}`;
+}
+
+const style = `
+  .chip { fill: var(--paper); stroke: currentColor; stroke-width: 2; }
+  .weight { fill: var(--query); stroke: var(--faint); }
+  .hatch { stroke: var(--faint); stroke-width: 1.5; }
+  .output { fill: color-mix(in srgb, var(--output) 20%, var(--paper)); stroke: var(--faint); }
+  .changed { stroke: var(--output); stroke-width: 2; }
+  .was { text-decoration: line-through; }
+  .lit { fill: none; stroke: currentColor; stroke-width: 2.5; pointer-events: none; }
 `;
 
-/** The words as buttons in their order: dragged, or moved by the arrow keys.
- * The one that moves never leaves the page, so it keeps its focus. */
-function chipRow(tokens, move) {
-  let order = places(tokens.length);
-  let held = 0;
-  const names = tokens.map((token) => clip(token, 16));
-  const chips = names.map((name) =>
-    node("button", { type: "button", class: "chip", ...NATIVE }, name));
-  const hint = node("small", {}, t`drag a word, or choose it and press ← or →`);
-  const attributes = { class: "chips", role: "group", "aria-label": t`the words in their order` };
-  const to = (token, place) => {
-    held = token;
-    if (place in order && order[place] !== token) move(moveTo(order, token, place));
-  };
-  chips.forEach((chip, token) => {
-    onArrows(chip, {
-      ArrowLeft: () => to(token, order.indexOf(token) - 1),
-      ArrowRight: () => to(token, order.indexOf(token) + 1),
-      Home: () => to(token, 0),
-      End: () => to(token, order.length - 1),
-    });
-    onDrag(chip, (pointer) => {
-      const over = chipUnder(pointer, chip, chips, order);
-      if (over >= 0) to(token, order.indexOf(over));
-    });
-  });
-  const show = (wanted) => {
-    order = wanted;
-    const at = order.indexOf(held);
-    chips[held].before(...order.slice(0, at).map((token) => chips[token]));
-    chips[held].after(...order.slice(at + 1).map((token) => chips[token]));
-    order.forEach((token, place) => {
-      put(chips[token], "aria-label", t`${names[token]}, place ${place + 1} of ${order.length}`);
-    });
-  };
-  return { element: node("div", attributes, ...chips, hint), show };
-}
-
-/** Call what `keys` has for a key, unless it is pressed with others. */
-function onArrows(chip, keys) {
-  chip.addEventListener("keydown", (event) => {
-    if (!keys[event.key] || event.altKey || event.ctrlKey || event.metaKey) return;
-    event.preventDefault();
-    event.stopPropagation();
-    keys[event.key]();
-  });
-}
-
-/** Call `drag` with the pointer's moves from the press of its main button until it ends. */
-function onDrag(chip, drag) {
-  const ends = ["pointerup", "pointercancel", "blur"];
-  const drop = () => {
-    chip.classList.remove("held");
-    window.removeEventListener("pointermove", drag);
-    for (const end of ends) window.removeEventListener(end, drop);
-  };
-  chip.addEventListener("pointerdown", ({ button }) => {
-    if (button) return;
-    chip.classList.add("held");
-    window.addEventListener("pointermove", drag);
-    for (const end of ends) window.addEventListener(end, drop);
-  });
-}
-
-/** The token whose place a dragged chip takes, -1 for none: one under the pointer, and far enough
- * that the dragged one then lies there. */
-function chipUnder({ clientX, clientY }, chip, chips, order) {
-  const own = chip.getBoundingClientRect();
-  const over = chips.findIndex((other) => {
-    const { left, right, top, height } = other.getBoundingClientRect();
-    return clientX >= left && clientX < right && Math.abs(clientY - top - height / 2) < height;
-  });
-  if (over < 0 || chips[over] === chip) return -1;
-  const box = chips[over].getBoundingClientRect();
-  const forward = order.indexOf(over) > order.indexOf(chips.indexOf(chip));
-  const far = forward ? clientX >= box.right - own.width : clientX < box.left + own.width;
-  return far || box.top !== own.top ? over : -1;
-}
-
-export function render({ model, el }) {
-  speak(model);
-  const { tokens, features, ...data } = model.get("data");
-  const { validLen } = data;
-  const controls = {
-    causal: checkbox(t`causal`, (causal) => change(model, { causal })),
-    padding: checkbox(t`padding, length ${validLen}`, (padding) => change(model, { padding })),
-    layers: choice(t`layers`, [[1, "1"], [2, "2"]], (layers) => change(model, { layers })),
-  };
-  const { causal, padding, layers } = controls;
-  const { root, body, result } = frame(el, ORDER_STYLE,
-    fieldset(t`masks`, causal.element, padding.element), layers.element);
-  const row = chipRow(tokens, (order) => change(model, { order: order.join("") }));
-  const table = node("table", { class: "table order" });
-  body.append(row.element, scrolling(t`weights and outputs`, table));
-
-  return keepDrawn(model, root, (colours) => {
-    const state = model.get("state");
-    const order = Array.from(state.order, Number);
-    const all = say(data, { ...state, order });
-    showAll(controls, state);
-    row.show(order);
-    const head = tableHead(tokens, order, features, state.layers);
-    const lines = order.map((token, place) =>
-      tableRow(clip(tokens[token], 16), place, all, colours));
-    table.replaceChildren(head, node("tbody", {}, ...lines));
-    write(result, tell(all, state, order, { tokens, validLen }));
-  });
-}
-
-const gap = () => node("td", { class: "gap" });
-
-function tableHead(tokens, order, features, layers) {
-  const heading = (name) => node("th", { scope: "col" }, clip(said(name), 12));
-  const group = (name, count) =>
-    node("th", { class: "group", scope: "colgroup", colspan: count }, name);
-  const weights = layers === 1 ? t`weights` : t`weights in layer 2`;
-  const first = t`compared with ${tokens.map((token) => clip(token, 10)).join(" ")}`;
-  return node("thead", {},
-    node("tr", {}, node("td"), group(weights, tokens.length), gap(),
-      group(t`output`, features.length), node("td")),
-    node("tr", {}, node("td"), ...order.map((token) => heading(tokens[token])), gap(),
-      ...features.map(heading), node("th", { scope: "col", class: "verdict" }, first)));
-}
-
-/** What one word attends to, its output, and whether it is as in the first order. */
-function tableRow(name, place, { may, weights, output, before, same }, colours) {
-  const painted = (kind, paint, ink, text) =>
-    node("td", { class: kind, style: `background: ${css(paint)}${ink}` }, text);
-  const seen = weights[place].map((weight, key) => {
-    if (!may(place, key)) return node("td", { class: "weight hidden", title: t`hidden` }, "–");
-    const paint = colours.weight(weight);
-    return painted("weight drawn", paint, `; color: ${css(on(paint))}`, digits(weight));
-  });
-  const tint = colours.tint("output");
-  const outputs = output[place].map((value) => painted("output", tint, "", digits(value)));
-  const verdict = same[place]
-    ? node("td", { class: "verdict" }, t`= the same`)
-    : node("td", { class: "verdict changed" },
-      t`≠ there ${before[place].map(digits).join("  ")}`);
-  return node("tr", {}, node("th", { scope: "row" }, name), ...seen, gap(), ...outputs, verdict);
-}
-
+export const { piece, render } = start({ view, style });
 export default { render };

@@ -1,4 +1,4 @@
-"""The explorer of lesson 03: words to move, masks to switch on."""
+"""The piece of lesson 03: words to move, masks to switch on."""
 from __future__ import annotations
 
 import itertools
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from d2l_ext.attention import MultiHeadAttention, dot_product_attention
-from .base import SWITCH, Explorer, check_tensor, choices, clean, exact, figures, matrices_of, some
+from d2l_ext.attention import MultiHeadAttention
+from .base import SWITCH, Explorer, check_tensor, choices, clean, exact, matrices_of, some
 
 
 def order_explorer(attention: MultiHeadAttention, X: Tensor, tokens: Sequence[str],
@@ -33,22 +33,16 @@ def order_explorer(attention: MultiHeadAttention, X: Tensor, tokens: Sequence[st
     if not 1 <= valid_len <= count:
         raise ValueError(f"valid_len={valid_len} must lie in 1..{count}")
     matrices = matrices_of(attention, X)
-    X, W_q, W_k, W_v, W_o = matrices.values()
-    if len(W_o) != width:
-        raise ValueError(f"W_o gives outputs of width {len(W_o)}, X has width {width}: "
+    if (made := len(matrices["W_o"])) != width:
+        raise ValueError(f"W_o gives outputs of width {made}, X has width {width}: "
                          "a second layer needs the same width")
-    output = dot_product_attention(X @ W_q.mT, X @ W_k.mT, X @ W_v.mT)[0] @ W_o.mT
-
-    short = [label[:20] for label in labels]
     start = [*reversed(range(valid_len)), *range(valid_len, count)]
-    told = (f"{short[i]} {', '.join(figures(output[i]))}" for i in start)
     codes = {" ".join(tokens[i] for i in order): "".join(map(str, order))
              for order in itertools.permutations(range(count))}
     return Explorer(
         "order",
-        title=f"Self-attention over {some(short)}: words to move, masks to switch on.",
-        numbers=f"Said as {' '.join(short[i] for i in start)}, one layer, nothing hidden, each "
-                f"word has the output that it has in {' '.join(short)}: {'; '.join(told)}.",
+        title=f"Self-attention over {some([label[:20] for label in labels])}: words to move, "
+              "masks to switch on.",
         data={"tokens": labels, "features": [clean(feature) for feature in features],
               "validLen": valid_len} | {name: exact(matrix) for name, matrix in matrices.items()},
         state={"order": "".join(map(str, start)), "causal": False, "padding": False, "layers": 1},

@@ -130,7 +130,7 @@ STEPS = {
         Step("pad", [LEFT], {"order": "0132"}, "every word's output is the same"),
         Step("man", [HOME], {"order": "2013"}, None),
         Step("causal", [SPACE], {"causal": True}, "later words hidden:"),
-        Step("padding, length 3", [SPACE], {"padding": True}, "words and places after the third"),
+        Step("padding, length 3", [SPACE], {"padding": True}, "words and places beyond 3"),
         Step("layers", [RIGHT], {"layers": 2}, "2 layers, later words and places"),
     ],
     "clock": [

@@ -6,7 +6,7 @@ from typing import NamedTuple
 # The name of a control. Radio buttons go by their group.
 NAME = """(el) => {
   if (el.type === "radio") el = el.closest("fieldset").querySelector("legend");
-  else if (el.ariaLabel && !el.matches(".chip")) return el.ariaLabel;
+  else if (el.ariaLabel) return el.ariaLabel;
   else el = el.labels?.[0]?.querySelector(".name") ?? el.labels?.[0] ?? el;
   return el.textContent.trim();
 }"""
@@ -14,7 +14,7 @@ NAME = """(el) => {
 FOCUSED = f"""(piece) => piece.contains(document.activeElement)
   ? ({NAME})(document.activeElement) : null"""
 CONTROLS = f"""(piece) => Array.from(
-  piece.querySelectorAll(":is(input, select, button):enabled, svg [tabindex]"), {NAME})"""
+  piece.querySelectorAll(":is(input, select, button):enabled, svg [tabindex='0']"), {NAME})"""
 RING = """() => {
   const { outlineStyle, outlineWidth, outlineColor } = getComputedStyle(document.activeElement);
   const invisible = /, 0\\)$|transparent/.test(outlineColor);
@@ -22,7 +22,7 @@ RING = """() => {
 }"""
 PICTURE = """(piece) => [
   ...Array.from(piece.querySelectorAll("canvas"), (canvas) => canvas.toDataURL()),
-  ...Array.from(piece.querySelectorAll("table, .answer, .chips, .looks, .picture"),
+  ...Array.from(piece.querySelectorAll("table, .answer, .looks, .picture"),
     (part) => part.innerHTML),
 ]"""
 # What reaches beyond the page's right edge and can't be scrolled to within the piece, or is cut off

@@ -6,7 +6,7 @@ from javascript import compute
 from attention_lessons.pieces import source
 
 PRIVATE = {  # functions that a piece keeps for itself
-    "heads": "carries, span, wants", "order": "hidden, moveTo",
+    "heads": "carries, span, wants",
     "clock": "columnsOf, degrees, rough", "dates": "most", "lengths": "describe",
     "tiles": "KEPT, rescaled, short",
 }
@@ -64,28 +64,6 @@ SAID = {
         "carries([1, 1, 0], T)": "",
         "[span(1, 1), span(1, 2), span(1, 3)]": ["channel 1", "channels 1 and 2",
                                                  "channels 1 to 3"],
-    },
-    "order": {
-        "moveTo([0, 1, 2, 3], 3, 1)": [0, 3, 1, 2],
-        "moveTo([0, 1, 2, 3], 0, 3)": [1, 2, 3, 0],
-        "hidden({}, 3)": "nothing hidden",
-        "hidden({ causal: true }, 3)": "later words hidden",
-        "[1, 2, 3, 4, 5].map((n) => hidden({ padding: true }, n))": [
-            f"places after the {nth} hidden"
-            for nth in ("first", "second", "third", "fourth", "fifth")],
-        "hidden({ causal: true, padding: true }, 1)":
-            "later words and places after the first hidden",
-        "tell({ same: [true, true] }, { layers: 1 }, [0, 1], { tokens: T })":
-            "1 layer, nothing hidden: these are the outputs to compare with. Move a word.",
-        "tell({ same: [true, true] }, { layers: 1 }, [1, 0], { tokens: T })":
-            "1 layer, nothing hidden: another order, and every word's output is the same.",
-        "tell({ same: [false, false] }, { layers: 2 }, [1, 0], { tokens: T })":
-            "2 layers, nothing hidden: every output has changed.",
-        "tell({ same: [false, true, false] }, { layers: 2 }, [1, 0, 2], { tokens: T })":
-            "2 layers, nothing hidden: the output of b and c has changed, that of a is the same.",
-        "mayAttend({ causal: true, padding: true }, 2)(2, 1)": True,
-        "mayAttend({ causal: true }, 2)(1, 2)": False,
-        "mayAttend({ padding: true }, 2)(3, 2)": False,
     },
     "attention": {
         "tell(M, [0.02, 0.05, 0.93], { layer: 1, head: 0, asks: 1 })":

@@ -14,6 +14,7 @@ from xml.sax.saxutils import escape
 import torch
 
 from attention_lessons import pieces
+from d2l_ext import MultiHeadAttention
 
 HERE = Path(__file__).parent
 
@@ -78,10 +79,22 @@ def pooling():
     return pieces.pooling_explorer(keys, values, query=[0, 10, 9], scale=8)
 
 
+def order():
+    attention = MultiHeadAttention(4, 1)
+    parts = {"W_q": torch.zeros(4, 4), "W_k": torch.diag(torch.tensor([1., 1, 1, 0])),
+             "W_v": torch.eye(4), "W_o": torch.eye(4)}
+    for place, number in {(0, 2): 4, (1, 2): 2, (2, 3): 2}.items():
+        parts["W_q"][place] = number
+    attention.load_state_dict({f"{name}.weight": part for name, part in parts.items()})
+    X = torch.tensor([[1., 0, 0, 1], [0, 0, 1, 0], [0, 1, 0, 3], [1, 1, 1, 1]])
+    return pieces.order_explorer(attention, X, ["dog", "bites", "man", "pad"],
+                                 ["animal", "person", "action", "height"], valid_len=3)
+
+
 def picture(make):
     return lambda: still(make())
 
 
-LESSONS = {"01": pooling, "06": pieces.compare_explorer,
+LESSONS = {"01": pooling, "03": order, "06": pieces.compare_explorer,
            "10": lambda: pieces.compare_explorer(4096, c=64)}  # as the lessons show them
 PICTURES = {f"{lesson}_explorer": picture(make) for lesson, make in LESSONS.items()}

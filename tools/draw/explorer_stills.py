@@ -72,37 +72,6 @@ def heads():
     return s
 
 
-def order():
-    words, start = (*TOKENS, "pad"), (2, 1, 0, 3)
-    vectors = (1, 0, 0, 1), (0, 0, 1, 0), (0, 1, 0, 3), (1, 1, 1, 1)
-    queries = (0, 0, 2), (4, 2, 0), (0, 0, 6), (4, 2, 2)
-    weights = [softmax([dot(query, key) / 2 for key in vectors]) for query in queries]
-    outputs = [written(dot(row, column) for column in zip(*vectors)) for row in weights]
-    told = "; ".join(f"{words[i]} {', '.join(outputs[i])}" for i in start)
-    numbers = (f"Said as {' '.join(words[i] for i in start)}, one layer, nothing hidden, each word "
-               f"has the output that it has in {' '.join(words)}: {told}.")
-    s = Sheet(800, 330, "Self-attention over words that can be moved", (
-        "The words man, bites, dog and pad in a row; under them a map of their weights, and each "
-        f"word's output. {numbers}"))
-    wide, tall, left, right, top = 58, 36, 76, 340, 170
-    end = right + 4 * wide + 14
-    for place, (i, feature) in enumerate(zip(start, ("animal", "person", "action", "height"))):
-        across, down = (place + 0.5) * wide, top + (place + 0.5) * tall
-        s.token(52 + 90 * place, 78, words[i], 78)
-        s.text(left + across, top - 13, words[i], SMALL)
-        s.say(left - 10, down, words[i], "end")
-        s.text(end, down, "= the same", BODY, "start")
-        s.text(right + across, top - 13, feature, SMALL)
-    shown = [[weights[i][j] for j in start] for i in start]
-    s.weights(left, top, shown, wide, tall, [written(row) for row in shown])
-    s.grid(right, top, [outputs[i] for i in start], wide, OUTPUT, height=tall)
-    s.bold(left, top - 36, "weights")
-    s.bold(right, top - 36, "output")
-    s.lines(end, top - 31, "compared with", " ".join(words), anchor="start")
-    s.say(20, 28, "Nothing hidden: another order, and every word’s output is the same")
-    return s
-
-
 def lengths():
     task, length, chance = "copy", 32, 0.1
     runs = {}  # the three seeds' accuracies in stretches of positions, by encoding
@@ -271,6 +240,6 @@ def tiles():
     return s
 
 
-PICTURES = {"02_explorer": heads, "03_explorer": order,
+PICTURES = {"02_explorer": heads,
             "04_explorer": clock, "05_explorer": lengths,
             "07_explorer": dates, "09_explorer": tiles}
