@@ -1,47 +1,47 @@
-// Attention by tiles: what is in fast memory, what each query keeps, and how much was moved.
+// Attention by tiles: a tile slides over the scores, and each query keeps three numbers. Drag the
+// tile, or its corner to cut the scores otherwise.
+import { html } from "./vendor/preact.js";
+import { button, digits, dot, grip, list, near, places, start, svg, t, text } from "./kit.js";
+
+// ---- mathematics ----------------------------------------------------------------
 
 const KEPT = 3;  // numbers that a query keeps: its largest score, its sum, its output
 
 /** 0 to `count` in tiles of `size`, the last one maybe smaller. */
 export function cut(count, size) {
   const starts = places(Math.ceil(count / size)).map((i) => i * size);
-  return starts.map((start) => places(Math.min(size, count - start)).map((i) => start + i));
+  return starts.map((first) => places(Math.min(size, count - first)).map((i) => first + i));
 }
 
 /** A query's state after more keys, and by what its sum and its output were multiplied; null where
  * there was none (Milakov & Gimelshein 2018, algorithm 3). */
 export function update({ largest, total, output }, scores, values) {
-  const higher = Math.max(largest, ...scores);
-  const factor = Math.exp(largest - higher);
+  const higher = Math.max(largest ?? -Infinity, ...scores);
+  const factor = Math.exp((largest ?? -Infinity) - higher);
   const powers = scores.map((score) => Math.exp(score - higher));
   const sum = powers.reduce((all, power) => all + power, factor * total);
-  const kept = (factor * total) / sum;
-  const added = dot(powers, values) / sum;
+  const share = (factor * total) / sum;
   const seen = total > 0;
   return {
-    largest: higher, total: sum, output: kept * output + added,
-    ofSum: seen ? factor : null, ofOutput: seen ? kept : null,
+    largest: higher, total: sum, output: share * output + dot(powers, values) / sum,
+    ofSum: seen ? factor : null, ofOutput: seen ? share : null,
   };
 }
 
 /** What holds before the first tile of scores, and after each: keys outside, queries inside, as in
- * `tiled_attention`. */
+ * `tiled_attention`. `moved` counts the numbers that went between the memories. */
 export function walk({ queries, keys, values }, rows, columns) {
   let states = queries.map(() => ({ largest: null, total: 0, output: 0 }));
-  let [reads, writes] = [0, KEPT * queries.length];
-  const frames = [{ states, reads, writes, asking: [], asked: [] }];
+  let moved = KEPT * queries.length;
+  const frames = [{ states, moved, asking: [], asked: [] }];
   for (const asked of cut(keys.length, columns)) {
-    reads += 2 * asked.length;
+    moved += 2 * asked.length;
     const some = asked.map((j) => values[j]);
     for (const asking of cut(queries.length, rows)) {
-      states = [...states];
-      for (const i of asking) {
-        const before = { ...states[i], largest: states[i].largest ?? -Infinity };
-        states[i] = update(before, asked.map((j) => queries[i] * keys[j]), some);
-      }
-      reads += (1 + KEPT) * asking.length;
-      writes += KEPT * asking.length;
-      frames.push({ states, reads, writes, asking, asked });
+      states = states.map((state, i) => (asking.includes(i)
+        ? update(state, asked.map((j) => queries[i] * keys[j]), some) : state));
+      moved += (1 + 2 * KEPT) * asking.length;
+      frames.push({ states, moved, asking, asked });
     }
   }
   return frames;
@@ -51,223 +51,250 @@ export function walk({ queries, keys, values }, rows, columns) {
  * v, write the output. */
 export const withTable = (n, m) => 2 * (n + m) + 4 * n * m;
 
+// ---- in words ---------------------------------------------------------------------
+
 /** "query 3", "queries 0 and 1", "queries 0 to 3". */
-export function someQueries(numbers) {
+function someQueries(numbers) {
   const [first, last] = [numbers[0], numbers.at(-1)];
-  if (first === last) return t`query ${first}`;
-  return last - first > 1 ? t`queries ${first} to ${last}` : t`queries ${first} and ${last}`;
+  if (first === last) return t("query {0}", first);
+  return last - first > 1 ? t("queries {0} to {1}", first, last)
+    : t("queries {0} and {1}", first, last);
 }
 
-export function someKeys(numbers) {
+function someKeys(numbers) {
   const [first, last] = [numbers[0], numbers.at(-1)];
-  if (first === last) return t`key ${first}`;
-  return last - first > 1 ? t`keys ${first} to ${last}` : t`keys ${first} and ${last}`;
+  if (first === last) return t("key {0}", first);
+  return last - first > 1 ? t("keys {0} to {1}", first, last) : t("keys {0} and {1}", first, last);
 }
 
 /** What a step did, in a sentence. */
-export function tell(frames, step) {
+function tell(frames, step) {
   const { states, asking, asked } = frames[step];
   const last = frames.length - 1;
   if (step === 0) {
-    return t`Step 0 of ${last}: nothing is in fast memory, and no query has met a key.`;
+    return t("Step 0 of {0}: nothing is in fast memory, and no query has met a key.", last);
   }
-  const where = t`Step ${step} of ${last}: ${someQueries(asking)} and ${someKeys(asked)} are in
-    fast memory.`;
-  const end = step === last ? t` Every output is now attention over all keys, exactly.` : "";
-  return t`${where} ${rescaled(states, asking)}${end}`;
+  const where = t("Step {0} of {1}: {2} and {3} are in fast memory.", step, last,
+    someQueries(asking), someKeys(asked));
+  const end = step === last ? t(" Every output is now attention over all keys, exactly.") : "";
+  return t("{0} {1}{2}", where, rescaled(states, asking), end);
 }
 
 function rescaled(states, asking) {
-  if (states[asking[0]].ofSum === null) return t`Nothing was summed before: nothing is rescaled.`;
+  if (states[asking[0]].ofSum === null) return t("Nothing was summed before: nothing is rescaled.");
   const raised = asking.filter((i) => states[i].ofSum < 1);
-  if (!raised.length) return t`No larger score: no sum is rescaled, all are added to.`;
-  const each = raised.map((i) => t`the sum of query ${i} by ${digits(states[i].ofSum)}`);
-  return t`Larger scores: first multiply ${list(each)}.`;
-}
-
-// ---- on the screen -------------------------------------------------------------
-
-const BESIDE = 670;  // how wide a piece has both tables side by side
-const TILES_STYLE = `
-  .steps { display: flex; flex-wrap: wrap; gap: 6px; align-items: center; }
-  .steps .control { flex: 1 1 190px; min-width: 0; }
-  .go {
-    flex: none; font: inherit; color: inherit; background: inherit; border: 1px solid currentColor;
-    border-radius: 99px; padding: 3px 12px; cursor: pointer;
-  }
-  .go[aria-disabled=true] { border-color: var(--faint); cursor: default; }
-  .walk { display: flex; flex-wrap: wrap; gap: 8px 10px; align-items: flex-end; }
-  .walk > div { width: min-content; }
-  table.tiles { border-collapse: separate; border-spacing: 2px; margin: 0; line-height: 1.1; }
-  .tiles :is(th, td) {
-    height: 21px; min-width: 30px; box-sizing: border-box; padding: 0 2px; text-align: center;
-    border: 2px solid transparent; border-radius: 3px; font-weight: 400;
-  }
-  .tiles tbody tr:nth-child(n) { background: none; }  /* no notebook's stripes */
-  .tiles thead th { font-weight: 600; font-size: .94em; }
-  .tiles tbody th { min-width: 0; }
-  .tiles thead .many { vertical-align: bottom; white-space: normal; }
-  @media (max-width: 500px) { .tiles thead .many { font-size: .82em; } }
-  .beside .tiles .again { min-width: 0; padding: 0; }
-  .beside .again span {  /* the other table's row says it: heard, not seen */
-    position: absolute; width: 1px; height: 1px; clip-path: inset(50%); white-space: nowrap;
-  }
-  .tiles .end { text-align: right; }
-  .tiles :is(.q, .k, .v, .kept, .score) { border-color: var(--faint); }
-  .tiles .fast { font-weight: 700; border-color: var(--role); background: var(--tint); }
-  .tiles .q { --role: var(--query); }
-  .tiles .k { --role: var(--key); }
-  .tiles .v { --role: var(--value); }
-  .tiles .kept { --role: var(--output); }
-  .tiles :is(.q, .k, .v, .kept) { --tint: color-mix(in srgb, var(--role) 22%, var(--paper)); }
-  .tiles .score { --role: currentColor; --tint: none; }
-  .tiles .score.fast { font-weight: 400; }
-  .tiles .score.highest { font-weight: 700; }
-  .tiles .used {
-    background: repeating-linear-gradient(135deg, var(--faint) 0 2px, transparent 2px 7px);
-  }
-  .tiles .less { font-weight: 700; text-decoration: underline; }
-  .moved { display: grid; grid-template-columns: max-content 1fr; gap: 0 12px; margin-top: 4px; }
-  .moved .bar { display: flex; align-items: center; gap: 8px; white-space: nowrap; }
-  .moved i { height: 12px; border-radius: 2px; flex: none; }
-`;
-
-/** A button that stays where it is when there is nowhere to go. */
-function button(words, press) {
-  const element = node("button", { type: "button", class: "go" }, words);
-  element.addEventListener("click", () => {
-    if (element.ariaDisabled !== "true") press();
-  });
-  return { element, show: (can) => put(element, "aria-disabled", String(!can)) };
-}
-
-export function render({ model, el }) {
-  speak(model);
-  const data = model.get("data");
-  const { queries, keys, sizes } = data;
-  const frames = memoized((rows, columns) => walk(data, rows, columns));
-  const now = () => {
-    const state = model.get("state");
-    const all = frames(state.query_tile, state.key_tile);
-    return { state, all, step: Math.min(state.step, all.length - 1) };
-  };
-  const size = (name, setting) => choice(name, sizes[setting].map((each) => [each, String(each)]),
-    (each) => change(model, { [setting]: each, step: 1 }));
-  const controls = {
-    query_tile: size(t`queries in a tile`, "query_tile"),
-    key_tile: size(t`keys in a tile`, "key_tile"),
-  };
-  const go = (by) => () => change(model, { step: now().step + by });
-  const words = (step) => t`${step} of ${now().all.length - 1}`;
-  const where = slider(t`step`, { max: 1, words }, (step) => change(model, { step }));
-  const [back, next] = [button(t`‹ back`, go(-1)), button(t`next ›`, go(1))];
-  const { root, body, result } = frame(el, TILES_STYLE, ...elements(controls),
-    node("div", { class: "steps" }, where.element, back.element, next.element));
-  const [scores, states] = [grid(data), kept(queries)];
-  const moved = [bar(t`moved, by tiles`), bar(t`with a table`)];
-  const tables = node("div", { class: "walk" }, scores.element, states.element);
-  body.append(scrolling(t`scores, and what each query keeps`, tables),
-    node("div", { class: "moved" }, ...moved.flatMap(({ name, element }) => [name, element])));
-
-  return keepDrawn(model, root, (colours, width) => {
-    const { state, all, step } = now();
-    showAll(controls, state);
-    tables.classList.toggle("beside", width > BESIDE);
-    where.show(step, all.length - 1);
-    back.show(step > 0);
-    next.show(step < all.length - 1);
-    scores.show(all, step);
-    states.show(all[step]);
-    const total = ({ reads, writes }) => reads + writes;
-    const plain = withTable(queries.length, keys.length);
-    const most = Math.max(plain, total(all.at(-1)));
-    moved[0].show(total(all[step]), most, t`${total(all[step])} of ${total(all.at(-1))}`);
-    moved[1].show(plain, most, String(plain));
-    write(result, tell(all, step));
-  });
+  if (!raised.length) return t("No larger score: no sum is rescaled, all are added to.");
+  const each = raised.map((i) => t("the sum of query {0} by {1}", i, digits(states[i].ofSum)));
+  return t("Larger scores: first multiply {0}.", list(each));
 }
 
 /** A number in as few figures as it takes. */
 const short = (number) => String(Number(digits(number)));
 
-const cell = (kind, words = "") => node("td", { class: kind }, words);
+// ---- the picture -----------------------------------------------------------------
 
-const heading = (words, attributes = {}) => node("th", { scope: "col", ...attributes }, words);
+const [ROW, LEFT, TOP] = [34, 82, 96];  // of a query; where the scores begin
 
-/** A heading that is seen only where no other table stands beside. */
-const again = (words, attributes) => node("th", attributes, node("span", {}, words));
+function view({ data, state, drawn, ui, width, set, hold }) {
+  const { queries, keys } = data;
+  const [n, m] = [queries.length, keys.length];
+  const frames = walk(data, state.query_tile, state.key_tile);
+  const last = frames.length - 1;
+  const step = Math.min(state.step, last);
+  const wide = width >= 640;
+  const across = Math.min(46, ((wide ? 0.54 * width : width) - LEFT - 2) / m);
+  const [keptX, keptY] = wide ? [LEFT + m * across + 24, TOP] : [0, TOP + n * ROW + 52];
+  const low = keptY + n * ROW + 14;
+  const stop = () => {
+    clearInterval(ui.timer);
+    hold({ timer: null, used: true });
+  };
+  const go = (to) => {
+    stop();
+    set({ step: Math.min(last, Math.max(0, to)) });
+  };
+  const resize = (sizes) => {
+    stop();
+    set({ ...sizes, step: 1 });
+  };
+  const play = () => {
+    let next = step === last ? 0 : step + 1;
+    const timer = setInterval(() => {
+      set({ step: next++ });
+      if (next <= last) return;
+      clearInterval(timer);
+      hold({ timer: null });
+    }, 700);
+    hold({ timer, used: true });
+  };
+  const frame = frames[step];
+  const part = { data, state, frames, step, across, drawn: Math.min(drawn.step, last) };
+  return {
+    label: t("Scores of {0} queries and {1} keys, a tile of them in fast memory; what each query " +
+      "keeps; how many numbers were moved.", n, m),
+    picture: svg(width, low + 50, scores(part),
+      tile({ ...part, go, resize, used: ui.used }),
+      html`<g transform="translate(${near(keptX)} ${keptY})">
+        ${kept(frame, wide ? width - keptX : width, m, !wide)}</g>
+        <g transform="translate(0 ${low})">${traffic(part, width)}</g>`),
+    sentence: tell(frames, step),
+    controls: [
+      ui.timer ? button(t("pause"), stop) : button(t("play"), play),
+      button(t("‹ back"), () => go(step - 1)), button(t("next ›"), () => go(step + 1)),
+    ],
+  };
+}
 
-/** Mark what is in fast memory. */
-const mark = (parts, inside) =>
-  parts.forEach((part, i) => part.classList.toggle("fast", inside.includes(i)));
+/** A box with a number; `fast` says whether it is in fast memory. */
+const box = (role, x, y, wide, words, fast) => html`
+  <g class="${role}${fast ? " fast" : ""}"><rect class="box" x=${near(x + 1)} y=${y + 1}
+    width=${near(wide - 2)} height="28" rx="4" />
+    ${text(x + wide / 2, y + 15, words, { anchor: "middle", bold: fast })}</g>`;
 
 /** Keys and values above, queries at the left, and between them the scores that are there now. */
-function grid({ queries, keys, values }) {
-  const named = (name, cells) => node("tr", {},
-    node("th", { scope: "row", colspan: 2, class: "end" }, name), ...cells);
-  const ks = keys.map((key) => cell("k", short(key)));
-  const vs = values.map((value) => cell("v", short(value)));
-  const qs = queries.map((query) => cell("q", short(query)));
-  const scores = queries.map(() => keys.map(() => cell("score")));
-  const rows = qs.map((q, i) => node("tr", {}, node("th", { scope: "row" }, i), q, ...scores[i]));
-  const element = node("table", { class: "table tiles" },
-    node("thead", {}, named(t`key`, keys.map((_, j) => heading(j))), named("k", ks), named("v", vs),
-      node("tr", {}, heading(t`query, q`, { colspan: 2 }),
-        heading(t`score = q · k`, { colspan: keys.length }))),
-    node("tbody", {}, ...rows));
-  const show = (frames, step) => {
-    const { asking, asked, states } = frames[step];
-    for (const [parts, inside] of [[ks, asked], [vs, asked], [qs, asking]]) mark(parts, inside);
-    const used = frames.slice(1, step);
-    scores.forEach((row, i) => row.forEach((part, j) => {
-      const here = asking.includes(i) && asked.includes(j);
-      const score = queries[i] * keys[j];
-      const before = used.some((each) => each.asking.includes(i) && each.asked.includes(j));
-      const highest = here && score === states[i].largest;
-      put(part, "class", `score${here ? " fast" : ""}${before ? " used" : ""}`
-        + `${highest ? " highest" : ""}`);
-      write(part, here ? short(score) : "");
-    }));
-  };
-  return { element, show };
+function scores({ data: { queries, keys, values }, frames, step, across }) {
+  const { asking, asked, states } = frames[step];
+  const x = (j) => LEFT + j * across;
+  const y = (i) => TOP + i * ROW;
+  const middle = { anchor: "middle" };
+  const used = frames.slice(1, step).flatMap((each) =>
+    each.asking.flatMap((i) => each.asked.map((j) => [i, j])));
+  return html`
+    ${text(LEFT - 8, 8, t("key"), { anchor: "end", bold: true })}
+    ${text(LEFT - 8, 38, "k", { anchor: "end", colour: "key", bold: true })}
+    ${text(LEFT - 8, 70, "v", { anchor: "end", colour: "value", bold: true })}
+    ${text(0, 84, t("query"), { bold: true })}
+    ${keys.map((key, j) => html`${text(x(j) + across / 2, 8, j, middle)}
+      ${box("key", x(j), 22, across, short(key), asked.includes(j))}
+      ${box("value", x(j), 54, across, short(values[j]), asked.includes(j))}`)}
+    ${queries.map((query, i) => html`${text(8, y(i) + 17, i, middle)}
+      ${box("query", 24, y(i) + 2, LEFT - 34, short(query), asking.includes(i))}`)}
+    <rect class="paper" x=${LEFT} y=${TOP} width=${near(keys.length * across)}
+      height=${queries.length * ROW} />
+    ${used.map(([i, j]) => html`<path class="used" d=${hatched(x(j), y(i), across)} />`)}
+    ${asking.map((i) => asked.map((j) => html`<g class="score">
+      ${text(x(j) + across / 2, y(i) + 17, short(queries[i] * keys[j]),
+        { ...middle, bold: queries[i] * keys[j] === states[i].largest })}</g>`))}`;
 }
 
-/** A row for each query: its largest score, its sum and its output, and what became of the old. */
-function kept(queries) {
-  const titles = [t`largest so far`, t`old sum times`, t`sum so far`, t`old output times`,
-    t`output so far`];
-  const rows = queries.map(() => titles.map(() => cell("kept")));
-  const table = node("table", { class: "table tiles" },
-    node("thead", {}, node("tr", {}, again(t`query`, { scope: "col", class: "many again" }),
-      ...titles.map((title) => heading(title, { class: "many" })))),
-    node("tbody", {}, ...rows.map((cells, i) =>
-      node("tr", {}, again(i, { scope: "row", class: "again" }), ...cells))));
-  const key = node("p", {}, t`Filled: in fast memory. Striped: used, forgotten.`);
-  const element = node("div", {}, key, table);
-  const show = ({ states, asking }) => rows.forEach((cells, i) => {
-    const { largest, total, output, ofSum, ofOutput } = states[i];
-    const inside = asking.includes(i);
-    const times = (factor) => (!inside || factor === null ? "" : digits(factor));
-    const words = [largest === null ? t`none` : short(largest), times(ofSum), digits(total),
-      times(ofOutput), digits(output)];
-    cells.forEach((part, j) => {
-      write(part, words[j]);
-      part.classList.toggle("fast", inside);
-      part.classList.toggle("less", inside && j === 1 && ofSum !== null && ofSum < 1);
-    });
+/** Stripes of a score that was used and forgotten. */
+function hatched(x, y, wide) {
+  const [right, low] = [near(x + wide - 2), y + ROW - 2];
+  const [middle, half] = [near(x + wide / 2), y + ROW / 2];
+  return `M${near(x + 2)} ${half}L${middle} ${y + 2}M${near(x + 2)} ${low}L${right} ${y + 2}`
+    + `M${middle} ${low}L${right} ${half}`;
+}
+
+/** The tile in fast memory, and the corner of the first one, by which all are cut. */
+function tile({ data: { queries, keys, sizes }, state, frames, step, drawn, across, go, resize,
+  used }) {
+  const { query_tile: rows, key_tile: columns } = state;
+  const below = Math.ceil(queries.length / rows);
+  const corners = ({ asking, asked }) => (asking.length
+    ? [asked[0], asking[0], asked.at(-1) + 1, asking.at(-1) + 1]
+    : [0, 0, Math.min(columns, keys.length), Math.min(rows, queries.length)]);
+  const [before, after] = [Math.floor(drawn), Math.ceil(drawn)].map((i) => corners(frames[i]));
+  const [x1, y1, x2, y2] = before.map((from, i) => from + (after[i] - from) * (drawn % 1));
+  const cell = (x, y) => [(x - LEFT) / across, (y - TOP) / ROW];
+  const slide = grip({
+    name: t("tile"), now: t("{0} of {1}", step, frames.length - 1), value: step, min: 0,
+    max: frames.length - 1,
+    drag(x, y) {
+      const [j, i] = cell(x, y).map((place, side) => Math.floor(Math.min(
+        [keys.length, queries.length][side] - 1, Math.max(0, place)) / [columns, rows][side]));
+      go(1 + j * below + i);
+    },
+    step: (right, up) => go(step + right * below - up),
+    keys: { Home: () => go(0), End: () => go(frames.length - 1) },
   });
-  return { element, show };
+  const nearest = (some, wanted) => some.reduce((best, size) =>
+    (Math.abs(size - wanted) < Math.abs(best - wanted) ? size : best));
+  const next = (some, size, by) =>
+    some[Math.min(some.length - 1, Math.max(0, some.indexOf(size) + by))];
+  const corner = grip({
+    name: t("size of a tile"), now: t("queries {0}, keys {1}", rows, columns),
+    value: rows * columns, min: 1, max: queries.length * keys.length,
+    drag(x, y) {
+      const [wide, high] = cell(x, y);
+      const [query_tile, key_tile] = [nearest(sizes.query_tile, high),
+        nearest(sizes.key_tile, wide)];
+      if (query_tile !== rows || key_tile !== columns) resize({ query_tile, key_tile });
+    },
+    step: (right, up) => resize({ query_tile: next(sizes.query_tile, rows, -up),
+      key_tile: next(sizes.key_tile, columns, right) }),
+  });
+  const [endX, endY] = [near(LEFT + columns * across), TOP + rows * ROW];
+  return html`<g ...${slide}><rect class="tile ${step ? "" : "waiting"}" rx="4"
+      x=${near(LEFT + x1 * across)} y=${near(TOP + y1 * ROW)} width=${near((x2 - x1) * across)}
+      height=${near((y2 - y1) * ROW)} /></g>
+    <g ...${corner}><circle cx=${endX} cy=${endY} r="22" class="halo" />
+      <circle cx=${endX} cy=${endY} r="8" class="corner" /></g>
+    ${!used && text(endX + 14, endY + 18, t("drag me"), { bold: true, class: "hint" })}`;
 }
 
-/** How much was moved. */
-function bar(words) {
-  const [line, number] = [node("i", { class: "drawn" }), node("span")];
-  const show = (amount, most, said) => {
-    line.style.cssText = `width: ${Math.round((65 * amount) / most)}%; background: var(--query)`;
-    write(number, said);
-  };
-  const name = node("span", {}, words);
-  return { name, element: node("span", { class: "bar" }, line, number), show };
+/** What each query keeps, and by what the old was multiplied; sums are at most the keys. */
+function kept({ states, asking }, width, keys, named) {
+  const side = named ? 24 : 0;
+  const part = (width - side) / 4;
+  const starts = [0, 0.7, 2.65].map((parts) => side + parts * part);
+  const most = Math.max(0, starts[2] - starts[1] - 116);
+  const titles = [t("largest"), t("sum"), t("output")];
+  return html`
+    ${text(0, -40, t("each query keeps, so far"), { bold: true })}
+    ${titles.map((title, i) => text(starts[i] + 6, -16, title, { colour: "output" }))}
+    ${states.map(({ largest, total, output, ofSum, ofOutput }, i) => {
+      const [inside, y] = [asking.includes(i), i * ROW + 17];
+      const times = (factor, x, more) =>
+        inside && factor !== null && text(x, y, `× ${digits(factor)}`, more);
+      return html`<g class="kept ${inside ? "fast" : ""}">
+        <rect class="box" x=${side} y=${i * ROW + 2} width=${near(width - side - 1)} height="30"
+          rx="4" />
+        ${named && text(8, y, i, { anchor: "middle" })}
+        ${text(starts[0] + 6, y, largest === null ? t("none") : short(largest))}
+        ${times(ofSum, starts[1] + 6, ofSum < 1 ? { bold: true, class: "less" } : {})}
+        <rect class="sum" x=${near(starts[1] + 62)} y=${i * ROW + 10}
+          width=${near(most * total / keys)} height="14" rx="2" />
+        ${text(starts[1] + 68 + most * total / keys, y, digits(total))}
+        ${times(ofOutput, starts[2] + 6, {})}
+        ${text(width - 8, y, digits(output), { anchor: "end", bold: inside })}</g>`;
+    })}`;
 }
 
+/** How many numbers were moved, by tiles until now and with a table. */
+function traffic({ data: { queries, keys }, frames, step, drawn }, width) {
+  const [all, table] = [frames.at(-1).moved, withTable(queries.length, keys.length)];
+  const [from, to] = [frames[Math.floor(drawn)].moved, frames[Math.ceil(drawn)].moved];
+  const now = from + (to - from) * (drawn % 1);
+  const left = Math.min(150, 0.4 * width);
+  const unit = (width - left - 84) / Math.max(all, table);
+  const rows = [
+    [t("moved, by tiles"), now, t("{0} of {1}", frames[step].moved, all), "query"],
+    [t("with a table"), table, String(table), "ink"],
+  ];
+  return rows.map(([name, amount, said, colour], i) => html`${text(0, 12 + 26 * i, name)}
+    <rect class="moved" x=${left} y=${5 + 26 * i} width=${near(unit * amount)} height="14" rx="2"
+      fill="var(--${colour})" />
+    ${text(left + 8 + unit * amount, 12 + 26 * i, said)}`);
+}
+
+const style = `
+  .box { fill: none; stroke: var(--faint); stroke-width: 2; }
+  .query { --role: var(--query); }
+  .key { --role: var(--key); }
+  .value { --role: var(--value); }
+  .kept { --role: var(--output); }
+  .fast .box {
+    stroke: var(--role); fill: color-mix(in srgb, var(--role) 22%, var(--paper));
+  }
+  .paper { fill: none; stroke: var(--faint); }
+  .used { stroke: currentColor; stroke-width: 2; opacity: .3; }
+  .tile { fill: color-mix(in srgb, currentColor 6%, transparent); stroke: currentColor;
+    stroke-width: 3; }
+  .waiting { stroke-dasharray: 5 5; fill: transparent; }
+  .corner { fill: var(--paper); stroke: currentColor; stroke-width: 3; }
+  .sum { fill: var(--output); }
+  .less { text-decoration: underline; }
+`;
+
+export const { piece, render } = start({ view, style, eases: (name) => name === "step" });
 export default { render };

@@ -14,7 +14,8 @@ PROJECTOR = {"width": 853, "height": 359}  # what JupyterLab leaves of 1280 x 72
 SLIDE = {"width": 828, "height": 445}  # what a slide of 1280 x 720 leaves, at 143 %
 PHONE = {"width": 352, "height": 844}  # 390 less the margins of a page
 # What is looked at while the controls move, where a piece is taller than a slide.
-MAIN = {"clock": "canvas >> nth=1", "compare": ".picture", "memories": ".picture"}
+MAIN = {"clock": "canvas >> nth=1", "compare": ".picture", "memories": ".picture",
+        "tiles": ".picture"}
 LEAST = 44
 
 # The height that the controls take together with the sentence that they change; a part of a piece

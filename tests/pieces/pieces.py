@@ -167,11 +167,13 @@ STEPS = {
     "tiles": [
         Step("next ›", [SPACE], {"step": 4}, "first multiply the sum of query 0 by 0.37."),
         Step("‹ back", ["Enter", SPACE], {"step": 2}, "queries 2 and 3 and keys 0 to 3"),
-        Step("queries in a tile", [RIGHT], {"query_tile": 4, "step": 1}, "Step 1 of 4"),
-        Step("next ›", ["Enter"] * 3, {"step": 4}, "attention over all keys, exactly"),
-        Step("keys in a tile", [LEFT], {"key_tile": 2, "step": 1}, "Step 1 of 8"),
-        Step("step", [HOME], {"step": 0}, "nothing is in fast memory"),
-        Step("step", [RIGHT] * 3, {"step": 3}, "queries 0 to 3 and keys 2 and 3"),
+        Step("size of a tile", [DOWN], {"query_tile": 4, "step": 1}, "Step 1 of 4"),
+        Step("tile", [RIGHT], {"step": 3}, "queries 0 to 3 and keys 4 to 7"),
+        Step("size of a tile", [LEFT], {"key_tile": 2, "step": 1}, "Step 1 of 8"),
+        Step("tile", [HOME], {"step": 0}, "nothing is in fast memory"),
+        Step("tile", [END], {"step": 8}, "attention over all keys, exactly"),
+        Step("tile", [UP], {"step": 7}, "Step 7 of 8"),
+        Step("play", [SPACE], {"step": 8}, "attention over all keys, exactly"),
     ],
     "memories": [
         Step("tokens n", [RIGHT], {"n": 8192}, "n = 8192, 8 heads"),

@@ -242,7 +242,6 @@ def test_still_copies_come_to_life(tmp_path):
 
 STEPS = {  # what shows the rest of a piece's classes
     "order": ["tick('causal')", "point('dog')"],
-    "tiles": ["type('step', 6)"],
     "dates": ["set('data', { answer: '1999-12-25', full: '1999-12-24' })",
               "set('data', { off: ['cross 1'] })"],
 }

@@ -9,7 +9,7 @@ import sys
 import pytest
 import torch
 from pieces import (CHANCE, FEATURES, HEADS, HOSTILE, KEYS, OLD, ORDER, PADDED, PIECES, ROWS,
-                    TOKENS, VALUES, X, dates, heads, lengths, order, tiles)
+                    TOKENS, VALUES, X, dates, heads, lengths, order)
 from stage import perform
 
 import attention_lessons
@@ -226,7 +226,7 @@ def test_what_is_stored_never_varies(piece):
 @pytest.mark.parametrize("piece, other", [
     ("heads", lambda: any_heads(TOKENS)), ("clock", lambda: clock_explorer(8)),
     ("lengths", lambda: lengths(ROWS[:9])),
-    ("dates", lambda: dates("5 march 2021")), ("tiles", lambda: tiles(key_tile=2)),
+    ("dates", lambda: dates("5 march 2021")),
 ])
 @pytest.mark.parametrize("code", languages())
 def test_the_still_picture_shows_the_default_state_only(piece, other, code, monkeypatch):

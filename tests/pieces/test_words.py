@@ -8,7 +8,6 @@ from attention_lessons.pieces import source
 PRIVATE = {  # functions that a piece keeps for itself
     "heads": "carries, span, wants",
     "clock": "columnsOf, degrees, rough", "dates": "most", "lengths": "describe",
-    "tiles": "KEPT, rescaled, short",
 }
 SHARED = "contrast, luminance, mix, word"
 NAMES = "['a', 'b', 'c', 'd', 'e']"
@@ -135,28 +134,6 @@ SAID = {
         "arrange(10, 5000)": {"side": 4, "cell": 22},
         "most([[0.1, 0.9], [0.8, 0.2]], ['2', '0'], ['m', ' '])":
             "2 looks at blank, 0 looks at m",
-    },
-    "tiles": {
-        "[cut(5, 2), cut(4, 4), cut(2, 9)]": [[[0, 1], [2, 3], [4]], [[0, 1, 2, 3]], [[0, 1]]],
-        "[[4], [0, 1], [2, 3, 4]].map(someQueries)":
-            ["query 4", "queries 0 and 1", "queries 2 to 4"],
-        "[[4], [0, 1], [2, 3, 4]].map(someKeys)": ["key 4", "keys 0 and 1", "keys 2 to 4"],
-        "[0, -2, 0.5, 10, 1.234, 2000, 12345].map(short)":
-            ["0", "-2", "0.5", "10", "1.23", "2000", "12300"],
-        "rescaled([{ ofSum: null }], [0])": "Nothing was summed before: nothing is rescaled.",
-        "rescaled([{ ofSum: 0.5 }, { ofSum: 1 }], [1])":
-            "No larger score: no sum is rescaled, all are added to.",
-        "rescaled([{ ofSum: 0.5 }, { ofSum: 1 }, { ofSum: 0.25 }], [0, 1, 2])":
-            "Larger scores: first multiply the sum of query 0 by 0.50 and the sum of query 2 by "
-            "0.25.",
-        "[0, 1, 2].map((step) => tell(walk({ queries: [1], keys: [0, 2], values: [3, 4] }, 1, 1), "
-        "step))": [
-            "Step 0 of 2: nothing is in fast memory, and no query has met a key.",
-            "Step 1 of 2: query 0 and key 0 are in fast memory. Nothing was summed before: nothing "
-            "is rescaled.",
-            "Step 2 of 2: query 0 and key 1 are in fast memory. Larger scores: first multiply the "
-            "sum of query 0 by 0.14. Every output is now attention over all keys, exactly."],
-        "[withTable(2, 3), KEPT]": [34, 3],
     },
     "shared": {
         "[[], ['a'], T.slice(0, 2), T.slice(0, 3)].map(list)": ["", "a", "a and b", "a, b and c"],

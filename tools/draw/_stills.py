@@ -91,10 +91,15 @@ def order():
                                  ["animal", "person", "action", "height"], valid_len=3)
 
 
+def tiles():
+    return pieces.tiles_explorer([1, -1, 0, 2, -2, 0.5], [1, -2, 0, 2, 3, -1, 2, 1],
+                                 [10, 20, 30, 40, 50, 60, 70, 80])
+
+
 def picture(make):
     return lambda: still(make())
 
 
-LESSONS = {"01": pooling, "03": order, "06": pieces.compare_explorer,
+LESSONS = {"01": pooling, "03": order, "06": pieces.compare_explorer, "09": tiles,
            "10": lambda: pieces.compare_explorer(4096, c=64)}  # as the lessons show them
 PICTURES = {f"{lesson}_explorer": picture(make) for lesson, make in LESSONS.items()}

@@ -7,7 +7,7 @@ import json
 from math import cos, degrees, exp, pi, sin, sqrt
 from pathlib import Path
 
-from tools.draw._style import (AMBER, BODY, FAINT, KEY, LINE, OUTPUT, QUERY, SKY, SMALL, STRONG,
+from tools.draw._style import (AMBER, BODY, KEY, LINE, OUTPUT, QUERY, SKY, SMALL, STRONG,
                                TEXT, VALUE, Sheet)
 
 
@@ -183,63 +183,6 @@ def dates():
     return s
 
 
-def tiles():
-    """Every query has met the first tile of keys; the last two queries are in fast memory."""
-    queries, keys = (1, -1, 0, 2, -2, 0.5), (1, -2, 0, 2, 3, -1, 2, 1)
-    values, rows, columns = (10, 20, 30, 40, 50, 60, 70, 80), 2, 4
-    n, m, blocks = len(queries), len(keys), len(keys) // columns
-    scores = [[query * key for key in keys[:columns]] for query in queries]
-    largest = [max(row) for row in scores]
-    powers = [[exp(score - top) for score in row] for row, top in zip(scores, largest)]
-    sums = [sum(row) for row in powers]
-    outputs = [dot(row, values) / total for row, total in zip(powers, sums)]
-    told = "; ".join(f"{name} {', '.join(written(numbers))}" for name, numbers in
-                     (("largest", largest), ("sum", sums), ("output", outputs)))
-    moved = 3 * n + 2 * columns + 7 * n
-    steps, of_all = n // rows * blocks, moved + (blocks - 1) * (2 * columns + 7 * n)
-    table = 2 * (n + m) + 4 * n * m
-    numbers = (f"In tiles of {rows} queries and {columns} keys, after {n // rows} of {steps} "
-               f"steps: {told}. Moved: {moved} of {of_all} numbers; with a table {table}.")
-    s = Sheet(800, 432, "Attention by tiles of scores", (
-        "Queries at the left, keys and values above; scores for one tile alone, others used or to "
-        f"come; what each query keeps at the right. {numbers}"))
-    left, top, wide, tall, right = 110, 186, 40, 32, 520
-    s.say(20, 28, "Filled: in fast memory. Striped: scores that were used and forgotten")
-    for i, (name, numbers, colour) in enumerate((("key", range(m), None), ("k", keys, KEY),
-                                                 ("v", values, VALUE))):
-        y = 62 + 36 * i
-        s.bold(left - 14, y + tall / 2, name, "end")
-        if colour is None:
-            for j in numbers:
-                s.text(left + (j + 0.5) * wide, y + tall / 2, str(j), SMALL)
-        else:
-            fills = [[0.3 if j < columns else 0 for j in range(m)]]
-            s.grid(left, y, [[f"{number:g}" for number in numbers]], wide, colour, fills, SMALL,
-                   tall)
-    s.bold(20, top - 14, "query")
-    s.grid(left - 50, top, [[f"{query:g}"] for query in queries], wide, QUERY,
-           [[0.3 if i >= n - rows else 0] for i in range(n)], SMALL, tall)
-    for i in range(n):
-        s.text(36, top + (i + 0.5) * tall, str(i), SMALL)
-        for j in range(m):
-            x, y = left + j * wide, top + i * tall
-            s.add("rect", x=x, y=y, width=wide, height=tall, fill="none", stroke=FAINT)
-            if j < columns and i >= n - rows:
-                s.text(x + wide / 2, y + tall / 2, f"{scores[i][j]:g}", SMALL, colour=STRONG)
-            elif j < columns:
-                for part in (0.25, 0.5, 0.75):
-                    s.line([(x + part * wide, y + tall - 3), (x + part * wide + 6, y + 3)], FAINT)
-    s.frame(left, top + (n - rows) * tall, columns * wide, rows * tall, STRONG, 3)
-    kept = [[*map("{:.2f}".format, row)] for row in zip(largest, sums, outputs)]
-    s.grid(right, top, kept, 84, OUTPUT, [[0.3 * (i >= n - rows)] * 3 for i in range(n)], SMALL,
-           tall)
-    for j, name in enumerate(("largest", "sum", "output")):
-        s.bold(right + (j + 0.5) * 84, top - 14, name, "middle")
-    s.say(20, 408, f"Step {n // rows} of {steps}. Moved: {moved} numbers of {of_all} by tiles; "
-                   f"with a table {table}")
-    return s
-
-
 PICTURES = {"02_explorer": heads,
             "04_explorer": clock, "05_explorer": lengths,
-            "07_explorer": dates, "09_explorer": tiles}
+            "07_explorer": dates}
