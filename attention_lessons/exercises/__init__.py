@@ -14,7 +14,7 @@ from pathlib import Path
 
 import torch
 
-from ..translation import translated
+from ..languages import t
 from .kinds import (  # noqa: F401  # to write your own
     Build, Choice, Exercise, Lines, Result, Slip, raises)
 
@@ -29,7 +29,7 @@ class Hint:
     text: str
 
     def __repr__(self) -> str:
-        return translated(self.text)
+        return str(t(self.text))
 
 
 def check(name: str, answer=None, *, seed=None) -> Result:
@@ -41,7 +41,7 @@ def check(name: str, answer=None, *, seed=None) -> Result:
     Whatever the answer raises becomes part of the message. Raises KeyError for an unknown name.
 
     >>> check("split-heads", None)
-    ○ Not attempted yet. hint("split-heads") helps.
+    ○ Not attempted yet. Try hint("split-heads").
     """
     exercise = find(name) if seed is None else find(name).variant(seed)
     collections = (str, set, frozenset, list, tuple, dict)
@@ -64,12 +64,13 @@ def hint(name: str, step: int | None = None) -> Hint:
     hints = find(name).hints
     step = min(seen.get(name, 0) + 1, len(hints)) if step is None else step
     if not 1 <= step <= len(hints):
-        return Hint(f"There are {len(hints)} hints: ask for step 1 to {len(hints)}.")
+        return Hint(t("There are {0} hints: ask for step 1 to {1}.", len(hints),
+                      len(hints)))
     seen[name] = step
-    more = "That was the last hint; the solution is folded below."
+    more = t("That was the last hint; the solution is folded below.")
     if step < len(hints):
-        more = "Call it again for the next."
-    return Hint(f"Hint {step} of {len(hints)}. {hints[step - 1]}\n{more}")
+        more = t("Call it again for the next.")
+    return Hint(t("Hint {0} of {1}. {2}\n{3}", step, len(hints), t(hints[step - 1]), more))
 
 
 def find(name: str) -> Exercise:

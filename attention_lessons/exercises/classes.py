@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import inspect
 import re
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache, partial, reduce
+from functools import partial, reduce
 from types import FunctionType
 
 import torch
@@ -19,7 +18,7 @@ from torch.overrides import TorchFunctionMode
 
 from ..languages import t
 from .compare import copies, first_difference, same
-from .kinds import Exercise, Result
+from .kinds import EMPTY, Exercise, Result, Slip
 
 Results = dict[str, object]  # what was looked at -> a tensor, or words
 Stage = Callable[[type], Results]
@@ -34,15 +33,14 @@ class FromScratch(Exercise):
     """A class, compared with ``right``, which keeps the promise.
 
     stages: what is looked at, one after the other.
-    misconceptions: changes of the text of ``right``, (old, new, ..., words). The words are said if
-    the answer fails in the same stage, with the same results. Of several such slips it is the one
-    that agrees with the answer in most stages.
+    slips: mistakes in ``right``. The words are said if the answer fails in the same stage, with the
+    same results. Of several such slips it is the one that agrees with the answer in most stages.
     sizes: what the class is tried with, in words.
     """
 
     right: type = nn.Module
     stages: Sequence[Stage] = ()
-    misconceptions: Sequence[tuple] = field(default=(), repr=False)
+    slips: Sequence[Slip] = field(default=(), repr=False)
     sizes: str = ""
 
     def judge(self, answer) -> Result:
@@ -79,13 +77,12 @@ class FromScratch(Exercise):
 
     def diagnosis(self, answer: type, evidence: list[tuple[Stage, Results]]) -> str | None:
         """The words for the misconception that explains what was found so far, if any does."""
-        known = [(words, wrong) for *changes, words in self.misconceptions
-                 if all(agree(stage, wrong := changed(self.right, *changes), given)
-                        for stage, given in reversed(evidence))]
+        known = [slip for slip in self.slips if all(agree(stage, slip.of(self.right), given)
+                                                    for stage, given in reversed(evidence))]
         if len(known) > 1:
-            known.sort(key=lambda slip: -sum(agree(stage, slip[1], answer)
+            known.sort(key=lambda slip: -sum(agree(stage, slip.of(self.right), answer)
                                              for stage in self.stages))
-        return known[0][0] if known else None
+        return known[0].words if known else None
 
     def difference(self, given: Results, wanted: Results) -> str:
         what = next(name for name in wanted if not same(given[name], wanted[name]))
@@ -95,17 +92,6 @@ class FromScratch(Exercise):
             return t("{0} is missing: nothing flows back to it from the output.", what)
         return t("{0} differs. {1}\n  Tried with {2}.", what,
                  first_difference(given[what], wanted[what]), self.sizes)
-
-
-def bare(self):
-    ...
-
-
-def documented(self):
-    """Nothing but a promise."""
-
-
-EMPTY = {function.__code__.co_code for function in (bare, documented)}
 
 
 def methods(answer: type) -> set[str]:
@@ -125,29 +111,6 @@ def agree(stage: Stage, wrong: type, given: Results | type) -> bool:
         return equal(stage(given) if isinstance(given, type) else given, stage(wrong))
     except Exception:  # either may raise anything
         return False
-
-
-source = cache(inspect.getsource)
-
-
-@cache
-def changed(right: type, *changes: str) -> type:
-    """The class with parts of its text replaced: old, new, old, new, ...
-
-    Its bases beside it, or beside another lesson's class, are parts of its text.
-    Raises ValueError where the text has no such part.
-    """
-    bases = [base for base in reversed(right.__mro__)
-             if not base.__module__.startswith(("builtins", "torch", "d2l_ext"))]
-    text = "\n\n".join(map(source, bases))
-    for old, new in zip(changes[::2], changes[1::2]):
-        if old not in text:
-            raise ValueError(f"{right.__name__} has no {old!r}")
-        text = text.replace(old, new)
-    names = {name: thing for base in bases
-             for name, thing in vars(sys.modules[base.__module__]).items()}
-    exec(text, names)
-    return names[right.__name__]
 
 
 # ---- what the stages are made of -----------------------------------------------------------------
@@ -193,7 +156,7 @@ def build(answer: type, right: type, *sizes, **options) -> nn.Module:
             raise Trouble(t("{0} of {1} should have shape {2}, yours has {3}.", name, what,
                             tuple(weight.shape), tuple(own[name].shape)))
         state[name] = torch.randn(weight.shape, generator=generator) / 2
-    trying(f"load_state_dict of {what}", layer.load_state_dict, state)
+    trying(t("load_state_dict of {0}", what), layer.load_state_dict, state)
     return layer
 
 

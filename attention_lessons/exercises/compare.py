@@ -8,6 +8,8 @@ from numbers import Real
 
 import torch
 
+from ..languages import Message, t
+
 RAISES = object()  # stands for the result of a call that raises an error
 
 
@@ -62,40 +64,41 @@ def is_index(numbers: torch.Tensor) -> bool:
     return not numbers.is_floating_point() and numbers.dtype != torch.bool
 
 
-def first_difference(given, wanted) -> str:
+def first_difference(given, wanted) -> Message:
     """What differs first: the kind, the shape, or a number."""
     if isinstance(wanted, tuple):
         if not isinstance(given, (tuple, list)) or len(given) != len(wanted):
-            return f"Return {len(wanted)} things, got {kind(given)}."
+            return t("Return {0} things, got {1}.", len(wanted), kind(given))
         place = next(i for i, pair in enumerate(zip(given, wanted)) if not same(*pair))
-        difference = first_difference(given[place], wanted[place])
-        return f"Result {place + 1} of {len(wanted)}: {difference}"
+        return t("Result {0} of {1}: {2}", place + 1, len(wanted),
+                 first_difference(given[place], wanted[place]))
     if isinstance(wanted, torch.Tensor):
         return first_difference_of_tensors(given, wanted)
     if isinstance(wanted, list) and not isinstance(given, (list, tuple)):
-        return f"Return a list, got {kind(given)}."
-    return f"Expected {wanted!r}, got {one_number(given)!r:.200}."
+        return t("Return a list, got {0}.", kind(given))
+    return t("Expected {0}, got {1}.", repr(wanted), f"{one_number(given)!r:.200}")
 
 
-def first_difference_of_tensors(given, wanted: torch.Tensor) -> str:
+def first_difference_of_tensors(given, wanted: torch.Tensor) -> Message:
     if not isinstance(given, torch.Tensor):
-        return f"Return one tensor, got {kind(given)}."
+        return t("Return one tensor, got {0}.", kind(given))
     if given.shape != wanted.shape:
-        return f"The shape should be {tuple(wanted.shape)}, yours is {tuple(given.shape)}."
+        return t("The shape should be {0}, yours is {1}.", tuple(wanted.shape), tuple(given.shape))
     off = ~torch.isclose(given.double(), wanted.double(), atol=1e-5, rtol=1e-4)
     if not off.any():
-        return ("The numbers are right, but they are not integers: "
-                "rows of a table are looked up by integers alone.")
+        return t("The numbers are right, but they are not integers: rows of a table are looked up "
+                 "by integers alone.")
     place = tuple(off.nonzero()[0].tolist())
     numbers = float(wanted[place]), float(given[place])
     shown = [f"{number:.{4 if wanted.is_floating_point() else 0}f}" for number in numbers]
     if shown[0] == shown[1]:
         shown = [f"{number:.8f}" for number in numbers]
-    return (f"The shape is right, {int(off.sum())} of {off.numel()} numbers are not. The first at "
-            f"{list(place)}: expected {shown[0]}, yours is {shown[1]}.")
+    return t("The shape is right, {0} of {1} numbers are not. The first at {2}: expected {3}, "
+             "yours is {4}.", int(off.sum()), off.numel(), list(place), *shown)
 
 
 def kind(thing) -> str:
     """The name of its type, and how many things a tuple or list holds."""
-    many = f" of {len(thing)}" if isinstance(thing, (tuple, list)) else ""
-    return type(thing).__name__ + many
+    if isinstance(thing, tuple):
+        return t("tuple of {0}", len(thing))
+    return t("list of {0}", len(thing)) if isinstance(thing, list) else type(thing).__name__

@@ -7,27 +7,28 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import partial, reduce
 from traceback import walk_tb
 
 import torch
 from torch import Tensor, nn
 
-from .classes import EMPTY
-from .kinds import Choice, Exercise, Result
-from ..lesson_12.museum import Case
+from ..languages import Message, t
+from .kinds import EMPTY, Choice, Exercise, Result
 
 PARTS = ("symptom", "line", "test")
 LINES = 200_000  # of a test, until it counts as endless
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Exhibit(Exercise):
     """An answer is ``{"symptom": letter, "line": number or text, "test": function}``.
 
     Parts may be handed in one by one: "" and 0 are blank, and so is a function without a body.
-    case: the code. symptom: the question, whose options follow the exhibit in the lesson.
-    siblings: what the two siblings do, after "code that".
+    case: the code: ``text(i)`` and ``code(i)`` of slip i, or without i of what is right, and
+    ``second()``, right as well. symptom: the question, whose options follow the exhibit in the
+    lesson. siblings: what the code of slips 1 and 2 does, after "code that".
     careful: makes code that does more than is promised; the words for a test that asks for that.
     careless: makes code that is worse than the exhibit; the words for a test that finds this alone.
 
@@ -36,9 +37,9 @@ class Exhibit(Exercise):
     version is new for each run, with the same seed; a test may change it as it likes.
     """
 
-    case: Case | None = None
-    symptom: Choice = field(default_factory=lambda: Choice("", (), ""))
-    siblings: Sequence[str] = ()
+    case: object
+    symptom: Choice
+    siblings: Sequence[str]
     careful: tuple[Callable, str] | None = None
     careless: tuple[Callable, str] | None = None
 
@@ -55,21 +56,20 @@ class Exhibit(Exercise):
 
     def judge(self, answer) -> Result:
         if not isinstance(answer, dict) or not set(PARTS).issuperset(answer):
-            form = '{"symptom": "a", "line": 3, "test": test}'
-            return Result("wrong", f"Give a dictionary such as {form}.")
+            return Result("wrong", t("Give a dictionary such as {0}.",
+                                     '{"symptom": "a", "line": 3, "test": test}'))
         given = {part: answer[part] for part in PARTS if not blank(answer.get(part))}
         found = {"symptom": self.symptom.judge, "line": self.judge_line, "test": self.judge_test}
-        right = []
         for part, value in given.items():
             result = found[part](value)
             if result.state != "right":
-                return Result(result.state, f"The {part}: {result.message}")
-            right.append(result.message)
+                return Result(result.state, t("The {0}: {1}", part, t(result.message)))
         if not given:
             return self.untouched()
-        if left := [part for part in PARTS if part not in given]:
-            said = " ".join(f"The {part} is right." for part in given)
-            return Result("not attempted", f"{said} Still to do: the {' and the '.join(left)}.")
+        if missing := [part for part in PARTS if part not in given]:
+            done = reduce(partial(t, "{0} {1}"), [t("The {0} is right.", part) for part in given])
+            return Result("not attempted", t("{0} Still to do: the {1}.", done,
+                                             t(" and the ").join(missing)))
         return Result("right", self.praise)
 
     # ---- the line ----
@@ -81,26 +81,27 @@ class Exhibit(Exercise):
         if isinstance(given, str):
             places = [i for i, line in enumerate(lines) if given.strip() in line]
             if len(places) != 1:
-                words = (f"{given!r:.60} stands in {len(places) or 'none'} of the exhibit's lines; "
-                         "give a number, or a part that stands in one.")
-                return Result("wrong", words)
+                return Result("wrong", t(
+                    "{0} stands in {1} of the exhibit's lines; give a number, or a part that "
+                    "stands in one.", f"{given!r:.60}", len(places) or t("none")))
             place = places[0]
         elif isinstance(given, int) and 1 <= given <= len(lines):
             place = given - 1
         else:
-            words = f"Give a number from 1 to {len(lines)}, got {given!r:.60}."
-            return Result("wrong", words)
+            return Result("wrong", t("Give a number from 1 to {0}, got {1}.", len(lines),
+                                     f"{given!r:.60}"))
         if place != wrong:
-            words = f"nothing is wrong with line {place + 1}, `{lines[place].strip()}`."
-            return Result("wrong", f"{words} Compare what the docstring promises, line by line.")
+            return Result("wrong", t(
+                "nothing is wrong with line {0}, `{1}`. Compare what the docstring promises, line "
+                "by line.", place + 1, lines[place].strip()))
         return Result("right", "")
 
     # ---- the test ----
 
     def judge_test(self, test) -> Result:
         if not callable(test):
-            got = type(test).__name__
-            return Result("wrong", f"hand in the function itself, \"test\": test; got {got}.")
+            return Result("wrong", t('hand in the function itself, "test": test; got {0}.',
+                                     type(test).__name__))
         case = self.case
         rights = [tried(test, code) for code in (case.code(), case.second())]
         if isinstance(rights[0].error, NotImplementedError):
@@ -127,12 +128,13 @@ class Exhibit(Exercise):
             for probe, words in probes:
                 if tried(test, probe(self.case)).passed:
                     return words
-            return ("it passes right code, and the exhibit as well. Look for inputs on which the "
-                    "two differ: sizes, lengths and numbers that are all different.")
-        missed = [words for words, each in zip(self.siblings, passed[1:]) if each]
+            return t("it passes right code, and the exhibit as well. Look for inputs on which the "
+                     "two differ: sizes, lengths and numbers that are all different.")
+        missed = [t(words) for words, each in zip(self.siblings, passed[1:]) if each]
         if len(missed) == 1:
-            return f"the exhibit is caught, but not code that {missed[0]}."
-        return f"the exhibit is caught, but neither code that {missed[0]} nor that {missed[1]}."
+            return t("the exhibit is caught, but not code that {0}.", missed[0])
+        return t("the exhibit is caught, but two other mistakes pass: code that {0}, and code that "
+                 "{1}.", *missed)
 
 
 CANT_FAIL = "it can't fail: it passes even code that returns nothing at all."
@@ -166,12 +168,16 @@ class Run:
     def passed(self) -> bool:
         return self.error is None
 
-    def __str__(self) -> str:
-        said = " ".join(str(self.error).split())
-        place = f"its line {self.line}" if self.line else "it"
-        if isinstance(self.error, AssertionError):
-            return f"there {place} fails and says: {said:.160}" if said else f"there {place} fails"
-        return f"there {place} raises {type(self.error).__name__}: {said:.160}"
+    @property
+    def words(self) -> Message:
+        """What happened, and in which line of the test."""
+        reason = " ".join(str(self.error).split())[:160]
+        place = t("its line {0}", self.line) if self.line else t("it")
+        if not isinstance(self.error, AssertionError):
+            return t("there {0} raises {1}: {2}", place, type(self.error).__name__, reason)
+        if reason:
+            return t("there {0} fails and says: {1}", place, reason)
+        return t("there {0} fails", place)
 
 
 class Endless(Exception):
@@ -187,7 +193,7 @@ def tried(test: Callable, code: Callable) -> Run:
             return Run(returned=in_limits(test, code))
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # pytest's own are none of Exception
+    except BaseException as error:  # pytest's own aren't of Exception
         return Run(error, line=line_of(error, test))
     finally:
         torch.set_default_dtype(dtype)
@@ -205,12 +211,12 @@ def line_of(error: BaseException, test: Callable) -> int | None:
 def in_limits(test: Callable, code: Callable):
     """Call the test; a loop in it without an end raises ``Endless``."""
     own = getattr(getattr(test, "__code__", None), "co_filename", None)
-    left = LINES
+    lines_left = LINES
 
     def trace(frame, event, argument):
-        nonlocal left
-        left -= 1
-        if left < 0:
+        nonlocal lines_left
+        lines_left -= 1
+        if lines_left < 0:
             raise Endless(f"it went on for more than {LINES:,} lines")
         return trace
 
@@ -231,7 +237,8 @@ def returns(runs: list[Run]) -> str | None:
     kind = type(given[0]).__name__
     a = "an" if kind[0].lower() in "aeiou" else "a"
     what = given[0] if isinstance(given[0], bool) else f"{a} {kind}"
-    return f"it returns {what}, which nobody looks at. Write `assert ...` instead of `return ...`."
+    return t("it returns {0}, which nobody looks at. Write `assert ...` instead of `return ...`.",
+             what)
 
 
 def refuses(rights: list[Run], wrongs: list[Run]) -> str | None:
@@ -240,19 +247,19 @@ def refuses(rights: list[Run], wrongs: list[Run]) -> str | None:
     if not failed:
         return None
     if len(failed) == 2 and not any(run.passed for run in wrongs):
-        return f"it fails whatever it is given, right code too; {failed[0]}."
+        return t("it fails whatever it is given, right code too; {0}.", failed[0].words)
     if wrongs[0].passed:
-        return ("it passes the exhibit and refuses right code: what it expects has the same "
-                f"mistake. On right code, {failed[0]}.")
+        return t("it passes the exhibit and refuses right code: what it expects has the same "
+                 "mistake. On right code, {0}.", failed[0].words)
     if rights[0].passed:
-        return ("it refuses right code that is written in another way. Test what the promise says, "
-                f"to about five digits, not how it is done; {failed[0]}.")
-    return f"it refuses right code; {failed[0]}."
+        return t("it refuses right code that is written in another way. Test what the promise "
+                 "says, to about five digits, not how it is done; {0}.", failed[0].words)
+    return t("it refuses right code; {0}.", failed[0].words)
 
 
 # ---- code that a weak test lets pass -------------------------------------------------------------
 
-def nothing(case: Case) -> Callable:
+def nothing(case) -> Callable:
     """Code that takes anything and returns nothing."""
     class Nothing(nn.Module):
         def __init__(self, *sizes, **options):
@@ -264,7 +271,7 @@ def nothing(case: Case) -> Callable:
     return Nothing if isinstance(case.right, type) else lambda *inputs, **options: None
 
 
-def changed_answers(case: Case, change: Callable[[Tensor], Tensor]) -> Callable:
+def changed_answers(case, change: Callable[[Tensor], Tensor]) -> Callable:
     """Right code whose answers are changed: tensors, and an optimizer's rates of decay."""
     code = case.code()
 
@@ -282,7 +289,7 @@ def changed_answers(case: Case, change: Callable[[Tensor], Tensor]) -> Callable:
     return lambda *inputs, **options: through(code(*inputs, **options))
 
 
-def noise(size: float) -> Callable[[Case], Callable]:
+def noise(size: float) -> Callable[[object], Callable]:
     """Code whose numbers are off by about ``size``, whole ones by chance, anew at each call."""
     def change(X):
         floating = X.is_floating_point()
@@ -290,6 +297,6 @@ def noise(size: float) -> Callable[[Case], Callable]:
     return lambda case: changed_answers(case, change)
 
 
-def distorted(case: Case) -> Callable:
+def distorted(case) -> Callable:
     """Code whose numbers are all wrong, in the same way at each call."""
     return changed_answers(case, lambda X: 1.5 * X + 0.5 if X.is_floating_point() else X + 1)

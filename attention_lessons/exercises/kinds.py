@@ -10,7 +10,7 @@ from hashlib import sha256
 
 import torch
 
-from ..translation import translated
+from ..languages import t
 from .compare import agrees, attempt, copies, first_difference, is_index, same
 
 MARKS = {"not attempted": "○", "wrong": "✗", "right": "✓"}
@@ -24,7 +24,7 @@ class Result:
     message: str
 
     def __repr__(self) -> str:
-        return f"{MARKS[self.state]} {translated(self.message)}"
+        return f"{MARKS[self.state]} {t(self.message)}"
 
 
 @dataclass
@@ -41,7 +41,7 @@ class Exercise:
 
     def untouched(self) -> Result:
         """The result where nothing was attempted."""
-        return Result("not attempted", f'Not attempted yet. hint("{self.name}") helps.')
+        return Result("not attempted", t('Not attempted yet. Try hint("{0}").', self.name))
 
     def variant(self, seed) -> Exercise:
         """The exercise with other numbers, or options in another order: one for each seed.
@@ -76,21 +76,21 @@ class Choice(Exercise):
         letters = answer if isinstance(answer, (set, frozenset, list, tuple)) else [answer]
         given = {str(letter).strip().lower() for letter in letters}
         if not given <= set(self.options):
-            words = f"Answer with letters from {', '.join(self.options)}; got {answer!r}."
+            words = t("Answer with letters from {0}; got {1}.", ", ".join(self.options),
+                      repr(answer))
             if len(self.right) > 1:
-                words += ' Give a set such as {"a", "b"}.'
+                words += t(' Give a set such as {"a", "b"}.')
             return Result("wrong", words)
         if surplus := sorted(given - set(self.right)):
-            return Result("wrong", self.reason(surplus[0]))
-        if missing := len(self.right) - len(given):
-            more = f"{missing} more of the statements {'hold' if missing > 1 else 'holds'}"
-            return Result("wrong", f"True so far, but {more}.")
+            why = t(self.reasons[surplus[0]])
+            several = len(self.right) > 1
+            return Result("wrong", t("Statement {0} {1}", surplus[0], why) if several else why)
+        missing = len(self.right) - len(given)
+        if missing == 1:
+            return Result("wrong", t("True so far, but 1 more of the statements holds."))
+        if missing:
+            return Result("wrong", t("True so far, but {0} more of the statements hold.", missing))
         return Result("right", self.praise)
-
-    def reason(self, letter: str) -> str:
-        """What a wrong letter overlooks, as a sentence."""
-        several = len(self.right) > 1
-        return f"Statement {letter} {self.reasons[letter]}" if several else self.reasons[letter]
 
     def order(self, seed) -> str:
         """The lesson's letters in the order in which the variant shows these options."""
@@ -113,36 +113,42 @@ class Choice(Exercise):
 
 
 class Slip:
-    """A mistake as a change of right code's text: ``Slip(old, new, words)``, or more pairs first.
+    """A mistake as a change of right code, with the words for whoever made it.
 
-    The check's diagnosis, teachers' pages and tests are made from it. Raises ValueError if
-    something to replace isn't in the text.
+    ``Slip(old, new, words)`` replaces a part of its text, and takes more pairs before the words;
+    ``Slip(new, words)`` replaces what a function returns. Diagnosis, teachers' pages and tests are
+    made from it. Raises ValueError where the text has no such part.
     """
 
     def __init__(self, *changes: str):
         *self.changes, self.words = changes
-        if len(self.changes) % 2 or not self.changes:
-            raise ValueError(f"a Slip is old, new, ..., words; got {len(changes)} texts")
+        self.made = {}
 
-    def text(self, right: str) -> str:
-        """The right code's text with the mistake in it."""
-        for old, new in zip(self.changes[::2], self.changes[1::2]):
-            if old not in right:
-                raise ValueError(f"there is no {old!r} in {right}")
-            right = right.replace(old, new)
-        return right
+    def text(self, right: Callable) -> str:
+        """The right code's text with the mistake in it; of a class, with its bases' beside it."""
+        text = "\n\n".join(map(inspect.getsource, beside(right)))
+        if len(self.changes) == 1:
+            return text[:text.rindex("return ")] + f"return {self.changes[0]}\n"
+        for old, new in zip(self.changes[::2], self.changes[1::2], strict=True):
+            if old not in text:
+                raise ValueError(f"{right.__name__} has no {old!r}")
+            text = text.replace(old, new)
+        return text
 
     def of(self, right: Callable) -> Callable:
-        """The function with the mistake in it; its text is read when it is first called."""
-        made = []
+        """The function or class with the mistake in it."""
+        if right not in self.made:
+            names = {name: thing for each in beside(right)
+                     for name, thing in vars(sys.modules[each.__module__]).items()}
+            exec(self.text(right), names)
+            self.made[right] = names[right.__name__]
+        return self.made[right]
 
-        def wrong(*arguments):
-            if not made:
-                names = dict(vars(sys.modules[right.__module__]))
-                exec(self.text(inspect.getsource(right)), names)
-                made.append(names[right.__name__])
-            return made[0](*arguments)
-        return wrong
+
+def beside(right: Callable) -> list[Callable]:
+    """A function, or a class behind its bases in lessons."""
+    return [base for base in reversed(getattr(right, "__mro__", [right]))
+            if not base.__module__.startswith(("builtins", "torch", "d2l_ext"))]
 
 
 @dataclass
@@ -150,28 +156,22 @@ class Build(Exercise):
     """Build and Break: a function, compared with ``reference`` on ``inputs``.
 
     inputs: returns tuples of arguments, small, random and with all sizes different.
-    misconceptions: wrong functions, and last the words for whoever wrote one of them. They are said
-    only if the answer agrees with that function on every input; where both raise, they agree.
-    slips: more of them, as changes of the text of ``reference``; they are tried first.
-    larger: returns inputs that a right answer must handle as well. Misconceptions are not tried on
-    them, since they would overflow or lose digits there.
+    slips: mistakes in ``reference``. Their words are said only if the answer agrees with the
+    function with that mistake on every input; where both raise, they agree.
+    larger: returns inputs that a right answer must handle as well. Slips are not tried on them,
+    since they would overflow or lose digits there.
     """
 
     reference: Callable | None = None
     inputs: Callable[[], list[tuple]] | None = None
-    misconceptions: Sequence[tuple] = ()
-    larger: Callable[[], list[tuple]] = list
     slips: Sequence[Slip] = ()
-
-    def __post_init__(self):
-        made = [(slip.of(self.reference), slip.words) for slip in self.slips]
-        self.misconceptions = [*made, *self.misconceptions]
+    larger: Callable[[], list[tuple]] = list
+    misconceptions: Sequence[tuple] = ()
 
     def judge(self, answer) -> Result:
         if not callable(answer):
-            example = f"check({self.name!r}, your_function)"
-            got = type(answer).__name__
-            return Result("wrong", f"Give the function itself, got {got}: {example}.")
+            return Result("wrong", t("Give the function itself, got {0}: check({1}, "
+                                     "your_function).", type(answer).__name__, repr(self.name)))
         for arguments in [*self.inputs(), *self.larger()]:
             try:
                 result = self.mistake(answer, arguments)
@@ -189,17 +189,21 @@ class Build(Exercise):
         if given is None or given is ...:
             code = getattr(answer, "__code__", None)  # a stand-in of the grader's has none
             if code is None or code.co_code in EMPTY:
-                words = "Not attempted yet: the function returns nothing."
-                return Result("not attempted", words)
-            return Result("wrong", "Your function returns None: is `return` missing?")
+                return Result("not attempted", t("Not attempted yet: the function returns "
+                                                 "nothing."))
+            return Result("wrong", t("Your function returns None: is `return` missing?"))
         if same(given, wanted):
             return None
         return Result("wrong", self.diagnosis(answer)
                       or first_difference(given, wanted) + called_with(arguments))
 
     def diagnosis(self, answer: Callable) -> str | None:
-        """The words for the misconception that agrees with the answer on every input, if any."""
+        """The words for the slip that agrees with the answer on every input, if any does."""
         tried = [(arguments, attempt(answer, arguments)) for arguments in self.inputs()]
+        for slip in self.slips:
+            wrong = slip.of(self.reference)
+            if all(agrees(given, attempt(wrong, arguments)) for arguments, given in tried):
+                return slip.words
         for *wrongs, words in self.misconceptions:
             for wrong in wrongs:
                 if all(agrees(given, attempt(wrong, arguments)) for arguments, given in tried):
@@ -208,13 +212,13 @@ class Build(Exercise):
 
     def raised(self, answer: Callable, arguments: tuple, error: BaseException) -> Result:
         """The result where a call of the answer raises an error."""
-        shapes = [str(tuple(argument.shape)) if isinstance(argument, torch.Tensor)
-                  else repr(argument) for argument in arguments]
-        given = ", ".join(shapes)
-        words = f"It was called with {given}."
-        if any(isinstance(argument, torch.Tensor) for argument in arguments):
-            words = f"It was called with {given} (shapes for tensors)."
-        return Result("wrong", f"{raises(error)}\n  {words}")
+        tensors = [isinstance(argument, torch.Tensor) for argument in arguments]
+        shown = ", ".join(str(tuple(argument.shape)) if is_tensor else repr(argument)
+                          for argument, is_tensor in zip(arguments, tensors))
+        words = t("It was called with {0}.", shown)
+        if any(tensors):
+            words = t("It was called with {0} (shapes for tensors).", shown)
+        return Result("wrong", raises(error) + "\n  " + words)
 
 
 @dataclass
@@ -228,24 +232,26 @@ class Lines(Exercise):
 
     def judge(self, answer) -> Result:
         if not isinstance(answer, dict):
-            return Result("wrong", f"Give a dictionary of lines, got {type(answer).__name__}.")
+            return Result("wrong", t("Give a dictionary of lines, got {0}.",
+                                     type(answer).__name__))
         for line in answer:
             if line not in self.lines:
-                numbers = f"The lines are numbered 1 to {len(self.lines)}, with whole numbers"
-                return Result("wrong", f"{numbers}; there is no line {line!r}.")
+                return Result("wrong", t("The lines are numbered 1 to {0}, with whole numbers; "
+                                         "there is no line {1}.", len(self.lines), repr(line)))
         for number, (right, known) in self.lines.items():
             given = answer.get(number, [])
             if not isinstance(given, (list, tuple)):
-                got = type(given).__name__
-                return Result("wrong", f"Line {number}: give a list of numbers, got {got}.")
+                return Result("wrong", t("Line {0}: give a list of numbers, got {1}.", number,
+                                         type(given).__name__))
             if not given and number == 1:
                 return self.untouched()
             if not given:
-                words = f"Right up to line {number - 1}; go on with line {number}."
-                return Result("not attempted", words)
+                return Result("not attempted", t("Right up to line {0}; go on with line {1}.",
+                                                 number - 1, number))
             if not near(given, right):
-                words = [words for wrong, words in known.items() if near(given, wrong)]
-                return Result("wrong", f"Line {number}: {[*words, first_wrong(given, right)][0]}")
+                words = [t(words) for wrong, words in known.items() if near(given, wrong)]
+                return Result("wrong", t("Line {0}: {1}", number,
+                                         [*words, first_wrong(given, right)][0]))
         return Result("right", self.praise)
 
 
@@ -273,14 +279,14 @@ def near(given: Sequence, wanted: Sequence[float]) -> bool:
 
 def first_wrong(given: Sequence, right: Sequence[float]) -> str:
     if len(given) != len(right):
-        return f"there should be {len(right)} numbers, got {len(given)}."
+        return t("there should be {0} numbers, got {1}.", len(right), len(given))
     place = next(i for i in range(len(right)) if not near(given[i:i + 1], right[i:i + 1]))
-    number = f"the number in place {place + 1}, {float(given[place]):g},"
-    return f"{number} is not right. Work it out once more."
+    return t("the number in place {0}, {1}, is not right. Work it out once more.", place + 1,
+             f"{float(given[place]):g}")
 
 
 def raises(error: BaseException) -> str:
-    return f"Your code raises {type(error).__name__}: {error}"
+    return t("Your code raises {0}: {1}", type(error).__name__, error)
 
 
 def called_with(arguments: tuple) -> str:
@@ -291,4 +297,4 @@ def called_with(arguments: tuple) -> str:
 
     if not all(map(short, arguments)):
         return ""
-    return f"\n  It was called with {', '.join(map(repr, arguments))}."
+    return t("\n  It was called with {0}.", ", ".join(map(repr, arguments)))

@@ -7,6 +7,7 @@ import torch
 from d2l_ext.masks import padding
 from ..exercises.compare import agrees, attempt, copies
 from ..exercises.kinds import Build, Choice, Exercise, Result
+from ..languages import t
 
 # ---- pooling ----
 
@@ -142,8 +143,8 @@ class BuildMask(Build):
             return result
         for arguments in self.inputs():
             if (dtype := answer(*copies(arguments)).dtype) != torch.bool:
-                return Result("wrong", "The numbers are right, but a mask is boolean, and yours is "
-                                       f"{dtype}. A comparison gives booleans.")
+                return Result("wrong", t("The numbers are right, but a mask is boolean, and yours "
+                                         "is {0}. A comparison gives booleans.", dtype))
         return result
 
 
@@ -210,7 +211,7 @@ class DefeatedMask(Exercise):
     def judge(self, answer) -> Result:
         scores = torch.as_tensor(answer, dtype=torch.float32).detach()
         if scores.shape != (3,):
-            return Result("wrong", f"Give three scores, got shape {tuple(scores.shape)}.")
+            return Result("wrong", t("Give three scores, got shape {0}.", tuple(scores.shape)))
         if not scores.isfinite().all():
             return Result("wrong", "Finite scores only: with infinity it would be too easy, "
                                    "and NaN breaks any softmax.")
@@ -219,14 +220,14 @@ class DefeatedMask(Exercise):
         if weight > 0.9:
             return Result("right", self.praise)
         if weight >= 0.01:
-            return Result("wrong", f"Close: the hidden key gets {weight:.2f} of the weight. "
-                                   "How do both visible scores compare with -1e6?")
+            return Result("wrong", t("Close: the hidden key gets {0} of the weight. How do both "
+                                     "visible scores compare with -1e6?", f"{weight:.2f}"))
         above = "far above -1e6" if visible.max() >= -1e6 + 100 else "just above -1e6"
-        words = f"Your visible scores are {above}, so the hidden key gets nothing."
+        words = t("Your visible scores are {0}, so the hidden key gets nothing.", t(above))
         if visible.min() < -1e6:
-            words = f"One visible score is {above}: both must be lower."
+            words = t("One visible score is {0}: both must be lower.", t(above))
         if last > visible.max():
-            words = f"The last score is overwritten, whatever you choose. {words}"
+            words = t("The last score is overwritten, whatever you choose. {0}", words)
         return Result("wrong", words)
 
 

@@ -1,7 +1,7 @@
 """The class that lesson 02 asks for, and the ways to go wrong in it."""
 import torch
 
-from ..exercises.classes import FromScratch, Trial, build, draw, factors, in_words
+from ..exercises.classes import FromScratch, Slip, Trial, build, draw, factors, in_words
 from ..exercises.heads import (
     DETACHED, KNOWN, LENGTHS, MASKING, MERGE, MODE, REFUSES, UNCHECKED, WEIGHING, Heads)
 from ..languages import t
@@ -9,15 +9,15 @@ from ..languages import t
 DROP = "nn.functional.dropout(weights, self.p, self.training)"
 DROPPING = [
     MODE,
-    (DROP, "weights",
-     "Dropout has no effect on the weights. "
-     "It belongs after the softmax, before the weights meet the values."),
-    (DROP, "weights", MERGE, f"nn.functional.dropout({MERGE}, self.p, self.training)",
-     "You drop numbers of the answers. "
-     "Here dropout acts on the weights: a head's answer to one key is kept or dropped as a whole."),
-    (DROP, "weights * (torch.rand(weights.shape) > self.p) if self.training else weights",
-     "What is kept must be divided by 1 - dropout, "
-     "so that the mean stays as it is. nn.Dropout does both."),
+    Slip(DROP, "weights",
+         "Dropout has no effect on the weights. It belongs after the softmax, before the weights "
+         "meet the values."),
+    Slip(DROP, "weights", MERGE, f"nn.functional.dropout({MERGE}, self.p, self.training)",
+         "You drop numbers of the answers. Here dropout acts on the weights: a head's answer to "
+         "one key is kept or dropped as a whole."),
+    Slip(DROP, "weights * (torch.rand(weights.shape) > self.p) if self.training else weights",
+         "What is kept must be divided by 1 - dropout, so that the mean stays as it is. "
+         "nn.Dropout does both."),
 ]
 
 
@@ -70,5 +70,5 @@ EXERCISES = [FromScratch(
             TRIAL.shows("The output with lengths 0, 3, 5 and scores far apart", LENGTHS,
                         change=apart),
             TRIAL.learns(LENGTHS, bias=True), TRIAL.evaluates(LENGTHS), dropping, REFUSES],
-    misconceptions=[*WEIGHING, *MASKING, DETACHED, *DROPPING, UNCHECKED],
+    slips=[*WEIGHING, *MASKING, DETACHED, *DROPPING, UNCHECKED],
 )]

@@ -6,6 +6,7 @@ import torch
 
 from d2l_ext.attention import split_heads
 from ..exercises.kinds import Build, Choice, Lines, stable_hash
+from ..languages import t
 
 # ---- split-heads ----
 
@@ -124,12 +125,13 @@ def weights(scores, scale=2**.5):
 
 def score_line(head, scores, others):
     both = tuple(map(sum, zip(scores, others)))
-    rows = f"the rows {2 * head - 1} and {2 * head}"
+    rows = t("the rows {0} and {1}", 2 * head - 1, 2 * head)
     return scores, {
-        both: f"You used all four numbers: head {head} has only {rows} of W_q x and of W_k x.",
-        tuple(others): f"That is head {3 - head}: head {head} has {rows}.",
+        both: t("You used all four numbers: head {0} has only {1} of W_q x and of W_k x.", head,
+                rows),
+        tuple(others): t("That is head {0}: head {1} has {2}.", 3 - head, head, rows),
         tuple(score / 2**.5 for score in scores):
-            f"Line {head + 1} is before scaling: don't divide by the square root of 2 yet.",
+            t("Line {0} is before scaling: don't divide by the square root of 2 yet.", head + 1),
     }
 
 

@@ -1,7 +1,7 @@
 """The class that lesson 03 asks for, and the ways to go wrong in it: those of 02, and masks."""
 import torch
 
-from ..exercises.classes import FromScratch, Trial
+from ..exercises.classes import FromScratch, Slip, Trial
 from ..exercises.heads import (
     DETACHED, KNOWN, LENGTHS, MASKING, REFUSES, UNCHECKED, WEIGHING, WEIGHTS, Heads)
 
@@ -24,23 +24,25 @@ class SelfHeads(Heads):
 ONE_MASK = "{} if self.causal else past & real"
 EITHER = "A key passes if either mask allows it. It must pass both: & instead of |."
 CAUSAL = [
-    ("keep.tril()", "keep", "causal=True has no effect: a step must not see the steps after it."),
-    ("tril()", "tril(-1)",
-     "A step doesn't see itself. It sees the steps up to its own, itself included."),
-    ("tril()", "triu()",
-     "The causal mask looks the wrong way: a step sees the future, not the past."),
-    ("tril()", "tril(1)",
-     "A step sees one step too many: the next one. Key positions go up to the query's own."),
-    ("past & real", ONE_MASK.format("real"),
-     "With lengths given, the causal mask is lost. "
-     "A key must pass both masks: combine them with &."),
-    ("past & real", ONE_MASK.format("past"),
-     "With causal=True, the lengths are lost. A key must pass both masks: combine them with &."),
-    ("past & real", ONE_MASK.format("past | real"), EITHER),
-    ("past & real", "past | real", EITHER),
+    Slip("keep.tril()", "keep",
+         "causal=True has no effect: a step must not see the steps after it."),
+    Slip("tril()", "tril(-1)",
+         "A step doesn't see itself. It sees the steps up to its own, itself included."),
+    Slip("tril()", "triu()",
+         "The causal mask looks the wrong way: a step sees the future, not the past."),
+    Slip("tril()", "tril(1)",
+         "A step sees one step too many: the next one. Key positions go up to the query's own."),
+    Slip("past & real", ONE_MASK.format("real"),
+         "With lengths given, the causal mask is lost. A key must pass both masks: combine them "
+         "with &."),
+    Slip("past & real", ONE_MASK.format("past"),
+         "With causal=True, the lengths are lost. A key must pass both masks: combine them with "
+         "&."),
+    Slip("past & real", ONE_MASK.format("past | real"), EITHER),
+    Slip("past & real", "past | real", EITHER),
 ]
 ROWS = [  # whole rows are hidden: they come out as zeros, even, or NaN
-    ("past & real", new, WEIGHTS, f"scores.masked_fill(~keep, {fill}", words)
+    Slip("past & real", new, WEIGHTS, f"scores.masked_fill(~keep, {fill}", words)
     for new, words in [
         ("past & real.mT",
          "Your lengths hide queries. A length hides keys, the last axis of the scores: "
@@ -84,5 +86,5 @@ EXERCISES = [FromScratch(
                         causal=True, change=apart),
             TRIAL.learns(LENGTHS, causal=True),
             REFUSES],
-    misconceptions=[*WEIGHING, *CAUSAL, *MASKING, *ROWS, DETACHED, UNCHECKED],
+    slips=[*WEIGHING, *CAUSAL, *MASKING, *ROWS, DETACHED, UNCHECKED],
 )]

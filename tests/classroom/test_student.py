@@ -111,7 +111,7 @@ def editions(tmp_path_factory):
 def test_nothing_handed_out_answers_an_exercise_or_a_question(editions):
     found = {(words, file) for _, file, words in given_away(editions / "student")}
     assert found == set(TAUGHT.items())
-    names = r"\b(?:right|reference|reasons|misconceptions|praise)\b *(?:: [\w[\], ]+)?="
+    names = r"\b(?:right|reference|reasons|misconceptions|slips|praise)\b *(?:: [\w[\], ]+)?="
     for path in (editions / "student/attention_lessons/exercises").iterdir():
         assert not re.search(names, path.read_text(encoding="utf-8")), path.name
 

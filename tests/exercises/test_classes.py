@@ -9,7 +9,7 @@ from torch import nn
 import d2l_ext
 from attention_lessons.exercises import all_exercises, check
 from attention_lessons.exercises.classes import (
-    FromScratch, Trial, Trouble, changed, in_words, precision, refusal, refuses, trying)
+    FromScratch, Slip, Trial, Trouble, in_words, precision, refusal, refuses, trying)
 from d2l_ext.transformer import DecoderBlock
 
 CLASSES = {name: exercise for name, exercise in all_exercises().items()
@@ -34,9 +34,9 @@ def solution(name, *changes):
 @pytest.mark.parametrize("name", CLASSES)
 def test_each_slip_hears_its_own_words(name):
     exercise = CLASSES[name]
-    for *changes, words in exercise.misconceptions:
-        result = check(name, changed(exercise.right, *changes))
-        assert (result.state, result.message) == ("wrong", words), changes
+    for slip in exercise.slips:
+        result = check(name, slip.of(exercise.right))
+        assert (result.state, result.message) == ("wrong", slip.words), slip.changes
 
 
 @pytest.mark.parametrize("name, answer", [
@@ -132,11 +132,12 @@ GATE = FromScratch(
     stages=(TRIAL.shows("The output"), TRIAL.shows("The output with lengths 1, 4, 0", LENS),
             TRIAL.keeps(LENS), TRIAL.learns(), TRIAL.evaluates(LENS),
             refuses("The error for 4 parts", 6, 4)),
-    misconceptions=[
-        ("if lens is not None", "if False", "self.p, self.training", "self.p", LOST + " And more."),
-        ("if lens is not None", "if False", LOST),
-        ("< lens", "<= lens", "One too many."),
-        ("self.W(X)", "self.W(X.detach())", "if lens is not None", "if False", "Not both."),
+    slips=[
+        Slip("if lens is not None", "if False", "self.p, self.training", "self.p",
+             LOST + " And more."),
+        Slip("if lens is not None", "if False", LOST),
+        Slip("< lens", "<= lens", "One too many."),
+        Slip("self.W(X)", "self.W(X.detach())", "if lens is not None", "if False", "Not both."),
     ])
 NAMED, FORWARD = "Gate(6, 2, dropout=0.0)", "    def forward(self, X, lens=None):\n"
 RIGHT, DOESNT_ASK = "self.p = dropout", "which the promise doesn't ask for: "
@@ -151,7 +152,7 @@ HIDES = "if lens is not None:"
      "There is no forward yet. The promise asks for forward(self, X, lens=None)."),
     (type("Half", (nn.Module,), {"forward": Gate.forward}), "There is no __init__ yet. The promise "
      "asks for __init__(self, width, parts=1, dropout=0.0)."),
-    *((changed(Gate, *changes), words) for *changes, words in [
+    *((Slip(*changes, words).of(Gate), words) for *changes, words in [
         ("self.W", "self.V", "self.b", "self.c",
          f"The state_dict of {NAMED} has no b, W.weight: it holds c, V.weight. The promise says "
          "what the parts are called."),
@@ -193,7 +194,8 @@ def test_what_is_said_of_a_class(answer, words):
 
 
 def test_a_right_class_is_right_and_an_empty_one_no_attempt():
-    for answer in (Gate, Narrow, changed(Narrow, "lens[:, None])", "lens.sub_(0)[:, None])")):
+    untidy = Slip("lens[:, None])", "lens.sub_(0)[:, None])", "").of(Narrow)
+    for answer in (Gate, Narrow, untidy):
         assert (GATE.judge(answer).state, GATE.judge(answer).message) == ("right", "Well done.")
     assert LENS.tolist() == [1, 4, 0]
     result = GATE.judge(type("Empty", (nn.Module,), {}))
@@ -203,7 +205,7 @@ def test_a_right_class_is_right_and_an_empty_one_no_attempt():
 
 def test_what_is_replaced_must_be_there():
     with pytest.raises(ValueError, match="^Narrow has no 'self.V'$"):
-        changed(Narrow, "self.V", "self.W")
+        Slip("self.V", "self.W", "").of(Narrow)
 
 
 def test_what_is_not_written_yet_is_no_trouble():

@@ -332,7 +332,7 @@ def the_start(training_pair):
 
 
 RIGHT_TOO = "passes right code, and the exhibit as well"
-SIBLING = "caught, but (not|neither) code that"
+SIBLING = "caught, but (not|two other mistakes pass:) code that"
 HOLES = {
     "polarity": [(equal_lengths, f"{SIBLING} counts hidden keys"), (padding_of_zeros, "two calls"),
                  (padding_of_nan, "0 times that is nan"), (padding_of_infinity, "A large number"),

@@ -142,6 +142,7 @@ def in_words(minutes: float) -> str:
 def known(exercise) -> list[str]:
     """What ``check`` says to those who go wrong in a way that it knows, each once."""
     said = [f"{letter}: {why}" for letter, why in getattr(exercise, "reasons", {}).items()]
+    said += [slip.words for slip in getattr(exercise, "slips", ())]
     said += [case[-1] for case in getattr(exercise, "misconceptions", ())]
     said += [words for _, wrong in getattr(exercise, "lines", {}).values()
              for words in wrong.values()]

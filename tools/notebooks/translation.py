@@ -34,7 +34,6 @@ from tools.notebooks.catalogue import FOLDER, load, merged, po
 from tools.notebooks.catalogue import entries as read_entries
 from tools.notebooks.nbtext import KERNEL, dumps
 
-from attention_lessons.exercises.exhibits import PARTS
 from attention_lessons.pieces.base import PLURAL, lean
 from attention_lessons.pieces.base import texts as texts_of_script
 from attention_lessons.languages import PLACE  # {=0}, as long as there is translation.py
@@ -110,6 +109,13 @@ def raised(tree):
             for part in ast.walk(node)}
 
 
+def replaced(tree):
+    """The code in Slip(old, new, ..., words)."""
+    return {id(part) for call in ast.walk(tree) if isinstance(call, ast.Call)
+            and getattr(call.func, "id", "") == "Slip"
+            for argument in call.args[:-1] for part in ast.walk(argument)}
+
+
 def marked(tree):
     """The texts of t("...")."""
     for call in ast.walk(tree):
@@ -122,7 +128,7 @@ def said_by(path):
     tree = ast.parse(read(path))
     yield from marked(tree)
     catches = path.parent.name.startswith(("exercises", "lesson_"))
-    left_out = docstrings(tree) | (set() if catches else raised(tree))
+    left_out = docstrings(tree) | replaced(tree) | (set() if catches else raised(tree))
     for node, text in strings(tree).items():
         if id(node) not in left_out and is_prose(text):
             yield text
@@ -268,10 +274,7 @@ def everything():
                       if kind == "words" and text.strip("\n")}
     for path, context, text in words():
         found.setdefault(room_of(path), {})[context, text] = 0
-    # what no rule finds: single words in messages
-    named = (f"The {what}: expected {{0}}, yours: {{1}}." for what in ("parameters", "buffers"))
-    more = (*PARTS, "hold", "holds", "list of {0}", "tuple of {0}", "a ValueError", "{0} or {1}",
-            "{0} {1}", *named)
+    more = "{0} or {1}", "{0} {1}"  # what no rule finds
     found["package"] |= {("", word): 0 for word in more}
     return {room: [*texts] for room, texts in found.items()}
 
