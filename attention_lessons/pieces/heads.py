@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from d2l_ext.attention import MultiHeadAttention, dot_product_attention, merge_heads, split_heads
-from .base import Explorer, check_tensor, choices, clean, exact, figures, matrices_of, plural, some
+from d2l_ext.attention import MultiHeadAttention, dot_product_attention, split_heads
+from .base import Explorer, check_tensor, choices, clean, exact, matrices_of, some
 
 MOST_TOKENS = 64  # with more, a key is answered late, and a cell of the map is a speck
 
@@ -31,19 +31,15 @@ def heads_explorer(attention: MultiHeadAttention, X: Tensor, tokens: Sequence[st
         raise ValueError(f"shows up to {MOST_TOKENS} tokens, got {len(tokens)}: "
                          f"give X[:{MOST_TOKENS}] and tokens[:{MOST_TOKENS}], say")
     matrices = matrices_of(attention, X)
-    X, W_q, W_k, W_v, W_o = matrices.values()
+    X, W_q, W_k, _, _ = matrices.values()
     heads = attention.num_heads
-    projected = (split_heads(X[None] @ W.mT, heads) for W in (W_q, W_k, W_v))
-    mixed, weights = dot_product_attention(*projected)
-    output = (merge_heads(mixed) @ W_o.mT)[0]
+    queries, keys = (split_heads(X[None] @ W.mT, heads) for W in (W_q, W_k))
+    _, weights = dot_product_attention(queries, keys, keys)
     sharpest = [round(value, 4) for value in weights.square().sum((0, 1, 3)).tolist()]
     asks = sharpest.index(max(sharpest))
 
     tokens, labels = list(tokens), [clean(token) for token in tokens]
     short = [label[:20] for label in labels]
-    takes = [some([f"{label} {weight:.2f}" for label, weight in zip(short, row)])
-             for row in weights[0, :4, asks].tolist()]
-    told = "; ".join(f"head {i} takes {words}" for i, words in enumerate(takes, 1))
     divisors = [i for i in range(1, len(W_q) + 1)
                 if len(W_q) % i == 0 and (i <= 16 or i == heads)]
     places = choices(range(len(tokens)))
@@ -52,8 +48,6 @@ def heads_explorer(attention: MultiHeadAttention, X: Tensor, tokens: Sequence[st
         "heads",
         title=f"Multi-head attention over {some(short)}: the same matrices, "
               f"cut into {', '.join(map(str, divisors))} heads.",
-        numbers=f"{plural(heads, 'head')}, {short[asks]} asks: {told}. "
-                f"Output: {some(figures(output[asks]))}.",
         data={"tokens": labels, "features": [clean(feature) for feature in features],
               "divisors": divisors} | {name: exact(matrix) for name, matrix in matrices.items()},
         state={"num_heads": heads, "asks": asks, "inverse_temperature": 1.0},

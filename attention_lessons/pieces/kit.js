@@ -24,7 +24,9 @@ const STYLE = `
   @media (forced-colors: active) { --paper: Canvas; }
   svg { display: block; overflow: visible; forced-color-adjust: none; max-width: none; }
   svg text { font-size: 14px; fill: currentColor; }
-  canvas { display: block; forced-color-adjust: none; }
+  .picture { position: relative; }
+  .picture svg { position: relative; }
+  canvas { position: absolute; image-rendering: pixelated; forced-color-adjust: none; }
   .grip { cursor: grab; touch-action: none; }
   .grip:active { cursor: grabbing; }
   .press { cursor: pointer; }
@@ -84,7 +86,8 @@ export function page({ view, style = "" }, seen) {
 /** A piece that anywidget and pages can show: { view, style, eases }.
  *
  * `view({ data, state, drawn, ui, width, set, hold })`: `set` changes settings, which Python
- * hears; `hold` changes `ui`, which is the page's own (what is pointed at). `drawn` is the state
+ * hears, and `ui` with `set(settings, news)`; `hold(news)` changes `ui` alone, which is the page's
+ * own (what is pointed at). `drawn` is the state
  * on its way: numbers and switches for which `eases(name)` holds glide there. `width` is in CSS
  * pixels. */
 export function start(piece) {
@@ -96,7 +99,8 @@ function show(piece, model, el) {
   const root = el.appendChild(document.createElement("div"));
   root.className = "d2l-piece tex2jax_ignore mathjax_ignore";  // no formulas are typeset in it
   let [drawn, ui, width] = [model.get("state"), {}, 0];
-  const set = (settings) => {
+  const set = (settings, news) => {
+    ui = { ...ui, ...news };
     model.set("state", { ...model.get("state"), ...settings });
     setTimeout(() => model.save_changes(), 30);  // after the paint
   };
@@ -225,23 +229,27 @@ export function place({ currentTarget, clientX, clientY }) {
 /** Attributes of a part that is dragged: `drag(x, y)` where the pointer is, `step(right, up)` for
  * an arrow key, `keys` for others. `now` is its value, in words; `value` is a number for machines.
  */
-export function grip({ name, now, value = 0, min = -1e9, max = 1e9, drag, step, keys = {} }) {
+export function grip({ drag, step, keys = {}, ...said }) {
   const held = ({ currentTarget, pointerId }) => currentTarget.hasPointerCapture(pointerId);
   return {
-    ...NATIVE, class: "grip", role: "slider", tabindex: 0, "aria-label": name,
-    "aria-valuetext": now, "aria-valuenow": value, "aria-valuemin": min, "aria-valuemax": max,
+    ...valued(said), class: "grip",
     onPointerDown(event) {
       event.preventDefault();
       event.currentTarget.setPointerCapture(event.pointerId);
       event.currentTarget.focus({ preventScroll: true });
     },
     onPointerMove: (event) => held(event) && drag(...place(event)),
-    onKeyDown: pressed({
-      ...Object.fromEntries(Object.keys(ARROWS).map((key) => [key, () => step(...ARROWS[key])])),
-      ...keys,
-    }),
+    onKeyDown: pressed({ ...arrows(step), ...keys }),
   };
 }
+
+const valued = ({ name, now, value = 0, min = -1e9, max = 1e9 }) => ({
+  ...NATIVE, role: "slider", tabindex: 0, "aria-label": name,
+  "aria-valuetext": now, "aria-valuenow": value, "aria-valuemin": min, "aria-valuemax": max,
+});
+
+const arrows = (step) =>
+  Object.fromEntries(Object.keys(ARROWS).map((key) => [key, () => step(...ARROWS[key])]));
 
 /** Attributes of a part that is pressed. */
 export const press = (name, act, more = { role: "button" }) => ({
@@ -341,16 +349,25 @@ const cellAt = ({ weights, x, y, across, down }, event) => {
 };
 
 /** Weights, or a mask, as a map at (x, y) with cells `across` by `down`: 0 is paper, 1 the query's
- * colour. Few cells hold their numbers; many become 15 paths, one a shade. `lit` is [row, column],
- * of which one may be null: they get a frame. `point(cell)` hears where the pointer is (null: it
- * has left), `pick(cell)` which cell was pressed. */
+ * colour. Few cells hold their numbers; many become 15 paths, one a shade; with `sheet` they lie on
+ * a canvas of that name below the picture. `lit` is [row, column], of which one may be null: they
+ * get a frame. `point(cell)` hears where the pointer is (null: it has left), `pick(cell)` which
+ * cell was pressed, or reached by an arrow key: then `name` and `now` say what it is. */
 export function map(given) {
   const { weights, x, y, across, down, lit, point, pick, colour = "query" } = given;
-  const [wide, tall] = [weights[0].length * across, weights.length * down];
+  const [rows, columns] = [weights.length, weights[0].length];
+  const [wide, tall] = [columns * across, rows * down];
   const frame = (left, top, width, height) => html`<rect class="lit" x=${near(left)} y=${near(top)}
     width=${near(width)} height=${near(height)} fill="none" stroke="currentColor"
-    stroke-width="2.5" />`;
-  return html`<g style="fill: var(--${colour})" class=${pick ? "press" : ""}
+    stroke-width=${near(Math.min(2.5, Math.max(1, down / 6)))} />`;
+  const [row, column] = [lit?.[0] ?? 0, lit?.[1] ?? -1];
+  const inside = (i, count) => Math.min(count - 1, Math.max(0, i));
+  const step = (right, up) => pick([inside(row - up, rows),
+    right || column >= 0 ? inside(column + right, columns) : null]);
+  const handle = pick && { ...valued({ ...given, value: row + 1, min: 1, max: rows }),
+    onKeyDown: pressed(arrows(step)) };
+  const many = rows * columns > 300 || Math.min(across / 1.6, down) < 20;
+  return html`<g ...${handle} style="fill: var(--${colour})" class=${pick ? "press" : ""}
       onPointerMove=${point && ((event) => point(cellAt(given, event)))}
       onPointerLeave=${point && (() => point(null))}
       onClick=${pick && ((event) => {
@@ -358,12 +375,38 @@ export function map(given) {
         if (cell) pick(cell);
       })}>
     <rect x=${near(x)} y=${near(y)} width=${near(wide)} height=${near(tall)}
-      style="fill: var(--paper); stroke: var(--faint)" />
-    ${weights.length * weights[0].length > 300 || Math.min(across / 1.6, down) < 20
-      ? shades(weights, x, y, across, down) : cells(weights, x, y, across, down)}
+      style="fill: ${given.sheet ? "transparent" : "var(--paper)"}; stroke: var(--faint)" />
+    ${!given.sheet && (many ? shades : cells)(weights, x, y, across, down)}
     ${lit?.[0] != null && frame(x, y + lit[0] * down, wide, down)}
     ${lit?.[1] != null && frame(x + lit[1] * across, y, across, tall)}</g>`;
 }
+
+/** A map's cells on a canvas below the picture, a pixel each. */
+export function sheet({ weights, x, y, across, down, colour = "query" }) {
+  const [rows, columns] = [weights.length, weights[0].length];
+  const draw = (canvas) => {
+    if (!canvas) return;
+    const dark = canvas.closest("[data-dark]") !== null;
+    if (painted.get(canvas)?.weights === weights && painted.get(canvas).dark === dark) return;
+    painted.set(canvas, { weights, dark });
+    const [red, green, blue] = PALETTE[colour][dark ? "dark" : "light"].match(/\w\w/g)
+      .map((part) => parseInt(part, 16));
+    const image = new ImageData(columns, rows);
+    const pixels = new Uint32Array(image.data.buffer);
+    let cell = 0;
+    for (const row of weights) {
+      for (const weight of row) {  // as transparent as in cells and shades
+        pixels[cell++] = (Math.round(217 * weight) << 24) | (blue << 16) | (green << 8) | red;
+      }
+    }
+    canvas.getContext("2d").putImageData(image, 0, 0);
+  };
+  return html`<canvas ref=${Object.assign(draw, { shown: { weights, x, y, across, down } })}
+    width=${columns} height=${rows} aria-hidden="true" style="left: ${near(x)}px; top: ${near(y)}px;
+    width: ${near(columns * across)}px; height: ${near(rows * down)}px" />`;
+}
+
+const painted = new WeakMap();  // canvas -> what it shows
 
 const cells = (weights, x, y, across, down) => weights.map((row, i) => row.map((weight, j) => {
   const [left, top] = [x + j * across, y + i * down];
@@ -445,6 +488,10 @@ export function clip(words, length) {
   return /^[ -~…]*$/.test(kept) ? kept : `\u2068${kept}\u2069`;
 }
 
+/** About how many pixels words take. */
+export const extent = (words) =>
+  Array.from(words).reduce((sum, letter) => sum + (letter > "\u2e80" ? 15 : 8), 0);
+
 export function list(words) {
   const before = words.slice(0, -1).join(t(", "));
   return words.length < 2 ? words.join("") : t("{0} and {1}", before, words.at(-1));
@@ -460,19 +507,33 @@ export function digits(number) {
   return (Math.round(number * 100) / 100 || 0).toFixed(2);
 }
 
+/** A weight to two decimals, or two digits where it is smaller. */
+export const share = (weight) =>
+  (weight > 0 && weight < 0.02 ? weight.toPrecision(2) : digits(weight));
+
 /** Where a row of weights goes, the `most` largest of them: "dog 0.50 and man 0.50". */
 export function takes(weights, tokens, most = 3) {
   const [least, largest] = [Math.min(...weights), Math.max(...weights)];
-  if (weights.length > 1 && largest - least < 0.005) {
-    return t("all {0} alike ({1} each)", weights.length, digits(largest));
+  if (weights.length > 1 && largest - least < 0.01 * largest) {
+    return t("all {0} alike ({1} each)", weights.length, share(largest));
   }
   const order = weights.map((weight, i) => [weight, i])
     .filter(([weight]) => weight >= Math.min(0.05, largest))
     .sort((a, b) => b[0] - a[0])
     .slice(0, most);
-  const words = order.map(([weight, i]) => `${clip(tokens[i], 20)} ${digits(weight)}`);
+  const words = order.map(([weight, i]) => `${clip(tokens[i], 20)} ${share(weight)}`);
   const rest = 1 - order.reduce((sum, [weight]) => sum + weight, 0);
   return list(rest > 0.05 ? [...words, t("others {0}", digits(rest))] : words);
+}
+
+/** A function that computes anew only where its arguments differ from the last. */
+export function once(make) {
+  let [before, made] = [[], undefined];
+  return (...now) => {
+    if (!before.length || now.some((each, i) => each !== before[i])) made = make(...now);
+    before = now;
+    return made;
+  };
 }
 
 // ---- numbers: matrices are arrays of rows --------------------------------------------

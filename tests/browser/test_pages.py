@@ -91,7 +91,7 @@ def test_without_scripts_the_picture_stays(browser, explorers, name):
     page.close()
 
 
-@pytest.mark.parametrize("name", ["lengths", "clock", "heads"])
+@pytest.mark.parametrize("name", ["lengths", "clock"])
 def test_a_theme_changed_out_of_sight_leaves_the_picture_whole(opened, explorers, name):
     piece = show(opened(), explorers[name])
     canvas = piece.locator("canvas").first

@@ -1,6 +1,7 @@
 """Each explorer as its lesson shows it, what keys do to its controls, and tokens nobody expects."""
 import torch
 from screen import Step
+from tools.draw._stills import HEADS, entries, heads  # noqa: F401
 
 import d2l_ext
 from attention_lessons import pieces as explorers
@@ -29,23 +30,8 @@ def layer(matrices, **settings):
     return attention
 
 
-def entries(**places):
-    """A 4 x 4 matrix that is zero but for the places named: r0c2=20."""
-    matrix = torch.zeros(4, 4)
-    for place, value in places.items():
-        matrix[int(place[1]), int(place[3])] = value
-    return matrix
-
-
-HEADS = {"W_q": entries(r0c2=20, r2c2=20), "W_k": entries(r0c0=1, r2c1=1),
-         "W_v": entries(r0c3=1, r2c3=1), "W_o": torch.eye(4)}
 ORDER = {"W_q": entries(r0c2=4, r1c2=2, r2c3=2), "W_k": torch.diag(torch.tensor([1., 1, 1, 0])),
          "W_v": torch.eye(4), "W_o": torch.eye(4)}
-
-
-def heads():
-    """One head would mix the two heights, two heads keep them apart."""
-    return explorers.heads_explorer(layer(HEADS, num_heads=2), X, TOKENS, FEATURES)
 
 
 def pooling(**change):
@@ -117,8 +103,12 @@ STEPS = {
         Step("key 2", [SPACE], {"key2": False}, "Every key is hidden"),
     ],
     "heads": [
-        Step("heads", [RIGHT], {"num_heads": 4}, "bites, 4 heads: head 1 takes dog 1.00"),
-        Step("heads", [LEFT, LEFT], {"num_heads": 1}, "1 head: it takes dog 0.50 and man 0.50"),
+        Step("cut", [LEFT], {"num_heads": 4}, "bites, 4 heads: head 1 takes dog 1.00"),
+        Step("cut", [RIGHT], {"num_heads": 2}, "bites, 2 heads: head 1 takes dog 1.00"),
+        Step("head 1", [UP], {"asks": 0}, "dog, 2 heads"),
+        Step("head 2", [DOWN], {"asks": 1}, "bites, 2 heads"),
+        Step("head 2", [RIGHT], {}, None),
+        Step("heads", [LEFT], {"num_heads": 1}, "1 head: it takes dog 0.50 and man 0.50"),
         Step("asking token", [UP], {"asks": 0}, "dog, 1 head: it takes"),
         Step("asking token", [DOWN], {"asks": 1}, "bites, 1 head"),
         Step("inverse temperature", [HOME], {"inverse_temperature": 0}, "all 3 alike (0.33 each)"),

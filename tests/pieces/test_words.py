@@ -6,13 +6,10 @@ from javascript import compute
 from attention_lessons.pieces import source
 
 PRIVATE = {  # functions that a piece keeps for itself
-    "heads": "carries, span, wants",
     "clock": "columnsOf, degrees, rough", "dates": "most", "lengths": "describe",
 }
 SHARED = "contrast, luminance, mix, word"
 NAMES = "['a', 'b', 'c', 'd', 'e']"
-IDENTITY = "[[1, 0, 0], [0, 1, 0], [0, 0, 1]]"
-ONE = "[[[0.5, 0.3, 0.2]]]"  # the weights of one head for one token
 LENGTHS = """{ trained: 4, stretch: 2, accuracy: {
     copy: { T5: { 8: [1, 1, 0.5, 0.5] }, Shaw: { 8: [1, 0.9, 0.8, 0.7] },
             none: { 8: [null, null, null, null] } },
@@ -24,46 +21,6 @@ MODEL = """M = { tokens: T.slice(0, 3), keys: T.slice(0, 3),
     C = { measure: (text) => 8 * text.length, size: 14 }"""
 DATE = "letters: [...'5/3/21'], full: '2021-03-05'"
 SAID = {
-    "heads": {
-        "takes([0.25, 0.25, 0.25, 0.25], T)": "all 4 alike (0.25 each)",
-        "takes([0.502, 0.498], T)": "all 2 alike (0.50 each)",
-        "takes([0.503, 0.497], T)": "a 0.50 and b 0.50",
-        "takes([1], T)": "a 1.00",
-        "takes([0.1, 0.6, 0.3], T)": "b 0.60, c 0.30 and a 0.10",
-        "takes([0.04, 0.9, 0.06], T)": "b 0.90 and c 0.06",
-        "takes([0.05, 0.89, 0.06], T)": "b 0.89, c 0.06 and a 0.05",
-        "takes([0.3, 0.3, 0.2, 0.1, 0.1], T)": "a 0.30, b 0.30, c 0.20 and others 0.20",
-        "takes([0.02, 0.01, ...Array(65).fill(0.015)], Array(67).fill('x'))":
-            "x 0.02 and others 0.98",
-        "takes([0.3, 0.5, 0.2], T, 1)": "b 0.50 and others 0.50",
-        f"sentence({ONE}, [1, 2], T, 0)":
-            "a, 1 head: it takes a 0.50, b 0.30 and c 0.20, and this one mixture fills every "
-            "channel. Output: 1.00, 2.00.",
-        f"sentence([...{ONE}, ...{ONE}], [1], T, 0)":
-            "a, 2 heads: head 1 takes a 0.50, b 0.30 and c 0.20; head 2 takes a 0.50, b 0.30 and "
-            "c 0.20. Output: 1.00.",
-        f"sentence(Array(4).fill({ONE}[0]), Array(8).fill(0), T, 0).split(': ').slice(2)":
-            [", ".join(["0.00"] * 8) + "."],
-        f"sentence(Array(4).fill({ONE}[0]), Array(9).fill(0), T, 0).slice(-39)":
-            "head 4 takes a 0.50, b 0.30 and c 0.20.",
-        f"sentence(Array(5).fill({ONE}[0]), Array(9).fill(0), T, 0)":
-            "a, 5 heads: head 1 takes a 0.50 and others 0.50; head 2 takes a 0.50 and others 0.50; "
-            "head 3 takes a 0.50 and others 0.50; head 4 takes a 0.50 and others 0.50; and so on.",
-        f"wants([0, 2, 0], {IDENTITY}, T)": " asks for b",
-        f"wants([1, 2, 0], {IDENTITY}, T)": " asks for a and b",
-        f"wants([1, 2, 3], {IDENTITY}, T)": "",
-        f"wants([-1, 2, 0], {IDENTITY}, T)": "",
-        f"wants([0, 0, 0], {IDENTITY}, T)": " asks for nothing",
-        f"wants([2, 0.002, 0.004], {IDENTITY}, T)": " asks for a and c",
-        f"wants([0, 1, 0], {IDENTITY}, ['', 'a name of many letters', ''])":
-            " asks for a name of many …",
-        "carries([0, 1, 0], T)": "b",
-        "carries([0, -2, 0], T)": "-2.00 b",
-        "carries([0, 0, 0], T)": "unused",
-        "carries([1, 1, 0], T)": "",
-        "[span(1, 1), span(1, 2), span(1, 3)]": ["channel 1", "channels 1 and 2",
-                                                 "channels 1 to 3"],
-    },
     "attention": {
         "tell(M, [0.02, 0.05, 0.93], { layer: 1, head: 0, asks: 1 })":
             "second, head 0: b looks at c 0.93 and b 0.05.",

@@ -96,10 +96,31 @@ def tiles():
                                  [10, 20, 30, 40, 50, 60, 70, 80])
 
 
+def entries(**places):
+    """A 4 x 4 matrix that is zero but for the places named: r0c2=20."""
+    matrix = torch.zeros(4, 4)
+    for place, value in places.items():
+        matrix[int(place[1]), int(place[3])] = value
+    return matrix
+
+
+HEADS = {"W_q": entries(r0c2=20, r2c2=20), "W_k": entries(r0c0=1, r2c1=1),
+         "W_v": entries(r0c3=1, r2c3=1), "W_o": torch.eye(4)}
+
+
+def heads():
+    """One head would mix the two heights, two heads keep them apart."""
+    attention = MultiHeadAttention(4, num_heads=2)
+    attention.load_state_dict({f"{name}.weight": weight for name, weight in HEADS.items()})
+    X = torch.tensor([[1., 0, 0, 1], [0, 0, 1, 0], [0, 1, 0, 3]])
+    return pieces.heads_explorer(attention, X, ["dog", "bites", "man"],
+                                 ["animal", "person", "action", "height"])
+
+
 def picture(make):
     return lambda: still(make())
 
 
-LESSONS = {"01": pooling, "03": order, "06": pieces.compare_explorer, "09": tiles,
+LESSONS = {"01": pooling, "02": heads, "03": order, "06": pieces.compare_explorer, "09": tiles,
            "10": lambda: pieces.compare_explorer(4096, c=64)}  # as the lessons show them
 PICTURES = {f"{lesson}_explorer": picture(make) for lesson, make in LESSONS.items()}

@@ -42,8 +42,11 @@ const nameOf = ({ props, label }) =>
 
 function scene({ data, state, words, width = 720, moves = [], ui = {} }) {
   speak(words);
-  const set = (settings) => { state = { ...state, ...settings }; };
   const hold = (news) => { ui = { ...ui, ...news }; };
+  const set = (settings, news) => {
+    state = { ...state, ...settings };
+    hold(news);
+  };
   const look = () => page(piece, { data, state, drawn: state, ui, width, set, hold });
   for (const [name, handler, event] of moves) {
     const part = [...walk(look())].find((each) => nameOf(each) === name && each.props[handler]);
@@ -52,7 +55,8 @@ function scene({ data, state, words, width = 720, moves = [], ui = {} }) {
   }
   const [style, picture, sentence, controls] = look();
   const elements = [...walk([picture, controls])].map((each) =>
-    ({ type: each.type, name: nameOf(each), ...Object.fromEntries(plain(each.props)) }));
+    ({ type: each.type, name: nameOf(each), ...Object.fromEntries(plain(each.props)),
+      ...each.ref?.shown }));
   const drawing = [...walk(picture)].find(({ type }) => type === "svg");
   return {
     state, ui, elements, label: picture.props["aria-label"], sentence: written(sentence),

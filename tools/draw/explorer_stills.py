@@ -4,72 +4,19 @@ A picture stands in for its piece only where its description holds the very numb
 piece's `repr` lists.
 """
 import json
-from math import cos, degrees, exp, pi, sin, sqrt
+from math import cos, degrees, pi, sin
 from pathlib import Path
 
-from tools.draw._style import (AMBER, BODY, KEY, LINE, OUTPUT, QUERY, SKY, SMALL, STRONG,
-                               TEXT, VALUE, Sheet)
+from tools.draw._style import (AMBER, KEY, LINE, OUTPUT, QUERY, SKY, SMALL, STRONG,
+                               TEXT, Sheet)
 
 
-TOKENS = "dog", "bites", "man"
-HEIGHTS = 1, 0, 3
 DATA = Path(__file__).parents[2] / "attention_lessons/laboratory/data/05.json"
-
-
-def softmax(scores):
-    powers = [exp(score) for score in scores]
-    return [power / sum(powers) for power in powers]
-
-
-def dot(a, b):
-    return sum(x * y for x, y in zip(a, b))
 
 
 def written(numbers):
     """To two places."""
     return [f"{number:.2f}" for number in numbers]
-
-
-def heads():
-    asks = TOKENS[1]
-    maps = [[softmax([20 * asking * part / sqrt(2) for part in has]) for asking in (0, 1, 0)]
-            for has in ((1, 0, 0), (0, 0, 1))]
-    outputs = [[dot(weights[1], HEIGHTS), 0] for weights in maps]
-    takes = (", ".join(map("{} {:.2f}".format, TOKENS, weights[1])) for weights in maps)
-    told = "; ".join(f"head {i} takes {taken}" for i, taken in enumerate(takes, 1))
-    numbers = (f"{len(maps)} heads, {asks} asks: {told}. "
-               f"Output: {', '.join(written(sum(outputs, [])))}.")
-    s = Sheet(800, 462, "Multi-head attention in two heads", (
-        "Two maps of weights, one a head; rows ask, columns are asked, the row of bites is "
-        "outlined. Under each map the values of two channels, beside them what the outlined "
-        f"weights make of them. {numbers}"))
-    wide, tall, top, below = 58, 36, 112, 268
-    s.say(20, 28, "The same four matrices, cut into two heads of two channels")
-    s.bold(20, 424, f"output of {asks}")
-    for x, place, head, wanted, weights, mixed, channel in zip(
-            (98, 490), (180, 490), ("head 1", "head 2"), ("animal", "person"), maps, outputs,
-            (0, 2)):
-        right = x + 3 * wide + 18
-        s.head(x - 78, 68, head, "start")
-        s.text(x - 4, 68, f"asks for {wanted}", BODY, "start")
-        s.text(x - 10, top - 14, "weights", SMALL, "end")
-        s.weights(x, top, weights, wide, tall, [written(row) for row in weights])
-        for i, word in enumerate(TOKENS):
-            s.text(x + (i + 0.5) * wide, top - 14, word, SMALL)
-            s.text(x - 10, top + (i + 0.5) * tall, word, SMALL, "end", word == asks,
-                   STRONG if word == asks else TEXT)
-        s.frame(x, top + tall, 3 * wide, tall, STRONG, 3)
-        s.text(x - 10, below - 15, "× values", SMALL, "end")
-        s.text(right + wide / 2, below - 15, "= output", SMALL)
-        s.grid(x, below, [HEIGHTS, (0, 0, 0)], wide, VALUE, height=tall)
-        s.grid(right, below, [[text] for text in written(mixed)], wide, OUTPUT, height=tall)
-        for i, name in enumerate(("height", "unused")):
-            s.text(x - 10, below + (i + 0.5) * tall, name, SMALL, "end")
-        s.grid(place, 406, [written(mixed)], 76, OUTPUT, height=tall)
-        for i in range(2):
-            s.text(place + (i + 0.5) * 76, 390, f"channel {channel + i}", SMALL)
-        s.text(place + 164, 424, head, SMALL, "start")
-    return s
 
 
 def lengths():
@@ -183,6 +130,5 @@ def dates():
     return s
 
 
-PICTURES = {"02_explorer": heads,
-            "04_explorer": clock, "05_explorer": lengths,
+PICTURES = {"04_explorer": clock, "05_explorer": lengths,
             "07_explorer": dates}

@@ -1,0 +1,142 @@
+"""The piece of 02: what it refuses, its words, and its numbers in every element that shows them."""
+import pytest
+import torch
+from pieces import FEATURES, TOKENS, X, heads
+from tools.draw._stills import described, in_node
+from torch import nn
+
+from attention_lessons.pieces import heads_explorer, source
+from d2l_ext import MultiHeadAttention, RotaryEmbedding, merge_heads, split_heads
+from d2l_ext import dot_product_attention
+
+SOURCE = source("heads")
+
+
+def wooden(count=3, hiddens=6, outputs=3, heads=2):
+    """Attention over tokens of 5 features, whose widths all differ."""
+    attention = MultiHeadAttention(hiddens, heads)
+    for name, shape in {"W_q": (5, hiddens), "W_k": (5, hiddens), "W_v": (5, hiddens),
+                        "W_o": (hiddens, outputs)}.items():
+        setattr(attention, name, nn.Linear(*shape, bias=False))
+    X = torch.randn(count, 5)
+    names = [f"t{i}" for i in range(count)]
+    return attention, X, heads_explorer(attention, X, names, list("abcde"))
+
+
+def computed(attention, X, heads, factor):
+    """Each head's weights, all channels of the values, their mixtures, the outputs."""
+    with torch.no_grad():
+        Q, K, V = (split_heads(W(X)[None], heads)
+                   for W in (attention.W_q, attention.W_k, attention.W_v))
+        mixed, weights = dot_product_attention(factor * Q, K, V)
+        mixed = merge_heads(mixed)
+        return weights[0], attention.W_v(X), mixed[0], attention.W_o(mixed)[0]
+
+
+@pytest.mark.parametrize("attention, X, message", [
+    (MultiHeadAttention(4, 2, bias=True), X,
+     "needs attention with bias=False and position=None, got bias=True, position=None"),
+    (MultiHeadAttention(4, 2, position=RotaryEmbedding(2)), X,
+     r"needs .* got bias=False, position=Rotary.*"),
+    (MultiHeadAttention(4, 2), X[None], r"X must have shape \(tokens, features\), at least one "
+                                        r"token, got \(1, 3, 4\) with 3 tokens and 4 features"),
+    (MultiHeadAttention(8, 2), X, "W_q takes inputs of width 8, X has width 4"),
+])
+def test_attention_or_input_that_does_not_fit(attention, X, message):
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        heads_explorer(attention, X, TOKENS, FEATURES)
+
+
+def test_other_refusals():
+    with pytest.raises(TypeError, match="^X must be a tensor, got list: torch.as_tensor"):
+        heads_explorer(MultiHeadAttention(4, 2), X.tolist(), TOKENS, FEATURES)
+    words = r"^shows up to 64 tokens, got 65: give X\[:64\] and tokens\[:64\], say$"
+    with pytest.raises(ValueError, match=words):
+        wooden(65)
+    twice = heads_explorer(MultiHeadAttention(4, 2), X, ["the", "dog", "the"], FEATURES)
+    twice.set(asks=2)
+    with pytest.raises(ValueError, match="asks='the'"):
+        twice.set(asks="the")
+    assert wooden(3, 34, heads=17)[2].data["divisors"] == [1, 2, 17]  # more than 16: its own alone
+
+
+def written(numbers):
+    return [f"{number + 0:.2f}" for number in numbers.round(decimals=2).flatten().tolist()]
+
+
+def check(text):
+    """Maps, values, mixtures and outputs are the package's, in three cuts and in two layouts."""
+    attention, X, piece = wooden()
+    for cut, asks, factor in ((1, 0, 1), (2, 2, 1.7), (3, 1, 0.4)):
+        weights, values, mixed, output = computed(attention, X, cut, factor)
+        shown = described(piece, source=text, num_heads=cut, asks=asks,
+                          inverse_temperature=factor, width=940)
+        opacities = torch.tensor([cell["fill-opacity"] for cell in shown.of("cell")])
+        assert torch.allclose(opacities, 0.85 * weights.flatten(), atol=6e-4)
+        numbers = [word for word in shown.words if word.lstrip("-").replace(".", "").isdigit()]
+        wanted = []
+        for head in range(cut):
+            own = slice(head * 6 // cut, (head + 1) * 6 // cut)
+            wanted += written(weights[head]) + written(values[:, own].T) + written(mixed[asks, own])
+        assert numbers == wanted + written(output[asks])
+        row = shown.of("lit")
+        assert [round((one["y"] - cell["y"] + 1) / 28) for one, cell in zip(
+            row, shown.of("cell")[::9])] == [asks] * cut
+        assert f"Output: {', '.join(written(output[asks]))}." in shown.sentence
+        ends = [share["x"] + share["width"] + 2 for share in shown.of("share")]
+        assert ends == pytest.approx([22 + 896 * (i + 1) / cut for i in range(cut)], abs=0.2)
+    attention, X, piece = wooden(11, 12, heads=3)
+    weights = computed(attention, X, 4, 1)[0]
+    shown = described(piece, ("head 2", "onKeyDown", {"key": "ArrowRight"}), source=text,
+                      num_heads=4, asks=7, width=378)
+    sheets = shown.of("canvas")
+    assert torch.allclose(torch.tensor([sheet["weights"] for sheet in sheets]), weights, atol=1e-6)
+    corners = [(sheet["x"], round(sheet["y"])) for sheet in sheets]
+    assert len({x for x, _ in corners}) == 2 and len(set(corners)) == 4  # two by two on a phone
+    assert max(sheet["x"] + 11 * sheet["across"] for sheet in sheets) <= 378
+    assert [word for word in shown.words if word.startswith("t0 ")] == [
+        f"t0 {weights[head, 7, 0]:.2f}" for head in range(4)] and "t7 → t0" in shown.words
+
+
+def test_every_number_shown_is_the_packages():
+    check(SOURCE)
+
+
+@pytest.mark.parametrize("right, wrong", [
+    ("times(block(Q, head), block(K, head))", "times(block(K, head), block(Q, head))"),
+    ("/ Math.sqrt(size)", "/ Math.sqrt(Q[0].length)"),
+    ("row.slice(head * size, (head + 1) * size)", "row.filter((_, i) => i % heads === head)"),
+    ("times([mixed], W_o)", "times([mixed], transpose(W_o))"),
+    ("softmax(row, factor)", "softmax(row)"),
+    ("mixed: own(mixed), write", "mixed, write"),
+    ("weights: weights[head], x:", "weights: weights[0], x:"),
+    ("Math.round(weight * 850)", "Math.round((1 - weight) * 850)"),
+    ("near(22 + head * size * unit)", "near(22 + head * unit)"),
+    ("(head % layout.columns) *", "0 *"), ("ui.at ?? [asks,", "ui.at ?? [0,"),
+])
+def test_a_mistake_is_seen(right, wrong):
+    assert SOURCE.count(right) == 1, right
+    with pytest.raises((AssertionError, RuntimeError)):
+        check(SOURCE.replace(right, wrong))
+
+
+def test_what_heads_ask_for_and_channels_carry():
+    assert {"head 1 asks for animal", "head 2 asks for person", "height", "unused"} <= set(
+        described(heads()).words)
+    rows = [[0, 2, 0], [1, 2, 3], [-1, 2, 0], [0, 0, 0], [2, 0.002, 0.004]]
+    assert in_node(SOURCE, rows, """given.map((row) => [carries(row, ["a", "b", "c"], 4),
+        wants(row, [[1, 0, 0], [0, 1, 0], [0, 0, 1]], ["a", "b", "c"])])""") == [
+        ["2.00 b", " asks for b"], ["channel 4", ""], ["channel 4", ""],
+        ["unused", " asks for nothing"], ["channel 4", " asks for a and c"]]
+
+
+def test_hands_and_the_sentence():
+    def key(name, pressed):
+        return described(heads(), (name, "onKeyDown", {"key": pressed}))
+    assert key("cut", "ArrowLeft").state["num_heads"] == 4
+    assert key("cut", "ArrowRight").sentence == (
+        "bites, 1 head: it takes dog 0.50 and man 0.50, and this one mixture fills every channel. "
+        "Output: 2.00, 0.00, 2.00, 0.00.")
+    assert key("head 2", "ArrowDown").state["asks"] == 2
+    assert key("head 1", "ArrowRight").words.count("bites → dog 1.00") == 1
+    assert "0.62; and so on. Output:" in described(wooden(3, 32, heads=16)[2]).sentence
