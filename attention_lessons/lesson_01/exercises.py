@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 import torch
 
-from d2l_ext.masks import padding
-from ..exercises.compare import agrees, attempt, copies
-from ..exercises.kinds import Build, Choice, Exercise, Result
+from ..exercises.compare import RAISES, agrees, attempt, copies
+from ..exercises.kinds import Build, Choice, Exercise, Result, Slip
 from ..languages import t
 
 # ---- pooling ----
@@ -36,98 +35,76 @@ def pooling_inputs():
             (*lower, two)]
 
 
-def pooling(queries, keys, values, keep, *, axis=-1, scale=math.sqrt, mask="before", empty="zeros",
-            fill=-1e9):
-    """Attention with one thing to get wrong at a time."""
-    scores = queries @ keys.T / scale(queries.shape[-1])
-    if mask is None:
-        weights = scores.softmax(axis)
-    elif mask == "after":
-        weights = scores.softmax(axis) * keep
-    elif mask in ("divided", "own"):
-        parts = (scores.softmax(axis) if mask == "divided" else scores.exp()) * keep
-        total = parts.sum(-1, keepdim=True)
-        weights = parts / (total.clamp(min=1e-30) if empty == "zeros" else total)
-    elif mask == "added":
-        weights = (scores + ~keep * -math.inf).softmax(axis)
-        weights = weights.where(keep, 0) if empty == "zeros" else weights
-    elif mask == "product":
-        weights = (scores * keep).softmax(axis)
-        weights = weights * keep if empty == "cleared" else weights
-    else:
-        shown = ~keep if mask == "swapped" else keep
-        lowest = -math.inf if empty == "nan" else fill
-        weights = scores.masked_fill(~shown, lowest).softmax(axis)
-        if empty in ("zeros", "cleared"):
-            weights = weights * (shown if empty == "zeros" else keep)
+def pooling(queries, keys, values, keep):
+    scores = queries @ keys.T / math.sqrt(queries.shape[-1])
+    hidden = scores.masked_fill(~keep, -1e9)
+    weights = hidden.softmax(-1) * keep
     return weights @ values, weights
 
 
-def variant(**choices):
-    return lambda *arguments: pooling(*arguments, **choices)
-
-
-def scaled_by(width):
-    """Attention whose scale is the root of ``width(queries, keys, values)``."""
-    return lambda *arguments: pooling(*arguments, scale=lambda d: math.sqrt(width(*arguments[:3])))
-
-
+SCALE, HIDE, WEIGHTS = (
+    "math.sqrt(queries.shape[-1])", "scores.masked_fill(~keep, -1e9)", "hidden.softmax(-1) * keep")
+CLEAR = " * keep", ""
+NOT_LOW = "", ".clamp(min=1e-30)"  # a row of zeros comes out as nan, or as zeros
 POOLING = [
-    (variant(mask="added"), variant(mask="added", empty="nan"),
-     "Your weights are NaN: (~keep) "
-     "* -inf is 0 · -inf = NaN where nothing is hidden. Use masked_fill."),
-    (variant(axis=0),
-     "Your columns sum to 1: the softmax is over the queries, the wrong axis. "
-     "Keys are the last axis: softmax(-1)."),
-    (variant(scale=lambda d: 1),
-     "The scores are not scaled. Divide them by the square root of the width of the queries."),
-    (scaled_by(lambda queries, keys, values: 4),
-     "You divide by 2 = math.sqrt(4), the root of the lesson's width. "
-     "Here the width is another: queries.shape[-1]."),
-    (scaled_by(lambda queries, keys, values: len(keys)),
-     scaled_by(lambda queries, keys, values: len(queries)),
-     "You divide by the root of a number of tokens. "
-     "What counts is the width of a query: queries.shape[-1]."),
-    (scaled_by(lambda queries, keys, values: values.shape[1]),
-     "You divide by the root of the values' width. What counts is the width of a query."),
-    (variant(scale=lambda d: 1 / math.sqrt(d)), "You multiply by the root of the width: divide."),
-    (variant(scale=float),
-     "You divide by the width, not by its square root: the weights come out too even."),
-    (variant(mask=None), "The mask has no effect: where keep is False, the weight must be 0."),
-    (variant(mask="swapped"), variant(mask="swapped", empty="uniform"),
-     variant(mask="swapped", empty="nan"),
-     "The mask is upside down: True marks what may be attended to, and you hide exactly that."),
-    (variant(mask="swapped", empty="cleared"),
-     "The mask is upside down where you hide: masked_fill(keep, ...) overwrites what may be seen. "
-     "Hide ~keep, then multiply with keep."),
-    (variant(mask="after"),
-     "You hide keys after the softmax, so the weights that are left no longer sum to 1. "
-     "Hide the scores before it."),
-    (variant(mask="divided"), variant(mask="divided", empty="nan"),
-     "You hide keys after the softmax and divide by what is left. "
-     "Where a hidden score is far above the others, nothing is left. Hide before the softmax."),
-    (variant(mask="own"), variant(mask="own", empty="nan"),
-     "Where all visible scores are low, such as -2800, your own exponentials round to 0. "
-     "Hide, then leave it to softmax: it subtracts the row's largest score first."),
-    (variant(mask="product"), variant(mask="product", empty="cleared"),
-     "A score multiplied by 0 is 0, and a score of 0 still gets weight. "
-     "Hide it with a very low number instead."),
-    (*(variant(fill=fill, empty=empty) for fill in (-100, -1e4) for empty in ("zeros", "uniform")),
-     "Your number is not low enough to hide with: where the visible scores are lower still, "
-     "such as -3e6, the hidden keys win. Use minus infinity, or the lowest number of the type."),
-    (variant(empty="uniform"),
-     "All right except for the query that may attend to nothing: "
-     "it gets the mean of hidden values. It should get zeros."),
-    (variant(empty="nan"),
-     "All right except for the query that may attend to nothing: "
-     "its row is 0 divided by 0, which is NaN, and NaN · 0 stays NaN. "
-     "Hide with the lowest number, then multiply the weights with keep."),
-    (lambda queries, keys, values, keep: pooling(queries, keys, keys, keep),
-     "The weights are right. The output mixes the values, and yours mixes the keys."),
-    (lambda *arguments: pooling(*arguments)[0],
-     "The output is right. Return the weights as well: return output, weights."),
-    (lambda *arguments: pooling(*arguments)[::-1],
-     "The two results have changed places: first the output, then the weights."),
+    *(Slip(HIDE, "scores + ~keep * -math.inf", WEIGHTS, f"hidden.softmax(-1){cleared}",
+           "Your weights are NaN: (~keep) * -inf is 0 · -inf = NaN where nothing is hidden. Use "
+           "masked_fill.") for cleared in ("", ".where(keep, 0)")),
+    Slip("softmax(-1)", "softmax(0)",
+         "Your columns sum to 1: the softmax is over the queries, the wrong axis. Keys are the "
+         "last axis: softmax(-1)."),
+    Slip(SCALE, "1",
+         "The scores are not scaled. Divide them by the square root of the width of the queries."),
+    Slip(SCALE, "2",
+         "You divide by 2 = math.sqrt(4), the root of the lesson's width. Here the width is "
+         "another: queries.shape[-1]."),
+    *(Slip(SCALE, f"math.sqrt(len({tokens}))",
+           "You divide by the root of a number of tokens. What counts is the width of a query: "
+           "queries.shape[-1].") for tokens in ("keys", "queries")),
+    Slip(SCALE, "math.sqrt(values.shape[1])",
+         "You divide by the root of the values' width. What counts is the width of a query."),
+    Slip("/ math", "* math", "You multiply by the root of the width: divide."),
+    Slip(SCALE, "queries.shape[-1]",
+         "You divide by the width, not by its square root: the weights come out too even."),
+    Slip(WEIGHTS, "scores.softmax(-1)",
+         "The mask has no effect: where keep is False, the weight must be 0."),
+    *(Slip("~keep, -1e9", f"keep, {fill}", CLEAR[0], cleared,
+           "The mask is upside down: True marks what may be attended to, and you hide exactly "
+           "that.") for fill, cleared in (("-1e9", " * ~keep"), ("-1e9", ""), ("-math.inf", ""))),
+    Slip("~keep", "keep",
+         "The mask is upside down where you hide: masked_fill(keep, ...) overwrites what may be "
+         "seen. Hide ~keep, then multiply with keep."),
+    Slip(WEIGHTS, "scores.softmax(-1) * keep",
+         "You hide keys after the softmax, so the weights that are left no longer sum to 1. Hide "
+         "the scores before it."),
+    *(Slip(WEIGHTS, f"(left := scores.softmax(-1) * keep) / left.sum(-1, keepdim=True){clamped}",
+           "You hide keys after the softmax and divide by what is left. Where a hidden score is "
+           "far above the others, nothing is left. Hide before the softmax.")
+      for clamped in NOT_LOW),
+    *(Slip(WEIGHTS, f"(left := scores.exp() * keep) / left.sum(-1, keepdim=True){clamped}",
+           "Where all visible scores are low, such as -2800, your own exponentials round to 0. "
+           "Hide, then leave it to softmax: it subtracts the row's largest score first.")
+      for clamped in NOT_LOW),
+    *(Slip(HIDE, "scores * keep", WEIGHTS, f"hidden.softmax(-1){cleared}",
+           "A score multiplied by 0 is 0, and a score of 0 still gets weight. Hide it with a very "
+           "low number instead.") for cleared in ("", CLEAR[0])),
+    *(Slip("-1e9", fill, CLEAR[0], cleared,
+           "Your number is not low enough to hide with: where the visible scores are lower still, "
+           "such as -3e6, the hidden keys win. Use minus infinity, or the lowest number of the "
+           "type.") for fill in ("-100", "-1e4") for cleared in CLEAR),
+    Slip(*CLEAR,
+         "All right except for the query that may attend to nothing: it gets the mean of hidden "
+         "values. It should get zeros."),
+    Slip("-1e9", "-math.inf", *CLEAR,
+         "All right except for the query that may attend to nothing: its row is 0 divided by 0, "
+         "which is NaN, and NaN · 0 stays NaN. Hide with the lowest number, then multiply the "
+         "weights with keep."),
+    Slip("@ values", "@ keys",
+         "The weights are right. The output mixes the values, and yours mixes the keys."),
+    Slip("weights @ values",
+         "The output is right. Return the weights as well: return output, weights."),
+    Slip("weights, weights @ values",
+         "The two results have changed places: first the output, then the weights."),
 ]
 
 # ---- lengths ----
@@ -154,51 +131,35 @@ def lengths_inputs():
 
 
 def length_mask(lens, queries, keys):
-    return padding(lens).tensor(queries, keys).expand(-1, queries, -1)
+    each = lens[:, None].expand(-1, queries) if lens.dim() == 1 else lens
+    return torch.arange(keys) < each[:, :, None]
 
 
-def per_sentence(mask):
-    """``mask`` where lengths are given per sentence; where per query, the right one."""
-    return lambda lens, n, m: (mask if lens.dim() == 1 else length_mask)(lens, n, m)
-
-
-def dealt_out(lens, queries, keys):
-    return length_mask(lens.repeat(queries).reshape(len(lens), queries), queries, keys)
-
-
-def per_query(lens, queries, keys):
-    """Lengths per sentence taken for lengths per query, as if there were as many of both."""
-    lens = lens[:, None] if lens.dim() == 1 else lens
-    return (torch.arange(keys) < lens).expand(len(lens), -1, -1)
-
-
-def without_axis(lens, queries, keys):
-    return torch.arange(keys) < lens[:, None]
-
-
-def unexpanded(lens, queries, keys):
-    return torch.arange(keys) < lens[:, None, None]
-
-
-LENGTHS = [
-    (lambda lens, n, m: ~length_mask(lens, n, m),
-     "Upside down: True marks keys that may be attended to, so the first valid_lens are True."),
-    (lambda lens, n, m: length_mask(lens + 1, n, m),
-     "One key too many: a length of 2 means positions 0 and 1, so compare with <."),
-    (lambda lens, n, m: length_mask((lens - 1).clamp(min=0), n, m),
-     "One key too few: a length of 2 means positions 0 and 1, and torch.arange counts from 0."),
-    (per_sentence(dealt_out), per_sentence(per_query), per_query,
-     "A sentence's queries get the lengths of other sentences. "
-     "Each length belongs to all queries of its own sentence: make it a column with [:, None], "
-     "or repeat_interleave it. repeat would deal the lengths out in turn."),
-    (lambda lens, n, m: length_mask(lens, n, m).flip(-1),
-     "You keep the last keys. Padding stands at the end: "
-     "the first valid_lens keys are the real ones."),
-    (without_axis, per_sentence(without_axis),
-     "The axis of the queries is missing: (batch, keys) should be (batch, queries, keys). "
-     "Every query of a sentence gets the same row."),
-    (unexpanded, per_sentence(unexpanded),
-     "Right except for the shape: expand the axis of the queries from 1 to their number."),
+COLUMN, COMPARED = "lens[:, None].expand(-1, queries)", "torch.arange(keys) < "
+OTHERS = ("A sentence's queries get the lengths of other sentences. Each length belongs to all "
+          "queries of its own sentence: make it a column with [:, None], or repeat_interleave it. "
+          "repeat would deal the lengths out in turn.")
+NO_AXIS = ("The axis of the queries is missing: (batch, keys) should be (batch, queries, keys). "
+           "Every query of a sentence gets the same row.")
+SHORT_AXIS = "Right except for the shape: expand the axis of the queries from 1 to their number."
+LENGTHS = [  # lengths per sentence, and in some slips per query too
+    Slip("<", ">=",
+         "Upside down: True marks keys that may be attended to, so the first valid_lens are True."),
+    Slip("<", "<=",
+         "One key too many: a length of 2 means positions 0 and 1, so compare with <."),
+    Slip("arange(keys)", "arange(1, keys + 1)",
+         "One key too few: a length of 2 means positions 0 and 1, and torch.arange counts from 0."),
+    Slip(COLUMN, "lens.repeat(queries).reshape(-1, queries)", OTHERS),
+    Slip(COLUMN, "lens.expand(len(lens), -1)", OTHERS),
+    Slip(f"({COMPARED}(lens[:, None] if lens.dim() == 1 else lens)).expand(len(lens), -1, -1)",
+         OTHERS),
+    Slip("arange(keys)", "arange(keys).flip(0)",
+         "You keep the last keys. Padding stands at the end: the first valid_lens keys are the "
+         "real ones."),
+    Slip(f"{COMPARED}lens[:, None]", NO_AXIS),
+    Slip("each[:, :, None]", "(lens[:, None] if lens.dim() == 1 else each[:, :, None])", NO_AXIS),
+    Slip(f"{COMPARED}lens[:, None, None]", SHORT_AXIS),
+    Slip(".expand(-1, queries)", "", SHORT_AXIS),
 ]
 
 # ---- defeat ----
@@ -234,22 +195,17 @@ class DefeatedMask(Exercise):
 # ---- kernel ----
 
 
-def gaussian(distance, sigma):
-    return -distance**2 / (2 * sigma**2)
-
-
-def regression(x, known_x, known_y, sigma, *, score=gaussian, axis=-1):
-    return score(x[:, None] - known_x, sigma).softmax(axis) @ known_y
+def regression(x, known_x, known_y, sigma):
+    distance = x[:, None] - known_x
+    scores = -distance**2 / (2 * sigma**2)
+    weights = scores.softmax(-1)
+    return weights @ known_y
 
 
 def regression_inputs():
     generator = torch.Generator().manual_seed(4)
     x, known_x, known_y = (torch.randn(count, generator=generator) for count in (4, 7, 7))
     return [(x, known_x, known_y, 0.7), (x, known_x, known_y, 2.0)]
-
-
-def kernel(score):
-    return lambda *arguments: regression(*arguments, score=score)
 
 
 @dataclass
@@ -263,53 +219,47 @@ class AllPairs(Build):
         *_, known_y, sigma = arguments
         square = known_y.cos(), known_y.sin(), known_y, sigma
         given = attempt(answer, square)
-        for *wrongs, words in TURNED:
-            for wrong in wrongs:
-                if agrees(given, attempt(wrong, square)):
-                    return Result("wrong", words)
+        for slip in self.slips:
+            if given is not RAISES and agrees(given, attempt(slip.of(self.reference), square)):
+                return Result("wrong", slip.words)
         return super().raised(answer, arguments, error)
 
 
-TURNED = [
-    (lambda x, known_x, known_y, sigma: regression(known_x, x, known_y, sigma),
-     lambda x, known_x, known_y, sigma: regression(known_x, x, known_y, sigma, axis=0),
-     "Your differences are turned around: known points in the rows, new points in the columns. "
-     "Rows are queries, here the new points: x[:, None] - known_x, and softmax(-1)."),
-    (lambda x, known_x, known_y, sigma: gaussian(x - known_x, sigma).softmax(0) @ known_y,
-     lambda x, known_x, known_y, sigma: gaussian(x - known_x, sigma).softmax(0) * known_y,
-     "x - known_x compares the first with the first, the second with the second. "
-     "Each x needs its distance to every known point: x[:, None] - known_x."),
-]
+PAIRS = "x[:, None] - known_x"
 KERNEL = [
-    (kernel(lambda distance, sigma: distance**2 / (2 * sigma**2)),
-     "The minus is missing: far points get the most weight."),
-    (kernel(lambda distance, sigma: -distance.abs() / (2 * sigma**2)),
-     "Square the distance; its absolute value gives another kernel."),
-    (kernel(lambda distance, sigma: -distance / (2 * sigma**2)),
-     "Square the distance: as it is, one side of x counts as nearer than x itself."),
-    (kernel(lambda distance, sigma: gaussian(distance, sigma).exp()),
-     "The softmax takes the exponential itself: give it the scores as they are."),
-    (lambda *arguments: regression(*arguments) / len(arguments[1]),
-     "You take the mean of weight times y. The weights sum to 1 already: add up."),
-    (lambda x, known_x, known_y, sigma: known_y.mean().expand(len(x)),
-     "Every x gets the plain mean. Near points should count more."),
-    (kernel(lambda distance, sigma: -distance**2 / (2 * sigma) ** 2),
-     "You square the 2 as well: only sigma is squared, 2 * sigma**2."),
-    (kernel(lambda distance, sigma: -distance**2), "sigma has no effect: divide by 2 sigma²."),
-    (kernel(lambda distance, sigma: -distance**2 / (2 * sigma)),
-     "sigma needs a square as well: divide by 2 sigma²."),
-    (kernel(lambda distance, sigma: -distance**2 / sigma**2),
-     "The 2 is missing: divide by 2 sigma²."),
-    (kernel(lambda distance, sigma: -distance**2 / 2 * sigma**2),
-     "You multiply by sigma²: in a / 2 * b Python divides by 2 alone. "
-     "Put 2 * sigma**2 in brackets."),
-    (lambda x, known_x, known_y, sigma: gaussian(x[:, None] - known_x, sigma).exp() @ known_y,
-     "The weights don't sum to 1: take the softmax, not the exponential alone."),
-    (lambda *arguments: regression(*arguments, axis=0),
-     "The softmax is over the queries: the weights of a known point sum to 1. "
-     "Those of each query must: use the last axis, the known points."),
-    (lambda x, known_x, known_y, sigma: known_y[(x[:, None] - known_x).abs().argmin(-1)],
-     "That is the nearest point's y alone. Every point counts, near ones more."),
+    *(Slip(PAIRS, "known_x[:, None] - x", "softmax(-1)", f"softmax({axis})",
+           "Your differences are turned around: known points in the rows, new points in the "
+           "columns. Rows are queries, here the new points: x[:, None] - known_x, and "
+           "softmax(-1).") for axis in (-1, 0)),
+    *(Slip(PAIRS, "x - known_x", "weights @", f"weights {times}",
+           "x - known_x compares the first with the first, the second with the second. Each x "
+           "needs its distance to every known point: x[:, None] - known_x.") for times in "@*"),
+    Slip("-distance", "distance", "The minus is missing: far points get the most weight."),
+    Slip("distance**2", "distance.abs()",
+         "Square the distance; its absolute value gives another kernel."),
+    Slip("distance**2", "distance",
+         "Square the distance: as it is, one side of x counts as nearer than x itself."),
+    Slip("scores.softmax", "scores.exp().softmax",
+         "The softmax takes the exponential itself: give it the scores as they are."),
+    Slip("weights @ known_y / len(known_x)",
+         "You take the mean of weight times y. The weights sum to 1 already: add up."),
+    Slip("known_y.mean().expand(len(x))",
+         "Every x gets the plain mean. Near points should count more."),
+    Slip("(2 * sigma**2)", "(2 * sigma) ** 2",
+         "You square the 2 as well: only sigma is squared, 2 * sigma**2."),
+    Slip(" / (2 * sigma**2)", "", "sigma has no effect: divide by 2 sigma²."),
+    Slip("sigma**2", "sigma", "sigma needs a square as well: divide by 2 sigma²."),
+    Slip("(2 * sigma**2)", "sigma**2", "The 2 is missing: divide by 2 sigma²."),
+    Slip("(2 * sigma**2)", "2 * sigma**2",
+         "You multiply by sigma²: in a / 2 * b Python divides by 2 alone. Put 2 * sigma**2 in "
+         "brackets."),
+    Slip("scores.softmax(-1)", "scores.exp()",
+         "The weights don't sum to 1: take the softmax, not the exponential alone."),
+    Slip("softmax(-1)", "softmax(0)",
+         "The softmax is over the queries: the weights of a known point sum to 1. Those of each "
+         "query must: use the last axis, the known points."),
+    Slip("known_y[distance.abs().argmin(-1)]",
+         "That is the nearest point's y alone. Every point counts, near ones more."),
 ]
 
 
@@ -330,7 +280,7 @@ EXERCISES = [
         },
     ),
     Build(
-        "pooling", reference=pooling, inputs=pooling_inputs, misconceptions=POOLING,
+        "pooling", reference=pooling, inputs=pooling_inputs, slips=POOLING,
         praise="Right: masked, scaled, and zeros where there is nothing to attend to.",
         hints=["Five steps: score, hide, softmax, clear, mix.",
                "scores.masked_fill(~keep, lowest) hides; "
@@ -339,7 +289,7 @@ EXERCISES = [
                "multiply the weights with keep."],
     ),
     BuildMask(
-        "lengths", reference=length_mask, inputs=lengths_inputs, misconceptions=LENGTHS,
+        "lengths", reference=length_mask, inputs=lengths_inputs, slips=LENGTHS,
         praise="Right, for lengths per sentence and per query.",
         hints=["Key j may be attended to when j < length, and torch.arange(keys) holds all j.",
                "Bring valid_lens to shape (batch, queries, 1): valid_lens[:, None, None] "
@@ -369,7 +319,7 @@ EXERCISES = [
         },
     ),
     AllPairs(
-        "kernel", reference=regression, inputs=regression_inputs, misconceptions=KERNEL,
+        "kernel", reference=regression, inputs=regression_inputs, slips=KERNEL,
         praise="Right: kernel regression is attention whose score is a distance.",
         hints=["x[:, None] - known_x has shape (queries, keys).",
                "Square it, divide by 2 sigma², "

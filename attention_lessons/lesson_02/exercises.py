@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import torch
 
-from d2l_ext.attention import split_heads
-from ..exercises.kinds import Build, Choice, Lines, stable_hash
+from ..exercises.kinds import Build, Choice, Lines, Slip, stable_hash
 from ..languages import t
 
 # ---- split-heads ----
@@ -17,27 +16,33 @@ def split_inputs():
     return [(large, 3), (small, 2)]
 
 
+def split_heads(X, h):
+    heads = X.reshape(X.shape[0], X.shape[1], h, -1).transpose(1, 2)
+    return heads
+
+
+CUT = "X.shape[0], X.shape[1], h, -1).transpose(1, 2)"
 SPLIT_HEADS = [
-    (lambda X, h: X.reshape(X.shape[0], h, X.shape[1], -1),
-     "The shape is right, but a reshape without a transpose cuts the sentence into stretches: "
-     "the first head holds neighbouring numbers of the first tokens. "
-     "Cut each token first, then swap the axes."),
-    (lambda X, h: X.reshape(X.shape[0], X.shape[1], h, -1),
-     "Each token is cut into heads; "
-     "now the heads have to come before the steps: swap axes 1 and 2."),
-    (lambda X, h: X.unflatten(-1, (-1, h)).permute(0, 3, 1, 2),
-     "You deal the columns out in turn (the first head gets columns 0, h, 2h ...). "
-     "A head is a block of neighbouring columns: heads before head size in the reshape."),
-    (lambda X, h: X.mT.reshape(X.shape[0], h, X.shape[1], -1),
-     "You transpose, then cut. Cut each token first: reshape into heads, then swap the axes."),
-    (lambda X, h: split_heads(X, h).mT,
-     "Steps and head size have changed places. Swap axes 1 and 2, not the last two."),
-    (lambda X, h: split_heads(X, h).transpose(0, 1),
-     "Your heads stand before the batch: the result is (batch, heads, steps, head size)."),
-    (lambda X, h: split_heads(X, 2), "You cut into two heads, whatever num_heads says."),
-    (lambda X, h: split_heads(X, h).flatten(0, 1),
-     "This is D2L's shape, heads folded into the batch. "
-     "Keep them as an axis of their own: (batch, heads, steps, head size)."),
+    Slip(CUT, "X.shape[0], h, X.shape[1], -1)",
+         "The shape is right, but a reshape without a transpose cuts the sentence into stretches: "
+         "the first head holds neighbouring numbers of the first tokens. Cut each token first, "
+         "then swap the axes."),
+    Slip(".transpose(1, 2)", "",
+         "Each token is cut into heads; now the heads have to come before the steps: swap axes 1 "
+         "and 2."),
+    Slip(CUT, "X.shape[0], X.shape[1], -1, h).permute(0, 3, 1, 2)",
+         "You deal the columns out in turn (the first head gets columns 0, h, 2h ...). A head is a "
+         "block of neighbouring columns: heads before head size in the reshape."),
+    Slip(f"X.reshape({CUT}", "X.mT.reshape(X.shape[0], h, X.shape[1], -1)",
+         "You transpose, then cut. Cut each token first: reshape into heads, then swap the axes."),
+    Slip("heads.mT",
+         "Steps and head size have changed places. Swap axes 1 and 2, not the last two."),
+    Slip("heads.transpose(0, 1)",
+         "Your heads stand before the batch: the result is (batch, heads, steps, head size)."),
+    Slip("1], h,", "1], 2,", "You cut into two heads, whatever num_heads says."),
+    Slip("heads.flatten(0, 1)",
+         "This is D2L's shape, heads folded into the batch. Keep them as an axis of their own: "
+         "(batch, heads, steps, head size)."),
 ]
 
 # ---- mixed-up ----
@@ -49,22 +54,21 @@ def tokens_in_head(head, steps, hiddens, num_heads):
 
 
 MIXED_UP = [
-    (lambda head, n, d, h: list(range(n)),
-     "That would be the right split: every token in every head. "
-     "Without the transpose a head gets only a stretch."),
-    (lambda head, n, d, h: [head],
-     "Heads and tokens are not the same count: "
-     "a head holds steps * hiddens / num_heads numbers. How many tokens is that?"),
-    (lambda head, n, d, h: list(range(n * head // h, n * (head + 1) // h)),
-     "Where a head begins or ends in the middle of a token, that token is in it too: "
-     "it gets at least one number."),
-    (lambda head, n, d, h: list(range(n))[head::h],
-     "The tokens are not dealt out in turn: "
-     "reshape keeps the order, so each head gets neighbours."),
-    (lambda head, n, d, h: tokens_in_head(head, d, n, h),
-     "Those are columns. Each row of X is a token, of hiddens numbers."),
-    (lambda head, n, d, h: [token + 1 for token in tokens_in_head(head, n, d, h)],
-     "Tokens count from 0."),
+    Slip("list(range(steps))",
+         "That would be the right split: every token in every head. Without the transpose a head "
+         "gets only a stretch."),
+    Slip("[head]",
+         "Heads and tokens are not the same count: a head holds steps * hiddens / num_heads "
+         "numbers. How many tokens is that?"),
+    Slip("list(range(steps * head // num_heads, steps * (head + 1) // num_heads))",
+         "Where a head begins or ends in the middle of a token, that token is in it too: it gets "
+         "at least one number."),
+    Slip("list(range(steps))[head::num_heads]",
+         "The tokens are not dealt out in turn: reshape keeps the order, so each head gets "
+         "neighbours."),
+    Slip("(steps)", "(hiddens)", "(steps, hiddens)", "(hiddens, steps)",
+         "Those are columns. Each row of X is a token, of hiddens numbers."),
+    Slip("[head]", "[head].add(1)", "Tokens count from 0."),
 ]
 
 # ---- count-parameters ----
@@ -73,38 +77,37 @@ MIXED_UP = [
 def count(num_hiddens, num_heads, head_size, query_size, key_size, value_size, bias):
     inner = num_heads * head_size
     weights = (query_size + key_size + value_size + num_hiddens) * inner
-    return weights + (3 * inner + num_hiddens) * bias
+    biases = (3 * inner + num_hiddens) * bias
+    return weights + biases
 
 
+BIASES = "(3 * inner + num_hiddens)"
 COUNT_PARAMETERS = [
-    (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, bias) * h,
-     "You multiply by num_heads twice: "
-     "num_heads * head_size is already the width of all heads together."),
-    (lambda d, h, p, q, k, v, bias: (q + k + v + d) * p + (3 * p + d) * bias,
-     "That is one head. All heads together have the width num_heads * head_size."),
-    (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, False) + 4 * h * p * bias,
-     "W_o's bias is as wide as its output, num_hiddens."),
-    (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, False) + 3 * h * p * bias,
-     "W_o has a bias too: num_hiddens more numbers."),
-    (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, False) + 4 * d * bias,
-     "The biases of W_q, W_k and W_v are as wide as the heads together, num_heads * head_size."),
-    (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, bias) - h * p * d - d * bias,
-     "The output projection W_o is missing."),
-    (lambda d, h, p, q, k, v, bias: (q + k + v + d) * d + 4 * d * bias,
-     "You take num_hiddens for the heads' common width. "
-     "The head size may be chosen freely: that width is num_heads * head_size."),
-    (lambda d, h, p, *rest: count(d, h, p, *rest) + h * p * (h * p - d),
-     lambda d, h, p, *rest: count(d, h, p, *rest) + d * (d - h * p),
-     "W_o isn't square: it leads from num_heads * head_size to num_hiddens."),
-    (lambda d, h, p, q, k, v, bias: 4 * d * d,
-     "4 * num_hiddens ** 2 holds only when all widths are equal. "
-     "Here the inputs have widths of their own."),
-    (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, True),
-     "Biases are counted even where bias=False."),
-    (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, False),
-     "The biases are missing: one number per output of each matrix."),
-    (lambda d, h, p, q, k, v, bias: count(d, h, p, q, k, v, False) + (q + k + v + h * p) * bias,
-     "A bias is as wide as its matrix's output, not its input."),
+    Slip("(weights + biases) * num_heads",
+         "You multiply by num_heads twice: num_heads * head_size is already the width of all heads "
+         "together."),
+    Slip("num_heads * head_size", "head_size",
+         "That is one head. All heads together have the width num_heads * head_size."),
+    Slip(BIASES, "4 * inner", "W_o's bias is as wide as its output, num_hiddens."),
+    Slip(BIASES, "3 * inner", "W_o has a bias too: num_hiddens more numbers."),
+    Slip(BIASES, "4 * num_hiddens",
+         "The biases of W_q, W_k and W_v are as wide as the heads together, num_heads * "
+         "head_size."),
+    Slip("value_size + num_hiddens)", "value_size)", BIASES, "3 * inner",
+         "The output projection W_o is missing."),
+    Slip("num_heads * head_size", "num_hiddens",
+         "You take num_hiddens for the heads' common width. The head size may be chosen freely: "
+         "that width is num_heads * head_size."),
+    *(Slip("value_size + num_hiddens) * inner", f"value_size) * inner + {width} ** 2",
+           "W_o isn't square: it leads from num_heads * head_size to num_hiddens.")
+      for width in ("inner", "num_hiddens")),
+    Slip("4 * num_hiddens ** 2",
+         "4 * num_hiddens ** 2 holds only when all widths are equal. Here the inputs have widths "
+         "of their own."),
+    Slip(" * bias", "", "Biases are counted even where bias=False."),
+    Slip("weights", "The biases are missing: one number per output of each matrix."),
+    Slip(BIASES, "(query_size + key_size + value_size + inner)",
+         "A bias is as wide as its matrix's output, not its input."),
 ]
 
 # ---- pencil ----
@@ -204,7 +207,7 @@ EXERCISES = [
         },
     ),
     Build(
-        "split-heads", reference=split_heads, inputs=split_inputs, misconceptions=SPLIT_HEADS,
+        "split-heads", reference=split_heads, inputs=split_inputs, slips=SPLIT_HEADS,
         praise="Right: every head gets its block of columns, of every token.",
         hints=["Which shape has all four axes, in the order in which the numbers already lie?",
                "X.reshape(batch, steps, num_heads, hiddens // num_heads) "
@@ -214,7 +217,7 @@ EXERCISES = [
     Build(
         "mixed-up", reference=tokens_in_head,
         inputs=lambda: [(1, 5, 12, 3), (0, 5, 12, 3), (1, 3, 4, 2), (0, 7, 8, 4)],
-        misconceptions=MIXED_UP,
+        slips=MIXED_UP,
         praise="Right: each head gets a stretch of the sentence.",
         hints=["Follow the numbers: fill a (steps, hiddens) "
                "tensor with each token's own number, then reshape it the wrong way.",
@@ -238,7 +241,7 @@ EXERCISES = [
         "count-parameters", reference=count,
         inputs=lambda: [(8, 2, 3, 5, 7, 9, False), (8, 2, 3, 5, 7, 9, True),
                         (64, 4, 16, 64, 64, 64, False), (10, 4, 2, 9, 3, 6, True)],
-        misconceptions=COUNT_PARAMETERS,
+        slips=COUNT_PARAMETERS,
         praise="Right, and a test would compare "
                "it with sum(W.numel() for W in layer.parameters()).",
         hints=["All heads together have the width num_heads * head_size.",
@@ -253,7 +256,11 @@ EXERCISES = [
                "W_q x is the third column of W_q.",
                "A key is W_k x: for dog it is the sum of columns 1 and 4 of W_k, "
                "with its height as the factor of the fourth.",
-               "Line 4: a score of 2 counts 4.11, of 1 2.03, of 0 1; divide each by their sum."],
+               "Lines 2 and 4 are head 1's, from the first two rows of both matrices, lines 3 and "
+               "5 head 2's, from the last two. A score of 2 counts 4.11, of 1 2.03, of 0 1; divide "
+               "each by their sum.",
+               "Line 6: W_v x is a token's value. Head 1 mixes the first two numbers of the values "
+               "by line 4, head 2 the last two by line 5. W_o changes nothing."],
         lines=pencil_lines(*GIVEN),
     ),
 ]

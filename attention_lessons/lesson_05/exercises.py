@@ -1,110 +1,103 @@
 """The exercises of lesson 05, relative positions."""
 import torch
 
-from d2l_ext.relative import T5RelativeBias, offsets
-from ..exercises.kinds import Build, Choice
+from d2l_ext.relative import T5RelativeBias
+from ..exercises.kinds import Build, Choice, Slip
 
 # ---- offset-rows ----
 
 
-def rows(queries, keys, max_distance):
-    return offsets(queries, keys).clamp(-max_distance, max_distance) + max_distance
+def rows(queries, keys, c):
+    first = keys - queries
+    query = first + torch.arange(queries)[:, None]
+    offset = torch.arange(keys) - query
+    row = offset.clamp(-c, c) + c
+    return row
 
 
-def changed(change):
-    """Wrong rows, made from the right offsets and the clip."""
-    return lambda queries, keys, c: change(offsets(queries, keys), c)
-
-
-def misplaced(first):
-    """Wrong rows: query 0 is at position ``first(queries, keys)``."""
-    def wrong(queries, keys, c):
-        query = torch.arange(queries)[:, None] + first(queries, keys)
-        return (torch.arange(keys) - query).clamp(-c, c) + c
-    return wrong
-
-
+CLIPPED = "offset.clamp(-c, c)"
 OFFSET_ROWS = [
-    (misplaced(lambda queries, keys: 0),
-     "Your query 0 is at position 0, as if all keys were new. "
-     "The last query is at the last key, so query 0 is at keys - queries."),
-    (misplaced(lambda queries, keys: keys - queries - 1),
-     misplaced(lambda queries, keys: keys - queries + 1),
-     "Your last query is one away from the last key. Query 0 is at keys - queries."),
-    (misplaced(lambda queries, keys: queries - keys),
-     "The difference has the wrong sign: "
-     "there are more keys than queries, so query 0 is at keys - queries."),
-    (lambda queries, keys, c: rows(queries, keys, c).T,
-     "Rows are queries, columns keys. Yours are the other way round."),
-    (changed(lambda o, c: (-o).clamp(-c, c) + c),
-     "Left and right are swapped: "
-     "an offset is the key's position minus the query's, so keys to the left have negative ones."),
-    (changed(lambda o, c: o.clamp(-c, c)),
-     "Clipped, but not shifted: a negative number as a row counts from the table's end. Add c."),
-    (changed(lambda o, c: o + c),
-     "Shifted, but not clipped: "
-     "far offsets fall off the table, or wrap round to its end. Clip to -c..c first."),
-    (changed(lambda o, c: (o + c).clamp(-c, c)),
-     "You shift before you clip, and clip to -c..c. After the shift the table's rows are 0 to 2c."),
-    (changed(lambda o, c: o.clamp(-c, c) + c + 1),
-     "Off by one: offset -c should use row 0, and yours uses row 1. The last row would not exist."),
-    (changed(lambda o, c: o.clamp(-c, c) + c - 1),
-     "Off by one: offset -c should use row 0, and yours uses -1, which is the last."),
-    (changed(lambda o, c: o.clamp(1 - c, c - 1) + c), changed(lambda o, c: o.clamp(-c, c - 1) + c),
-     changed(lambda o, c: o.clamp(1 - c, c) + c),
-     "Off by one at the clip: offsets -c and c have rows of their own, 0 and 2c. "
-     "Python's ranges leave out the end, clamp doesn't."),
-    (changed(lambda o, c: o.clamp(-c, c + 1) + c), changed(lambda o, c: o.clamp(-c - 1, c) + c),
-     changed(lambda o, c: o.clamp(-c - 1, c + 1) + c),
-     "Off by one at the clip: the rows are 0 to 2c, so there is no row -1 and no row 2c + 1. "
-     "clamp includes both ends."),
-    (changed(lambda o, c: o.clamp(1 - c, c - 1) + c - 1),
-     "Off by one: a table for distances up to c - 1. "
-     "Offsets -c and c have rows of their own, 0 and 2c."),
-    (changed(lambda o, c: o.clamp(-c - 1, c + 1) + c + 1),
-     "Off by one: a table for distances up to c + 1. Offset -c and all beyond it use row 0."),
-    (changed(lambda o, c: o.abs().clamp(max=c)),
-     "That is the distance: left and right share a row. An offset keeps its sign."),
-    (changed(lambda o, c: o % (2 * c + 1)),
-     "A remainder wraps round: a far offset would use the row of a near one. Clip instead."),
+    Slip("= keys - queries", "= 0",
+         "Your query 0 is at position 0, as if all keys were new. The last query is at the last "
+         "key, so query 0 is at keys - queries."),
+    *(Slip("= keys - queries", f"= keys - queries {one}",
+           "Your last query is one away from the last key. Query 0 is at keys - queries.")
+      for one in ("- 1", "+ 1")),
+    Slip("= keys - queries", "= queries - keys",
+         "The difference has the wrong sign: there are more keys than queries, so query 0 is at "
+         "keys - queries."),
+    Slip("row.T", "Rows are queries, columns keys. Yours are the other way round."),
+    Slip("torch.arange(keys) - query", "query - torch.arange(keys)",
+         "Left and right are swapped: an offset is the key's position minus the query's, so keys "
+         "to the left have negative ones."),
+    Slip(CLIPPED,
+         "Clipped, but not shifted: a negative number as a row counts from the table's end. Add "
+         "c."),
+    Slip("offset + c",
+         "Shifted, but not clipped: far offsets fall off the table, or wrap round to its end. Clip "
+         "to -c..c first."),
+    Slip("(offset + c).clamp(-c, c)",
+         "You shift before you clip, and clip to -c..c. After the shift the table's rows are 0 to "
+         "2c."),
+    Slip("row + 1",
+         "Off by one: offset -c should use row 0, and yours uses row 1. The last row would not "
+         "exist."),
+    Slip("row - 1",
+         "Off by one: offset -c should use row 0, and yours uses -1, which is the last."),
+    *(Slip("-c, c", ends,
+           "Off by one at the clip: offsets -c and c have rows of their own, 0 and 2c. Python's "
+           "ranges leave out the end, clamp doesn't.")
+      for ends in ("1 - c, c - 1", "-c, c - 1", "1 - c, c")),
+    *(Slip("-c, c", ends,
+           "Off by one at the clip: the rows are 0 to 2c, so there is no row -1 and no row 2c + 1. "
+           "clamp includes both ends.")
+      for ends in ("-c, c + 1", "-c - 1, c", "-c - 1, c + 1")),
+    Slip("offset.clamp(1 - c, c - 1) + c - 1",
+         "Off by one: a table for distances up to c - 1. Offsets -c and c have rows of their own, "
+         "0 and 2c."),
+    Slip("offset.clamp(-c - 1, c + 1) + c + 1",
+         "Off by one: a table for distances up to c + 1. Offset -c and all beyond it use row 0."),
+    Slip("offset.abs().clamp(max=c)",
+         "That is the distance: left and right share a row. An offset keeps its sign."),
+    Slip("offset % (2 * c + 1)",
+         "A remainder wraps round: a far offset would use the row of a near one. Clip instead."),
 ]
 
 # ---- unmask ----
 
 
 def beyond_training(whole, trained, length):
-    return (whole * length - trained) / (length - trained)
+    beyond = (whole * length - trained) / (length - trained)
+    return beyond
 
 
 UNMASK = [
-    (lambda whole, trained, length: whole,
-     "That is the flattering number: it counts the positions that training has seen."),
-    (lambda whole, trained, length: trained / length,
-     "That is the share of positions that training has seen."),
-    (lambda whole, trained, length: whole * length - trained,
-     "You count right answers beyond training. "
-     "Divide by how many positions there are: length - trained."),
-    (lambda whole, trained, length: (whole * length - trained) / length,
-     lambda whole, trained, length: whole - trained / length,
-     "Nearly: you divide by all positions. "
-     "Divide by those beyond training alone, length - trained."),
-    (lambda whole, trained, length: whole * length / (length - trained),
-     "The right answers among the first `trained` positions are still in it. Take them away."),
-    (lambda whole, trained, length: 2 * whole - 1,
-     "That holds where exactly half of the positions are beyond training. "
-     "Count positions instead."),
-    (lambda whole, trained, length: whole * (length - trained) / length,
-     "You scale the average. It has two parts: "
-     "1.0 for the first positions, and what you look for."),
-    (lambda whole, trained, length: 1 - beyond_training(whole, trained, length),
-     "That is the share of wrong answers beyond training."),
+    Slip("whole",
+         "That is the flattering number: it counts the positions that training has seen."),
+    Slip("trained / length", "That is the share of positions that training has seen."),
+    Slip("whole * length - trained",
+         "You count right answers beyond training. Divide by how many positions there are: length "
+         "- trained."),
+    Slip("whole - trained / length",
+         "Nearly: you divide by all positions. Divide by those beyond training alone, length - "
+         "trained."),
+    Slip("whole * length / (length - trained)",
+         "The right answers among the first `trained` positions are still in it. Take them away."),
+    Slip("2 * whole - 1",
+         "That holds where exactly half of the positions are beyond training. Count positions "
+         "instead."),
+    Slip("whole * (length - trained) / length",
+         "You scale the average. It has two parts: 1.0 for the first positions, and what you look "
+         "for."),
+    Slip("1 - beyond", "That is the share of wrong answers beyond training."),
 ]
 
 # ---- untrained ----
 
 
 def untrained(bucket, num_buckets, trained):
-    return unreached(lambda n: torch.arange(1 - n, n))(bucket, num_buckets, trained)
+    reached = bucket(torch.arange(1 - trained, trained)).unique().tolist()
+    return sorted({*range(num_buckets)} - {*reached})
 
 
 def untrained_inputs():
@@ -113,28 +106,20 @@ def untrained_inputs():
     return [(standard.bucket, 32, 16), (small.bucket, 8, 4), (standard.bucket, 32, 9)]
 
 
-def unreached(offsets):
-    """The buckets that ``offsets(trained)`` don't reach."""
-    def answer(bucket, num_buckets, trained):
-        return sorted({*range(num_buckets)} - {*bucket(offsets(trained)).tolist()})
-    return answer
-
-
 UNTRAINED = [
-    (unreached(lambda n: torch.arange(-n, n + 1)),
-     "One too far: between 9 positions the largest offset is 8."),
-    (unreached(lambda n: torch.arange(-n, n)),
-     "One too far on the left: between 9 positions offsets go from -8 to 8."),
-    (unreached(lambda n: torch.arange(n)),
-     "Those are offsets to the right alone. A key can stand on the left too."),
-    (unreached(lambda n: torch.arange(1 - n, 1)),
-     "Those are offsets to the left alone. A key can stand on the right too."),
-    (lambda bucket, num_buckets, n: bucket(torch.arange(1 - n, n)).unique().tolist(),
-     "These are the buckets that training reaches. Which are left?"),
-    (lambda bucket, num_buckets, trained: list(range(trained, num_buckets)),
-     "A bucket's number is no offset: far offsets share buckets. Ask `bucket`."),
-    (lambda bucket, num_buckets, trained: len(untrained(bucket, num_buckets, trained)),
-     "That is how many there are. Return the list of their numbers."),
+    Slip("1 - trained, trained", "-trained, trained + 1",
+         "One too far: between 9 positions the largest offset is 8."),
+    Slip("1 - trained", "-trained",
+         "One too far on the left: between 9 positions offsets go from -8 to 8."),
+    Slip("1 - trained, ", "",
+         "Those are offsets to the right alone. A key can stand on the left too."),
+    Slip("1 - trained, trained", "1 - trained, 1",
+         "Those are offsets to the left alone. A key can stand on the right too."),
+    Slip("reached", "These are the buckets that training reaches. Which are left?"),
+    Slip("list(range(trained, num_buckets))",
+         "A bucket's number is no offset: far offsets share buckets. Ask `bucket`."),
+    Slip("len({*range(num_buckets)} - {*reached})",
+         "That is how many there are. Return the list of their numbers."),
 ]
 
 
@@ -154,7 +139,7 @@ EXERCISES = [
     ),
     Build(
         "offset-rows", reference=rows, inputs=lambda: [(3, 5, 2), (4, 4, 1), (2, 7, 3), (5, 6, 9)],
-        misconceptions=OFFSET_ROWS,
+        slips=OFFSET_ROWS,
         praise="Right: offsets -c to c have rows 0 to 2c, "
                "farther ones share the outermost, and the last query is at the last key.",
         hints=["The queries are the last steps: at which position is query 0?",
@@ -163,7 +148,7 @@ EXERCISES = [
     ),
     Build(
         "unmask", reference=beyond_training,
-        inputs=lambda: [(0.31, 16, 64), (0.53, 16, 32), (0.7, 8, 20)], misconceptions=UNMASK,
+        inputs=lambda: [(0.31, 16, 64), (0.53, 16, 32), (0.7, 8, 20)], slips=UNMASK,
         praise="Right. 0.53 at length 32 leaves 0.06 beyond training, 0.31 at 64 leaves 0.08: "
                "both below chance, for ten symbols.",
         hints=["How many positions are right in all? whole * length.",
@@ -183,7 +168,7 @@ EXERCISES = [
         },
     ),
     Build(
-        "untrained", reference=untrained, inputs=untrained_inputs, misconceptions=UNTRAINED,
+        "untrained", reference=untrained, inputs=untrained_inputs, slips=UNTRAINED,
         praise="Right. T5's standard table, trained at 16, keeps 13 of its 32 "
                "buckets as they were at the start; one of them, bucket 16, no offset ever reaches.",
         hints=["Which offsets occur between 16 positions, 0 to 15?",

@@ -16,6 +16,10 @@ def inputs():
     return [(torch.arange(6.0).reshape(2, 3) + 0.25, 2), (torch.arange(4.0).reshape(1, 4), 3)]
 
 
+def times(X, n):
+    return X * n
+
+
 def looked_up(X, n):
     return X * n, X.argmax(1)
 
@@ -24,8 +28,8 @@ OWN = [
     Choice("one", HINTS, "Well chosen.", right="b", reasons={"a": "Not a.", "c": "Not c."}),
     Choice("three", HINTS, "All three.", right="ace",
            reasons={"b": "is false: it leaks.", "d": "is false: it drips."}),
-    Build("times", HINTS, "Well built.", reference=lambda X, n: X * n, inputs=inputs,
-          misconceptions=[(lambda X, n: X + n, lambda X, n: X + 2 * n, "It adds.")],
+    Build("times", HINTS, "Well built.", reference=times, inputs=inputs,
+          slips=[Slip("X + n", "It adds."), Slip("X + 2 * n", "It adds.")],
           larger=lambda: [(torch.ones(2, 5), 1000)]),
     Build("count", HINTS, "Well counted.", reference=lambda row, n: int(row.sum()) * n,
           inputs=lambda: [(torch.tensor([1, 2, 3]), 2)]),
@@ -57,6 +61,9 @@ SAID = [  # the exercise, an answer, and what is said; a mark tells the state
     ("three", list("eca"), "✓ All three."), ("three", set(), "○ " + UNTOUCHED),
     ("times", lambda X, n: n * X, "✓ Well built."), ("times", lambda X, n: X + n, "✗ It adds."),
     ("times", lambda X, n: X + 2 * n, "✗ It adds."),
+    ("times", lambda X, n: X + n if len(X) > 1 else X * n,  # on one input alone
+     "✗ The shape is right, 6 of 6 numbers are not. The first at [0, 0]: expected 0.5000, yours "
+     "is 2.2500."),
     ("times", 3, "✗ Give the function itself, got int: check('times', your_function)."),
     ("times", bare, "○ Not attempted yet: the function returns nothing."),
     ("times", lambda X, n: print(end=""), "✗ Your function returns None: is `return` missing?"),
