@@ -35,7 +35,7 @@ revive("{piece}", render);
 </script></div>"""
 IMAGE = """<img class="d2l-still" alt="{alt}" style="max-width: 100%; background: white" \
 src="data:image/svg+xml;base64,{image}">"""
-Rule = Mapping[Hashable, Any] | tuple[float, float]
+Rule = Mapping[Hashable, Any] | tuple[float, float] | type[str]
 
 
 class Explorer:
@@ -44,8 +44,9 @@ class Explorer:
     The state is changed by the piece's controls and by Python.
     piece: the name of its JavaScript file. title: what it shows, in words.
     rules: what each setting may be: (lowest, highest), or a mapping from what is accepted to what
-    is stored. still: the picture in ``images/`` that stands in where scripts don't run; it is used
-    only if it was made of the same data and state (for old pieces: holds the same ``numbers``).
+    is stored, or ``str`` for any text. still: the picture in ``images/`` that stands in where
+    scripts don't run; it is used only if it was made of the same data and state (for old pieces:
+    holds the same ``numbers``).
     ``widget`` is the anywidget, None where anywidget isn't installed.
     """
 
@@ -80,6 +81,10 @@ class Explorer:
         if name not in self._rules:
             raise ValueError(f"there is no setting {name!r}: choose from {', '.join(self._rules)}")
         rule = self._rules[name]
+        if rule is str:
+            if not isinstance(value, str):
+                raise ValueError(f"{name}={value!r} must be text")
+            return clean(value[:200])
         if isinstance(rule, Mapping):
             if not isinstance(value, Hashable) or value not in rule:
                 possible = some([repr(choice) for choice in rule], 12)

@@ -1,170 +1,355 @@
-// A date reader at work: a text to type, heads to switch on and off, the answer, and where heads
-// look. The kernel computes, this draws.
+// A date reader at work: the trained Transformer runs here. Press a map to close its head, point at
+// a digit to see where it was read, type another date.
+import { html } from "./vendor/preact.js";
+import {
+  button, clip, digits, dot, field, grip, list, map, near, places, plural, softmax, start, svg, t,
+  text, tick,
+} from "./kit.js";
 
-// What stands at each place of an answer.
-const PIECES = [
-  "year", "year", "year", "year", "hyphens", "month", "month", "hyphens", "day", "day",
-];
+// ---- mathematics: rows of numbers, one a letter or a symbol ---------------------------
 
-/** How two answers differ, in a sentence. */
-export function compare({ letters, answer, full, problem, off }) {
-  if (!answer) return problem;
-  const heads = off.length ? t`Without ${list(off)}` : t`With all heads on`;
-  const wrong = new Set(PIECES.filter((_, i) => answer[i] !== full[i]));
-  let verdict = "";
-  if (wrong.size) verdict = t`, not ${full}: the ${list([...wrong].map(said))} changed`;
-  else if (off.length) verdict = t`, the same as with all heads on`;
-  const more = problem ? ` ${problem}` : "";
-  return t`${heads}: ${clip(letters.join(""), 60)} → ${answer}${verdict}.${more}`;
+/** A number of half precision from its bits. */
+export function half(bits) {
+  const [power, fraction] = [(bits >> 10) & 31, bits & 1023];
+  const size = power ? 2 ** (power - 25) * (1024 + fraction) : 2 ** -24 * fraction;
+  return bits >> 15 ? -size : size;
 }
 
-/** How many maps stand side by side, and how large their cells are: letters stay legible. */
-export function arrange(columns, width) {
-  for (const [side, least] of [[4, 13], [2, 13], [1, 1]]) {
-    const cell = Math.min(26, Math.floor((Math.min(width, 1120) / side - 60) / columns));
-    if (cell >= least) return { side, cell };
+/** The model's weights by name, with the very digits that Python has. */
+function unpack({ weights, precision, sizes }) {
+  const letters = atob(weights);
+  const { buffer } = new Uint8Array(letters.length).map((_, i) => letters.charCodeAt(i));
+  const bits = new Uint16Array(buffer);
+  const numbers = precision === 16 ? new Float64Array(bits.length).map((_, i) => half(bits[i]))
+    : new Float64Array(new Float32Array(buffer));
+  let end = 0;
+  return Object.fromEntries(sizes.map(([name, size]) => [name, numbers.slice(end, end += size)]));
+}
+
+/** W x + b, as `nn.Linear` does. */
+function linear(weight, x, bias) {
+  const y = new Float64Array(weight.length / x.length);
+  for (let i = 0, at = 0; i < y.length; i++) {
+    let sum = bias ? bias[i] : 0;
+    for (let j = 0; j < x.length; j++, at++) sum += weight[at] * x[j];
+    y[i] = sum;
   }
-  return { side: 1, cell: 4 };
+  return y;
 }
 
-/** Where each row looks most, in words. */
-function most(weights, down, across) {
-  const named = (letter) => (letter === " " ? t`blank` : letter);
-  const looks = weights.map((row, i) => {
-    const largest = row.indexOf(Math.max(...row));
-    return t`${named(down[i])} looks at ${named(across[largest])}`;
+const plus = (x, y) => x.map((each, i) => each + y[i]);
+
+/** Attention of one query over the keys so far, the query's row and theirs already multiplied by
+ * their weights: what the heads that are open make of the values, and where each head looks. */
+function attend(query, keys, values, open) {
+  const mixed = new Float64Array(query.length);
+  const size = query.length / open.length;
+  const weights = open.map((isOpen, head) => {
+    const from = head * size;
+    const theirs = Math.floor(head * keys[0].length / query.length) * size;  // heads may share keys
+    const scores = keys.map((key) => {
+      let score = 0;
+      for (let c = 0; c < size; c++) score += query[from + c] * key[theirs + c];
+      return score / Math.sqrt(size);
+    });
+    const row = softmax(scores);
+    if (isOpen) row.forEach((weight, i) => {
+      for (let c = 0; c < size; c++) mixed[from + c] += weight * values[i][theirs + c];
+    });
+    return row;
   });
-  return looks.join(t`, `);
+  return { mixed, weights };
 }
 
-// ---- on the screen -------------------------------------------------------------
+/** What the model writes for a text, symbol by symbol, each time the likeliest; and the maps of each
+ * layer's heads. `open` says of each layer's heads which are open; a closed one adds nothing
+ * (`d2l_ext.transformer.EncoderDecoder`, one block on either side). */
+export function read(model, { letters, digits: symbols }, given, open) {
+  const wide = model["scores.weight"].length / model["scores.bias"].length;
+  const times = (name, x) => linear(model[`${name}.weight`], x, model[`${name}.bias`]);
+  const norm = (name, x) => {
+    const [weight, bias] = [model[`${name}.weight`], model[`${name}.bias`]];
+    let [mean, variance] = [0, 0];
+    for (const each of x) mean += each / wide;
+    for (const each of x) variance += (each - mean) ** 2 / wide;
+    const size = Math.sqrt(variance + 1e-5);
+    return x.map((each, i) => (each - mean) / size * weight[i] + bias[i]);
+  };
+  const network = (name, x) => times(`${name}.2`, times(`${name}.0`, x).map((y) => Math.max(0, y)));
+  const embedded = (name, symbol, position) => Float64Array.from(places(wide), (i) => {
+    const angle = position / 10000 ** ((i - i % 2) / wide);
+    return model[`${name}.weight`][symbol * wide + i] + (i % 2 ? Math.cos(angle) : Math.sin(angle));
+  });
+
+  let X = [...given].map((letter, i) => embedded("source", letters.indexOf(letter) + 1, i));
+  let rows = X.map((x) => norm("encoder.0.norms.0", x));
+  const keysOf = (layer) => rows.map((row) => times(`${layer}.W_k`, row));
+  const valuesOf = (layer) => rows.map((row) => times(`${layer}.W_v`, row));
+  const looks = { encoder: [], decoder: [], cross: [] };
+  const attended = (name, layer, row, keys, values) => {
+    const { mixed, weights } = attend(times(`${layer}.W_q`, row), keys, values, open[name]);
+    looks[name].push(weights);
+    return times(`${layer}.W_o`, mixed);
+  };
+  let [keys, values] = [keysOf("encoder.0.attention"), valuesOf("encoder.0.attention")];
+  X = X.map((x, i) => plus(x, attended("encoder", "encoder.0.attention", rows[i], keys, values)));
+  X = X.map((x) => plus(x, network("encoder.0.network", norm("encoder.0.norms.1", x))));
+  rows = X.map((x) => norm("norms.0", x));  // what the decoder reads
+  [keys, values] = [keysOf("decoder.0.cross"), valuesOf("decoder.0.cross")];
+
+  let [answer, symbol] = ["", symbols.length];  // at first the symbol for a start
+  const [before, earlier] = [[], []];  // keys and values of what was written
+  for (const i of places(10)) {
+    let x = embedded("target", symbol, i);
+    const row = norm("decoder.0.norms.0", x);
+    before.push(times("decoder.0.attention.W_k", row));
+    earlier.push(times("decoder.0.attention.W_v", row));
+    x = plus(x, attended("decoder", "decoder.0.attention", row, before, earlier));
+    const asks = norm("decoder.0.norms.1", x);
+    x = plus(x, attended("cross", "decoder.0.cross", asks, keys, values));
+    x = plus(x, network("decoder.0.network", norm("decoder.0.norms.2", x)));
+    const scores = times("scores", norm("norms.1", x));
+    symbol = scores.indexOf(Math.max(...scores));
+    answer += symbols[symbol] ?? "?";  // the start once more
+  }
+  const maps = Object.fromEntries(Object.entries(looks).map(([name, all]) =>
+    [name, open[name].map((_, head) => all.map((weights) =>
+      places(all.at(-1)[head].length).map((j) => weights[head][j] ?? 0)))]));
+  return { answer, maps };
+}
+
+// ---- what is asked, and what comes of it -----------------------------------------------
 
 const LAYERS = ["encoder", "decoder", "cross"];
-const DATES_STYLE = `
-  .settings { column-gap: 18px; }
-  fieldset { column-gap: 4px; }
-  .pill { padding-right: 8px; }
-  input[type=text] {
-    width: 16em; max-width: 100%; box-sizing: border-box; color: inherit; background: inherit;
-    border: 1px solid currentColor; border-radius: 4px; padding: 3px 8px; font-size: 1.1em;
-  }
-  .answer {
-    float: left; display: flex; flex-wrap: wrap; gap: 4px; margin: 8px 16px 0 0;
-    font-size: 1.45em; font-variant-numeric: tabular-nums;
-  }
-  .answer span {
-    min-width: 1.25em; text-align: center; padding: 1px 0;
-    border: 2px solid var(--faint); border-radius: 4px;
-  }
-  .answer .other {
-    border-color: var(--key); border-width: 3px; font-weight: 700; text-decoration: underline;
-  }
-  .result { display: flow-root; }
-  .body { clear: left; }
-  .looks { display: grid; justify-content: start; gap: 10px 20px; }
-  .looks[hidden] { display: none; }
-  .looks .off canvas { opacity: .45; }
-`;
+const EXAMPLES = ["24/12/1999", "5 march 2021", "friday, 5 march 2021", "sat, 1 sept 1984"];
+const keyOf = (layer, head) => `${layer}_${head}`;
+const headsOf = (data) =>
+  LAYERS.flatMap((layer) => places(data.heads[layer]).map((head) => [layer, head]));
+const named = ([layer, head]) => ({
+  encoder: t("encoder {0}", head), decoder: t("decoder {0}", head), cross: t("cross {0}", head),
+}[layer]);
 
-export function render({ model, el }) {
-  speak(model);
-  const { heads, live } = model.get("data");
-  const ask = (settings) => change(model, settings, 0);  // the kernel is waited for
-  const text = node("input", {
-    type: "text", maxlength: 200, spellcheck: "false", autocomplete: "off", ...NATIVE,
-  });
-  text.addEventListener("input", () => ask({ text: text.value }));
-  const box = (head) => checkbox(head, () => ask({ off: off() }), head.split(" ").at(-1));
-  const switches = heads.map((head) => ({ head, ...box(head) }));
-  const off = () => switches.filter(({ input }) => !input.checked).map(({ head }) => head);
-  const rows = LAYERS.map((name) =>
-    fieldset(name, ...elements(switches.filter(({ head }) => head.startsWith(`${name} `)))));
-  const names = LAYERS.map((name) => [name, name]);
-  const layer = choice(t`maps of`, names, (chosen) => change(model, { layer: chosen }));
-  const date = labelled(t`your date`, text);
-  const { root, body, result } = frame(el, DATES_STYLE, date, layer.element, ...rows);
-  const answer = node("div", { class: "answer", role: "img" });
-  const cards = places(heads.length / LAYERS.length).map(() => {
-    const [title, canvas] = [node("p"), node("canvas", { role: "img" })];
-    return { title, canvas, element: node("div", {}, title, canvas) };
-  });
-  const looks = node("div", { class: "looks" }, ...elements(cards));
-  if (!live) {
-    text.disabled = true;
-    for (const { input } of switches) input.disabled = true;
-    body.append(node("p", {}, t`To type a date and to switch heads off, run the cell: the kernel
-      computes here. The maps can be looked at.`));
-  }
-  result.before(answer);
-  body.append(looks);
+const known = new Map();  // by its weights: the model, and what it has read
 
-  /** What the kernel said last; there is nothing to do when only the question has changed. */
-  const showAnswer = memoized((data, shown, colours, width) => {
-    write(result, compare(data));
-    answer.replaceChildren(...Array.from(data.answer, (symbol, i) =>
-      node("span", symbol === data.full[i] ? {} : { class: "other" }, symbol)));
-    put(answer, "aria-label", data.answer ? t`Answer: ${data.answer}` : t`No answer`);
-    looks.hidden = !data.maps[shown];
-    if (!looks.hidden) showLooks(looks, cards, data, shown, colours, width);
-  });
-  return keepDrawn(listening(model), root, (colours, width) => {
-    const [state, data] = [model.get("state"), model.get("data")];
-    const focus = [document.activeElement, text.getRootNode().activeElement];
-    if (!focus.includes(text)) text.value = state.text;
-    for (const each of switches) each.show(!state.off.includes(each.head));
-    layer.show(state.layer);
-    showAnswer(data, state.layer, colours, width);
-  });
+/** What the model makes of a text without some heads; each is read once. */
+export function reading(data, given, off) {
+  if (!known.has(data.weights)) known.set(data.weights, { model: unpack(data), read: new Map() });
+  const { model, read: before } = known.get(data.weights);
+  const closed = new Set(off.map(String));
+  const which = [given, ...[...closed].sort()].join("|");
+  if (!before.has(which)) {
+    if (before.size > 500) before.clear();
+    const open = Object.fromEntries(LAYERS.map((layer) => [layer,
+      places(data.heads[layer]).map((head) => !closed.has(String([layer, head])))]));
+    before.set(which, read(model, data, given, open));
+  }
+  return before.get(which);
 }
 
-/** A model whose listeners hear what is asked (state) and what the kernel answers (data). */
-function listening(model) {
-  const both = (what, listener) => {
-    for (const event of ["change:state", "change:data"]) model[what](event, listener);
+/** A text as the model reads it: small letters, single blanks. */
+const simple = (words) => words.toLowerCase().split(/\s+/).filter(Boolean).join(" ");
+
+/** Why a text can't be read; empty where it can. */
+export function problem(given, { letters, longest }) {
+  if (!given) return t("There is nothing to read: type a date, such as 5 march 2021.");
+  const unknown = [...new Set([...given].filter((letter) => !letters.includes(letter)))].sort();
+  if ([...given].length > longest) {
+    return t("These are {0} characters; the model was trained on up to {1}. Type a shorter date.",
+      [...given].length, longest);
+  }
+  return unknown.length ? t("The model never met {0}: it knows digits, the letters of English " +
+    "months and weekdays, and , . / -", clip(unknown.join(" "), 40)) : "";
+}
+
+/** Whether this is a day of the calendar. */
+export const isDate = (answer) => /^\d{4}-\d\d-\d\d$/.test(answer)
+  && new Date(`${answer}T00:00Z`).toJSON()?.slice(0, 10) === answer;
+
+/** A head of the same layer that alone can go, as this one, but not with it. */
+function partner(data, given, [layer, head], full) {
+  const gone = (...off) => reading(data, given, off).answer !== full;
+  return places(data.heads[layer]).map((other) => [layer, other]).find((other) =>
+    other[1] !== head && !gone(other) && gone([layer, head], other));
+}
+
+/** How two answers differ, in a sentence; and what to try. */
+function tell(data, given, off, answer, full) {
+  const heads = !off.length ? t("With all heads on")
+    : off.length < 5 ? t("Without {0}", list(off.map(named)))
+      : t("Without {0}", plural(off.length, "head"));
+  const [year, month, day, hyphens] = [t("year"), t("month"), t("day"), t("hyphens")];
+  const parts = [year, year, year, year, hyphens, month, month, hyphens, day, day];
+  const wrong = new Set(parts.filter((_, i) => answer[i] !== full[i]));
+  const verdict = wrong.size ? t(", not {0}: the {1} changed", full, list([...wrong]))
+    : off.length ? t(", the same as with all heads on") : "";
+  const more = isDate(answer) ? "" : t(" That is no day of the calendar.");
+  return t("{0}: {1} → {2}{3}.{4}", heads, clip(given, 60), answer, verdict, more)
+    + advice(data, given, off, wrong.size > 0, full);
+}
+
+function advice(data, given, off, broken, full) {
+  if (!off.length) return t(" Press a map to close its head.");
+  if (off.length === 1 && !broken) {
+    const other = partner(data, given, off[0], full);
+    return other ? t(" Now close {0} as well.", named(other)) : "";
+  }
+  const alone = (head) => reading(data, given, [head]).answer === full;
+  return off.length === 2 && broken && off.every(alone)
+    ? t(" Either alone breaks nothing: each stands in for the other.") : "";
+}
+
+// ---- the picture -----------------------------------------------------------------------
+
+const [LETTERS, DIGITS, MAPS] = [2, 62, 130];  // where the boxes of letters, digits, maps begin
+const shown = (letter) => (letter === " " ? "␣" : letter);
+const heard = (letter) => (letter === " " ? t("blank") : letter);
+
+function view({ data, state, ui, width, set, hold }) {
+  const heads = headsOf(data);
+  const given = simple(state.text);
+  const fault = problem(given, data);
+  const off = heads.filter((head) => !state[keyOf(...head)]);
+  const now = fault ? null : reading(data, given, off);
+  const full = fault ? "" : reading(data, given, []).answer;
+  const wide = width >= 640;
+  const part = wide ? (width - 48) / 3 : width;
+  const high = wide ? 60 : 64;
+  const gap = 12;
+  const most = Math.max(...Object.values(data.heads));
+  const columns = wide ? Math.ceil(most / 2) : Math.min(most, 4);
+  const block = 22 + Math.ceil(most / columns) * (high + 28);
+  const titles = {
+    encoder: t("encoder: letter to letter"), decoder: t("decoder: digit to earlier digits"),
+    cross: t("cross: digit to letter"),
   };
   return {
-    on: (_, listener) => both("on", listener),
-    off: (_, listener) => both("off", listener),
+    label: t("A date, what the model writes, and {0} maps of where its heads look.", heads.length),
+    picture: svg(width, MAPS + block * (wide ? 1 : 3),
+      html`<g>${reads({ data, given, now, full, off, width, ui, hold })}</g>`,
+      LAYERS.map((layer, i) => html`<g transform="translate(${near(wide ? i * (part + 24) : 0)}
+          ${MAPS + (wide ? 0 : i * block)})">
+        ${text(0, 8, titles[layer], { bold: true })}
+        ${places(data.heads[layer]).map((head) => {
+          const size = (part - gap * (columns - 1)) / columns;
+          return looking({
+            head: [layer, head], open: state[keyOf(layer, head)], weights: now?.maps[layer][head],
+            given, answer: now?.answer, x: (head % columns) * (size + gap),
+            y: 22 + Math.floor(head / columns) * (high + 28), wide: size, high,
+            lit: layer === "encoder" ? null : ui.digit,
+            pick: (on) => set({ [keyOf(layer, head)]: on }),
+          });
+        })}</g>`)),
+    sentence: fault || tell(data, given, off, now.answer, full),
+    controls: [
+      field(t("your date"), state.text, (words) => set({ text: words })),
+      button(t("another date"), () => set({
+        text: EXAMPLES[(EXAMPLES.indexOf(state.text) + 1) % EXAMPLES.length] })),
+      button(t("all heads on"), () =>
+        set(Object.fromEntries(heads.map((head) => [keyOf(...head), true])))),
+    ],
   };
 }
 
-/** The maps of a layer's heads. */
-function showLooks(looks, cards, { answer, letters, off, maps }, layer, colours, width) {
-  const given = ["start", ...answer.slice(0, -1)];
-  const [down, across] = {
-    encoder: [letters, letters], decoder: [given, given], cross: [[...answer], letters],
-  }[layer];
-  const { side, cell } = arrange(across.length, width);
-  looks.style.gridTemplateColumns = `repeat(${side}, max-content)`;
-  cards.forEach(({ title, canvas, element }, head) => {
-    const name = `${layer} ${head}`;
-    const isOff = off.includes(name);
-    const weights = maps[layer][head].map((row) => row.map((percent) => percent / 100));
-    element.classList.toggle("off", isOff);
-    title.replaceChildren(node("b", {}, name), isOff ? t` (off: nobody listens)` : "");
-    drawLooks(canvas, colours, weights, down, across, cell);
-    put(canvas, "aria-label", t`${name}, a map of weights: rows ask, columns are asked. `
-      + most(weights, down, across));
+/** The letters, what was written, and threads from each digit to where cross-attention looks. */
+function reads({ data, given, now, full, off, width, ui, hold }) {
+  const letters = now ? [...given] : [];
+  const answer = now ? [...now.answer] : places(10).map(() => "");
+  const side = Math.min(40, width / Math.max(letters.length, 10));
+  const [box, left] = [Math.min(40, width / 10), (width - side * letters.length) / 2];
+  const start = (width - 10 * box) / 2;
+  const open = places(data.heads.cross).filter((head) =>
+    !off.some(([layer, other]) => layer === "cross" && other === head));
+  const looks = places(now ? 10 : 0).map((i) => letters.map((_, j) =>
+    dot(open.map(() => 1), open.map((head) => now.maps.cross[head][i][j])) / (open.length || 1)));
+  const best = (row) => row.indexOf(Math.max(...row));
+  const threads = ui.digit == null
+    ? looks.map((row, i) => [i, best(row), 0.25]).filter(() => open.length)
+    : (looks[ui.digit] ?? []).map((weight, j) => [ui.digit, j, weight]);
+  const choose = (i) => hold({ digit: Math.min(9, Math.max(0, i)) });
+  const chosen = ui.digit ?? 0;
+  const handle = grip({
+    name: t("digit of the answer"), value: chosen + 1, min: 1, max: 10,
+    now: now ? t("{0} looks at {1}", answer[chosen], told(looks[chosen], letters)) : "",
+    drag: (x) => choose(Math.floor((x - start) / box)),
+    step: (right, up) => choose(ui.digit == null ? 0 : chosen + right - up),
   });
+  const point = ({ currentTarget, clientX }) => {
+    const { left: from, width: all } = currentTarget.getBoundingClientRect();
+    choose(Math.floor((clientX - from) / all * 10));
+  };
+  return html`
+    ${left > 70 && text(0, LETTERS + 16, t("reads"), { bold: true })}
+    ${start > 70 && text(0, DIGITS + 22, t("writes"), { bold: true })}
+    ${threads.map(([i, j, weight]) => weight > 0.02 && html`<line class="thread"
+      x1=${near(start + (i + 0.5) * box)} y1=${DIGITS} x2=${near(left + (j + 0.5) * side)}
+      y2=${LETTERS + 32} stroke-width=${near(12 * weight)} />`)}
+    ${letters.map((letter, j) => html`<g class="letter">
+      <rect x=${near(left + j * side)} y=${LETTERS} width=${near(side)} height="32"
+        fill-opacity=${near(ui.digit == null ? 0 : looks[ui.digit][j])} />
+      ${text(left + (j + 0.5) * side, LETTERS + 16, shown(letter), { anchor: "middle" })}</g>`)}
+    <g ...${handle} onPointerMove=${point} onPointerDown=${point}
+        onPointerLeave=${(event) => event.pointerType === "mouse" && hold({ digit: null })}
+        onBlur=${() => hold({ digit: null })}>
+      <rect class="answer" x=${near(start)} y=${DIGITS} width=${near(10 * box)} height="44"
+        fill="transparent" />
+      ${answer.map((symbol, i) => html`<g class="digit${symbol !== (full[i] ?? "") ? " other" : ""}"
+          key=${`${i}${symbol}`}>
+        <rect x=${near(start + i * box + 2)} y=${DIGITS + 2} width=${near(box - 4)} height="40"
+          rx="5" />
+        ${symbol && text(start + (i + 0.5) * box, DIGITS + 22, symbol, { anchor: "middle" })}</g>`)}
+    </g>
+    ${answer.map((symbol, i) => symbol && symbol !== full[i] && text(start + (i + 0.5) * box,
+      DIGITS + 54, full[i], { anchor: "middle", class: "was" }))}`;
 }
 
-function drawLooks(canvas, colours, weights, down, across, cell) {
-  const { size, query, measure } = colours;
-  const left = Math.ceil(measure("start")) + 7;
-  const [top, wide, high] = [size + 8, across.length * cell, down.length * cell];
-  const context = pen(canvas, left + wide + 4, top + high + 4, colours);
-  const written = (letter) => ({ " ": "␣", start: "s" }[letter] ?? letter);
-  map(context, colours, weights, left, top, cell, cell);
-  outline(context, query, left, top, wide, high, 1.5);
-  across.forEach((letter, j) => {
-    const x = left + (j + 0.5) * cell;
-    label(context, written(letter), x, top / 2, { align: "center", bold: true });
-  });
-  down.forEach((letter, i) => {
-    const y = top + (i + 0.5) * cell;
-    const bold = letter !== "start";
-    label(context, letter === " " ? "␣" : letter, left - 6, y, { align: "right", bold });
-  });
+/** The letters at which a row looks most. */
+const told = (row, letters) => list(row.map((weight, j) => [weight, letters[j]])
+  .filter(([weight]) => weight > 0.2).map(([weight, letter]) =>
+    `${heard(letter)} ${digits(weight)}`));
+
+/** A head's map, which is its switch. */
+function looking({ head, open, weights, given, answer, x, y, wide, high, lit, pick }) {
+  const name = named(head);
+  const [down, across] = weights ? [weights.length, weights[0].length] : [1, 1];
+  const rows = head[0] === "encoder" ? given : answer;
+  const columns = head[0] === "decoder" ? `▸${answer}` : given;
+  const looks = (weights ?? []).map((row, i) => t("{0} looks at {1}", heard(rows[i]),
+    heard(columns[row.indexOf(Math.max(...row))]))).join(t(", "));
+  return html`<g ...${tick(name, open, pick)} class="press head" aria-description=${looks}
+      transform="translate(${near(x)} ${near(y)})">
+    <rect class="halo" x="-4" y="-2" width=${near(wide + 8)} height=${high + 24} rx="6" />
+    ${text(0, 7, name, { class: open ? "" : "gone" })}
+    <g class=${open ? "map" : "map closed"}>
+      ${weights ? map({ weights, x: 0, y: 20, across: wide / across, down: high / down,
+        lit: lit == null || !open ? null : [lit, null] })
+        : html`<rect class="empty" y="20" width=${near(wide)} height=${high} />`}</g>
+    ${!open && html`<path class="strike" d="M0 ${20 + high}L${near(wide)} 20" />`}</g>`;
 }
 
+const style = `
+  .letter rect { fill: var(--query); stroke: var(--faint); }
+  .letter text { font-family: ui-monospace, monospace; }
+  .thread { stroke: var(--query); stroke-linecap: round; opacity: .6; }
+  .digit rect {
+    fill: color-mix(in srgb, var(--output) 16%, var(--paper)); stroke: var(--output);
+    stroke-width: 2;
+  }
+  .digit text { font-size: 20px; font-weight: 600; }
+  .other rect {
+    fill: color-mix(in srgb, var(--key) 30%, var(--paper)); stroke: var(--key); stroke-width: 4;
+  }
+  .other text { text-decoration: underline; }
+  @media (prefers-reduced-motion: no-preference) {
+    .other { animation: flip .25s; transform-box: fill-box; transform-origin: center; }
+  }
+  @keyframes flip { from { transform: scaleY(0); } }
+  .was { text-decoration: line-through; }
+  .closed { opacity: .25; }
+  .gone { font-weight: 600; text-decoration: line-through; }
+  .lit { stroke-width: 1.5; }
+  .strike { stroke: var(--key); stroke-width: 3; }
+  .empty { fill: none; stroke: var(--faint); }
+`;
+
+export const { piece, render } = start({ view, style });
 export default { render };

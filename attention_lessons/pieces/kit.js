@@ -297,6 +297,12 @@ export const checkbox = (name, on, pick) => html`
   <label class="control"><input type="checkbox" ...${NATIVE} checked=${on}
     onChange=${(event) => pick(event.target.checked)} /><span>${name}</span></label>`;
 
+/** A line of text to type. */
+export const field = (name, value, pick) => html`
+  <label class="control"><span class="name">${name}</span>
+    <input type="text" ...${NATIVE} value=${value} maxlength="200" spellcheck="false"
+      autocomplete="off" onInput=${(event) => pick(event.target.value)} /></label>`;
+
 /** A button; `on` says whether it is the one in force. */
 export const button = (name, act, on, label = name) => html`
   <button type="button" ...${NATIVE} aria-label=${name} onClick=${act}

@@ -93,7 +93,7 @@ const short = (number) => String(Number(digits(number)));
 
 // ---- the picture -----------------------------------------------------------------
 
-const [ROW, LEFT, TOP] = [34, 82, 96];  // of a query; where the scores begin
+const [ROW, LEFT, TOP] = [30, 82, 88];  // of a query; where the scores begin
 
 function view({ data, state, drawn, ui, width, set, hold }) {
   const { queries, keys } = data;
@@ -104,7 +104,7 @@ function view({ data, state, drawn, ui, width, set, hold }) {
   const wide = width >= 640;
   const across = Math.min(46, ((wide ? 0.54 * width : width) - LEFT - 2) / m);
   const [keptX, keptY] = wide ? [LEFT + m * across + 24, TOP] : [0, TOP + n * ROW + 52];
-  const low = keptY + n * ROW + 14;
+  const low = keptY + n * ROW + 10;
   const stop = () => {
     clearInterval(ui.timer);
     hold({ timer: null, used: true });
@@ -132,7 +132,7 @@ function view({ data, state, drawn, ui, width, set, hold }) {
   return {
     label: t("Scores of {0} queries and {1} keys, a tile of them in fast memory; what each query " +
       "keeps; how many numbers were moved.", n, m),
-    picture: svg(width, low + 50, scores(part),
+    picture: svg(width, low + 42, scores(part),
       tile({ ...part, go, resize, used: ui.used }),
       html`<g transform="translate(${near(keptX)} ${keptY})">
         ${kept(frame, wide ? width - keptX : width, m, !wide)}</g>
@@ -148,8 +148,8 @@ function view({ data, state, drawn, ui, width, set, hold }) {
 /** A box with a number; `fast` says whether it is in fast memory. */
 const box = (role, x, y, wide, words, fast) => html`
   <g class="${role}${fast ? " fast" : ""}"><rect class="box" x=${near(x + 1)} y=${y + 1}
-    width=${near(wide - 2)} height="28" rx="4" />
-    ${text(x + wide / 2, y + 15, words, { anchor: "middle", bold: fast })}</g>`;
+    width=${near(wide - 2)} height="26" rx="4" />
+    ${text(x + wide / 2, y + 14, words, { anchor: "middle", bold: fast })}</g>`;
 
 /** Keys and values above, queries at the left, and between them the scores that are there now. */
 function scores({ data: { queries, keys, values }, frames, step, across }) {
@@ -161,19 +161,19 @@ function scores({ data: { queries, keys, values }, frames, step, across }) {
     each.asking.flatMap((i) => each.asked.map((j) => [i, j])));
   return html`
     ${text(LEFT - 8, 8, t("key"), { anchor: "end", bold: true })}
-    ${text(LEFT - 8, 38, "k", { anchor: "end", colour: "key", bold: true })}
-    ${text(LEFT - 8, 70, "v", { anchor: "end", colour: "value", bold: true })}
-    ${text(0, 84, t("query"), { bold: true })}
+    ${text(LEFT - 8, 36, "k", { anchor: "end", colour: "key", bold: true })}
+    ${text(LEFT - 8, 65, "v", { anchor: "end", colour: "value", bold: true })}
+    ${text(0, 76, t("query"), { bold: true })}
     ${keys.map((key, j) => html`${text(x(j) + across / 2, 8, j, middle)}
       ${box("key", x(j), 22, across, short(key), asked.includes(j))}
-      ${box("value", x(j), 54, across, short(values[j]), asked.includes(j))}`)}
-    ${queries.map((query, i) => html`${text(8, y(i) + 17, i, middle)}
-      ${box("query", 24, y(i) + 2, LEFT - 34, short(query), asking.includes(i))}`)}
+      ${box("value", x(j), 51, across, short(values[j]), asked.includes(j))}`)}
+    ${queries.map((query, i) => html`${text(8, y(i) + 15, i, middle)}
+      ${box("query", 24, y(i) + 1, LEFT - 34, short(query), asking.includes(i))}`)}
     <rect class="paper" x=${LEFT} y=${TOP} width=${near(keys.length * across)}
       height=${queries.length * ROW} />
     ${used.map(([i, j]) => html`<path class="used" d=${hatched(x(j), y(i), across)} />`)}
     ${asking.map((i) => asked.map((j) => html`<g class="score">
-      ${text(x(j) + across / 2, y(i) + 17, short(queries[i] * keys[j]),
+      ${text(x(j) + across / 2, y(i) + 15, short(queries[i] * keys[j]),
         { ...middle, bold: queries[i] * keys[j] === states[i].largest })}</g>`))}`;
 }
 
@@ -236,23 +236,23 @@ function tile({ data: { queries, keys, sizes }, state, frames, step, drawn, acro
 function kept({ states, asking }, width, keys, named) {
   const side = named ? 24 : 0;
   const part = (width - side) / 4;
-  const starts = [0, 0.7, 2.65].map((parts) => side + parts * part);
+  const starts = [0, 0.8, 2.7].map((parts) => side + parts * part);
   const most = Math.max(0, starts[2] - starts[1] - 116);
   const titles = [t("largest"), t("sum"), t("output")];
   return html`
     ${text(0, -40, t("each query keeps, so far"), { bold: true })}
     ${titles.map((title, i) => text(starts[i] + 6, -16, title, { colour: "output" }))}
     ${states.map(({ largest, total, output, ofSum, ofOutput }, i) => {
-      const [inside, y] = [asking.includes(i), i * ROW + 17];
+      const [inside, y] = [asking.includes(i), i * ROW + 15];
       const times = (factor, x, more) =>
         inside && factor !== null && text(x, y, `× ${digits(factor)}`, more);
       return html`<g class="kept ${inside ? "fast" : ""}">
-        <rect class="box" x=${side} y=${i * ROW + 2} width=${near(width - side - 1)} height="30"
+        <rect class="box" x=${side} y=${i * ROW + 2} width=${near(width - side - 1)} height="26"
           rx="4" />
         ${named && text(8, y, i, { anchor: "middle" })}
         ${text(starts[0] + 6, y, largest === null ? t("none") : short(largest))}
         ${times(ofSum, starts[1] + 6, ofSum < 1 ? { bold: true, class: "less" } : {})}
-        <rect class="sum" x=${near(starts[1] + 62)} y=${i * ROW + 10}
+        <rect class="sum" x=${near(starts[1] + 62)} y=${i * ROW + 8}
           width=${near(most * total / keys)} height="14" rx="2" />
         ${text(starts[1] + 68 + most * total / keys, y, digits(total))}
         ${times(ofOutput, starts[2] + 6, {})}
@@ -271,10 +271,10 @@ function traffic({ data: { queries, keys }, frames, step, drawn }, width) {
     [t("moved, by tiles"), now, t("{0} of {1}", frames[step].moved, all), "query"],
     [t("with a table"), table, String(table), "ink"],
   ];
-  return rows.map(([name, amount, said, colour], i) => html`${text(0, 12 + 26 * i, name)}
-    <rect class="moved" x=${left} y=${5 + 26 * i} width=${near(unit * amount)} height="14" rx="2"
+  return rows.map(([name, amount, said, colour], i) => html`${text(0, 9 + 22 * i, name)}
+    <rect class="moved" x=${left} y=${2 + 22 * i} width=${near(unit * amount)} height="14" rx="2"
       fill="var(--${colour})" />
-    ${text(left + 8 + unit * amount, 12 + 26 * i, said)}`);
+    ${text(left + 8 + unit * amount, 9 + 22 * i, said)}`);
 }
 
 const style = `

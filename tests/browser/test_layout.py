@@ -6,7 +6,7 @@ import nbformat
 import numpy
 import pytest
 from PIL import Image
-from pieces import PIECES, STILL
+from pieces import PIECES, STEPS
 from screen import CUT, becomes, play, result, said, show, until, watch
 
 EVERY = pytest.mark.parametrize("name", PIECES)
@@ -15,7 +15,7 @@ SLIDE = {"width": 828, "height": 445}  # what a slide of 1280 x 720 leaves, at 1
 PHONE = {"width": 352, "height": 844}  # 390 less the margins of a page
 # What is looked at while the controls move, where a piece is taller than a slide.
 MAIN = {"clock": "canvas >> nth=1", "compare": ".picture", "memories": ".picture",
-        "tiles": ".picture", "heads": ".picture"}
+        "dates": ".picture", "tiles": ".picture", "heads": ".picture"}
 LEAST = 44
 
 # The height that the controls take together with the sentence that they change; a part of a piece
@@ -91,7 +91,7 @@ def opened(browser):
 
 
 def play_still(piece, name):
-    play(piece, STILL[name], lambda: piece.page.evaluate("document.activeElement.blur()"))
+    play(piece, STEPS[name], lambda: piece.page.evaluate("document.activeElement.blur()"))
 
 
 # ---- a projector, a slide ------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 and with tokens that nobody expects."""
 import pytest
 import torch
-from pieces import HOSTILE, PIECES, STILL, dates, lengths, order
+from pieces import HOSTILE, PIECES, STEPS, dates, lengths, order
 from screen import CUT, LUMINANCE, axe, becomes, play, result, said, show, watch
 
 from d2l_ext import MultiHeadAttention
@@ -47,7 +47,7 @@ def opened(browser):
 
 
 def play_still(piece, name):
-    play(piece, STILL[name], lambda: piece.page.evaluate("document.activeElement.blur()"))
+    play(piece, STEPS[name], lambda: piece.page.evaluate("document.activeElement.blur()"))
 
 
 # ---- sizes and settings of those who need them ---------------------------------------------------

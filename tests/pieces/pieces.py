@@ -83,10 +83,11 @@ SPACE, ALL = " ", "Control+a"
 
 
 def switches(layer):
-    """Each head of a layer is switched off, and on again."""
-    for head in (f"{layer} {number}" for number in range(4)):
-        yield Step(head, [SPACE], {"off": [head]}, f"Without {head}")
-        yield Step(head, [SPACE], {"off": []}, "With all heads on")
+    """Each head of a layer is closed, and opened again."""
+    for name in (f"{layer} {head}" for head in range(4)):
+        key = name.replace(" ", "_")
+        yield Step(name, [SPACE], {key: False}, f"Without {name}")
+        yield Step(name, [SPACE], {key: True}, "With all heads on")
 
 
 STEPS = {
@@ -150,9 +151,11 @@ STEPS = {
     ],
     "dates": [
         Step("your date", [ALL, *"5/3/2021"], {"text": "5/3/2021"}, "5/3/2021 → 2021-03-05."),
-        *switches("cross"),
-        Step("maps of", [LEFT], {"layer": "decoder"}, None), *switches("decoder"),
-        Step("maps of", [LEFT], {"layer": "encoder"}, None), *switches("encoder"),
+        Step("another date", [SPACE], {"text": "24/12/1999"}, "→ 1999-12-24."),
+        *switches("cross"), *switches("decoder"), *switches("encoder"),
+        Step("digit of the answer", [RIGHT], {}, None),
+        Step("cross 2", ["Enter"], {"cross_2": False}, "the year and day changed"),
+        Step("all heads on", [SPACE], {"cross_2": True}, "With all heads on"),
     ],
     "tiles": [
         Step("next ›", [SPACE], {"step": 4}, "first multiply the sum of query 0 by 0.37."),
@@ -179,5 +182,3 @@ STEPS = {
         Step("asking token", [LEFT, LEFT], {"asks": 0}, "head 1: dog looks at"),
     ],
 }
-# What can be done without a kernel.
-STILL = STEPS | {"dates": [step for step in STEPS["dates"] if step.control == "maps of"]}

@@ -242,8 +242,6 @@ def test_still_copies_come_to_life(tmp_path):
 
 STEPS = {  # what shows the rest of a piece's classes
     "order": ["tick('causal')", "point('dog')"],
-    "dates": ["set('data', { answer: '1999-12-25', full: '1999-12-24' })",
-              "set('data', { off: ['cross 1'] })"],
 }
 HOOKS = {"d2l-piece", "tex2jax_ignore", "mathjax_ignore", "own"}  # for what is outside of the piece
 NAMED = {"number", "scroll", "name", "result", "table", "title", "drawn", "control", "pill",

@@ -9,7 +9,7 @@ import sys
 import pytest
 import torch
 from pieces import (CHANCE, FEATURES, HEADS, HOSTILE, KEYS, OLD, ORDER, PADDED, PIECES, ROWS,
-                    TOKENS, VALUES, X, dates, heads, lengths, order)
+                    TOKENS, VALUES, X, heads, lengths, order)
 from stage import perform
 
 import attention_lessons
@@ -17,6 +17,7 @@ from d2l_ext import MultiHeadAttention
 from attention_lessons.pieces import (attention_explorer, clock_explorer, heads_explorer,
                                    source)
 from attention_lessons.pieces.base import HERE, VIEW, lean
+from attention_lessons.laboratory.dates import load
 from attention_lessons.plotting import Picture
 from d2l_ext.sequence import FORMULAS, LINEAR_FORMULAS
 from attention_lessons.languages import languages
@@ -43,7 +44,8 @@ STARTS = {
     "clock": {"position": 6, "offset": 2, "hand": 3, "width": 32},
     "lengths": {"task": "copy", "length": 32, "scored": "all"},
     "compare": {"n": 64, "d": 512, "k": 3, "num_heads": 8, "layers": 1},
-    "dates": {"text": "24/12/1999", "off": [], "layer": "cross"},
+    "dates": {"text": "24/12/1999"} | {f"{layer}_{head}": True for layer in
+                                      ("encoder", "decoder", "cross") for head in range(4)},
     "tiles": {"query_tile": 2, "key_tile": 4, "step": 3},
     "memories": {"n": 4096, "d": 512, "k": 3, "num_heads": 8, "c": 64},
     "attention": {"layer": 0, "head": 0, "asks": 3},
@@ -55,8 +57,7 @@ SET = [  # what is given, and what the state then holds
     ("clock", {"position": 63, "offset": 0, "hand": 31, "width": 64}, {}),
     ("lengths", {"task": "repeat", "scored": "only beyond training"}, {"scored": "beyond"}),
     ("compare", {"n": 4096, "layers": 4}, {}), ("memories", {"d": 4096, "c": 256}, {}),
-    ("dates", {"off": ("cross 2", "encoder 0", "cross 2")}, {"off": ["encoder 0", "cross 2"]}),
-    ("dates", {"off": "decoder 1"}, {"off": ["decoder 1"]}),
+    ("dates", {"text": "5 march\n2021", "cross_2": 0}, {"text": "5 march 2021", "cross_2": False}),
     ("tiles", {"query_tile": 6, "key_tile": 1, "step": 48}, {}),
     ("attention", {"layer": "encoder.1.attention", "head": 2, "asks": "man"},
      {"layer": 1, "asks": 2}),
@@ -73,8 +74,7 @@ WRONG = {
     "lengths": [{"task": "sort"}, {"length": 40}, {"scored": "some"}, {"encoding": "Shaw"}],
     "compare": [{"n": 63}, {"d": 8192}, {"k": 4}, {"num_heads": 3}, {"layers": 0},
                 {"n": math.nan}, {"c": 16}],
-    "dates": [{"off": ["cross 4"]}, {"off": ["head 1"]}, {"off": 3}, {"text": 5},
-              {"layer": "both"}, {"inverse_temperature": 1}],
+    "dates": [{"cross_4": False}, {"off": ["cross 2"]}, {"text": 5}, {"decoder_1": "no"}],
     "tiles": [{"query_tile": 3}, {"query_tile": 8}, {"key_tile": 6}, {"key_tile": 0},
               {"step": -1}, {"step": 49}, {"step": 1.5}, {"tile": 2}],
     "memories": [{"c": 32}, {"layers": 1}, {"n": 65}],
@@ -164,11 +164,10 @@ GIVEN = {  # the title, and the page's data but for maps
         "any size.",
         {"choices": SIZES | {"layers": [1, 2, 3, 4, 5, 6, 7, 8]}, "kinds": [*FORMULAS]}),
     "dates": (
-        "A date to type, heads to switch off, what the model then answers, and where its heads "
-        "look.",
-        {"text": "24/12/1999", "off": [], "letters": list("24/12/1999"), "problem": "",
-         "heads": [f"{kind} {i}" for kind in ("encoder", "decoder", "cross") for i in range(4)],
-         "answer": "1999-12-24", "full": "1999-12-24", "live": False}),
+        "A date to type, heads to close, what the model then writes, and where its heads look.",
+        {"precision": 16, "heads": {"encoder": 4, "decoder": 4, "cross": 4}, "longest": 29,
+         "letters": " ,-./0123456789abcdefghijlmnoprstuvwy", "digits": "0123456789-",
+         "sizes": [[name, W.numel()] for name, W in load().state_dict().items()]}),
     "tiles": (
         "Attention of 6 queries over 8 keys, a tile of scores at a time.",
         {"queries": [1, -1, 0, 2, -2, 0.5], "keys": [1, -2, 0, 2, 3, -1, 2, 1],
@@ -184,7 +183,7 @@ GIVEN = {  # the title, and the page's data but for maps
         {"tokens": [*TOKENS, "today"], "keys": [*TOKENS, "today"], "image": None,
          "layers": [{"name": f"encoder.{i}.attention", "heads": 3} for i in range(2)]}),
 }
-MAPS = {"lengths": "accuracy", "dates": "maps", "attention": "maps"}
+MAPS = {"lengths": "accuracy", "dates": "weights", "attention": "maps"}
 
 
 @EVERY
@@ -220,13 +219,11 @@ def test_what_is_stored_never_varies(piece):
             second.set(**given)
     assert (second.html(), repr(second)) == stored  # the default state
     assert first.widget.model_id not in first.html() and " id=" not in first.html()
-    assert '"live": true' not in first.html()
 
 
 @pytest.mark.parametrize("piece, other", [
     ("clock", lambda: clock_explorer(8)),
     ("lengths", lambda: lengths(ROWS[:9])),
-    ("dates", lambda: dates("5 march 2021")),
 ])
 @pytest.mark.parametrize("code", languages())
 def test_the_still_picture_shows_the_default_state_only(piece, other, code, monkeypatch):

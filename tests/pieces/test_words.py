@@ -6,7 +6,7 @@ from javascript import compute
 from attention_lessons.pieces import source
 
 PRIVATE = {  # functions that a piece keeps for itself
-    "clock": "columnsOf, degrees, rough", "dates": "most", "lengths": "describe",
+    "clock": "columnsOf, degrees, rough", "lengths": "describe",
 }
 SHARED = "contrast, luminance, mix, word"
 NAMES = "['a', 'b', 'c', 'd', 'e']"
@@ -19,7 +19,6 @@ MODEL = """M = { tokens: T.slice(0, 3), keys: T.slice(0, 3),
                  layers: [{ name: 'first', heads: 8 }, { name: 'second', heads: 1 }] },
     L = { tokens: Array(64).fill('long'), keys: Array(64).fill('long'), layers: M.layers },
     C = { measure: (text) => 8 * text.length, size: 14 }"""
-DATE = "letters: [...'5/3/21'], full: '2021-03-05'"
 SAID = {
     "attention": {
         "tell(M, [0.02, 0.05, 0.93], { layer: 1, head: 0, asks: 1 })":
@@ -72,25 +71,6 @@ SAID = {
                     { task: 'copy', length: 8 }).split("; ").slice(1)""":
             ["T5 0.75, up to 4 1.00, beyond 0.50", "none not scored, up to 4 not scored, beyond "
              "not scored"],
-    },
-    "dates": {
-        f"compare({{ {DATE}, answer: '2021-03-05', problem: '', off: [] }})":
-            "With all heads on: 5/3/21 → 2021-03-05.",
-        f"compare({{ {DATE}, answer: '2021-03-05', problem: '', off: ['cross 1'] }})":
-            "Without cross 1: 5/3/21 → 2021-03-05, the same as with all heads on.",
-        f"compare({{ {DATE}, answer: '2011-04-06', problem: 'Odd.', off: ['a', 'b'] }})":
-            "Without a and b: 5/3/21 → 2011-04-06, not 2021-03-05: the year, month and day "
-            "changed. Odd.",
-        f"compare({{ {DATE}, answer: '2021/03-05', problem: '', off: ['a'] }})":
-            "Without a: 5/3/21 → 2021/03-05, not 2021-03-05: the hyphens changed.",
-        "compare({ answer: '', problem: 'Type a date.', off: [] })": "Type a date.",
-        "[[10, 1200], [10, 800], [10, 700]].map(([n, w]) => arrange(n, w))": [
-            {"side": 4, "cell": 22}, {"side": 4, "cell": 14}, {"side": 2, "cell": 26}],
-        "[[20, 500], [29, 300], [99, 90]].map(([n, w]) => arrange(n, w))": [
-            {"side": 1, "cell": 22}, {"side": 1, "cell": 8}, {"side": 1, "cell": 4}],
-        "arrange(10, 5000)": {"side": 4, "cell": 22},
-        "most([[0.1, 0.9], [0.8, 0.2]], ['2', '0'], ['m', ' '])":
-            "2 looks at blank, 0 looks at m",
     },
     "shared": {
         "[[], ['a'], T.slice(0, 2), T.slice(0, 3)].map(list)": ["", "a", "a and b", "a, b and c"],

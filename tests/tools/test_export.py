@@ -4,7 +4,7 @@ import re
 
 import nbformat
 import pytest
-from pieces import LESSONS, STILL
+from pieces import LESSONS, STEPS
 from screen import axe, expect, play, said, watch
 
 from tools.notebooks.readme import ROOT
@@ -129,7 +129,7 @@ def test_its_explorer_plays(folder, visit, path):
     said(piece).not_to_be_empty()
     expect(page.locator(".d2l-still:visible")).to_have_count(0)
     before = piece.locator("xpath=ancestor::*[contains(@class, 'jp-OutputArea-output')]")
-    play(piece, STILL[LESSONS[path.stem[:2]]], before.focus)
+    play(piece, STEPS[LESSONS[path.stem[:2]]], before.focus)
     assert page.errors == [] and page.requests == []
 
 

@@ -14,6 +14,7 @@ from xml.sax.saxutils import escape
 import torch
 
 from attention_lessons import pieces
+from attention_lessons.laboratory.dates import load
 from d2l_ext import MultiHeadAttention
 
 HERE = Path(__file__).parent
@@ -117,10 +118,14 @@ def heads():
                                  ["animal", "person", "action", "height"])
 
 
+def dates():
+    return pieces.dates_explorer(load())
+
+
 def picture(make):
     return lambda: still(make())
 
 
-LESSONS = {"01": pooling, "02": heads, "03": order, "06": pieces.compare_explorer, "09": tiles,
-           "10": lambda: pieces.compare_explorer(4096, c=64)}  # as the lessons show them
+LESSONS = {"01": pooling, "02": heads, "03": order, "06": pieces.compare_explorer, "07": dates,
+           "09": tiles, "10": lambda: pieces.compare_explorer(4096, c=64)}  # as in the lessons
 PICTURES = {f"{lesson}_explorer": picture(make) for lesson, make in LESSONS.items()}

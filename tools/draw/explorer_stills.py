@@ -7,7 +7,7 @@ import json
 from math import cos, degrees, pi, sin
 from pathlib import Path
 
-from tools.draw._style import (AMBER, KEY, LINE, OUTPUT, QUERY, SKY, SMALL, STRONG,
+from tools.draw._style import (AMBER, LINE, QUERY, SKY, SMALL, STRONG,
                                TEXT, Sheet)
 
 
@@ -101,34 +101,4 @@ def clock():
     return s
 
 
-def dates():
-    """A date read with all heads on."""
-    text, answer = "24/12/1999", "1999-12-24"
-    # Where each symbol looks most, read off the weights that the package ships; a test compares.
-    most = {0: 5, 1: 7, 2: 8, 3: 9, 5: 3, 6: 4, 8: 0, 9: 1}
-    layers, heads = ("encoder", "decoder", "cross"), 4
-    numbers = f"All {heads * len(layers)} heads on: {' -> '.join((text, answer))}."
-    s = Sheet(800, 356, "A date reader with heads to switch off", (
-        "The letters of 24/12/1999 in a row, below them the answer. Lines lead from each symbol "
-        "of the answer to the letter at which the four heads of cross-attention look most: the "
-        "year's symbols to the year and the stroke before it, the month's to the month, the day's "
-        f"to the day. {numbers}"))
-    wide, tall, left, over, under = 56, 40, 150, 156, 294
-    s.bold(20, over + tall / 2, "your date")
-    s.bold(20, under + tall / 2, "answer")
-    s.say(20, 128, "Where the heads of cross-attention look while each symbol is written")
-    for symbol, letter in most.items():
-        start, end = left + (symbol + 0.5) * wide, left + (letter + 0.5) * wide
-        s.line([(start, under), (end, over + tall)], QUERY, 2)
-    s.grid(left, over, [list(text)], wide, KEY, height=tall)
-    s.grid(left, under, [list(answer)], wide, OUTPUT, height=tall)
-    for i, layer in enumerate(layers):
-        s.bold(20 + 260 * i, 34, layer)
-        for head in range(heads):
-            s.token(124 + 260 * i + 38 * head, 34, str(head), 32, 30)
-    s.say(20, 84, f"All twelve heads on: {text} is read as {answer}")
-    return s
-
-
-PICTURES = {"04_explorer": clock, "05_explorer": lengths,
-            "07_explorer": dates}
+PICTURES = {"04_explorer": clock, "05_explorer": lengths}
