@@ -289,7 +289,7 @@ function reads({ data, given, now, full, off, width, ui, hold }) {
       ${text(left + (j + 0.5) * side, LETTERS + 16, shown(letter), { anchor: "middle" })}</g>`)}
     <g ...${handle} onPointerMove=${point} onPointerDown=${point}
         onPointerLeave=${(event) => event.pointerType === "mouse" && hold({ digit: null })}
-        onBlur=${() => hold({ digit: null })}>
+        onFocus=${() => choose(chosen)} onBlur=${() => hold({ digit: null })}>
       <rect class="answer" x=${near(start)} y=${DIGITS} width=${near(10 * box)} height="44"
         fill="transparent" />
       ${answer.map((symbol, i) => html`<g class="digit${symbol !== (full[i] ?? "") ? " other" : ""}"
