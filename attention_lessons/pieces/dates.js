@@ -61,8 +61,8 @@ function attend(query, keys, values, open) {
   return { mixed, weights };
 }
 
-/** What the model writes for a text, symbol by symbol, each time the likeliest; and the maps of each
- * layer's heads. `open` says of each layer's heads which are open; a closed one adds nothing
+/** What the model writes for a text, symbol by symbol, each time the likeliest; and the maps of
+ * each layer's heads. `open` says of each layer's heads which are open; a closed one adds nothing
  * (`d2l_ext.transformer.EncoderDecoder`, one block on either side). */
 export function read(model, { letters, digits: symbols }, given, open) {
   const wide = model["scores.weight"].length / model["scores.bias"].length;
