@@ -23,8 +23,7 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import fontManager
 from PIL import Image
 
-from .languages import language
-from .translation import translated
+from .languages import language, name_of, t
 
 HERE = pathlib.Path(__file__).parent  # in lesson_02/alt.toml: the alternative texts of 02
 # Okabe and Ito's colours, one for each job, for figures, pieces and drawings.
@@ -99,8 +98,8 @@ def leave_out_bare_images() -> None:
 @rc_context(STYLE)
 def heatmaps(
     values, rows: Sequence, columns: Sequence, *, name: str = "", titles: Sequence[str] = (),
-    signed: bool = False, numbers: bool | None = None, row_label: str = "query",
-    column_label: str = "key", size: float = 0.62,
+    signed: bool = False, numbers: bool | None = None, row_label: str = t("query"),
+    column_label: str = t("key"), size: float = 0.62,
 ) -> Drawing:
     """Maps side by side in one colour scale, from white at 0 to 1.
 
@@ -323,7 +322,7 @@ def finish(figure: Drawing, name: str, data: str, labels: str) -> Drawing:
             raise ValueError(f"{name=} has no alternative text: add {cell!r} to "
                              f"lesson_{lesson}/alt.toml")
         entry = entries[cell] if isinstance(entries[cell], dict) else {"text": entries[cell]}
-        figure.alt = translated(entry["text"])
+        figure.alt = str(t(entry["text"]))
         figure.data = labels if entry.get("varies") else data
     return figure
 
@@ -343,8 +342,8 @@ def slim(png: io.BytesIO) -> bytes:
 
 
 def plain(label) -> str:
-    """A label as it is drawn: translated, and a dollar is a dollar, not a formula's beginning."""
-    return translated(str(label)).replace("$", r"\$")
+    """A label as it is drawn, where a dollar is a dollar, not a formula's beginning."""
+    return name_of(str(label)).replace("$", r"\$")
 
 
 def listed(labels: Sequence) -> str:
@@ -384,8 +383,8 @@ def table(rows: Sequence[Sequence], columns: Sequence[str], digits: int = 2) -> 
     """A table to be shown as the last line of a cell: ``rows``, each as long as ``columns``.
 
     The first value of a row names it. Floats get ``digits`` digits after the point, integers get
-    commas, None stays empty; what stands in backticks is a name to be typed, shown as code and
-    never translated. Raises ValueError for a row of another length.
+    commas, None stays empty; what stands in backticks is a name to be typed, shown as code.
+    Raises ValueError for a row of another length.
 
     >>> table([(2, 0.5, "even"), (16, 0.125, None)], ["keys", "weight", "kind"], digits=3)
     keys  weight  kind
@@ -403,7 +402,7 @@ class Table:
     """Numbers under the names of their columns, made by ``table``."""
 
     def __init__(self, rows: Sequence[Sequence], columns: Sequence[str], digits: int):
-        self.columns = [translated(str(column)) for column in columns]
+        self.columns = [name_of(str(column)) for column in columns]
         self.rows = [[cell_text(value, digits) for value in row] for row in rows]
 
     def _repr_html_(self) -> str:
@@ -432,7 +431,7 @@ def cell_text(value, digits: int) -> str:
         return f"{0 if round(value, digits) == 0 else value:,.{digits}f}"  # no minus zero
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
-    return "" if value is None else translated(str(value))
+    return "" if value is None else name_of(str(value))
 
 
 # ---- drawings ----

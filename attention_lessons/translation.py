@@ -21,7 +21,8 @@ BETWEEN = (r"\n\s*", r"(?<=[.!?]) ", r"(?<=[:;,]) ", r"(?<=\d)[;,] (?=[A-Za-z])"
 @cache
 def entries(code: str) -> dict[str, str]:
     """The catalogue: English -> its translation."""
-    return {key.strip(): text.strip() for key, text in catalogue(code).items()
+    return {key.strip().removeprefix("name: "): text.strip()
+            for key, text in catalogue(code).items()
             if key != " Output: {0}."}  # a script's
 
 
@@ -46,7 +47,8 @@ def patterns(code: str) -> list[tuple[re.Pattern, str]]:
 
 def known(key: str) -> str:
     """The entry of a key in the language that is spoken, places and all, or the key."""
-    return catalogue(language()).get(key, key)
+    words = catalogue(language())
+    return words.get(key) or words.get("name: " + key, key)
 
 
 def translated(text: str) -> str:

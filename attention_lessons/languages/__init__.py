@@ -115,5 +115,11 @@ def t(text: str, *values) -> Message:
     return text if isinstance(text, Message) else Message(text, values)
 
 
+def name_of(label: str) -> str:
+    """A label as it is spoken: what the packages call layers, tasks and encodings has a name in
+    each language; all else, a learner's own words above all, stays as it is."""
+    return catalogue(language()).get("name: " + label, label)
+
+
 def fill(text: str, values: list[str]) -> str:
     return PLACE.sub(lambda place: values[int(place[1])], text) if values else text

@@ -1,6 +1,6 @@
 """Every rule accepts two tiny lessons, and rejects them with one thing changed."""
 import pytest
-from rules import RULES, exercises, outputs, sources
+from rules import RULES, exercises, numbers, outputs, sources
 from tiny_lessons import (GOOD, LESSON, NAMES, add, code, lessons, prints, shows,
                           stored, swap, words)
 
@@ -55,6 +55,11 @@ BAD = [  # rule, what is changed, words of the complaint: cell, what is wrong
     ("predictions", swap("**Predict** what", "See what"), "explorer: the cell before"),
     ("explorers", swap("code explorer core explorer", "code explorer core"), "explorer: there"),
     ("few_exemptions", code("'NBVAL_IGNORE_OUTPUT because'"), "new: no reason"),
+    # numbers
+    ("numbers_have_sources", words("In 9 of 12 cases."), "new: without a source: {'9': 1, '12'"),
+    ("numbers_have_sources", swap("up to 7 | [", "up to 8 | ["), "{'8': 1}; listed, but not said"),
+    ("numbers_have_sources", lessons(GOOD.replace("up to 7\n", "up\n").replace("== 7", "> 6")),
+     "claims: proof shows no 7"),
     # exercises
     ("exercise_cells", swap("code answer-mixed-up", "code mine"), "solution-mixed-up: not"),
     ("exercise_cells", swap("md pencil-page", "md page"), "pencil: not one of three"),
@@ -88,6 +93,10 @@ def tiny_world(tmp_path, monkeypatch):
     entries = {"vaswani2017": ("Vaswani", "2017", "https://arxiv.org/abs/1706.03762"),
                "gers2000": ("Gers", "2000", "https://doi.org/10.1162/089976600300015015")}
     monkeypatch.setattr(outputs, "LESSONS", tmp_path)
+    said = {"one-screen": [("said above", ["two", "three"])], "claims": [("proof", ["7"])],
+            "alt/sentence": [("its rows", ["three"])]}
+    listed = {("02", cell): rows for cell, rows in said.items()}
+    monkeypatch.setattr(numbers, "sources", lambda: listed)
     monkeypatch.setattr(exercises, "all_exercises", lambda: few)
     monkeypatch.setattr(sources, "shown", lambda: [own])
     monkeypatch.setattr(sources.d2l_ext, "__all__", ["square"])

@@ -18,7 +18,7 @@ from matplotlib.colors import to_rgb
 
 from attention_lessons.plotting import CHINESE, COLOURS, readable_on
 from attention_lessons.plotting import DARK as STRONG
-from attention_lessons.translation import translated
+from attention_lessons.languages import t
 
 QUERY, KEY, VALUE, OUTPUT, AMBER, SKY, TEXT = COLOURS  # amber and sky: for what has no role
 LINE, FAINT = "#8c8c8c", "#d0d0d0"
@@ -112,7 +112,7 @@ class Sheet:
 
     def __init__(self, width, height, title, desc):
         self.width, self.height = width, height
-        self.title, self.desc = translated(title), translated(desc)
+        self.title, self.desc = str(t(title)), str(t(desc))
         self.parts, self.glyphs = [], {}
 
     def add(self, tag, **attributes):
@@ -121,7 +121,7 @@ class Sheet:
         self.parts.append(f"<{tag} {' '.join(pairs)}/>")
 
     def text(self, x, y, string, size=BODY, anchor="middle", bold=False, colour=TEXT, turn=0):
-        string = translated(string)
+        string = str(t(string))
         laid, width = runs(string, size, "b" if bold else "r")
         left = {"start": 0, "middle": -width / 2, "end": -width}[anchor]
         if not turn and not (8 <= x + left and x + left + width <= self.width - 8

@@ -12,7 +12,7 @@ from tools.draw import _stills, explorer_stills
 from tools.draw._style import (AMBER, BODY, FAINT, HEAD, KEY, LINE, OUTPUT, QUERY, SKY, SMALL,
                                STROKE, STRONG, VALUE, Sheet, tint, toward)
 
-from attention_lessons.languages import language, languages
+from attention_lessons.languages import language, languages, t
 
 TOKENS = "dog", "bites", "man"
 VECTORS = (1, 0, 0, 1), (0, 0, 1, 0), (0, 1, 0, 3)  # animal, person, action, height
@@ -113,7 +113,7 @@ def multi_head_block():
 
     for number, centre, block in zip(("1", "2", "*h*"), centres, (-78, -26, 78)):
         s.box(x_attend, centre - 54, 110, 108, LINE, amount=0)
-        s.bold(x_attend + 55, centre - 12, f"head {number}", "middle")
+        s.bold(x_attend + 55, centre - 12, t("head {0}", number), "middle")
         s.say(x_attend + 55, centre + 13, "attention", "middle")
         s.arrow([(x_attend + 110, centre), (x_stack, middle + block)], OUTPUT, curve="h")
     for x in (x_project + wide / 2, x_attend + 55):
@@ -353,7 +353,7 @@ def clock_hands():
         speed = 10000 ** (-2 * j / width)
         x = x0 + j * across
         s.head(x, 30, f"{2 * j}, {2 * j + 1}")
-        s.text(x, 54, f"{degrees(speed):.0f}° a step", SMALL)
+        s.text(x, 54, t("{0}° a step", f"{degrees(speed):.0f}"), SMALL)
         for i in range(4):
             clock(s, x, y0 + i * down, radius, i * speed, [n * speed for n in range(i)])
     s.text(20, 30, "columns", SMALL, "start")
@@ -515,7 +515,7 @@ def encoder_decoder():
         for dy, colour in ((-16, QUERY), (0, KEY), (16, VALUE)):
             s.arrow([(x_embed + 84, y + dy), (x_self, y + dy)], colour)
     words(x_in, top, "read", TOKENS)
-    words(x_in, bottom, "said so far", ("start", "man", "bites"))
+    words(x_in, bottom, "said so far", (t("start"), "man", "bites"))
     words(x_out, bottom, "say next", ("man", "bites", "dog"))
     attention(x_self, top, ("encoder", "self-attention"), lambda i, j: True)
     attention(x_self, bottom, ("causal", "self-attention"), lambda i, j: j <= i)

@@ -8,10 +8,20 @@ from math import cos, degrees, pi, sin
 from pathlib import Path
 
 from tools.draw._style import (AMBER, LINE, QUERY, SKY, SMALL, STRONG,
-                               TEXT, Sheet)
+                               TEXT)
+from tools.draw import _style
+from attention_lessons.translation import translated
 
 
 DATA = Path(__file__).parents[2] / "attention_lessons/laboratory/data/05.json"
+
+
+class Sheet(_style.Sheet):  # until all pieces describe themselves
+    def __init__(self, width, height, title, desc):
+        super().__init__(width, height, translated(title), translated(desc))
+
+    def text(self, x, y, string, *more, **named):
+        super().text(x, y, translated(string), *more, **named)
 
 
 def written(numbers):

@@ -8,13 +8,15 @@
 lesson's cell, the cell (`02/title`) is the context. A text whose English has changed keeps its
 twin, marked fuzzy until someone has looked at it. From the catalogues come `zh.json`, which the
 package looks up, the characters that figures need (`zh.otf`), and `notebooks/zh`: the code cells
-are copies, but for the last line of the set-up, which chooses the language.
+are copies, but for a line of the set-up, which chooses the language, and the labels of figures and
+tables (the texts with the context `code`; where a text should be one, but stands elsewhere than in
+a figure's arguments, add it to the lesson's catalogue by hand).
 `make notebooks ARGS=zh` stores their outputs.
 """
 import ast
 import difflib
-import html
 import io
+import itertools
 import json
 import re
 import subprocess
@@ -34,6 +36,8 @@ from tools.notebooks.catalogue import FOLDER, load, merged, po
 from tools.notebooks.catalogue import entries as read_entries
 from tools.notebooks.nbtext import KERNEL, dumps
 
+from d2l_ext.sequence import FORMULAS, LINEAR_FORMULAS, STATES
+from attention_lessons.laboratory import MAKERS, RECALLERS, TRIALS, results
 from attention_lessons.pieces.base import PLURAL, lean
 from attention_lessons.pieces.base import texts as texts_of_script
 from attention_lessons.languages import PLACE  # {=0}, as long as there is translation.py
@@ -52,6 +56,7 @@ DRAWS = {"heatmaps", "curves", "bars", "table", "progress_bar"}
 MAP_HEAD = "| lesson | afterwards you can | minutes: core / all |"
 MINUTES = re.compile(r"\d+(?= core, )|(?<= core, )\d+(?= with everything)")
 WORD = re.compile(r"[A-Za-z][a-z]")
+TITLE = re.compile(r"^# @title (.+)")
 
 
 def read(path):
@@ -156,59 +161,81 @@ def parses(text):
     return True
 
 
-def drawn_by(path):
-    """The texts of a lesson's code that its figures and tables show."""
+def parsed(cell):
+    """The tree of a lesson's code cell; an empty one for the set-up and for commands."""
+    try:
+        setup = "setup" in cell["metadata"].get("tags", [])
+        return ast.parse("" if setup else re.sub(r"^%%.*", "", cell["source"]))
+    except SyntaxError:
+        return ast.parse("")
+
+
+def labels(tree, own=frozenset()):
+    """The texts of code that may be shown, node -> text: in lists, dictionaries, arguments of
+    figures and tables; not what is looked up in something that the lesson didn't write (``own``:
+    the keys that it did)."""
+    parent = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+    for node, text in strings(tree).items():
+        above = parent[node]
+        call = parent.get(above) if isinstance(above, ast.keyword) else above
+        called = getattr(getattr(call, "func", None), "id", "")
+        if isinstance(above, ast.keyword):
+            shown = above.arg.endswith(("label", "title", "titles", "default"))
+        elif isinstance(above, ast.Subscript):
+            shown = isinstance(above.ctx, ast.Store) or text in own
+        elif getattr(parent.get(above), "iter", 0) is above:  # names to go through
+            shown = text in own
+        elif isinstance(above, ast.Call):
+            shown = called in DRAWS | {"print"}
+        else:
+            shown = isinstance(above, (ast.List, ast.Tuple, ast.Dict, ast.IfExp, ast.BoolOp,
+                                       ast.ListComp, ast.DictComp, ast.GeneratorExp, ast.Return))
+        if shown and WORD.search(re.sub(r"\{\d\}", "", text)) and text not in names():
+            yield node, text
+
+
+def keys_of(path):
+    """The keys of the dictionaries that a lesson writes."""
     for cell in cells(path):
-        tags = set(cell["metadata"].get("tags", []))
-        if cell["cell_type"] != "code" or "setup" in tags:
-            continue
-        try:
-            tree = ast.parse(re.sub(r"^%%.*", "", cell["source"]))
-        except SyntaxError:
-            continue  # a command
-        certain = {id(part) for node in ast.walk(tree) if isinstance(node, ast.Call)
-                   and getattr(node.func, "id", "") in DRAWS for part in ast.walk(node)}
-        labels = {id(key) for node in ast.walk(tree) for key in (
-            node.keys if isinstance(node, ast.Dict) else
-            [node.key] if isinstance(node, ast.DictComp) else
-            [node.slice] if isinstance(getattr(node, "ctx", 0), ast.Store)
-            and isinstance(node, ast.Subscript) else [])}
-        shown = texts_shown(path)
-        for node, text in strings(tree).items():
-            text = text.strip(", ")
-            pattern = ".+".join(map(re.escape, re.split(r"\{\d\}", text)))
-            if WORD.search(re.sub(r"\{\d\}", "", text)) and (
-                    id(node) in certain or id(node) in labels and " " in text
-                    or any(re.fullmatch(pattern, one) for one in shown)):
-                if not re.fullmatch(r"\d\d-[a-z-]+", text):  # the name of an alternative text
-                    yield text
+        tree = parsed(cell) if cell["cell_type"] == "code" else ast.parse("")
+        found = strings(tree)
+        for node in ast.walk(tree):
+            keys = (node.keys if isinstance(node, ast.Dict) else
+                    [node.slice] if isinstance(node, ast.Subscript)
+                    and isinstance(node.ctx, ast.Store) else [])
+            yield from (found[key] for key in keys if key in found)
+
+
+def drawn_by(path):
+    """The texts of a lesson's code that are translated: those of figures and tables, those that a
+    catalogue has already, and titles of cells."""
+    known, own = called(path.name[:2]), frozenset(keys_of(path))
+    for cell in cells(path):
+        if cell["cell_type"] == "code":
+            tree = parsed(cell)
+            drawn = {id(part) for node in ast.walk(tree) if isinstance(node, ast.Call)
+                     and getattr(node.func, "id", "") in DRAWS for part in ast.walk(node)}
+            yield from (text for node, text in labels(tree, own)
+                        if text in known or id(node) in drawn)
+            yield from TITLE.findall(cell["source"])
 
 
 @cache
-def texts_shown(path):
-    """What stands in a lesson's stored tables, and the parts of its pictures' data."""
-    found = set()
-    for cell in cells(path):
-        for output in cell.get("outputs", ()):
-            data = output.get("data", {})
-            page = "".join(data.get("text/html", ""))
-            for text in map(html.unescape, re.findall(r"<t[hd]\b[^>]*>(.*?)</t[hd]>", page)):
-                found |= {text, *text.split(", ")}
-            plain = "".join(data.get("text/plain", ""))
-            if plain.startswith("[picture]"):
-                found |= set(re.split(r"; |, |\n|: | over |columns |rows ", plain))
-    return found
+def called(room):
+    """The texts of a lesson's code that its catalogues have."""
+    return {entry.text for folder in FOLDER.iterdir() if folder.is_dir()
+            for entry in load(folder.name).get(room, []) if entry.context == "code"}
 
 
-def named_by(path):
-    """The names that a module gives to what lessons show, such as a layer's in a table."""
-    tree = ast.parse(read(path))
-    left_out = docstrings(tree) | raised(tree)
-    shown = set().union(*map(texts_shown, LESSONS))
-    for node, text in strings(tree).items():
-        word = re.search(r"(?<!\.)\b[a-z]{4,}\b(?!\()", text)
-        if word and text in shown and id(node) not in left_out:
-            yield text
+@cache
+def names():
+    """What the packages call layers, tasks, encodings and stored results, which lessons show as
+    they are called."""
+    encodings = (encoding for trial in TRIALS.values() for encoding in trial.encodings)
+    stored = results("09")["rows"]
+    sinks = next(row["exact with"] for row in stored if "exact with" in row)
+    return dict.fromkeys([*FORMULAS, *LINEAR_FORMULAS, *STATES, *MAKERS, *RECALLERS, *TRIALS,
+                          *encodings, *sinks, *(row["stretch"] for row in stored if " " in row.get("stretch", ""))])
 
 
 def said_by_script(path):
@@ -227,6 +254,7 @@ def said_by_template(path):
 
 def said_by_drawing(path):
     tree = ast.parse(read(path))
+    yield from marked(tree)
     left_out = docstrings(tree) | raised(tree)
     for node, text in strings(tree).items():
         if id(node) not in left_out and WORD.search(text) and not re.fullmatch(
@@ -241,8 +269,9 @@ def words():
           for path in sorted(PACKAGE.glob(f"{folder}/*.py"))),
         *((path, "", said_by_script) for path in sorted((PACKAGE / "pieces").glob("*.js"))),
         *((path, "code", drawn_by) for path in LESSONS),
-        *((path, "name", named_by) for path in sorted([*PACKAGE.rglob("*.py"), *CORE.glob("*.py")])
-          if path.parent.name.partition("_")[0] not in ("exercises", "pieces", "lesson")),
+        (PACKAGE / "laboratory", "name", lambda path: filter(WORD.search, names())),
+        *((path, "", lambda path: marked(ast.parse(read(path))))
+          for path in (PACKAGE / "plotting.py", *sorted((PACKAGE / "laboratory").glob("*.py")))),
         *((path, "page", said_by_template) for path in TEMPLATES),
         *((path, "drawing", said_by_drawing)
           for path in sorted((ROOT / "tools/draw").glob("[!_]*.py")))]
@@ -426,8 +455,8 @@ def committed(language, commit="HEAD"):
 def spoken(catalogue):
     """What is looked up when a message is spoken, an entry a line."""
     found = sorted(sum(catalogue.values(), []), key=lambda entry: entry.context, reverse=True)
-    words = {entry.text: entry.twin for entry in found
-             if "/" not in entry.context and entry.context != "README"
+    words = {"name: " * (entry.context == "name") + entry.text: entry.twin for entry in found
+             if "/" not in entry.context and entry.context not in ("README",)
              and entry.twin and not entry.fuzzy}
     return json.dumps(words, ensure_ascii=False, sort_keys=True, indent=0).encode() + b"\n"
 
@@ -466,8 +495,40 @@ def make_font(catalogue, target):
 
 # ---- notebooks -----------------------------------------------------------------------------------
 
+def relabelled(source, twins, own=frozenset()):
+    """The code of a cell with other labels: twins are text -> its translation."""
+    lines = [line.encode() for line in source.splitlines(keepends=True)]
+    starts = [0, *itertools.accumulate(map(len, lines))]
+    made, end = source.encode(), len(source.encode())
+    found = [node for node, text in labels(parsed({"source": source, "metadata": {}}), own)
+             if twins.get(text, text) != text]
+    for node in sorted(found, key=lambda node: (node.lineno, node.col_offset), reverse=True):
+        first = starts[node.lineno - 1] + node.col_offset
+        last = starts[node.end_lineno - 1] + node.end_col_offset
+        if last <= end:  # not within one that was replaced
+            end, literal = first, made[first:last].decode()
+            text = written(node, literal, twins)
+            made = made[:first] + text.encode() + made[last:]
+    title = TITLE.match(source)
+    text = made.decode()
+    return text.replace(title[1], twins.get(title[1], title[1]), 1) if title else text
+
+
+def written(node, literal, twins):
+    """The Python of a label in the other language."""
+    twin = twins[strings(ast.Expression(node))[node]]
+    if isinstance(node, ast.Constant):
+        return json.dumps(twin, ensure_ascii=False)
+    parts = re.findall(r"\{(?:[^{}]|\{[^{}]*\})*\}", literal)
+    quote = "'" if '"' in twin + "".join(parts) else '"'
+    return f"f{quote}{re.sub(PLACE, lambda place: parts[int(place[1])], twin)}{quote}"
+
+
 def notebook(path, language, catalogue):
     """A lesson in another language, with the outputs that are stored where its code is the same."""
+    own, twins = frozenset(keys_of(path)), {
+        entry.text: entry.twin for entry in catalogue.get(path.name[:2], [])
+        if entry.context == "code" and entry.twin and not entry.fuzzy}
     target = path.parent / language / path.name
     old = json.loads(read(target)) if target.exists() else {"cells": []}
     before = {cell["id"]: cell for cell in old["cells"]}
@@ -482,7 +543,7 @@ def notebook(path, language, catalogue):
             digest = sha256(key(cell).encode()).hexdigest()[:12]
             copied["metadata"] = cell["metadata"] | {"english": digest}
         elif cell["cell_type"] == "code":
-            source = cell["source"]
+            source = relabelled(cell["source"], twins, own)
             if cell["id"] == "setup":
                 start, _, imports = source.partition("\n\n")
                 source = f"{start}\n{SET_UP.format(language)}\n\n{imports}".strip()

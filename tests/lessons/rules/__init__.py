@@ -5,8 +5,9 @@
     code       what a code cell may hold, the set-up, the running example
     outputs    what is stored: order, warnings, figures, predictions, interactive pieces
     exercises  exercises, questions, homework
+    numbers    those in sentences, with their sources
     sources    claims, references, symbols, and what of the package is shown
     notebook   what rules are written with: Notebook, Cell, `rule`, `rule_for_all`
 """
-from . import code, exercises, layout, outputs, sources, words  # noqa: F401  they fill RULES
+from . import code, exercises, layout, numbers, outputs, sources, words  # noqa: F401  they fill RULES
 from .notebook import RULES  # noqa: F401
