@@ -234,8 +234,9 @@ def names():
     encodings = (encoding for trial in TRIALS.values() for encoding in trial.encodings)
     stored = results("09")["rows"]
     sinks = next(row["exact with"] for row in stored if "exact with" in row)
+    stretches = (row["stretch"] for row in stored if " " in row.get("stretch", ""))
     return dict.fromkeys([*FORMULAS, *LINEAR_FORMULAS, *STATES, *MAKERS, *RECALLERS, *TRIALS,
-                          *encodings, *sinks, *(row["stretch"] for row in stored if " " in row.get("stretch", ""))])
+                          *encodings, *sinks, *stretches])
 
 
 def said_by_script(path):
