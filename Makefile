@@ -66,7 +66,7 @@ student: setup  ## write editions for students and for teachers into dist/studen
 	@$(RUN) -m tools.classroom.student $(ARGS)
 
 grade: setup  ## grade notebooks that were handed in: make grade FOLDER=submissions
-	@$(RUN) tools/classroom/grade.py "$(or $(FOLDER),submissions)" $(ARGS)
+	@$(RUN) -m tools.classroom.grade "$(or $(FOLDER),submissions)" $(ARGS)
 
 translation: setup  ## bring the other languages' lessons up to date, and show what has changed
 	@$(RUN) -m tools.notebooks.translation $(ARGS)

@@ -200,8 +200,11 @@ def tried(test: Callable, code: Callable) -> Run:
 
 
 def line_of(error: BaseException, test: Callable) -> int | None:
-    """The line of the test, counted from its ``def``, in which the error was raised."""
-    code, found = getattr(test, "__code__", None), None
+    """The line of the test, counted from its ``def``, in which the error was raised.
+
+    Where a test runs in another process, as when it is graded, its error knows.
+    """
+    code, found = getattr(test, "__code__", None), getattr(error, "line_elsewhere", None)
     for frame, number in walk_tb(error.__traceback__):
         if frame.f_code is code:
             found = number - code.co_firstlineno + 1

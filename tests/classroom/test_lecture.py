@@ -1,7 +1,5 @@
 """A copy cut for a lecture: what it hides and asks first, and what a rehearsal keeps."""
 import json
-import subprocess
-import sys
 
 from tools.classroom import lecture
 import pytest
@@ -116,16 +114,13 @@ def test_the_lessons_stay_as_they_are_even_when_a_copy_is_saved(tmp_path):
         lecture.copied(LESSONS[2], tmp_path / "copy")
 
 
-@pytest.mark.slow  # each of them starts as `make lecture` does
 @pytest.mark.parametrize("words, message", [
     ([], "as in make lecture NB=02."), (["77"], "got '77'."), (["0"], "got '0'."),
-    (["heads"], "got 'heads'.")])
-def test_no_lesson_or_an_unknown_one_gets_a_sentence(words, message):
-    command = [sys.executable, lecture.__file__, *words]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 1 and done.stdout == ""
-    known = ", ".join(path.name[:2] for path in LESSONS)
-    assert done.stderr == f"Name one of the lessons {known}; {message}\n"
+    (["02", "05"], "One lesson at a time: make lecture NB=02; got '02 05'.")])
+def test_no_lesson_an_unknown_one_or_two_get_a_sentence(words, message):
+    with pytest.raises(SystemExit, match=message):
+        lecture.asked_for(words)
+    assert lecture.asked_for(["02", "--no-browser"]).name.startswith("02")
 
 
 # ---- trainings that are not repeated ----

@@ -1,226 +1,163 @@
-"""A submission's own process: runs its cells, and calls its functions when the grader asks.
+"""A student's process: runs a notebook's cells, and calls its functions when the grader asks.
 
 What a student wrote can take over everything in here. So no answer is in here, and nothing that
-says whether one is right: this process hands out data, and grade.py judges it in another. Only
-classes are judged here, after the last cell, since layers and gradients are no data.
+says whether one is right: that is found out at the other end of the line (wire.py).
 """
 import ast
-import builtins
-import json
+import math
 import os
-import pickle
+import pathlib
 import resource
-import signal
+import shutil
+import socket
+import symtable
 import sys
-from os.path import realpath
+from types import ModuleType
 
-import torch
-from IPython.core.interactiveshell import InteractiveShell
-from torch import nn
-from torch.nn import functional as F
-from traitlets.config import Config
-
-import attention_lessons.pieces  # here, as processes are copies of one
-import attention_lessons.plotting  # noqa: F401  that has done so
-from attention_lessons import exercises
-
-HIDDEN = "_graded_check"  # the name under which cells find what hands in their answers
-PROGRAMS = {"os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.system", "os.spawn",
-            "subprocess.Popen", "pty.spawn", "os.kill", "os.killpg", "signal.pthread_kill"}
-NETWORK = {"socket.connect", "socket.sendto", "socket.sendmsg",
-           "socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"}
-KEPT = [builtins, torch, torch.Tensor, nn, nn.Module, F]  # as they were, when classes are judged
-DATA = (bool, int, float, str)
+CHECKS = "attention_lessons.exercises"
+MUSEUM = "attention_lessons.lesson_12.museum"  # code of lesson 12; its answers stay outside
+MODULES = {"torch", "nn", "F", "plt", "d2l_ext", "math", "random"}  # that cells call, not change
+FILES, OPEN = 2**27, 256  # bytes of a file, and how many are open at once
 
 
-class TimeUp(BaseException):
-    """A cell's time is over. No Exception, so that fewer answers catch it."""
+class Later:
+    """What ``check`` returns here."""
+
+    state, message = "not attempted", "It is graded later."
+
+    def __repr__(self) -> str:
+        return self.message
 
 
-def guard(closed: list[str], open_again: list[str]):
-    """Refuse the network, other programs and the folders ``closed``, in this process for good.
-
-    Returns the list of what was refused, and a function that opens the answers.
-    """
-    answers = os.path.dirname(realpath(exercises.__path__[0]))
-    refused, sealed = [], [True]
-
-    def refuse(what, why):
-        refused.append(what)
-        raise PermissionError(f"not while it is graded: {why}")
-
-    def hook(event, arguments):
-        if event == "open" and isinstance(arguments[0], (str, bytes)):
-            path = realpath(os.fsdecode(arguments[0]))
-            name = os.path.basename(path)
-            if path.startswith(answers) and ("lesson_" in path or "exercises/" in path):
-                if sealed:
-                    refuse("answers", name)
-            elif path.startswith(tuple(closed)) and not path.startswith(tuple(open_again)):
-                refuse(f"file {name}", name)
-        elif event in PROGRAMS:
-            refuse("program", event)
-        elif event in NETWORK and not (event == "socket.connect" and isinstance(arguments[1], str)):
-            refuse("network", event)
-
-    sys.addaudithook(hook)
-    return refused, sealed.clear
-
-
-class Redirect(ast.NodeTransformer):
-    """Every call of ``check`` hands in its answer, whatever the notebook calls ``check``."""
-
-    def visit_Call(self, node):
-        self.generic_visit(node)
-        called = getattr(node.func, "id", None) or getattr(node.func, "attr", None)
-        named = node.args and isinstance(node.args[0], ast.Constant)
-        if called == "check" and named and isinstance(node.args[0].value, str):
-            node.func = ast.copy_location(ast.Name(HIDDEN, ast.Load()), node.func)
-        return node
-
-
-def described(value, values: list):
-    """The value as JSON can hold it. What is no data is its type's name and its repr.
-
-    What can be called, and what may hold such, is put into ``values``, and its place is told.
-    """
-    if value is None or isinstance(value, DATA):
-        return next((kind(value) for kind in DATA if isinstance(value, kind)), None)
-    if value is ...:
-        return {"kind": "ellipsis"}
-    for kind in (list, tuple, set, frozenset):
-        if isinstance(value, kind):
-            return {"kind": kind.__name__, "entries": [described(x, values) for x in value]}
-    if isinstance(value, dict):
-        pairs = [[described(x, values) for x in pair] for pair in value.items()]
-        values.append(value)
-        return {"kind": "dict", "entries": pairs, "place": len(values) - 1}
-    real = isinstance(value, torch.Tensor) and not value.is_complex() and value.device.type == "cpu"
-    if real and value.numel() < 1e6:
-        return {"kind": "Tensor", "entries": value.detach().flatten().tolist(),
-                "shape": list(value.shape), "dtype": str(value.dtype).partition(".")[2]}
-    if getattr(value, "size", 0) == 1 and hasattr(value, "item"):  # one number of NumPy
-        return described(value.item(), [])
-    place = None
-    if callable(value):
-        place = len(values)
-        values.append(value)
-    return {"kind": "other", "name": type(value).__name__, "text": short(value), "place": place,
-            "class": isinstance(value, type)}
-
-
-def short(value) -> str:
+def names_in(source: str) -> tuple[set[str], set[str]]:
+    """The names that a cell makes or may change, and those that it needs from before."""
+    from IPython.core.inputtransformer2 import TransformerManager
     try:
-        return repr(value)[:200]
-    except Exception:
-        return f"<{type(value).__name__}>"
+        source = TransformerManager().transform_cell(source)
+        top, nodes = symtable.symtable(source, "cell", "exec"), list(ast.walk(ast.parse(source)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set(), set()  # it can't run
+    own = {name.get_name() for name in top.get_symbols()
+           if name.is_namespace() or name.is_imported()}
+    used = {name.get_name() for name in top.get_symbols() if name.is_referenced()} - own
+    inner = top.get_children()
+    for table in inner:  # the list grows while it is gone through
+        used |= {name.get_name() for name in table.get_symbols() if name.is_global()} - own
+        inner += table.get_children()
+    made = {name.get_name() for name in top.get_symbols() if name.is_assigned()} | own
+    for node in nodes:
+        called = isinstance(node, ast.Expr) and getattr(node.value, "func", None)  # net.train()
+        stored = isinstance(getattr(node, "ctx", 0), ast.Store) and node  # rows[0] = 1
+        target = first = called or stored
+        while isinstance(target, (ast.Attribute, ast.Subscript)):
+            target = target.value
+        if isinstance(target, ast.Name) and target is not first and target.id not in MODULES:
+            made.add(target.id)
+    return made, used
 
 
-def alarm(seconds: float) -> None:
-    """TimeUp after so many seconds of CPU or 5 times as many on the clock, then each second."""
-    signal.setitimer(signal.ITIMER_PROF, seconds, 1)
-    signal.setitimer(signal.ITIMER_REAL, 5 * seconds, 1)
+def needed(sources: list[str], wanted: list[bool]) -> set[int]:
+    """The cells to run: those wanted, which the student wrote, and what these need of ours.
 
-
-class Student:
-    """One submission, as its own process sees it. ``line`` leads to the grader."""
-
-    def __init__(self, line):
-        self.line = line
-        self.values = []
-
-    def send(self, **message):
-        self.line.send_bytes(json.dumps(message).encode())
-
-    def hand_in(self, name, answer=None, *others, seed=None, **more):
-        """What a notebook's ``check`` does here: it never says whether the answer is right."""
-        seed = seed if isinstance(seed, (int, str)) else None
-        self.send(check=str(name), answer=described(answer, self.values), seed=seed)
-        while order := pickle.loads(self.line.recv_bytes()):
-            self.call(*order)
-        return exercises.Result("not attempted", "It is graded later.")
-
-    def call(self, place: int, arguments: tuple):
-        try:
-            self.send(result=described(self.values[place](*arguments), self.values))
-        except TimeUp:
-            self.send(stopped=True)
-        except BaseException as error:
-            self.send(raised=type(error).__name__, text=str(error)[:500])
-
-    def run(self, cells: dict[int, str], seconds: float, refused: list):
-        settings = Config(HistoryManager={"enabled": False}, InteractiveShell={"cache_size": 0})
-        shell = InteractiveShell.instance(config=settings)
-        exercises.check, exercises.hint = self.hand_in, lambda *arguments: None
-        shell.ast_transformers.append(Redirect())
-        shell.showtraceback = shell.showsyntaxerror = lambda *arguments, **more: None
-        for number, source in cells.items():
-            shell.user_ns[HIDDEN] = self.hand_in
-            self.send(cell=number)
-            alarm(seconds)
-            try:
-                done = shell.run_cell(source, silent=True)
-                error = done.error_before_exec or done.error_in_exec
-                alarm(0)
-            except BaseException as raised:
-                error = raised
-            self.send(error=error and f"{type(error).__name__}: {error}"[:500],
-                      refused=sorted(set(refused)))
-            refused.clear()
-
-    def judge_here(self, seconds: float):
-        """Judge what the grader asks for, by a package loaded anew."""
-        ours = ("attention_lessons", "d2l_ext")
-        for name in [name for name in sys.modules if name.partition(".")[0] in ours]:
-            del sys.modules[name]
-        from attention_lessons.exercises import check
-        while order := pickle.loads(self.line.recv_bytes()):
-            name, place, seed = order
-            alarm(seconds)
-            try:
-                result = check(name, self.values[place], seed=seed)
-                self.send(state=result.state, text=result.message)
-            except BaseException as error:
-                self.send(state="error", text=f"{type(error).__name__}: {error}"[:500])
-            alarm(0)
+    Ours are figures and training for the most part, and would take most of the time.
+    """
+    chosen, names = set(), set()
+    for i in reversed(range(len(sources))):
+        made, used = names_in(sources[i])
+        if wanted[i] or made & names:
+            chosen.add(i)
+            names |= used
+    return chosen
 
 
 def restrict(memory: float, seconds: float) -> None:
-    """Limits for this process, and a group of its own that can be ended as a whole."""
-    os.setsid()
-    with open(os.devnull, "w") as nothing:
-        os.dup2(nothing.fileno(), 1)
-        os.dup2(nothing.fileno(), 2)
-    resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 10,) * 2)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (2**27,) * 2)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    """Limits for good: memory in GiB, seconds of CPU, files."""
+    for what, limit in ((resource.RLIMIT_CPU, math.ceil(seconds) + 10),
+                        (resource.RLIMIT_FSIZE, FILES), (resource.RLIMIT_CORE, 0),
+                        (resource.RLIMIT_NOFILE, OPEN)):
+        resource.setrlimit(what, (limit, limit))
     if os.path.exists("/proc/self/statm"):  # elsewhere this limit isn't heeded
         with open("/proc/self/statm") as file:
             now = int(file.read().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (now + int(memory * 2**30),) * 2)
 
 
-def work(line, cells: dict[int, str], folder: str, closed: list[str], open_again: list[str],
-         limits: tuple[float, float, float]) -> None:
-    """The process: run the cells in ``folder``, which is empty, and say what comes of them."""
-    cell_seconds, seconds, memory = limits
-    as_it_was = [dict(vars(thing)) for thing in KEPT]
-    os.chdir(folder)
-    os.environ["HOME"] = folder
-    restrict(memory, seconds)
+class Student:
+    """One submission, as its own process sees it."""
 
-    def time_up(*_):
-        raise TimeUp(f"stopped after {cell_seconds:g} seconds")
+    def __init__(self, line):
+        self.line = line
 
-    signal.signal(signal.SIGALRM, time_up)
-    signal.signal(signal.SIGPROF, time_up)
-    refused, open_answers = guard(closed, [*open_again, folder])
-    student = Student(line)
-    student.run(cells, cell_seconds, refused)
-    student.send(done=True)
-    for thing, attributes in zip(KEPT, as_it_was):
-        for name, value in attributes.items():
-            if vars(thing).get(name) is not value:
-                setattr(thing, name, value)
-    open_answers()
-    student.judge_here(cell_seconds)
+    def hand_in(self, name, answer=None, *others, **more) -> Later:
+        """What a notebook's ``check`` does here."""
+        seed, parcel = more.get("seed"), self.line.parcel()
+        try:
+            given = parcel.encode(answer)
+        except (RecursionError, ValueError, RuntimeError) as error:  # it holds itself, for one
+            given = f"{type(error).__name__}: {error}"
+        self.line.send({"check": str(name), "answer": given, "tensors": parcel.sent,
+                        "seed": seed if isinstance(seed, (int, str)) else None})
+        while "go on" not in (heard := self.line.hear()):
+            self.line.serve(heard)
+        return Later()
+
+    def limit(self, seconds: float) -> None:
+        """So much CPU from now on, then the process ends."""
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+        soft = math.ceil(used.ru_utime + used.ru_stime + seconds)
+        resource.setrlimit(resource.RLIMIT_CPU, (min(soft, hard), hard))
+
+    def packages(self) -> None:
+        """The lessons' package as it is here: ``check`` hands in, and nothing knows an answer."""
+        def nothing(*arguments, **options):
+            raise LookupError("The answers aren't here while it is graded.")
+
+        exercises, museum = ModuleType(CHECKS), ModuleType(MUSEUM)
+        exercises.check, exercises.hint = self.hand_in, lambda *arguments: None
+        exercises.find = exercises.all_exercises = nothing
+        museum.CASES = {}
+        sys.modules |= {CHECKS: exercises, MUSEUM: museum}
+
+    def run(self, cells: list, seconds: float, skip: list, everything: bool) -> None:
+        """cells: [source, whether it is wanted], of which those in ``skip`` ended a process."""
+        from IPython.core.interactiveshell import InteractiveShell
+        from traitlets.config import Config
+        sources, wanted = [source for source, _ in cells], [want for _, want in cells]
+        chosen = {*range(len(cells))} if everything else needed(sources, wanted)
+        left_out = {name for i in range(len(cells)) if i not in chosen
+                    for name in names_in(sources[i])[0]}
+        self.line.send({"left_out": sorted(left_out)})
+        settings = Config(HistoryManager={"enabled": False}, InteractiveShell={"cache_size": 0})
+        shell = InteractiveShell.instance(config=settings)
+        self.packages()
+        shell.showtraceback = shell.showsyntaxerror = lambda *arguments, **more: None
+        for number in sorted(chosen - {*skip}):
+            self.line.send({"cell": number})
+            self.limit(seconds)
+            try:
+                done = shell.run_cell(sources[number], silent=True)
+                error = done.error_before_exec or done.error_in_exec
+                said = error and f"{type(error).__name__}: {error}"[:2000]
+            except BaseException as raised:
+                said = type(raised).__name__
+            self.line.send({"error": said})
+
+
+def main() -> None:
+    from counting import Watch  # these lie beside this file within the walls
+    from wire import Line
+    line = Line(socket.socket(fileno=os.dup(0)), counting=Watch)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for number in range(3):
+        os.dup2(nothing, number)
+    shutil.copytree(pathlib.Path(__file__).parent / "fonts", os.environ["MPLCONFIGDIR"])
+    task = line.hear()
+    seconds, all_seconds, memory = task["limits"]
+    restrict(memory, all_seconds)
+    Student(line).run(task["cells"], seconds, task["skip"], task["everything"])
+    line.send({"done": True})
+
+
+if __name__ == "__main__":
+    main()

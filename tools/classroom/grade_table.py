@@ -1,12 +1,13 @@
 """The tables that grading writes: grades.csv, and a page with what to repeat."""
 import csv
 import pathlib
+import re
 from collections import Counter, defaultdict
-from dataclasses import asdict
 from html import escape
+from itertools import chain, count
 
-MARKS = {"right": "✓", "wrong": "✗", "not attempted": "○", "error": "!",
-         "taken from the package": "‼"}
+MARKS = {"right": "✓", "wrong": "✗", "not attempted": "○", "error": "!", "missing": "–"}
+FIELDS = ("student", "file", "lesson", "exercise", "state", "message")
 PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -38,18 +39,29 @@ td.number {{ text-align: right; white-space: nowrap; }}
 """
 
 
+def counted(rows: list) -> dict[tuple, object]:
+    """The line that counts, by student, lesson and exercise: the last that was attempted."""
+    found = {}
+    for row in rows:
+        place = row.student, row.lesson, row.exercise
+        if row.exercise and (place not in found or row.state not in ("not attempted", "missing")):
+            found[place] = row
+    return found
+
+
 def misconceptions(rows: list) -> list[tuple[int, int, str, str, str]]:
     """(how many, of how many, lesson, exercise, what they heard), the most frequent first.
 
-    A student counts once, and among those who handed in the lesson.
+    A student counts once, and among those who had the exercise. In variants of a question a
+    statement has another letter, and is the same.
     """
-    students, heard = defaultdict(set), defaultdict(set)
-    for row in rows:
-        students[row.lesson].add(row.student)
-        if row.exercise and row.state == "wrong":
+    students, heard = Counter(), Counter()
+    for (_, lesson, exercise), row in counted(rows).items():
+        students[lesson, exercise] += row.state != "missing"
+        if row.state == "wrong":
             words = row.message.splitlines()[0] if row.message else ""
-            heard[row.lesson, row.exercise, words].add(row.student)
-    found = [(len(who), len(students[key[0]]), *key) for key, who in heard.items()]
+            heard[lesson, exercise, re.sub(r"^Statement \w ", "A statement ", words)] += 1
+    found = [(many, students[key[:2]], *key) for key, many in heard.items()]
     return sorted(found, key=lambda line: (-line[0], *line[2:]))
 
 
@@ -69,8 +81,8 @@ def page(rows: list) -> str:
     repeat = [(f"{many} of {all_of_them}", lesson, exercise, words)
               for many, all_of_them, lesson, exercise, words in misconceptions(rows)]
     counts = defaultdict(Counter)
-    for row in rows:
-        counts[row.student, row.lesson][row.state] += bool(row.exercise)
+    for (student, lesson, _), row in counted(rows).items():
+        counts[student, lesson][row.state] += 1
     by_student = [(*who, *(count[state] for state in MARKS)) for who, count in counts.items()]
     every = [(row.student, row.file, row.lesson, row.exercise,
               f"{MARKS.get(row.state, '')} {row.state}", row.message) for row in rows]
@@ -88,13 +100,16 @@ def harmless(text: str) -> str:
 
 
 def write(rows: list, folder: pathlib.Path) -> str:
-    """Write both tables and say where."""
+    """Write both tables and say where. What stands in their place and is no file stays."""
     folder.mkdir(parents=True, exist_ok=True)
-    with open(folder / "grades.csv", "w", encoding="utf-8-sig", newline="") as file:
+    names = chain(["grades"], (f"grades-{number}" for number in count(2)))
+    name = next(name for name in names if not any(
+        (folder / f"{name}{suffix}").is_dir() for suffix in (".csv", ".html")))
+    with open(folder / f"{name}.csv", "w", encoding="utf-8-sig", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(asdict(rows[0]))
-        writer.writerows([harmless(text) for text in asdict(row).values()] for row in rows)
-    (folder / "grades.html").write_text(page(rows), encoding="utf-8")
+        writer.writerow(FIELDS)
+        writer.writerows([harmless(getattr(row, field)) for field in FIELDS] for row in rows)
+    (folder / f"{name}.html").write_text(page(rows), encoding="utf-8")
     first = "".join(f"\n{many:3} of {total}: {exercise}: {words}"
                     for many, total, _, exercise, words in misconceptions(rows)[:10])
-    return f"{folder / 'grades.csv'} and grades.html.{first and ' Most often:'}{first}"
+    return f"{folder / name}.csv and {name}.html.{first and ' Most often:'}{first}"

@@ -170,6 +170,8 @@ def rehearse(path: pathlib.Path) -> None:
 
 def asked_for(words: list[str]) -> pathlib.Path:
     """The lesson that the first word names, by its number or more of its name."""
+    if len(words) > 1 and not words[1].startswith("-"):
+        sys.exit(f"One lesson at a time: make lecture NB={words[0]}; got {' '.join(words)!r}.")
     lessons = sorted(NOTEBOOKS.glob("*.ipynb"))
     named = [path for path in lessons if words and path.stem.startswith(words[0])]
     if len(named) != 1:

@@ -1,28 +1,32 @@
 """Write the lessons for students and for teachers: `make student`.
 
-    python -m tools.classroom.student [NAME ...]
+    python -m tools.classroom.student [NAME ...] [--roster FILE]
 
 dist/student has no answers: no solutions, no outputs of exercises, and a package whose exercises
 nobody reads by accident. With names, everybody gets a folder in it, with numbers and an order of
 options of their own: `check(..., seed=NAME)`. dist/instructor has all answers in view, what the
-checks know, and what teaching/NN.toml says.
+checks know, what teaching/NN.toml says, and for each name a key and its line of a roster.
 """
+import argparse
 import base64
 import copy
+import csv
 import json
 import pathlib
 import re
 import shutil
 import sys
 import tomllib
+import unicodedata
 import zlib
 
 from tools.classroom.guide import bullets, known, plain, teaching
 from tools.classroom.lecture import BADGE
+from tools.classroom.students import roster
 from tools.notebooks.nbtext import make_cell, read, write
 from tools.notebooks.standalone import members, translated
 
-from attention_lessons.exercises import find
+from attention_lessons.exercises import all_exercises, find
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CHECK = re.compile(r"\bcheck\(\"([\w-]+)\", \w+")
@@ -208,9 +212,30 @@ def hand_out(folder: pathlib.Path, title: str, use: str, lesson, file) -> None:
     print(f"{folder}: {size / 2**20:.1f} MiB", flush=True)
 
 
-def main(names: list[str], target: pathlib.Path = ROOT / "dist") -> None:
+def key_for(seed: str) -> str:
+    """What is right on everybody's own pages."""
+    lines = []
+    for name, exercise in all_exercises().items():
+        own = exercise.variant(seed)
+        if own is exercise:
+            continue
+        right = ", ".join(getattr(own, "symptom", own).right) if not hasattr(own, "lines") else (
+            "; ".join(f"{number}: {', '.join(f'{x:g}' for x in numbers)}"
+                      for number, (numbers, _) in own.lines.items()))
+        lines.append(f"`{name}`: {right}")
+    return f"# {seed}\n\n{bullets(lines)}\n"
+
+
+def main(words: list[str], target: pathlib.Path = ROOT / "dist") -> None:
+    parser = argparse.ArgumentParser(prog="student", description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", help="who gets numbers of their own")
+    parser.add_argument("--roster", type=pathlib.Path, help="a CSV of names and such seeds")
+    given = parser.parse_args(words)
+    known = [*roster(given.roster).values()] if given.roster else []
+    known += [(name, name) for name in given.names]
+    names = [unicodedata.normalize("NFC", seed) for _, seed in known]
     for name in names:
-        if not re.fullmatch(r"[\w@-][\w@. -]*", name):
+        if not re.fullmatch(r"[\w@][\w@.,' -]*", name):
             sys.exit(f"A student's name becomes that of a folder; got {name!r}.")
     shutil.rmtree(target / "student", ignore_errors=True)
     for name in names or [""]:
@@ -218,6 +243,12 @@ def main(names: list[str], target: pathlib.Path = ROOT / "dist") -> None:
                  lambda *lesson: for_student(*lesson, name), sealed)
     hand_out(target / "instructor", "Attention, for teachers", TEACHERS, for_teacher,
              lambda place, content: content)
+    for name in names:
+        (target / "instructor/keys").mkdir(exist_ok=True)
+        (target / f"instructor/keys/{name}.md").write_text(key_for(name), encoding="utf-8")
+    if names:
+        with open(target / "instructor/roster.csv", "w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows([("name", "seed"), *known])
 
 
 if __name__ == "__main__":
