@@ -8,8 +8,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from . import torch_weights
-from .checks import check_bias, check_causal, check_dropout, check_float, check_inputs
-from .checks import check_position, check_products, check_shape, check_size
+from .checks import check_bias, check_causal, check_divides, check_dropout, check_float
+from .checks import check_inputs, check_position, check_products, check_shape, check_size
 from .hidden import cut_padding, hide_rows, hide_unseen, unmask_empty_rows, widened
 from .masks import Attend, as_4d, combine
 from .relative import RelativePosition
@@ -23,8 +23,7 @@ def masked_softmax(
     scores: (queries, keys), (batch, queries, keys) or (batch, heads, queries, keys). valid_lens:
     integers, (batch,) or (batch, queries). mask: a predicate or booleans, True = may attend.
     Each row of the result sums to 1, or is all zeros where there is nothing to attend to; hidden
-    keys weigh exactly 0 and get no gradient; ``scores`` is not modified. Raises TypeError or
-    ValueError for scores, lengths and masks that don't fit.
+    keys weigh exactly 0 and get no gradient; ``scores`` is not modified.
 
     >>> masked_softmax(torch.zeros(1, 2, 4), torch.tensor([[2, 0]])).tolist()
     [[[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]]]
@@ -62,8 +61,8 @@ def dot_product_attention(
 
     queries (..., queries, d), keys (..., keys, d), values (..., keys, v), where ... is nothing,
     (batch,) or (batch, heads). Returns the output (..., queries, v) and the weights
-    (..., queries, keys) as ``masked_softmax`` guarantees them. A key that no query may see reaches
-    neither. Mask and errors are as there.
+    (..., queries, keys), with the mask and the guarantees of ``masked_softmax``. A key that no
+    query may see reaches neither.
 
     >>> queries, keys, values = torch.tensor([[9., 0.]]), torch.eye(2), torch.tensor([[1.], [5.]])
     >>> output, weights = dot_product_attention(queries, keys, values)
@@ -87,8 +86,7 @@ class AdditiveAttention(nn.Module):
     From Bahdanau et al. 2015, appendix A.1.2. queries (batch, queries, query_size),
     keys (batch, keys, key_size), values (batch, keys, v); the two sizes equal ``num_hiddens``
     unless given. Returns the output (batch, queries, v), with ``need_weights=True`` also the
-    weights before dropout (batch, queries, keys). Guarantees and errors are those of
-    ``MultiHeadAttention``.
+    weights before dropout (batch, queries, keys). Guarantees are those of ``MultiHeadAttention``.
 
     >>> attention = AdditiveAttention(num_hiddens=8, query_size=3, key_size=2)
     >>> attention(torch.rand(1, 4, 3), torch.rand(1, 5, 2), torch.rand(1, 5, 6)).shape
@@ -128,8 +126,7 @@ class AdditiveAttention(nn.Module):
 def split_heads(X: Tensor, num_heads: int) -> Tensor:
     """(batch, steps, heads * head_size) -> (batch, heads, steps, head_size).
 
-    Head i gets the i-th block of columns. Raises ValueError for an X without three axes and for
-    heads that don't divide the width, TypeError unless ``num_heads`` is an integer.
+    Head i gets the i-th block of columns.
 
     >>> split_heads(torch.arange(4.).reshape(1, 1, 4), num_heads=2).tolist()
     [[[[0.0, 1.0]], [[2.0, 3.0]]]]
@@ -143,10 +140,7 @@ def split_heads(X: Tensor, num_heads: int) -> Tensor:
 
 
 def merge_heads(X: Tensor) -> Tensor:
-    """(batch, heads, steps, head_size) -> (batch, steps, heads * head_size).
-
-    Undoes ``split_heads``. Raises ValueError for an X without four axes.
-    """
+    """(batch, heads, steps, head_size) -> (batch, steps, heads * head_size)."""
     check_shape("X", X, "(batch, heads, steps, head_size)")
     return X.transpose(1, 2).flatten(2)
 
@@ -173,7 +167,6 @@ class MultiHeadAttention(nn.Module):
     2.2), and 1 serves all (multi-query: Shazeer 2019, section 3); on a CPU PyTorch 2.8 then makes
     all weights. position: a ``RelativePosition``, or any module with its methods. Parameters: W_q,
     W_k, W_v, W_o, each an ``nn.Linear``; a ``state_dict`` moves to and from D2L's class as it is.
-    Raises TypeError or ValueError for sizes that don't fit.
 
     >>> attention = MultiHeadAttention(num_hiddens=8, num_heads=2)
     >>> queries, keys = torch.rand(1, 3, 8), torch.rand(1, 5, 8)
@@ -197,10 +190,10 @@ class MultiHeadAttention(nn.Module):
         if num_heads % num_kv_heads:
             raise ValueError(f"{num_kv_heads=} does not divide {num_heads=}: "
                              "each must serve as many heads as the others")
-        if head_size is None and num_hiddens % num_heads:
-            raise ValueError(f"{num_heads=} does not divide {num_hiddens=}; "
-                             "give head_size to choose the width of a head yourself")
-        head_size = num_hiddens // num_heads if head_size is None else head_size
+        if head_size is None:
+            hint = "; give head_size to choose the width of a head yourself"
+            check_divides(num_heads, num_hiddens, hint)
+            head_size = num_hiddens // num_heads
         check_size(head_size=head_size)
         check_dropout(dropout)
         check_position(position)
@@ -229,7 +222,6 @@ class MultiHeadAttention(nn.Module):
         and gradients. A position that no query may see reaches neither output nor gradients, NaN
         and infinity included; where only some queries may see it, this holds for finite inputs. No
         input is modified. Second derivatives need ``need_weights=True`` or PyTorch's math backend.
-        Raises TypeError or ValueError for inputs, lengths and masks that don't fit.
         """
         widths = self.W_q.in_features, self.W_k.in_features, self.W_v.in_features
         check_inputs(queries, keys, values, widths)
@@ -283,19 +275,20 @@ class MultiHeadAttention(nn.Module):
     def from_torch(cls, attention: nn.MultiheadAttention) -> MultiHeadAttention:
         """A copy of an ``nn.MultiheadAttention`` with the same weights and dropout, batch first.
 
-        Raises TypeError for another class, ValueError for ``add_bias_kv`` and ``add_zero_attn``.
+        Raises ValueError for ``add_bias_kv`` and ``add_zero_attn``, which have no counterpart.
         """
         ours = cls(**torch_weights.sizes_from_torch(attention)).to(attention.out_proj.weight)
-        ours.load_state_dict(torch_weights.state_from_torch(attention))
+        ours.load_state_dict(torch_weights.parts(attention))
         return ours.train(attention.training)
 
     def to_torch(self) -> nn.MultiheadAttention:
         """A batch-first ``nn.MultiheadAttention`` with the same weights and dropout.
 
-        Raises ValueError where PyTorch's class can't say the same: a position module, heads that
-        share keys and values, and ``query_size`` or ``num_heads * head_size`` other than
-        ``num_hiddens``.
+        Raises ValueError where it can't say the same: for a position module, heads that share keys
+        and values, and ``query_size`` or ``num_heads * head_size`` other than ``num_hiddens``.
         """
-        theirs = nn.MultiheadAttention(**torch_weights.sizes_to_torch(self), batch_first=True)
-        theirs.to(self.W_o.weight).load_state_dict(torch_weights.state_to_torch(self, theirs))
+        theirs = nn.MultiheadAttention(**torch_weights.sizes_to_torch(self)).to(self.W_o.weight)
+        with torch.no_grad():
+            for name, part in torch_weights.parts(theirs).items():
+                part.copy_(self.get_parameter(name))
         return theirs.train(self.training)

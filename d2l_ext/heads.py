@@ -7,6 +7,7 @@ A head is named by its layer, as in ``model.named_modules()``, and its number:
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -32,41 +33,6 @@ def attention_layers(model: nn.Module) -> dict[str, MultiHeadAttention]:
     return {name: layer for name, layer in modules if isinstance(layer, MultiHeadAttention)}
 
 
-class Counts(Watch):
-    """The number of heads of each layer by name, in the model's order.
-
-    ``MultiHeadAttention`` and ``nn.MultiheadAttention`` say it themselves; others are seen at work.
-    """
-
-    def __init__(self, model: nn.Module):
-        super().__init__(model)
-        self.found = {name: module.num_heads for module, name in self.names.items()
-                       if isinstance(module, (MultiHeadAttention, nn.MultiheadAttention))}
-
-    def count(self, X: Tensor, keys: int) -> Tensor:
-        with suppress(Unplaced), torch.no_grad():
-            self.found.setdefault(self.name, self.arranged(X, keys).shape[-3])
-        return X
-
-    def fused(self, args, kwargs):
-        keys = (args[1] if len(args) > 1 else kwargs["key"]).shape[-2]
-        return self.count(F.scaled_dot_product_attention(*args, **kwargs), keys)
-
-    def softmax(self, func, args, kwargs):
-        weights = func(*args, **kwargs)
-        return self.count(weights, weights.shape[-1])
-
-    def packed(self, func, args, kwargs):
-        self.found.setdefault(self.name, inspect.signature(func).bind(
-            *args, **kwargs).arguments["num_heads"])
-        return func(*args, **kwargs)
-
-    @property
-    def heads(self) -> list[Head]:
-        return [(name, head) for name in self.names.values()
-                for head in range(self.found.get(name, 0))]
-
-
 def all_heads(model: nn.Module, run: Callable[[], object] | None = None) -> list[Head]:
     """Every head of every layer, in the model's order; all measures below keep this order.
 
@@ -76,16 +42,17 @@ def all_heads(model: nn.Module, run: Callable[[], object] | None = None) -> list
     >>> all_heads(nn.ModuleDict({"first": MultiHeadAttention(4, 2)}))
     [('first', 0), ('first', 1)]
     """
-    counts = Counts(model)
+    watch = Gating(model, {})
     if run is not None:
-        with eagerly(), counts:
+        with eagerly(), watch:
             run()
-    return counts.heads
+    return [(name, head) for name in watch.names.values()
+            for head in range(watch.found.get(name, 0))]
 
 
-def _check_iterable(heads: object, example: str) -> None:
+def _check_several(heads: object) -> None:
     if not isinstance(heads, Iterable):
-        raise TypeError(f"heads must be several, such as [{example}], got {heads!r:.60}")
+        raise TypeError(f"heads must be several, in brackets, got {heads!r:.60}")
 
 
 def _as_integer(head: object) -> int:
@@ -97,15 +64,15 @@ def _as_integer(head: object) -> int:
 
 def _as_pairs(heads: Iterable[Head], known: list[Head], others: Iterable[str] = ()) -> list[Head]:
     """A list of the heads, each checked to be known, or in one of the ``others``."""
-    example = "('decoder.0.cross', 2)"
-    _check_iterable(heads, example)
+    _check_several(heads)
     pairs = []
     for head in heads:
         match head:
             case [str(name), number]:
                 pairs.append((name, _as_integer(number)))
             case _:
-                raise TypeError(f"a head is a pair such as {example}, got {head!r:.60}")
+                got = f"got {head!r:.60}"
+                raise TypeError(f"a head is a pair such as ('decoder.0.cross', 2), {got}")
     unknown = {(name, head) for name, head in pairs
                if (name, head) not in known and (name not in others or head < 0)}
     if unknown:
@@ -119,37 +86,43 @@ Gate = Callable[[int], Tensor]  # for the number of heads: their gates, (heads,)
 
 
 class Gating(Watch):
-    """While open, multiplies each head's output by its gate, in attention of any class."""
+    """While open, multiplies each head's output by its gate, in attention of any class.
+
+    ``found`` is the number of heads of each layer by name. ``MultiHeadAttention`` and
+    ``nn.MultiheadAttention`` say it themselves; others are seen at work.
+    """
 
     def __init__(self, model: nn.Module, gates: dict[str, Gate]):
         super().__init__(model)
         self.gates, self.met = gates, set()
+        self.found = {name: module.num_heads for module, name in self.names.items()
+                      if isinstance(module, (MultiHeadAttention, nn.MultiheadAttention))}
 
     def gate(self, heads: int) -> Tensor | None:
         """The gates for the layer that is at work, None where it has none."""
-        name = self.name
-        if name not in self.gates:
-            return None
-        self.met.add(name)
-        return self.gates[name](heads)
+        self.found.setdefault(self.name, heads)
+        self.met.add(self.name)
+        return self.gates[self.name](heads) if self.name in self.gates else None
 
     def closing(self, output: Tensor, keys: int) -> Tensor:
         """A head's output or its weights, multiplied."""
-        if self.name not in self.gates:
-            return output
-        self.running[-1].maps += 1
-        if self.running[-1].maps > 1:
+        running, wanted = self.running[-1], self.name in self.gates
+        running.maps += 1
+        if wanted and running.maps > 1:
             raise ValueError(f"{self.name!r} makes several maps in a call, parts or layers: no "
                              "gate on one of them closes a head")
         factors = torch.ones_like(output)
-        arranged = self.arranged(factors, keys)
-        gate = self.gate(arranged.shape[-3])[..., None, None]
-        arranged *= gate[:, None] if arranged.dim() == 5 and gate.dim() == 4 else gate
-        return output * factors
+        with nullcontext() if wanted else suppress(Unplaced):
+            arranged = self.arranged(factors, keys)
+            gate = self.gate(arranged.shape[-3])
+            if gate is not None:
+                gate = gate[..., None, None]
+                arranged *= gate[:, None] if arranged.dim() == 5 and gate.dim() == 4 else gate
+        return output * factors if wanted else output
 
-    def fused(self, args, kwargs):
-        keys = (args[1] if len(args) > 1 else kwargs["key"]).shape[-2]
-        return self.closing(F.scaled_dot_product_attention(*args, **kwargs), keys)
+    def fused(self, func, args, kwargs):
+        keys = args[1] if len(args) > 1 else kwargs["key"]
+        return self.closing(func(*args, **kwargs), keys.shape[-2])
 
     def softmax(self, func, args, kwargs):
         weights = func(*args, **kwargs)
@@ -181,10 +154,9 @@ def gates(model: nn.Module, values: dict[str, Tensor]) -> Iterator[None]:
     A gate of 0 closes the head. values: for each layer's name its gates, (heads,), or
     (batch, heads) with gates for each example. Layers left out stay as they are, and so do a
     head's weights, except where a model writes its softmax itself: there they are multiplied. All
-    is undone at the end, also after an exception. Raises KeyError for an unknown layer, ValueError
-    for gates of another shape, and at the end where a layer showed no attention.
+    is undone at the end, also after an exception.
     """
-    known = Counts(model).found
+    known = Gating(model, {}).found
     for name in values:
         if name not in dict(model.named_modules()):
             listed = ", ".join(map(repr, known))
@@ -231,11 +203,7 @@ def _multiply_by(gate: Tensor, size: int) -> Callable:
 
 
 def closed(model: nn.Module, heads: Iterable[Head]) -> AbstractContextManager[None]:
-    """``gates`` that are 0 for these heads and 1 for all others.
-
-    Raises TypeError for heads that are not pairs of a name and an integer, ValueError for heads
-    that ``model`` doesn't have.
-    """
+    """``gates`` that are 0 for these heads and 1 for all others."""
     known, places = all_heads(model), dict(model.named_modules()).keys()
     heads = _as_pairs(heads, known, places - {name for name, _ in known})
 
@@ -274,8 +242,7 @@ def _score_without(model: nn.Module, score: Score, heads: list[Head]) -> float:
 def _counted(model: nn.Module, run: Callable[[], T]) -> tuple[list[Head], T]:
     """The heads of ``model``, and what ``run`` returned."""
     results: list[T] = []
-    heads = all_heads(model, lambda: results.append(run()))
-    return heads, results[0]
+    return all_heads(model, lambda: results.append(run())), results[0]
 
 
 def ablate_one(model: nn.Module, score: Score) -> Tensor:
@@ -307,35 +274,25 @@ def gradient(model: nn.Module, losses: Callable[[], Tensor]) -> Tensor:
     Each layer is divided by its ℓ2 norm (Michel et al. 2019, section 4.1); a layer that doesn't
     move the loss, for example with ``W_o`` of 0, gets zeros. losses: runs the model and returns the
     loss of each example, (batch,). Returns one number per head, (heads,), from one backward pass:
-    every example has gates of its own. Raises ValueError where ``losses()`` has another shape, or
-    no gradient for a gate.
+    every example has gates of its own.
     """
     with evaluating(model), torch.no_grad():
         heads, first = _counted(model, losses)
     if first.dim() != 1:
         got = f"got shape {tuple(first.shape)}"
         raise ValueError(f"losses() must return one loss per example, (batch,), {got}")
-    batch, device = len(first), first.device
-    opened = {name: torch.ones(batch, count, device=device, requires_grad=True)
+    opened = {name: torch.ones(len(first), count, device=first.device, requires_grad=True)
               for name, count in Counter(name for name, _ in heads).items()}
-    with evaluating(model), gates(model, opened):
-        slopes = _slopes(losses().sum(), opened)
-    means = [slope.abs().mean(0) for slope in slopes]
-    norms = [mean.norm() for mean in means]
-    safe = [norm.masked_fill(norm == 0, 1) for norm in norms]
-    return torch.cat([mean / norm for mean, norm in zip(means, safe)]).cpu()
-
-
-def _slopes(loss: Tensor, opened: dict[str, Tensor]) -> list[Tensor]:
-    """The gradient of the loss with respect to each layer's gates."""
     slopes = [None] * len(opened)
-    if loss.requires_grad:
-        slopes = torch.autograd.grad(loss, list(opened.values()), allow_unused=True)
+    with evaluating(model), gates(model, opened):
+        loss = losses().sum()
+        if loss.requires_grad:
+            slopes = torch.autograd.grad(loss, list(opened.values()), allow_unused=True)
     for name, slope in zip(opened, slopes):
         if slope is None:
             raise ValueError(f"losses() has no gradient for the heads of {name!r}: it must run the "
                              "layer, with gradients, and before quantize_dynamic")
-    return slopes
+    return torch.cat([F.normalize(slope.abs().mean(0), dim=0) for slope in slopes]).cpu()
 
 
 def greedy(model: nn.Module, score: Score) -> tuple[list[Head], list[float]]:
@@ -358,12 +315,9 @@ def greedy(model: nn.Module, score: Score) -> tuple[list[Head], list[float]]:
 
 
 # ---- do two measures agree? ----
-# Ours, as PyTorch has no rank correlation, and SciPy would be needed for nothing else.
 
 def ranks(values: Sequence[float] | Tensor) -> Tensor:
     """The rank of each value, from 0 for the smallest; equal values share the mean of their ranks.
-
-    Raises ValueError for NaN, which has no rank, and for values in more than one row.
 
     >>> ranks([10, 30, 10]).tolist()
     [0.5, 2.0, 0.5]
@@ -380,15 +334,14 @@ def ranks(values: Sequence[float] | Tensor) -> Tensor:
 def rank_correlation(first: Sequence[float] | Tensor, second: Sequence[float] | Tensor) -> float:
     """Spearman's coefficient, the correlation of the ranks.
 
-    1 means the same order, -1 the reverse, and NaN that all values on one side are equal. Raises
-    ValueError where one side has more values, or NaN among them.
+    1 means the same order, -1 the reverse, and NaN that all values on one side are equal.
 
     >>> rank_correlation([1, 2, 3], [10, 20, 90])
     1.0
     """
     if len(first) != len(second):
-        counts = f"there are {len(first)} values and {len(second)} values"
-        raise ValueError(f"{counts}: each needs a partner")
+        raise ValueError(f"there are {len(first)} values and {len(second)} values: "
+                         "each needs a partner")
     a, b = (ranks(values) - (len(values) - 1) / 2 for values in (first, second))
     return round((a @ b / (a.norm() * b.norm())).item(), 12)
 
@@ -401,8 +354,7 @@ def prune_heads(attention: MultiHeadAttention, heads: Iterable[int]) -> MultiHea
     Their rows of W_q, W_k, W_v and their columns of W_o are gone; the widths of inputs and outputs
     stay. Its outputs are those of ``attention`` with the heads closed, to within rounding; what was
     frozen stays frozen. Its ``state_dict`` loads into
-    ``MultiHeadAttention(num_hiddens, heads left, head_size=...)``. Raises TypeError for heads that
-    are not integers, ValueError for heads that aren't there, where none would be left, for layers
+    ``MultiHeadAttention(num_hiddens, heads left, head_size=...)``. Raises ValueError for layers
     with a position module or with heads that share keys and values, and where W_q, W_k, W_v or W_o
     is not a plain ``nn.Linear``.
 
@@ -412,8 +364,15 @@ def prune_heads(attention: MultiHeadAttention, heads: Iterable[int]) -> MultiHea
     """
     if not isinstance(attention, MultiHeadAttention):
         raise TypeError(f"attention must be a MultiHeadAttention, got {type(attention).__name__}")
-    kept, size = _heads_left(attention.num_heads, heads), attention.head_size
     _check_prunable(attention)
+    _check_several(heads)
+    gone, size = [_as_integer(head) for head in heads], attention.head_size
+    if unknown := set(gone) - set(range(attention.num_heads)):
+        last = attention.num_heads - 1
+        raise ValueError(f"there are no heads {sorted(unknown)}: the layer has 0 to {last}")
+    kept = [head for head in range(attention.num_heads) if head not in gone]
+    if not kept:
+        raise ValueError(f"heads={sorted(gone)} are all there are: a layer needs at least one")
     small = MultiHeadAttention(
         attention.W_o.out_features, len(kept), attention.dropout.p,
         bias=attention.W_o.bias is not None, head_size=size,
@@ -427,20 +386,6 @@ def prune_heads(attention: MultiHeadAttention, heads: Iterable[int]) -> MultiHea
     for name, parameter in small.named_parameters():
         parameter.requires_grad_(attention.get_parameter(name).requires_grad)
     return small.train(attention.training)
-
-
-def _heads_left(num_heads: int, heads: Iterable[int]) -> list[int]:
-    """The heads of a layer but for these. Raises unless these are heads of it, and not all."""
-    _check_iterable(heads, "0, 2")
-    gone = [_as_integer(head) for head in heads]
-    unknown = set(gone) - set(range(num_heads))
-    if unknown:
-        last = num_heads - 1
-        raise ValueError(f"there are no heads {sorted(unknown)}: the layer has 0 to {last}")
-    kept = [head for head in range(num_heads) if head not in gone]
-    if not kept:
-        raise ValueError(f"heads={sorted(gone)} are all there are: a layer needs at least one")
-    return kept
 
 
 def _check_prunable(attention: MultiHeadAttention) -> None:
@@ -468,11 +413,15 @@ def _check_prunable(attention: MultiHeadAttention) -> None:
 def prune(model: nn.Module, heads: Iterable[Head]) -> nn.Module:
     """A copy of a model without these heads, each layer made smaller by ``prune_heads``.
 
-    Raises as ``closed`` and ``prune_heads`` do.
+    It prunes ``MultiHeadAttention`` alone; for other layers its error says what can be done.
     """
-    layers = attention_layers(model)
-    heads = _as_pairs(heads, [(name, head) for name, layer in layers.items()
-                              for head in range(layer.num_heads)])
+    layers, places = attention_layers(model), dict(model.named_modules())
+    known = [(name, head) for name, layer in layers.items() for head in range(layer.num_heads)]
+    heads = _as_pairs(heads, known, places.keys() - layers.keys())
+    for name, _ in heads:
+        if name not in layers:
+            raise TypeError(f"prune makes MultiHeadAttention smaller, and {name!r} is a "
+                            f"{type(places[name]).__name__}: {_other_way(model, places[name])}")
     model = copy.deepcopy(model)
     for name, layer in attention_layers(model).items():
         gone = {head for where, head in heads if where == name}
@@ -483,3 +432,50 @@ def prune(model: nn.Module, heads: Iterable[Head]) -> nn.Module:
         for place in [place for place, module in modules if module is layer]:
             model.set_submodule(place, small)
     return model
+
+
+def _other_way(model: nn.Module, layer: nn.Module) -> str:
+    """What prunes the heads of a layer that isn't ours, or comes nearest."""
+    if isinstance(layer, nn.MultiheadAttention):
+        return "MultiHeadAttention.from_torch(layer) is one that can be pruned"
+    if callable(getattr(model, "prune_heads", None)):
+        return "its library's own way is model.prune_heads({layer's number: [heads]})"
+    return "closed(model, heads) closes its heads, which changes the output alike"
+
+
+# ---- across layers, and from another prompt ----
+
+def rollout(maps: Iterable[Tensor]) -> Tensor:
+    """How much of each input token stands in each output, by attention alone: (batch, n, n).
+
+    A layer passes on half of what comes and half of the mean of its heads (Abnar & Zuidema 2020,
+    section 3). maps: the weights (batch, heads, n, n) of each layer of self-attention, the first
+    layer first. What values, W_o and the networks between do with the tokens it can't say.
+
+    >>> rollout([torch.eye(2).expand(1, 3, 2, 2)]).tolist()
+    [[[1.0, 0.0], [0.0, 1.0]]]
+    """
+    shares = [(weights.mean(1) + torch.eye(weights.shape[-1]).to(weights)) / 2 for weights in maps]
+    return functools.reduce(lambda below, share: share @ below, shares)
+
+
+@contextmanager
+def patched(projection: nn.Linear, head: int, num_heads: int, run: Callable[[], object],
+            ) -> Iterator[None]:
+    """While open, a head's output is what it was in ``run()``, on another prompt of equal length.
+
+    projection: what follows the heads side by side, ``W_o`` or another library's. The last call of
+    it in ``run()`` counts.
+    """
+    size, other = projection.in_features // num_heads, []
+    columns = slice(head * size, (head + 1) * size)
+    with projection.register_forward_pre_hook(lambda _, inputs: other.append(inputs[0].detach())):
+        run()
+
+    def replace(_: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        X = inputs[0].clone()
+        X[..., columns] = other[-1][..., columns]
+        return X, *inputs[1:]
+
+    with projection.register_forward_pre_hook(replace):
+        yield

@@ -9,14 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from .attention import merge_heads
-from .checks import check_choice, check_float, check_lengths, check_number, check_sequence
-from .checks import check_size
+from .checks import check_choice, check_divides, check_float, check_lengths, check_number
+from .checks import check_sequence, check_size
 
 Step = Callable[..., tuple[Tensor, Tensor]]  # (S, q, k, v, ...) of some steps -> outputs, new S
 
@@ -27,8 +28,8 @@ def decay_mask(log_decay: Tensor) -> Tensor:
     """What step i still has of what step j stored: (rows, steps, steps), 0 where j > i.
 
     M_ij = a_{j+1} ⋯ a_i (Dao & Gu 2024, section 3.2.2). log_decay (rows, steps): the logarithms of
-    a, finite, so a is above 0. With all a = 1 it is the causal mask, with all equal that of Sun et
-    al. 2023, section 2.1.
+    a, finite. With all a = 1 it is the causal mask, with all equal that of Sun et al. 2023,
+    section 2.1.
 
     >>> decay_mask(torch.tensor([[1, 0.5, 0.5]]).log())[0].tolist()
     [[1.0, 0.0, 0.0], [0.5, 1.0, 0.0], [0.25, 0.5, 1.0]]
@@ -39,7 +40,7 @@ def decay_mask(log_decay: Tensor) -> Tensor:
 
 
 def products(q: Tensor, k: Tensor, v: Tensor, log_decay: Tensor | None = None) -> Tensor:
-    """All steps at once: (q kᵀ ⊙ M) v, with M as in ``decay_mask``; no memory is made."""
+    """All steps at once: (q kᵀ ⊙ M) v, with M as in ``decay_mask``."""
     scores = q @ k.mT
     return (scores.tril() if log_decay is None else scores * decay_mask(log_decay)) @ v
 
@@ -59,7 +60,7 @@ def add_many(
 ) -> tuple[Tensor, Tensor]:
     """A chunk of steps: products among themselves, one reading of what came before, one update.
 
-    As Dao & Gu 2024, section 6. The whole sequence may be one chunk.
+    As Dao & Gu 2024, section 6.
     """
     Y = products(q, k, v, log_decay)
     since = torch.zeros_like(v[..., :1]) if log_decay is None else log_decay.cumsum(1)[..., None]
@@ -83,7 +84,7 @@ def correct_one(
 def correct_many(
     S: Tensor | None, q: Tensor, k: Tensor, v: Tensor, rate: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    """A chunk of steps of the delta rule; the whole sequence may be one chunk.
+    """A chunk of steps of the delta rule.
 
     Step i stores k_i u_iᵀ with u_i = rate_i (v_i - Sᵀk_i - Σ_{j<i} (k_j·k_i) u_j): a triangular
     system for all u of the chunk (Yang et al. 2024, section 3).
@@ -125,16 +126,12 @@ def elu_plus_one(X: Tensor) -> Tensor:
     return torch.where(X > 0, X + 1, X.clamp(max=0).exp())
 
 
-def unit_length(X: Tensor) -> Tensor:
-    """Each vector divided by its length, so that a key is one direction."""
-    return F.normalize(X, dim=-1)
-
-
 class Memory(nn.Module):
     """What layers with a matrix as memory share: projections, heads, lengths, a state to hand on.
 
-    W_q, W_k, W_v and W_o are those of ``MultiHeadAttention``. Subclasses say how the memory walks
-    along a sequence, and which number a step has in each head.
+    W_q, W_k, W_v and W_o are those of ``MultiHeadAttention``. chunk_size chooses how the same is
+    computed: 1, token by token; c, in chunks of c steps; None, all at once. Subclasses say how the
+    memory walks along a sequence, and which number a step has in each head.
     """
 
     extra = 0  # columns of the memory beyond the width of a head
@@ -145,8 +142,7 @@ class Memory(nn.Module):
     ):
         super().__init__()
         check_size(num_hiddens=num_hiddens, num_heads=num_heads)
-        if num_hiddens % num_heads:
-            raise ValueError(f"{num_heads=} does not divide {num_hiddens=}")
+        check_divides(num_heads, num_hiddens)
         if chunk_size is not None:
             check_size(chunk_size=chunk_size)
         self.num_heads, self.head_size = num_heads, num_hiddens // num_heads
@@ -165,16 +161,12 @@ class Memory(nn.Module):
         ``state``, it lets another call go on where this one ended.
 
         Guaranteed: steps beyond a length change neither the outputs within it nor the state, NaN
-        and infinity included; what the output holds at them has no meaning. All chunk sizes give
-        the same up to rounding. No input is modified. Raises TypeError or ValueError for inputs,
-        lengths and a state that don't fit.
+        and infinity included; what the output holds at them has no meaning. No input is modified.
         """
-        check_sequence(X, self.W_q.in_features)
-        X, keep = hide_padding(X, valid_lens)
-        (batch, steps, _), heads, size = X.shape, self.num_heads, self.head_size
-        shape, dtype = (batch, heads, size, size + self.extra), at_least_single(X)
-        S = None if state is None else check_state(state, shape).to(dtype).flatten(0, 1)
-        q, k, v = (W(X).to(dtype).reshape(batch, steps, heads, size)
+        heads, size = self.num_heads, self.head_size
+        X, keep, S = begin(X, self.W_q.in_features, valid_lens, state,
+                           (heads, size, size + self.extra))
+        q, k, v = (W(X).to(at_least_single(X)).unflatten(-1, (heads, size))
                    for W in (self.W_q, self.W_k, self.W_v))
         if self.feature_map is not None:
             q, k = self.feature_map(q), self.feature_map(k)
@@ -183,15 +175,17 @@ class Memory(nn.Module):
         inputs = [part.transpose(1, 2).flatten(0, 1) for part in (q, k, v)]
         gate = self.gate(X, keep)
         if gate is not None:
-            inputs.append(gate.to(dtype).mT.flatten(0, 1))
-        Y = inputs[2]
-        if steps > 0:
+            inputs.append(gate.to(q.dtype).mT.flatten(0, 1))
+        Y, S = inputs[2], None if S is None else S.flatten(0, 1)
+        if X.shape[1] > 0:
             with no_autocast(X.device.type):
                 Y, S = self.walk(S, need_state, *inputs)
-        output = self.W_o(merge_heads(Y.reshape(batch, heads, steps, size)).to(X.dtype))
+        output = self.W_o(merge_heads(Y.unflatten(0, (-1, heads))).to(X.dtype))
         if not need_state:
             return output
-        return output, v.new_zeros(shape) if S is None else S.reshape(shape)
+        if S is None:
+            return output, v.new_zeros(len(X), heads, size, size + self.extra)
+        return output, S.unflatten(0, (-1, heads))
 
     def gate(self, X: Tensor, keep: Tensor | None) -> Tensor | None:
         """A number for each head of each step, (batch, steps, heads), or None."""
@@ -214,10 +208,8 @@ class LinearAttention(Memory):
     "input", M as in ``decay_mask``, of which step i keeps a_i = σ(w·x_i + b): the scalar case of
     Dao & Gu 2024, with Δ = softplus(-w·x_i - b) and A = -1. It starts near the fixed ones.
 
-    chunk_size chooses how this is computed: None, all steps at once by ``products``; 1, token by
-    token; c, in chunks of c steps. Returns and guarantees what ``Memory.forward`` says; the state
-    has one more column where there is a normaliser, for its sum. Raises TypeError or ValueError
-    for sizes that don't fit, another decay, and a normaliser without a feature map.
+    Takes, returns and guarantees what ``Memory`` says; the state has one more column where there
+    is a normaliser, for its sum.
 
     >>> layer, X = LinearAttention(num_hiddens=8, num_heads=2), torch.rand(2, 5, 8)
     >>> at_once = layer(X)
@@ -283,20 +275,15 @@ class DeltaRule(Memory):
     stored. The share 1 - β of it stays: rates above 1 turn its sign, which lets a layer follow
     parity (Grazzi et al. 2025); beyond 2 it would grow without bound.
 
-    chunk_size chooses how this is computed: 1, token by token; c, in chunks of c steps with a
-    triangular system each (Yang et al. 2024, section 3); None, all steps in one chunk. Returns and
-    guarantees what ``Memory.forward`` says. Raises TypeError or ValueError for sizes that don't
-    fit and for a max_rate outside (0, 2].
-
-    >>> DeltaRule(num_hiddens=8, num_heads=2, chunk_size=3)(torch.rand(2, 5, 8)).shape
-    torch.Size([2, 5, 8])
+    Takes, returns and guarantees what ``Memory`` says; a chunk is a triangular system (Yang et al.
+    2024, section 3).
     """
 
     def __init__(
         self, num_hiddens: int, num_heads: int = 1, *, max_rate: float = 1.0,
         chunk_size: int | None = None,
     ):
-        super().__init__(num_hiddens, num_heads, unit_length, chunk_size)
+        super().__init__(num_hiddens, num_heads, partial(F.normalize, dim=-1), chunk_size)
         check_number(max_rate=max_rate)
         if not 0 < max_rate <= 2:
             raise ValueError(f"{max_rate=} must lie in (0, 2]")
@@ -349,11 +336,7 @@ class SelectiveStateSpace(nn.Module):
     out. parallel: by ``parallel_scan``, in logarithmically many rounds; otherwise by ``scan``.
 
     Takes and returns (batch, steps, num_hiddens); the state is (batch, num_hiddens, state_size);
-    lengths and guarantees are those of ``Memory.forward``. Raises TypeError or ValueError for sizes
-    that don't fit.
-
-    >>> SelectiveStateSpace(num_hiddens=8, state_size=4)(torch.rand(2, 5, 8)).shape
-    torch.Size([2, 5, 8])
+    lengths and guarantees are those of ``Memory.forward``.
     """
 
     def __init__(self, num_hiddens: int, state_size: int = 16, *, parallel: bool = True):
@@ -374,19 +357,16 @@ class SelectiveStateSpace(nn.Module):
         need_state: bool = False,
     ) -> Tensor | tuple[Tensor, Tensor]:
         """As ``Memory.forward``, with a state of another shape."""
-        check_sequence(X, self.W_u.in_features)
-        X, keep = hide_padding(X, valid_lens)
-        batch, steps, hiddens = X.shape
+        shape = len(self.D), self.state_size
+        X, keep, h = begin(X, len(self.D), valid_lens, state, shape)
         dtype = at_least_single(X)
-        h = X.new_zeros(batch, hiddens, self.state_size, dtype=dtype)
-        if state is not None:
-            h = check_state(state, tuple(h.shape)).to(dtype)
+        h = X.new_zeros(len(X), *shape, dtype=dtype) if h is None else h
         u, B, C = (W(X).to(dtype) for W in (self.W_u, self.W_B, self.W_C))
         delta = F.softplus(self.W_delta(X) + self.bias).to(dtype)
         if keep is not None:
             delta = torch.where(keep, delta, 0.0)  # a = 1, b = 0: the state stays
         Y = self.D * u
-        if steps > 0:
+        if X.shape[1] > 0:
             a = (-delta[..., None] * self.log_A.exp()).exp()
             b = (delta * u)[..., None] * B[:, :, None]
             first = a[:, :1] * h[:, None] + b[:, :1]
@@ -411,25 +391,24 @@ def no_autocast(device_type: str) -> AbstractContextManager[object]:
     return torch.autocast(device_type, enabled=False) if available else nullcontext()
 
 
-def hide_padding(X: Tensor, valid_lens: Tensor | None) -> tuple[Tensor, Tensor | None]:
-    """``X`` with zeros beyond the lengths, and which steps lie within: (batch, steps, 1) or None.
+def begin(
+    X: Tensor, width: int, valid_lens: Tensor | None, state: Tensor | None, shape: tuple[int, ...],
+) -> tuple[Tensor, Tensor | None, Tensor | None]:
+    """Checked: X, 0 beyond the lengths; which steps lie within, (batch, steps, 1); the state.
 
-    Raises TypeError or ValueError for lengths that aren't (batch,) or don't fit.
+    shape: that of the state of one sequence.
     """
-    if valid_lens is None:
-        return X, None
-    batch, steps, _ = X.shape
-    check_lengths(valid_lens, batch, steps, steps)
-    if valid_lens.dim() != 1:
-        raise ValueError(f"valid_lens has shape {tuple(valid_lens.shape)}, expected ({batch},): "
-                         "a sequence has one length")
-    keep = torch.arange(steps, device=X.device) < valid_lens.to(X.device)[:, None]
-    return torch.where(keep[..., None], X, 0.0), keep[..., None]
-
-
-def check_state(state: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """``state``; raises unless it is floating point and of this shape."""
-    check_float(state=state)
-    if tuple(state.shape) != shape:
-        raise ValueError(f"state has shape {tuple(state.shape)}, expected {shape}")
-    return state
+    check_sequence(X, width)
+    (batch, steps, _), keep = X.shape, None
+    if valid_lens is not None:
+        check_lengths(valid_lens, (batch, steps, steps))
+        if valid_lens.dim() != 1:
+            raise ValueError(f"valid_lens has shape {tuple(valid_lens.shape)}, expected ({batch},):"
+                             " a sequence has one length")
+        keep = (torch.arange(steps, device=X.device) < valid_lens.to(X.device)[:, None])[..., None]
+    if state is not None:
+        check_float(state=state)
+        if tuple(state.shape) != (batch, *shape):
+            raise ValueError(f"state has shape {tuple(state.shape)}, expected {(batch, *shape)}")
+        state = state.to(at_least_single(X))
+    return X if keep is None else torch.where(keep, X, 0.0), keep, state

@@ -4,13 +4,14 @@
 """
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
-from .checks import check_boolean, check_integer, check_lengths, check_lengths_type, check_size
-from .checks import kind
+from .checks import check_boolean, check_integer, check_lengths, check_size, kind
 
 Predicate = Callable[[Tensor, Tensor], Tensor]  # (query, key) -> may attend
 
@@ -20,8 +21,7 @@ class Mask:
 
     ``predicate(query, key)`` receives positions, integers of shape (queries, 1) and (keys,), and
     returns booleans that broadcast to (queries, keys), (batch, queries, keys) or
-    (batch, heads, queries, keys). Raises TypeError for a predicate that can't be called, and for
-    ``and``, ``or``, ``not`` between masks.
+    (batch, heads, queries, keys).
 
     >>> near = window(1) & causal()
     >>> near.tensor(3, 3).int().tolist()
@@ -40,12 +40,12 @@ class Mask:
         return self.predicate(query, key)
 
     def __and__(self, other: Predicate) -> Mask:
-        other = Mask(other)
-        return Mask(lambda query, key: self.predicate(query, key) & other.predicate(query, key))
+        a, b = self.predicate, Mask(other).predicate
+        return Mask(lambda query, key: a(query, key) & b(query, key))
 
     def __or__(self, other: Predicate) -> Mask:
-        other = Mask(other)
-        return Mask(lambda query, key: self.predicate(query, key) | other.predicate(query, key))
+        a, b = self.predicate, Mask(other).predicate
+        return Mask(lambda query, key: a(query, key) | b(query, key))
 
     __rand__, __ror__ = __and__, __or__
 
@@ -58,12 +58,10 @@ class Mask:
     def tensor(self, queries: int, keys: int, device: torch.device | None = None) -> Tensor:
         """The answers for all pairs: booleans of shape (queries, keys).
 
-        Where the predicate has a batch, as ``padding`` does, it comes first. Raises TypeError for
-        answers that aren't boolean tensors, ValueError for answers of another shape.
+        Where the predicate has a batch, as ``padding`` does, it comes first.
         """
         query = torch.arange(queries, device=device)[:, None]
-        key = torch.arange(keys, device=device)
-        answer = self.predicate(query, key)
+        answer = self.predicate(query, torch.arange(keys, device=device))
         if not isinstance(answer, Tensor) or answer.dtype != torch.bool:
             got = kind(answer)
             raise TypeError(f"mask: the predicate must answer with a boolean tensor, got {got}")
@@ -80,8 +78,7 @@ def causal(offset: int = 0) -> Mask:
     """A query sees the keys up to its own position: key <= query + offset.
 
     From Vaswani et al. 2017, section 3.2.3. With fewer queries than keys, as when decoding with a
-    cache, ``offset = keys - queries`` lets the last query see the last key. Raises TypeError for
-    an offset that isn't an integer.
+    cache, ``offset = keys - queries`` lets the last query see the last key.
 
     >>> causal(offset=2).tensor(2, 4).int().tolist()
     [[1, 1, 1, 0], [1, 1, 1, 1]]
@@ -93,28 +90,22 @@ def causal(offset: int = 0) -> Mask:
 def window(size: int) -> Mask:
     """A query sees the keys at most ``size`` positions away, to either side: |query - key| <= size.
 
-    Raises TypeError for a size that isn't an integer, ValueError for one below 0.
-
     >>> window(0).tensor(2, 2).int().tolist()
     [[1, 0], [0, 1]]
     """
-    check_integer(size=size)
-    if size < 0:
-        raise ValueError(f"size={size} must not be negative")
+    check_size(0, size=size)
     return Mask(lambda query, key: (query - key).abs() <= size)
 
 
 def padding(valid_lens: Tensor) -> Mask:
     """A query sees the first ``valid_lens`` keys: key < valid_lens.
 
-    valid_lens: integers of shape (batch,), one length per sequence, or (batch, queries), one per
-    query. Raises TypeError for what isn't an integer tensor, ValueError for other shapes and for
-    negative lengths.
+    valid_lens: integers, one length per sequence, (batch,), or one per query, (batch, queries).
 
     >>> padding(torch.tensor([1, 3])).tensor(1, 3).int().tolist()
     [[[1, 0, 0]], [[1, 1, 1]]]
     """
-    check_lengths_type(valid_lens)
+    check_lengths(valid_lens)
     lengths = valid_lens[:, None, None] if valid_lens.dim() == 1 else valid_lens[..., None]
     return Mask(lambda query, key: key < lengths.to(key.device, torch.int64))
 
@@ -126,34 +117,26 @@ def combine(
     """All constraints together: booleans (batch|1, heads|1, queries|1, keys), None without any."""
     parts = []
     if valid_lens is not None:
-        check_lengths(valid_lens, batch, queries, keys)
+        check_lengths(valid_lens, (batch, queries, keys))
         key = torch.arange(keys, device=device)
         parts.append(padding(valid_lens).predicate(key, key)[:, None])  # the query doesn't matter
     if mask is not None:
         parts.append(mask_tensor(mask, batch, heads, queries, keys, device))
     if causal_:
         parts.append(causal().tensor(queries, keys, device)[None, None])
-    if not parts:
-        return None
-    total = parts[0]
-    for part in parts[1:]:
-        total = total & part
-    return total
+    return functools.reduce(operator.and_, parts) if parts else None
 
 
 def mask_tensor(
     mask: Attend, batch: int, heads: int, queries: int, keys: int,
     device: torch.device | None = None,
 ) -> Tensor:
-    """``mask`` as a boolean tensor of four axes.
-
-    Raises TypeError for what isn't a mask, ValueError with the shapes for one that doesn't fit.
-    """
+    """``mask`` as a boolean tensor of four axes. Raises unless it is a mask of these sizes."""
     if not isinstance(mask, Tensor):
         if not callable(mask):
             got = type(mask).__name__
             raise TypeError(f"mask must be a predicate or a boolean tensor, got {got}")
-        mask = (mask if isinstance(mask, Mask) else Mask(mask)).tensor(queries, keys, device)
+        mask = Mask(mask).tensor(queries, keys, device)
     check_boolean(mask)
     shape = tuple(mask.shape)
     before = [(), (batch,), (1,)] + [(b, h) for b in (1, batch) for h in (1, heads)]
@@ -174,7 +157,7 @@ def to_sdpa(mask: Tensor) -> Tensor:
     """Our mask for ``F.scaled_dot_product_attention``, where True = may attend too.
 
     (batch, queries, keys) becomes (batch, 1, queries, keys), since queries with four axes would
-    take its batch for heads. Raises TypeError unless ``mask`` is a boolean tensor.
+    take its batch for heads.
 
     >>> to_sdpa(torch.tensor([[[True, False]]])).tolist()
     [[[[True, False]]]]
@@ -188,8 +171,7 @@ def to_torch_mha(mask: Tensor, num_heads: int = 1) -> Tensor:
 
     (queries, keys) keeps its shape; (batch, queries, keys) and (batch, 1|num_heads, queries, keys)
     become (batch * num_heads, queries, keys). Where a query has nothing to attend to, PyTorch's
-    class may return NaN. Raises TypeError unless ``mask`` is a boolean tensor and ``num_heads`` an
-    integer, ValueError for other shapes and for fewer heads than 1.
+    class may return NaN.
 
     >>> to_torch_mha(torch.tensor([[True, False]])).tolist()
     [[False, True]]

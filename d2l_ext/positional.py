@@ -6,7 +6,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from .checks import check_dropout, check_integer, check_sequence, check_size
+from .checks import check_dropout, check_sequence, check_size
 
 
 def sinusoids(steps: int, num_hiddens: int) -> Tensor:
@@ -14,14 +14,11 @@ def sinusoids(steps: int, num_hiddens: int) -> Tensor:
 
     From Vaswani et al. 2017, section 3.5. Returns (steps, num_hiddens) in float64, since angles in
     single precision are off by up to 0.007 at position 100,000. An odd width ends with a sine.
-    Raises TypeError for sizes that aren't integers, ValueError for negative steps or no hiddens.
 
     >>> sinusoids(2, 3)[1].round(decimals=4).tolist()
     [0.8415, 0.5403, 0.0022]
     """
-    check_integer(steps=steps)
-    if steps < 0:
-        raise ValueError(f"steps={steps} must not be negative")
+    check_size(0, steps=steps)
     check_size(num_hiddens=num_hiddens)
     return sines_and_cosines(steps, periods(num_hiddens))[:, :num_hiddens]
 
@@ -38,29 +35,12 @@ def sines_and_cosines(steps: int, periods: Tensor) -> Tensor:
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
 
 
-def refill(after: Tensor, before: Tensor, make: Callable[[], Tensor]) -> None:
-    """Write ``make()`` into the buffer ``after`` if ``before``, which it replaces, held that.
-
-    No state_dict restores such a buffer: ``to_empty`` would leave in it whatever was in memory,
-    ``half().float()`` numbers rounded to half precision.
-    """
-    if after.is_meta:
-        return
-    with torch.device("cpu"):  # where values are, also while new tensors land on the meta device
-        table = make()
-    plain = type(before) is Tensor  # fake tensors can't be compared
-    if before.is_meta or plain and torch.equal(before, table.to(before)):
-        after.copy_(table)
-
-
 class PositionalEncoding(nn.Module):
     """Adds the sinusoidal table to a sequence, then drops out (Vaswani et al. 2017, section 3.5).
 
-    Takes and returns (batch, steps, num_hiddens). ``P`` is a non-persistent buffer of shape
-    (1, max_len, num_hiddens): it follows the module's device and dtype and is not saved. A change
-    of dtype computes it again, so that no rounding stays; so does ``to_empty``. Raises ValueError
-    for an input longer than ``max_len`` or of another width, TypeError for integers, and either for
-    sizes and dropout that don't fit.
+    Takes and returns (batch, steps, num_hiddens), at most ``max_len`` steps. ``P`` is a
+    non-persistent buffer of shape (1, max_len, num_hiddens): it follows the module's device and
+    dtype and is not saved. Each move computes it again, so that no rounding stays.
 
     >>> PositionalEncoding(4)(torch.zeros(1, 2, 4))[0, 0].tolist()
     [0.0, 1.0, 0.0, 1.0]
@@ -79,9 +59,9 @@ class PositionalEncoding(nn.Module):
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> nn.Module:
         before = self._buffers.get("P")
         super()._apply(fn, recurse)
-        after = self.P
-        if before is not None and after is not before:
-            refill(after, before, lambda: sinusoids(*after.shape[1:])[None])
+        if before is not None and self.P is not before and not self.P.is_meta:
+            with torch.device("cpu"):  # where values are, also where new tensors land on meta
+                self.P.copy_(sinusoids(*self.P.shape[1:]))
         return self
 
     def forward(self, X: Tensor) -> Tensor:
@@ -96,10 +76,8 @@ class PositionalEncoding(nn.Module):
 class LearnedPositionalEncoding(PositionalEncoding):
     """Adds a learned vector per position, then drops out (Gehring et al. 2017, section 3.1).
 
-    Vaswani et al. 2017 compare it with the sinusoids in table 3, row E. p[i] = P[0, i], where ``P``
-    is a parameter of shape (1, max_len, num_hiddens): it is trained, saved, and starts as noise.
-    Takes and returns (batch, steps, num_hiddens). Positions that training never shows stay noise.
-    Raises as ``PositionalEncoding`` does.
+    As ``PositionalEncoding``, but ``P`` is a parameter: it is trained, saved, and starts as noise.
+    Positions that training never shows stay noise.
 
     >>> sum(p.numel() for p in LearnedPositionalEncoding(num_hiddens=4, max_len=10).parameters())
     40

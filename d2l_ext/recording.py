@@ -11,7 +11,7 @@ import math
 import sys
 import threading
 import warnings
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -58,9 +58,15 @@ class Running:
 class Watch(TorchFunctionMode):
     """While open, calls ``fused``, ``softmax`` and ``packed`` for each attention inside ``model``.
 
-    Subclasses say what these do; they get the function's arguments and return its output. ``names``
-    holds the name of each module, ``running`` those that are at work, the innermost last.
+    These get a function and its arguments, and return its output; subclasses say what else they do.
+    The functions are ``F.scaled_dot_product_attention``, a softmax, and, where
+    ``nn.MultiheadAttention`` has no fast path, ``F.multi_head_attention_forward``. ``names`` holds
+    the name of each module, ``running`` those that are at work, the innermost last.
     """
+
+    fused: Callable[..., Any]
+    softmax: Callable[..., Any]
+    packed: Callable[..., Any]
 
     quietly = False  # whether PyTorch's own layers keep their fast paths
 
@@ -88,7 +94,7 @@ class Watch(TorchFunctionMode):
         super().__exit__(*error)
 
     def is_here(self, module: nn.Module) -> bool:
-        """Whether hooks are called for a module of the model, in this thread, and uncompiled."""
+        """Whether this is a module of the model, in this thread, and uncompiled."""
         if torch.compiler.is_compiling() or module not in self.names:
             return False
         self.elsewhere += self.thread != threading.get_ident()
@@ -108,7 +114,7 @@ class Watch(TorchFunctionMode):
         self.tune()
 
     def leaves(self, module: nn.Module, args: Any, *rest: Any) -> None:
-        """After a module: ``rest`` is what it got by name (not after an error), and its output."""
+        """``rest``: what it got by name (not after an error), and its output."""
         if not self.is_here(module) or all(each.module is not module for each in self.running):
             return
         while (ended := self.running.pop()).module is not module:
@@ -116,7 +122,7 @@ class Watch(TorchFunctionMode):
         self.tune()
         *kwargs, output = rest
         if output is not None:
-            self.after_module(ended, args, kwargs[0], output)
+            self.after_module(ended, args, kwargs[0])
 
     def tune(self) -> None:
         """Torch functions are off while a layer with a fast path runs, but not in its parts."""
@@ -126,7 +132,7 @@ class Watch(TorchFunctionMode):
         off = STATES._TorchFunctionState.ALL_DISABLED
         STATES._set_torch_function_state(off if quiet else self.state)
 
-    def after_module(self, ended: Running, args: Any, kwargs: Any, output: Any) -> None:
+    def after_module(self, ended: Running, args: Any, kwargs: Any) -> None:
         """Called after each module of the model."""
 
     @property
@@ -134,23 +140,13 @@ class Watch(TorchFunctionMode):
         """The module that is at work."""
         return self.names[self.running[-1].module]
 
-    def fused(self, args: Any, kwargs: Any) -> Tensor:
-        raise NotImplementedError
-
-    def softmax(self, func: Callable[..., Tensor], args: Any, kwargs: Any) -> Tensor:
-        raise NotImplementedError
-
-    def packed(self, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        """``F.multi_head_attention_forward``, where ``nn.MultiheadAttention`` has no fast path."""
-        raise NotImplementedError
-
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None,
     ) -> Any:
         kwargs = kwargs or {}
         if self.running and not torch.compiler.is_compiling():
             if func is F.scaled_dot_product_attention:
-                return self.fused(args, kwargs)
+                return self.fused(func, args, kwargs)
             if func in SOFTMAXES and self.is_attention(args, kwargs):
                 return self.softmax(func, args, kwargs)
             if func is F.multi_head_attention_forward:
@@ -171,8 +167,9 @@ class Watch(TorchFunctionMode):
     def counts(self) -> list[int]:
         """The numbers of heads that the innermost modules and their settings name."""
         near = [each.module for each in self.running[:-3:-1]]
-        found = [count_of(getattr(module, "config", None)) for module in near[:1]]
-        return [count for count in [*found, *map(count_of, near)] if count]
+        named = [[getattr(holder, name, None) for name in COUNTS]
+                 for holder in (getattr(near[0], "config", None), *near)]
+        return [counts[0] for each in named if (counts := [c for c in each if type(c) is int])]
 
     def arranged(self, X: Tensor, keys: int) -> Tensor:
         """(..., queries, any) as (batch, heads, queries, any), or with windows after the batch.
@@ -213,9 +210,9 @@ class Watch(TorchFunctionMode):
 
 
 def has_fast_path(module: nn.Module) -> bool:
-    """Whether PyTorch's own ``forward`` runs, which a mode would change."""
-    return isinstance(module, FAST) and (
-        runs_as_it_is(module) or "forward" in code_names(type(module).forward))
+    """Whether PyTorch's own ``forward`` runs, by itself or called by a subclass's."""
+    return isinstance(module, FAST) and (runs_as_it_is(module) or "forward" in getattr(
+        inspect.unwrap(type(module).forward), "__code__", has_fast_path.__code__).co_names)
 
 
 def runs_as_it_is(module: nn.Module) -> bool:
@@ -223,18 +220,8 @@ def runs_as_it_is(module: nn.Module) -> bool:
     return any(type(module).forward is kind.forward for kind in FAST)
 
 
-def code_names(function: Callable[..., Any]) -> tuple[str, ...]:
-    return getattr(inspect.unwrap(function), "__code__", code_names.__code__).co_names
-
-
 def is_called_attention(module: nn.Module) -> bool:
     return "attention" in type(module).__name__.lower()
-
-
-def count_of(holder: object) -> int:
-    """The number of heads that a module or its settings name; 0 for none."""
-    counts = (getattr(holder, name, None) for name in COUNTS)
-    return next((count for count in counts if type(count) is int), 0)
 
 
 # ---- weights ----
@@ -271,9 +258,13 @@ def packed_weights(module: nn.MultiheadAttention, *args: Any, **kwargs: Any) -> 
     given |= {"need_weights": True, "average_attn_weights": False}
     was, module.training = module.training, False  # weights before dropout
     try:
-        weights: Any = nn.MultiheadAttention.forward(**given)[1]
+        return batched(nn.MultiheadAttention.forward(**given)[1])
     finally:
         module.training = was
+
+
+def batched(weights: Any) -> Tensor:
+    """(heads, queries, keys) with a batch of one before it."""
     return weights if weights.dim() == 4 else weights[None]
 
 
@@ -312,58 +303,49 @@ class Recorder(Watch):
         self.left_out: list[tuple[str, int]] = []  # each call's name and bytes
         self.ran: set[str] = set()
 
-    def keep(self, name: str, size: Callable[[], int], make: Callable[[], Tensor]) -> None:
-        """Keep what ``make`` returns, of this size, if there is room."""
+    def keep(self, name: str, make: Callable[[], Tensor]) -> None:
+        """Keep what ``make`` returns, if there is room."""
         self.seen += 1
         try:
             with torch.no_grad(), torch._C.DisableTorchFunction():
-                size_ = 4 * size()
-                self.full = self.kept + size_ > self.most
-                if self.full:
-                    self.left_out.append((name or "attention", size_))
-                    return
                 weights = make().detach()
-        except Exception as error:
+        except Exception as error:  # one map alone may be too large
             kind = "" if isinstance(error, Unplaced) else f"{type(error).__name__}: "
             self.other[name] = f"{kind}{error}"[:200]
             return
-        self.recorded.setdefault(name or "attention", []).append(weights)
-        self.kept += weights.nbytes
+        name, self.full = name or "attention", self.kept + weights.nbytes > self.most
+        if self.full:
+            self.left_out.append((name, weights.nbytes))
+        else:
+            self.recorded.setdefault(name, []).append(weights)
+            self.kept += weights.nbytes
 
-    def fused(self, args: Any, kwargs: Any) -> Tensor:
-        output = F.scaled_dot_product_attention(*args, **kwargs)
+    def fused(self, func: Callable[..., Tensor], args: Any, kwargs: Any) -> Tensor:
+        output = func(*args, **kwargs)
         self.running[-1].maps += 1
-        given = dict(zip(("query", "key"), args)) | kwargs
 
         def make() -> Tensor:
             with torch.autocast(output.device.type, enabled=False):
                 weights = fused_weights(*args, **kwargs)
             return self.arranged(weights, weights.shape[-1])
 
-        self.keep(self.name, lambda: output[..., 0].numel() * given["key"].shape[-2], make)
+        self.keep(self.name, make)
         return output
 
     def softmax(self, func: Callable[..., Tensor], args: Any, kwargs: Any) -> Tensor:
         weights = func(*args, **kwargs)
         self.running[-1].maps += 1
-        self.keep(self.name, weights.numel,
-                  lambda: self.arranged(weights, weights.shape[-1]).clone())
+        self.keep(self.name, lambda: self.arranged(weights, weights.shape[-1]).clone())
         return weights
 
     def packed(self, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        output = func(*args, **kwargs)
         given = inspect.signature(func).bind(*args, **kwargs).arguments
         given |= {"need_weights": True, "average_attn_weights": False, "training": False}
-        q, k = given["query"], given["key"]
-
-        def make() -> Tensor:
-            weights = func(**given)[1]
-            return weights if weights.dim() == 4 else weights[None]
-
-        self.keep(self.name, lambda: given["num_heads"] * q[..., 0].numel() * len(k), make)
+        output = func(*args, **kwargs)
+        self.keep(self.name, lambda: batched(func(**given)[1]))
         return output
 
-    def after_module(self, ended: Running, args: Any, kwargs: Any, output: Any) -> None:
+    def after_module(self, ended: Running, args: Any, kwargs: Any) -> None:
         module, name = ended.module, self.names[ended.module]
         self.ran.add(name)
         if ended.maps > 1 and not isinstance(module, MultiHeadAttention):
@@ -373,41 +355,23 @@ class Recorder(Watch):
             if isinstance(module, MultiHeadAttention) and not self.full:
                 self.complete(module, args, kwargs)
         elif isinstance(module, nn.MultiheadAttention) and has_fast_path(module):
-            self.recompute(module, nn.MultiheadAttention, name, args, kwargs, output)
+            self.recompute(module, module, packed_weights, args, kwargs)
         elif isinstance(module, nn.TransformerEncoderLayer) and self.entered == ended.entered:
-            name = self.names[module.self_attn]
-            self.recompute(module, nn.TransformerEncoderLayer, name, args, kwargs, output)
+            self.recompute(module, module.self_attn, layer_weights, args, kwargs)
         elif is_called_attention(module):
             self.seen += 1
             self.other[name] = ("it calls neither PyTorch's fused attention nor a softmax over "
                                 "(batch, heads, queries, keys)")
 
-    def recompute(self, module: Any, kind: Any, name: str, args: Any, kwargs: Any,
-                  output: Any) -> None:
-        """Keep the weights of a fast path, from its arguments."""
-        attention: Any = getattr(module, "self_attn", module)
-
-        def size() -> int:
-            query, *key = [each for each in (*args, *kwargs.values()) if isinstance(each, Tensor)]
-            steps = query.numel() // attention.embed_dim
-            most = max(key[0].shape[:-1] if key else [steps])
-            return int(attention.num_heads * steps * most)
-
+    def recompute(self, module: nn.Module, attention: Any, weights: Callable[..., Tensor],
+                  args: Any, kwargs: Any) -> None:
+        """Keep the ``weights`` of a fast path, from its arguments."""
         def make() -> Tensor:
-            given = args
-            if not runs_as_it_is(module):  # a subclass: are its arguments PyTorch's?
-                given = args * 3 if len(args) == 1 and kind is nn.MultiheadAttention else args
-                theirs = kind.forward(module, *given, **kwargs)
-                ours, wanted = (each[0] if isinstance(each, tuple) else each
-                                for each in (theirs, output))
-                if not torch.allclose(ours, wanted, atol=1e-4):
-                    raise Unplaced("its own forward calls PyTorch's with other arguments")
-            if kind is nn.MultiheadAttention:
-                return packed_weights(module, *given, **kwargs)
-            found = bound(kind, module, given, kwargs)
-            return layer_weights(found.pop("self"), **found)
+            if not runs_as_it_is(module):
+                raise Unplaced("its own forward calls PyTorch's, with arguments that can't be seen")
+            return weights(module, *args, **kwargs)
 
-        self.keep(name, size, make)
+        self.keep(self.names[attention], make)
 
     def complete(self, module: MultiHeadAttention, args: Any, kwargs: Any) -> None:
         """Ours cuts off padding first, and gives rows that see nothing zeros afterwards."""
@@ -431,9 +395,9 @@ class Recorder(Watch):
                         f"of {first!r}: with their {size:,} bytes it would keep "
                         f"{self.kept + size:,}, more than most_bytes={self.most:,}")
         places = {name: module for module, name in self.names.items()}
-        why: dict[str, list[str]] = {}
+        why = defaultdict(list)
         for name, reason in self.other.items():
-            why.setdefault(reason, []).append(name)
+            why[reason].append(name)
         for reason, names in why.items():
             kind, listed = type(places[names[0]]).__name__, ", ".join(map(repr, names[:3]))
             more = f" and {len(names) - 3} more" * (len(names) > 3)
@@ -450,7 +414,7 @@ class Recorder(Watch):
         if missing := self.layers_without(places, recorded):
             said.append(f"sees no attention in {', '.join(missing[:8])}, though it does in others "
                         "of the same class")
-        if not recorded and not self.other and not self.left_out and not self.elsewhere:
+        if not (recorded or self.other or self.left_out or self.elsewhere):
             met = Counter(type(places[name]).__name__ for name in self.ran
                           if not type(places[name]).__module__.startswith("torch.nn"))
             ran = ", ".join(kind for kind, _ in met.most_common(5)) or "no module of the model"
@@ -488,17 +452,15 @@ def record_attention(
     Yields a dictionary: name of the module that attends (``"attention"`` if that is the model) ->
     list of detached weights before dropout, one per call: (batch, heads, queries, keys), or
     (batch, windows, heads, queries, keys) where each window, block or frame attends for itself. It
-    sees calls of ``F.scaled_dot_product_attention``, whose weights it computes from queries and
-    keys; softmaxes over the last of four axes, or of three in a module called attention;
-    ``nn.MultiheadAttention``, its functional form and ``nn.TransformerEncoderLayer``, on their fast
-    paths too; ``MultiHeadAttention``. Heads are found by the number that the module names. At most
-    ``most_bytes`` are kept.
+    sees PyTorch's and our attention, softmaxes over the last of four axes, and of three in a module
+    called attention. Heads are found by the number that the module names. At most ``most_bytes``
+    are kept.
 
     The model's outputs stay the same to the last bit, except those of compiled models and of
     flex_attention, which run uncompiled here: they differ by rounding. What a model does to its
     weights later (a gate, a choice of the largest) isn't seen. Nothing that fails here reaches the
     run: a warning at the end names what was left out and why, and where nothing was recorded, what
-    ran. Raises TypeError where ``model`` is no module or ``most_bytes`` no integer.
+    ran.
 
     BertViz takes a recording of self-attention as it is:
     ``model_view([calls[0] for calls in weights.values()], tokens)``.

@@ -5,22 +5,20 @@ Each class is given as ``MultiHeadAttention(position=...)``. All count offsets a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
-from .checks import check_choice, check_integer, check_number, check_size, check_width
-from .positional import periods, refill, sines_and_cosines, sinusoids
+from .checks import check_choice, check_number, check_size, check_width
+from .positional import periods, sines_and_cosines
 
 
 def offsets(queries: int, keys: int, device: torch.device | None = None) -> Tensor:
     """Key position minus query position: integers (queries, keys), negative left of the query.
 
-    The last query stands at the last key, as when decoding with a cache: with fewer queries than
-    keys, the queries are the last steps. Give queries from the middle of a sequence only the keys
-    up to the last of them.
+    The last query stands at the last key, as when decoding with a cache: give queries from the
+    middle of a sequence only the keys up to the last of them.
 
     >>> offsets(2, 3).tolist()
     [[-1, 0, 1], [-2, -1, 0]]
@@ -32,9 +30,8 @@ def offsets(queries: int, keys: int, device: torch.device | None = None) -> Tens
 class RelativePosition(nn.Module):
     """The methods that ``MultiHeadAttention(position=...)`` calls. Here they change nothing.
 
-    Each class below overrides what it needs. q (batch, heads, queries, head_size) and
-    k (batch, kv heads, keys, head_size) are the projected queries and keys; values never come here.
-    There are as many kv heads as heads, unless heads share their keys.
+    q (batch, heads, queries, head_size) and k (batch, kv heads, keys, head_size) are the projected
+    queries and keys; values never come here.
     """
 
     def transform(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
@@ -42,10 +39,7 @@ class RelativePosition(nn.Module):
         return q, k
 
     def bias(self, q: Tensor, k: Tensor) -> Tensor | None:
-        """What to add to the scores, in the dtype of ``q``, or None.
-
-        It must broadcast to (batch, heads, queries, keys).
-        """
+        """What to add to the scores: broadcasts to (batch, heads, queries, keys), or None."""
         return None
 
 
@@ -54,10 +48,8 @@ class ShawRelativeKeys(RelativePosition):
 
     From Shaw et al. 2018, section 3.2, for keys only: the paper's second table, for values, is left
     out. Heads share ``table``, (2c + 1, head_size) with c = ``max_distance``; row c is offset 0,
-    and offsets beyond ±c use the outermost rows. The bias is (batch, heads, queries, keys); no
-    (queries, keys, head_size) tensor is made, since each query meets the 2c + 1 rows once and then
-    picks per key. Raises TypeError for sizes that aren't integers, ValueError for sizes below 1 and
-    for heads of another width.
+    and offsets beyond ±c use the outermost rows. No (queries, keys, head_size) tensor is made:
+    each query meets the 2c + 1 rows once and then picks per key.
 
     >>> from d2l_ext import MultiHeadAttention
     >>> position = ShawRelativeKeys(head_size=4, max_distance=2)
@@ -74,7 +66,6 @@ class ShawRelativeKeys(RelativePosition):
 
     def bias(self, q: Tensor, k: Tensor) -> Tensor:
         check_width("heads", q, self.table.shape[1])
-        # One score per query and row of the table.
         scores = q / math.sqrt(q.shape[-1]) @ self.table.mT.to(q.dtype)
         c = self.max_distance
         rows = offsets(q.shape[2], k.shape[2], q.device).clamp(-c, c) + c
@@ -88,15 +79,12 @@ class T5RelativeBias(RelativePosition):
     bucket each, farther ones share buckets that grow wider in proportion to the distance, and those
     from ``max_distance`` on share the last. bidirectional: one half of the buckets for keys up to
     the query, the other for keys to its right; otherwise all keys to the right fall in bucket 0, as
-    suits a causal mask. The bias is (1, heads, queries, keys). T5's layers share one ``table``
-    (num_buckets, heads): give all of them the same module. Raises TypeError for sizes that aren't
-    integers, ValueError for sizes that leave no room for buckets and for another number of heads.
+    suits a causal mask. T5's layers share one ``table`` (num_buckets, heads): give all of them the
+    same module. Raises ValueError for sizes that leave no room for buckets.
 
     >>> T5RelativeBias(num_heads=2).bucket(torch.tensor([-1000, -9, -1, 0, 1, 9, 1000])).tolist()
     [15, 8, 1, 0, 17, 24, 31]
     """
-
-    edges: Tensor
 
     def __init__(
         self, num_heads: int, num_buckets: int = 32, max_distance: int = 128,
@@ -116,22 +104,16 @@ class T5RelativeBias(RelativePosition):
         growth = (max_distance / exact) ** (1 / (side - exact))
         # Rounded, as 31.999999 is 32.
         wide = [math.ceil(round(exact * growth ** b, 6)) for b in range(1, side - exact)]
-        self.distances = (*range(1, exact + 1), *wide)  # where the buckets after the first begin
-        self.register_buffer("edges", torch.tensor(self.distances), persistent=False)
+        self.distances = [*range(1, exact + 1), *wide]  # where the buckets after the first begin
         self.right = side if bidirectional else 0  # the first bucket for keys to the right
 
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> nn.Module:
-        before = self.edges
-        super()._apply(fn, recurse)
-        if self.edges is not before:
-            refill(self.edges, before, lambda: torch.tensor(self.distances))
-        return self
+    @property
+    def edges(self) -> Tensor:
+        """The distances at which the buckets after the first begin."""
+        return torch.tensor(self.distances, device=self.table.device)
 
     def bucket(self, offset: Tensor) -> Tensor:
-        """The bucket of each offset: how many edges its distance has reached.
-
-        Offsets are key position minus query position.
-        """
+        """The bucket of each offset, key minus query: how many edges its distance has reached."""
         distance = offset.abs() if self.right else (-offset).clamp(min=0)
         return torch.bucketize(distance, self.edges, right=True) + self.right * (offset > 0)
 
@@ -150,9 +132,7 @@ class ALiBi(RelativePosition):
     From Press et al. 2022, section 3. With ``causal=True`` this is the paper's m (j − i). Without a
     mask it is symmetric and can't tell left from right. ``slopes``: 2^(−8/n), 2^(−16/n), ... for n
     heads. If n is not a power of two, as in the paper's code: those of the largest power of two
-    below n, then every other one of twice that power, from the first. Nothing is learned or saved;
-    the bias is (1, heads, queries, keys). Raises TypeError unless ``num_heads`` is an integer,
-    ValueError if it is below 1, and for another number of heads.
+    below n, then every other one of twice that power, from the first. Nothing is learned or saved.
 
     >>> position = ALiBi(num_heads=3)
     >>> position.slopes
@@ -165,8 +145,7 @@ class ALiBi(RelativePosition):
     def __init__(self, num_heads: int):
         super().__init__()
         check_size(num_heads=num_heads)
-        num_heads = int(num_heads)  # NumPy's integers have no bit_length
-        power = 2 ** (num_heads.bit_length() - 1)  # the largest that is not above num_heads
+        power = 2 ** int(math.log2(num_heads))  # the largest that is not above num_heads
         extra = [2 ** (-4 * odd / power) for odd in range(1, 2 * (num_heads - power), 2)]
         # Numbers, not a tensor, which ``.half()`` would round.
         self.slopes = [2 ** (-8 * h / power) for h in range(1, power + 1)] + extra
@@ -193,9 +172,7 @@ class Stretch:
       within ``trained`` steps rise from ``turns[0]`` to ``turns[1]`` (section 3.2).
 
     tempered: queries and keys are multiplied by 0.1 ln s + 1, which sharpens the softmax (section
-    3.4; with "parts" this is YaRN). Raises TypeError for what isn't a number, ValueError for a
-    factor below 1, for another ``by``, for "parts" without ``trained``, and unless
-    0 < ``turns[0]`` < ``turns[1]``.
+    3.4; with "parts" this is YaRN).
 
     >>> Stretch(4, by="base").periods(6) / Stretch(1).periods(6)
     tensor([1., 2., 4.], dtype=torch.float64)
@@ -233,10 +210,10 @@ class Stretch:
         kept = ((turned - low) / (high - low)).clamp(0, 1)
         return old / (kept + (1 - kept) / self.factor)
 
-    def table(self, steps: int, head_size: int) -> Tensor:
-        """The table of ``sinusoids`` with these angles, times 0.1 ln s + 1 where tempered."""
-        table = sines_and_cosines(steps, self.periods(head_size))
-        return table * (0.1 * math.log(self.factor) + 1) if self.tempered else table
+    @property
+    def temper(self) -> float:
+        """What queries and keys are multiplied by."""
+        return 0.1 * math.log(self.factor) + 1 if self.tempered else 1.0
 
 
 class RotaryEmbedding(RelativePosition):
@@ -247,11 +224,9 @@ class RotaryEmbedding(RelativePosition):
     added. interleaved: pairs are (0, 1), (2, 3), ..., as in the paper; otherwise (0, d/2),
     (1, d/2 + 1), ..., as in GPT-NeoX and Llama. The two layouts hold the same features in another
     order: weights trained with one are wrong with the other. stretch: a ``Stretch``, other angles
-    for sequences longer than in training. Values stay as they are. There is no longest length, and
-    nothing is learned or saved: each call makes its table, in float64, since half precision has no
-    odd numbers beyond 2048 (bfloat16: 256). Raises TypeError unless ``head_size`` is an integer and
-    ``stretch`` a ``Stretch``, ValueError for an odd size or one below 2, and for heads of another
-    width.
+    for sequences longer than in training. There is no longest length, and nothing is learned or
+    saved: each call makes its table, in float64, since half precision has no odd numbers beyond
+    2048 (bfloat16: 256).
 
     >>> q = torch.tensor([[[[1, 0], [1, 0]]]], dtype=torch.float64)
     >>> RotaryEmbedding(head_size=2).transform(q, q)[0][0, 0, 1].round(decimals=4).tolist()
@@ -262,17 +237,18 @@ class RotaryEmbedding(RelativePosition):
         self, head_size: int, interleaved: bool = True, *, stretch: Stretch | None = None,
     ):
         super().__init__()
-        check_integer(head_size=head_size)
-        if head_size < 2 or head_size % 2:
-            raise ValueError(f"{head_size=} must be even and at least 2: features turn in pairs")
+        check_size(head_size=head_size)
+        if head_size % 2:
+            raise ValueError(f"{head_size=} must be even: features turn in pairs")
         if not isinstance(stretch, Stretch | None):
             raise TypeError(f"stretch must be a Stretch, got {stretch!r:.60}")
-        self.head_size, self.interleaved, self.stretch = head_size, interleaved, stretch
+        self.head_size, self.interleaved = head_size, interleaved
+        self.stretch = Stretch(1) if stretch is None else stretch
 
     def transform(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
         queries, keys = q.shape[2], k.shape[2]
-        make = sinusoids if self.stretch is None else self.stretch.table
-        table = make(max(queries, keys), self.head_size)
+        periods = self.stretch.periods(self.head_size)
+        table = sines_and_cosines(max(queries, keys), periods) * self.stretch.temper
         steps = table.shape[0]
         return self.rotate(q, table[steps - queries:]), self.rotate(k, table[steps - keys:])
 
@@ -291,7 +267,7 @@ class RotaryEmbedding(RelativePosition):
 
 
 def check_heads(q: Tensor, num_heads: int) -> None:
-    """Raise ValueError unless ``q`` has this many heads."""
+    """``q`` has this many heads."""
     if q.shape[1] != num_heads:
         raise ValueError(f"there are {q.shape[1]} heads, "
                          f"but the position module was built for {num_heads=}")

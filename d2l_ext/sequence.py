@@ -1,10 +1,8 @@
-"""Convolution, recurrence and self-attention as layers with one signature, and their measures.
-
-Also measures operations, time, and which input reaches which output.
-"""
+"""Convolution, recurrence and self-attention: layers with one signature, costs and measures."""
 from __future__ import annotations
 
 import copy
+import re
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -33,11 +31,7 @@ class Convolution(nn.Module):
 
     y_i = Σ_j W_j x_{i + j·dilation} (Zhang et al. 2023, section 16.3.1). Takes and returns
     (batch, steps, num_hiddens). The middle of the kernel is at i, so ``kernel_size`` is odd; with
-    ``causal=True`` its last place is at i. Zeros stand outside the sequence. Raises TypeError for
-    sizes that aren't integers, ValueError for sizes below 1 and for a kernel without a middle.
-
-    >>> Convolution(8, kernel_size=3)(torch.rand(2, 5, 8)).shape
-    torch.Size([2, 5, 8])
+    ``causal=True`` its last place is at i. Zeros stand outside the sequence.
     """
 
     def __init__(
@@ -60,11 +54,7 @@ class Recurrence(nn.Module):
     """Each output is made of its input and the output before it.
 
     y_i = tanh(W x_i + U y_{i-1}), y_0 = 0 (Zhang et al. 2023, section 9.4.2). Takes and returns
-    (batch, steps, num_hiddens). It has one direction: output i depends on inputs up to i. Raises
-    TypeError or ValueError unless ``num_hiddens`` is an integer of at least 1.
-
-    >>> Recurrence(8)(torch.rand(2, 5, 8)).shape
-    torch.Size([2, 5, 8])
+    (batch, steps, num_hiddens). It has one direction: output i depends on inputs up to i.
     """
 
     cell: Callable[..., nn.RNNBase] = nn.RNN
@@ -80,34 +70,25 @@ class Recurrence(nn.Module):
 
 
 class GRU(Recurrence):
-    """Gated recurrent units: a gate mixes each number's old and new value, and reads both
-    the input and the state (Cho et al. 2014, section 2.3; Zhang et al. 2023, section 10.2).
+    """A ``Recurrence`` with gates: one mixes each number's old and new value, and reads input and
+    state (gated recurrent units: Cho et al. 2014, section 2.3; Zhang et al. 2023, section 10.2).
 
     r = σ(W_r x_i + U_r y_{i-1}), z = σ(W_z x_i + U_z y_{i-1}),
     y_i = z ⊙ y_{i-1} + (1 - z) ⊙ tanh(W x_i + r ⊙ U y_{i-1}), y_0 = 0.
     The reset gate r acts after its product, as in PyTorch; before it, as in the two sources, one
     step would be two products that wait for each other.
-
-    Takes, returns and raises as ``Recurrence`` does.
-
-    >>> GRU(8)(torch.rand(2, 5, 8)).shape
-    torch.Size([2, 5, 8])
     """
 
     cell = nn.GRU
 
 
 class LSTM(Recurrence):
-    """Long short-term memory: a cell c beside the state, changed by addition, and three gates
-    (Hochreiter & Schmidhuber 1997; forget gate: Gers et al. 2000; Zhang et al. 2023, section 10.1).
+    """A ``Recurrence`` with a cell c beside the state, changed by addition, and three gates
+    (long short-term memory: Hochreiter & Schmidhuber 1997; forget gate: Gers et al. 2000; Zhang
+    et al. 2023, section 10.1).
 
     i, f, o = σ(W x_i + U y_{i-1}), a pair of matrices each, and g = tanh(W_g x_i + U_g y_{i-1}):
     c_i = f ⊙ c_{i-1} + i ⊙ g, y_i = o ⊙ tanh(c_i), y_0 = c_0 = 0.
-
-    Takes, returns and raises as ``Recurrence`` does.
-
-    >>> LSTM(8)(torch.rand(2, 5, 8)).shape
-    torch.Size([2, 5, 8])
     """
 
     cell = nn.LSTM
@@ -118,10 +99,7 @@ class SelfAttention(nn.Module):
 
     Queries, keys and values are projections of one sequence (Vaswani et al. 2017, section 3.2.3).
     Takes and returns (batch, steps, num_hiddens). With ``causal=True`` output i depends on inputs
-    up to i. Raises as ``MultiHeadAttention`` does.
-
-    >>> SelfAttention(8, num_heads=2)(torch.rand(2, 5, 8)).shape
-    torch.Size([2, 5, 8])
+    up to i.
     """
 
     def __init__(self, num_hiddens: int, num_heads: int = 1, *, causal: bool = False):
@@ -177,72 +155,58 @@ STATES = {  # what a causal layer must keep of n tokens, to go on with the next
     "convolution": "(k - 1)d", "recurrence": "d", "GRU": "d", "LSTM": "2d",
     "attention products": "2nd", "attention layer": "2nd", **dict.fromkeys(LINEAR_FORMULAS, "d²/h"),
 }
-PAIRS = {"recurrence": 1, "GRU": 3, "LSTM": 4}  # of matrices, one for the input, one for the state
+
+
+def worth(formula: str, **sizes: int) -> int:
+    """The number of a formula as it is written here, rounded up.
+
+    >>> worth("⌈2(n - 1)/(k - 1)⌉ + n²d", n=4, k=3, d=2)
+    35
+    """
+    written = formula.translate({ord("²"): "**2", ord("⌈"): "ceil(", ord("⌉"): ")"})
+    names = "".join(sizes)
+    product = rf"(?<=[\d{names})])(?=[{names}(])"  # nothing between two factors
+    return ceil(eval(re.sub(product, "*", written), {"ceil": ceil, "max": max}, sizes))
 
 
 def cost(kind: str, n: int, d: int, k: int = 3, c: int = 64, num_heads: int = 1) -> Cost:
     """Operations, sequential steps and path lengths of one layer over n tokens of width d.
 
     As Vaswani et al. 2017, table 1. ``FORMULAS`` and ``LINEAR_FORMULAS`` have them in writing;
-    their keys are the kinds. A convolution has the kernel k, which is odd; a chunk has c tokens;
-    ``num_heads``, in writing h, changes only what ``LINEAR_FORMULAS`` has. Numbers are exact where
-    textbooks give orders, and count matrix products alone. "attention layer" adds the four
-    projections to "attention products". Raises TypeError for sizes that aren't integers, ValueError
-    for another kind, sizes below 1, heads that don't divide d, or a kernel that isn't odd and at
-    least 3.
+    their keys are the kinds. A convolution has the kernel k, odd and at least 3; a chunk has c
+    tokens; ``num_heads``, in writing h, changes only what ``LINEAR_FORMULAS`` has. Numbers are
+    exact where textbooks give orders, and count matrix products alone.
 
     >>> cost("recurrence", n=10, d=2)
     Cost(operations=160, sequential=10, path=9, meet=9)
     """
-    check_choice("kind", kind, [*FORMULAS, *LINEAR_FORMULAS])
+    formulas = FORMULAS | LINEAR_FORMULAS
+    check_choice("kind", kind, formulas)
     check_size(n=n, d=d, k=k, c=c, num_heads=num_heads)
     if d % num_heads:
         raise ValueError(f"{num_heads=} does not divide {d=}")
     if k < 3 or k % 2 == 0:
         raise ValueError(f"{k=} must be odd and at least 3: a kernel of 1 sees no neighbour")
-    if kind in LINEAR_FORMULAS:
-        return linear_cost(kind, n, d, c, num_heads)
-    if kind == "convolution":
-        return Cost(2 * k * n * d**2, 1, ceil(2 * (n - 1) / (k - 1)), ceil((n - 1) / (k - 1)))
-    if kind in PAIRS:
-        return Cost(PAIRS[kind] * 4 * n * d**2, n, n - 1, n - 1)
-    products, moves = 4 * n**2 * d, min(n - 1, 1)
-    if kind == "attention products":
-        return Cost(products, 2, moves, moves)
-    return Cost(8 * n * d**2 + products, 4, moves, moves)
-
-
-def linear_cost(kind: str, n: int, d: int, c: int, h: int) -> Cost:
-    """``cost`` of the kinds of ``LINEAR_FORMULAS``."""
-    projections, memory, moves = 8 * n * d**2, d**2 // h, min(n - 1, 1)
-    if kind == "linear attention, at once":
-        return Cost(projections + 4 * n**2 * d, 4, moves, moves)
-    if kind == "linear attention, by token":
-        return Cost(projections + 4 * n * memory, n + 3, moves, moves)
-    if kind == "delta rule, by token":
-        return Cost(projections + 2 * n * d * h + (6 * n - 2) * memory, 2 * n + 2, n - 1, n - 1)
-    chunks = [min(c, n - start) for start in range(0, n, c)]
-    products = sum(4 * size**2 * d for size in chunks)
-    reads_and_updates = 2 * (n - chunks[0]) * memory + 2 * n * memory
-    return Cost(projections + products + reads_and_updates, max(4, len(chunks) + 2), moves, moves)
+    c = min(c, n)
+    operations, sequential, *moves = (
+        worth(formulas[kind][field], n=n, d=d, k=k, c=c, h=num_heads) for field in Cost._fields)
+    if "chunks" in kind:  # the last one may be shorter
+        operations -= 4 * d * (n % c) * (c - n % c)
+    return Cost(operations, sequential, *(min(n - 1, way) for way in moves))
 
 
 def state_size(kind: str, n: int, d: int, k: int = 3, num_heads: int = 1) -> int:
     """How many numbers a causal layer of width d must keep of n tokens, to go on with the next.
 
-    ``STATES`` has them in writing; arguments and errors are those of ``cost``. A convolution keeps
-    its last k - 1 inputs, attention all keys and values, linear attention and the delta rule a
-    matrix in each head (and with a normaliser d more).
+    ``STATES`` has them in writing; arguments are those of ``cost``. A convolution keeps its last
+    k - 1 inputs, attention all keys and values, linear attention and the delta rule a matrix in
+    each head (and with a normaliser d more).
 
     >>> state_size("attention layer", n=100, d=8), state_size("delta rule, by token", n=100, d=8)
     (1600, 64)
     """
-    cost(kind, n, d, k, num_heads=num_heads)
-    if kind in LINEAR_FORMULAS:
-        return d**2 // num_heads
-    if kind.startswith("attention"):
-        return 2 * n * d
-    return {"convolution": (k - 1) * d, "LSTM": 2 * d}.get(kind, d)
+    cost(kind, n, d, k, num_heads=num_heads)  # checks them
+    return worth(STATES[kind], n=n, d=d, k=k, h=num_heads)
 
 
 # ---- measurements --------------------------------------------------------------------------------
@@ -250,12 +214,11 @@ def state_size(kind: str, n: int, d: int, k: int = 3, num_heads: int = 1) -> int
 def influence(model: nn.Module, n: int, num_hiddens: int | None = None) -> Tensor:
     """How strongly input j moves output i: Σ_c |∂(r · y_i) / ∂x_jc|, c over the input's width.
 
-    x and r are random, but the same at each call. r is one direction in the space of y_i:
-    entries can be compared with each other, but are not norms of the Jacobian. Returns (n, n), rows
+    x and r are random, but the same at each call. r is one direction in the space of y_i: entries
+    can be compared with each other, but are not norms of the Jacobian. Returns (n, n), rows
     outputs, columns inputs, in float64, since the influence across a long recurrence may be too
     small for float32. The model stays as it is. num_hiddens: the width of the input; left out, that
-    of the model's first matrix. Raises TypeError or ValueError for sizes that aren't integers of at
-    least 1, and ValueError where no width is given and the model has no matrix.
+    of the model's first matrix.
     """
     check_size(n=n)
     model = copy.deepcopy(model).cpu().double().eval()
@@ -280,7 +243,7 @@ def influence(model: nn.Module, n: int, num_hiddens: int | None = None) -> Tenso
 def reach(model: nn.Module, n: int, num_hiddens: int | None = None) -> Tensor:
     """Which input reaches which output: (n, n) booleans, True where output i depends on input j.
 
-    That is where ``influence`` is above 0; it raises the same errors.
+    That is where ``influence`` is above 0.
 
     >>> reach(Convolution(4, kernel_size=3), 4).int().tolist()
     [[1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 1], [0, 0, 1, 1]]
@@ -303,8 +266,7 @@ def visible_products() -> Iterator[None]:
 def flops(layer: Layer, n: int, d: int) -> int:
     """Operations that PyTorch counts for one sequence (1, n, d): matrix products and convolutions.
 
-    Fused kernels are switched off, so that those of attention and LSTM count too. Raises TypeError
-    or ValueError for sizes that aren't integers of at least 1.
+    Fused kernels are switched off, so that those of attention and LSTM count too.
 
     >>> flops(Recurrence(8), n=5, d=8) == cost("recurrence", n=5, d=8).operations
     True
@@ -318,8 +280,7 @@ def flops(layer: Layer, n: int, d: int) -> int:
 def longest_chain(layer: Layer, n: int, d: int) -> int:
     """The most matrix products that wait for each other.
 
-    They are counted in the graph that PyTorch records for one sequence (1, n, d). Raises ValueError
-    where it records none.
+    They are counted in the graph that PyTorch records for one sequence (1, n, d).
 
     >>> longest_chain(Recurrence(8), n=5, d=8)
     5
@@ -373,8 +334,7 @@ def fastest(runs: Sequence[tuple[Layer, int, int]], repeats: int = 5) -> list[fl
 def slope(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
     """The power in y ~ x^power and its standard error.
 
-    A straight line is fitted to the logarithms by least squares. Raises ValueError for fewer than
-    three pairs, for numbers that aren't positive, and for x that are all equal.
+    A straight line is fitted to the logarithms by least squares.
 
     >>> slope([1, 2, 4], [3, 12, 48])
     (2.0, 0.0)

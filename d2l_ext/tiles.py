@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -69,9 +68,8 @@ class Traffic:
     reads: int = 0
     writes: int = 0
 
-    def load(self, *tiles: Tensor) -> tuple[Tensor, ...]:
+    def load(self, *tiles: Tensor) -> None:
         self.reads += sum(tile.numel() for tile in tiles)
-        return tiles
 
     def store(self, state: Running) -> Running:
         self.writes += sum(part.numel() for part in state)
@@ -82,8 +80,7 @@ def tiled_traffic(queries: int, keys: int, width: int, value_width: int, key_til
     """What ``tiled_attention`` moves for one sequence and head, without a mask.
 
     Keys and values are read once. The queries and their state are read for each tile of keys, and
-    the state is written as often, and once before (Dao et al. 2022, algorithm 1). Raises TypeError
-    or ValueError for sizes that aren't integers of at least 1.
+    the state is written as often, and once before (Dao et al. 2022, algorithm 1).
 
     >>> tiled_traffic(queries=8, keys=8, width=2, value_width=2, key_tile=4)
     Traffic(reads=128, writes=96)
@@ -100,14 +97,11 @@ def tiled_attention(
 ) -> tuple[Tensor, Traffic]:
     """``dot_product_attention`` without its weights (Dao et al. 2022, algorithm 1).
 
-    queries (..., queries, d), keys (..., keys, d), values (..., keys, v), where ... is nothing,
-    (batch,) or (batch, heads). mask: a predicate or booleans, True = may attend.
-    Returns the output (..., queries, v) and what was moved between the memories, the mask left out.
-    The sizes of tiles change the output by rounding alone. No tensor is larger than the inputs or
+    Takes the same and treats what is hidden alike. Returns the output (..., queries, v) and what
+    was moved between the memories, the mask left out. Sizes of tiles change the output by rounding
+    alone; half precision is computed in single. No tensor is larger than the inputs or
     (queries, key_tile), a predicate's answers included. Tiles that no query may see are left out
-    where this is known. Empty rows and positions that no query may see are treated as in
-    ``dot_product_attention``. Half precision is computed in single. Raises as that does, and
-    TypeError or ValueError for tiles whose sizes aren't integers of at least 1.
+    where this is known.
 
     >>> output, traffic = tiled_attention(*[torch.rand(8, 2)] * 3, query_tile=4, key_tile=4)
     >>> output.shape, traffic == tiled_traffic(8, 8, 2, 2, key_tile=4)
@@ -148,13 +142,9 @@ def tile_of_mask(
     if mask is None:
         return None
     batch, heads, queries, _ = q.shape
-    if callable(mask):
-        return mask_tensor(shifted(mask, start), batch, heads, queries, count, q.device)
-    whole = mask_tensor(mask, batch, heads, queries, k.shape[2], q.device)
-    return whole[..., start:start + count]
-
-
-def shifted(predicate: Callable[[Tensor, Tensor], Tensor], start: int) -> Attend:
-    """A predicate for keys that are counted from ``start``."""
-    inner = Mask(predicate).predicate  # the function alone, for torch.compile: see Mask
-    return lambda query, key: inner(query, key + start)
+    if not callable(mask):
+        whole = mask_tensor(mask, batch, heads, queries, k.shape[2], q.device)
+        return whole[..., start:start + count]
+    inner = Mask(mask).predicate  # the function alone, for torch.compile: see Mask
+    shifted = lambda query, key: inner(query, key + start)
+    return mask_tensor(shifted, batch, heads, queries, count, q.device)

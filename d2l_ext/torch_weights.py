@@ -3,7 +3,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import torch
 from torch import Tensor, nn
 
 if TYPE_CHECKING:
@@ -23,18 +22,6 @@ def sizes_from_torch(attention: nn.MultiheadAttention) -> dict[str, Any]:
             "key_size": attention.kdim, "value_size": attention.vdim}
 
 
-def state_from_torch(attention: nn.MultiheadAttention) -> dict[str, Tensor]:
-    """The ``state_dict`` of ``MultiHeadAttention`` from PyTorch's packed weights."""
-    packed, last = attention.in_proj_weight, attention.out_proj
-    weights = packed.chunk(3) if packed is not None else (
-        attention.q_proj_weight, attention.k_proj_weight, attention.v_proj_weight)
-    state = {f"W_{name}.weight": weight for name, weight in zip("qkvo", (*weights, last.weight))}
-    if attention.in_proj_bias is not None:
-        biases = *attention.in_proj_bias.chunk(3), last.bias
-        state |= {f"W_{name}.bias": part for name, part in zip("qkvo", biases)}
-    return state
-
-
 def sizes_to_torch(attention: MultiHeadAttention) -> dict[str, Any]:
     """Arguments of ``nn.MultiheadAttention`` for the sizes of ours, if it can have them."""
     hiddens, inner = attention.W_o.out_features, attention.W_o.in_features
@@ -48,20 +35,18 @@ def sizes_to_torch(attention: MultiHeadAttention) -> dict[str, Any]:
             "nn.MultiheadAttention needs position=None and "
             f"query_size = num_heads * head_size = num_hiddens, got {position=}, {query_size=}, "
             f"num_heads * head_size={inner}, num_hiddens={hiddens}")
-    return {"embed_dim": hiddens, "num_heads": attention.num_heads,
+    return {"embed_dim": hiddens, "num_heads": attention.num_heads, "batch_first": True,
             "dropout": attention.dropout.p, "bias": attention.W_q.bias is not None,
             "kdim": attention.W_k.in_features, "vdim": attention.W_v.in_features}
 
 
-def state_to_torch(ours: MultiHeadAttention, theirs: nn.MultiheadAttention) -> dict[str, Tensor]:
-    """The ``state_dict`` of ``theirs`` with the weights of ``ours``."""
-    inputs = ours.W_q, ours.W_k, ours.W_v
-    state = {"out_proj.weight": ours.W_o.weight}
-    if theirs.in_proj_weight is None:
-        state |= {f"{name}_proj_weight": linear.weight for name, linear in zip("qkv", inputs)}
-    else:
-        state["in_proj_weight"] = torch.cat([linear.weight for linear in inputs])
-    if theirs.in_proj_bias is not None:
-        state["in_proj_bias"] = torch.cat([linear.bias for linear in inputs])
-        state["out_proj.bias"] = ours.W_o.bias
-    return state
+def parts(attention: nn.MultiheadAttention) -> dict[str, Tensor]:
+    """Views of PyTorch's weights, by the names that they have in ``MultiHeadAttention``."""
+    packed, last = attention.in_proj_weight, attention.out_proj
+    weights = packed.chunk(3) if packed is not None else (
+        attention.q_proj_weight, attention.k_proj_weight, attention.v_proj_weight)
+    found = {f"W_{name}.weight": weight for name, weight in zip("qkvo", (*weights, last.weight))}
+    if attention.in_proj_bias is not None:
+        biases = *attention.in_proj_bias.chunk(3), last.bias
+        found |= {f"W_{name}.bias": part for name, part in zip("qkvo", biases)}
+    return found

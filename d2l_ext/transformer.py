@@ -9,17 +9,11 @@ from .checks import check_dropout, check_integer, check_sequence, check_size, ch
 from .positional import PositionalEncoding
 
 
-class EncoderBlock(nn.Module):
-    """Self-attention, then a feed-forward network, pre-norm (Xiong et al. 2020, section 3).
+class Block(nn.Module):
+    """What both blocks are made of: attentions, a feed-forward network, a norm before each."""
 
-    X + attention(norm(X)), then X + network(norm(X)). Takes (batch, steps, num_hiddens) and lengths
-    (batch,), returns the shape of X. Steps beyond a length don't influence those within it.
-    num_kv_heads: as in ``MultiHeadAttention``. Raises TypeError or ValueError for sizes, inputs and
-    lengths that don't fit.
-
-    >>> EncoderBlock(num_hiddens=8, num_heads=2)(torch.rand(2, 5, 8), torch.tensor([5, 3])).shape
-    torch.Size([2, 5, 8])
-    """
+    attentions: tuple[str, ...] = ("attention",)
+    attention: MultiHeadAttention
 
     def __init__(
         self, num_hiddens: int, num_heads: int, dropout: float = 0.0, *,
@@ -27,10 +21,27 @@ class EncoderBlock(nn.Module):
     ):
         super().__init__()
         check_dropout(dropout)
-        self.attention = MultiHeadAttention(num_hiddens, num_heads, num_kv_heads=num_kv_heads)
-        self.network = feed_forward(num_hiddens)
-        self.norms = nn.ModuleList(nn.LayerNorm(num_hiddens) for _ in range(2))
+        for name in self.attentions:
+            layer = MultiHeadAttention(num_hiddens, num_heads, num_kv_heads=num_kv_heads)
+            setattr(self, name, layer)
+        inner = 4 * num_hiddens
+        self.network = nn.Sequential(
+            nn.Linear(num_hiddens, inner), nn.ReLU(), nn.Linear(inner, num_hiddens))
+        self.norms = nn.ModuleList(nn.LayerNorm(num_hiddens)
+                                   for _ in (*self.attentions, self.network))
         self.dropout = nn.Dropout(dropout)
+
+
+class EncoderBlock(Block):
+    """Self-attention, then a feed-forward network, pre-norm (Xiong et al. 2020, section 3).
+
+    X + attention(norm(X)), then X + network(norm(X)). Takes (batch, steps, num_hiddens) and lengths
+    (batch,), returns the shape of X. Steps beyond a length don't influence those within it.
+    num_kv_heads: as in ``MultiHeadAttention``.
+
+    >>> EncoderBlock(num_hiddens=8, num_heads=2)(torch.rand(2, 5, 8), torch.tensor([5, 3])).shape
+    torch.Size([2, 5, 8])
+    """
 
     def forward(self, X: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         check_sequence(X, self.attention.W_q.in_features)
@@ -39,29 +50,16 @@ class EncoderBlock(nn.Module):
         return X + self.dropout(self.network(self.norms[1](X)))
 
 
-class DecoderBlock(nn.Module):
+class DecoderBlock(Block):
     """Causal self-attention, cross-attention to the encoder's output, then a feed-forward network.
 
     From Vaswani et al. 2017, section 3.1, here pre-norm. Takes (batch, steps, num_hiddens),
     ``memory`` (batch, source steps, num_hiddens) and the source's lengths (batch,); returns the
-    shape of X. A step sees the steps up to its own, and the memory up to its length. num_kv_heads:
-    as in ``MultiHeadAttention``, for both attentions. Raises as ``EncoderBlock`` does.
-
-    >>> DecoderBlock(num_hiddens=8, num_heads=2)(torch.rand(2, 4, 8), torch.rand(2, 5, 8)).shape
-    torch.Size([2, 4, 8])
+    shape of X. A step sees the steps up to its own, and the memory up to its length.
     """
 
-    def __init__(
-        self, num_hiddens: int, num_heads: int, dropout: float = 0.0, *,
-        num_kv_heads: int | None = None,
-    ):
-        super().__init__()
-        check_dropout(dropout)
-        self.attention = MultiHeadAttention(num_hiddens, num_heads, num_kv_heads=num_kv_heads)
-        self.cross = MultiHeadAttention(num_hiddens, num_heads, num_kv_heads=num_kv_heads)
-        self.network = feed_forward(num_hiddens)
-        self.norms = nn.ModuleList(nn.LayerNorm(num_hiddens) for _ in range(3))
-        self.dropout = nn.Dropout(dropout)
+    attentions = "attention", "cross"
+    cross: MultiHeadAttention
 
     def forward(self, X: Tensor, memory: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         check_sequence(X, self.attention.W_q.in_features)
@@ -72,25 +70,17 @@ class DecoderBlock(nn.Module):
         return X + self.dropout(self.network(self.norms[2](X)))
 
 
-def feed_forward(num_hiddens: int) -> nn.Sequential:
-    """Two linear maps with a ReLU between, four times as wide inside; steps don't mix."""
-    inner = 4 * num_hiddens
-    return nn.Sequential(nn.Linear(num_hiddens, inner), nn.ReLU(), nn.Linear(inner, num_hiddens))
-
-
 class EncoderDecoder(nn.Module):
     """Reads a sequence of symbols and writes another (Vaswani et al. 2017, section 3).
 
     A Transformer with sinusoidal positions; symbols are integers from 0. source_vocab_size,
-    target_vocab_size: how many symbols there are on either side. layers: blocks on either side.
-    max_len: the longest sequence on either side. num_kv_heads: as in ``MultiHeadAttention``, for
-    all attentions.
+    target_vocab_size, layers, max_len: symbols on either side, blocks on either side, and the
+    longest sequence. num_kv_heads: as in ``MultiHeadAttention``, for all attentions.
 
     ``forward(source, target, valid_lens)``, with source (batch, source steps), target
     (batch, steps) and the source's lengths (batch,), returns scores
     (batch, steps, target_vocab_size) for the symbol *after* each step, which depend on the target
-    up to that step alone. Raises TypeError or ValueError for sizes, symbols and lengths that don't
-    fit.
+    up to that step alone.
 
     >>> model = EncoderDecoder(source_vocab_size=9, target_vocab_size=5, num_hiddens=8, num_heads=2)
     >>> model(torch.randint(9, (2, 7)), torch.randint(5, (2, 3))).shape
@@ -140,12 +130,10 @@ class EncoderDecoder(nn.Module):
         """Greedy decoding: begin with ``start`` and append the likeliest symbol ``length`` times.
 
         Returns the appended symbols, (batch, length). Call ``eval()`` first, or dropout makes them
-        random. Raises TypeError unless both are integers, ValueError for a negative length and for
-        a ``start`` that isn't a symbol of the target.
+        random.
         """
-        check_integer(length=length, start=start)
-        if length < 0:
-            raise ValueError(f"{length=} must not be negative")
+        check_integer(start=start)
+        check_size(0, length=length)
         memory = self.encode(source, valid_lens)
         target = source.new_full((len(source), 1), start)
         for _ in range(length):

@@ -1,7 +1,7 @@
 """Bad calls are refused where the mistake is, by an error that names the argument and the numbers.
 
-One row a call: what its error must say, in this order, and its class, unless it is ValueError.
-Heads and drawings have tables in their own tests, the laboratory in its test_refusals.py.
+One row a check and one for each place that asks it: what its error must say, and its class, unless
+it is ValueError. Heads have a table in their own tests, the laboratory in its test_refusals.py.
 """
 import contextlib
 import copy
@@ -11,33 +11,25 @@ import torch
 from torch import nn
 
 import attention_lessons
-from d2l_ext import LSTM, AdditiveAttention, ALiBi, Convolution, LearnedPositionalEncoding, Mask
+from d2l_ext import AdditiveAttention, ALiBi, Convolution, LearnedPositionalEncoding, Mask
 from d2l_ext import MultiHeadAttention, PositionalEncoding, Recurrence, RotaryEmbedding
-from d2l_ext import SelfAttention, ShawRelativeKeys, T5RelativeBias, causal, cost
-from d2l_ext import GRU, dot_product_attention, flops, influence, masked_softmax, merge_heads
-from d2l_ext import padding, reach, record_attention, sinusoids, split_heads, to_sdpa
-from d2l_ext import to_torch_mha, window
-from d2l_ext.linear import DeltaRule, LinearAttention, SelectiveStateSpace, elu_plus_one
+from d2l_ext import ShawRelativeKeys, T5RelativeBias, causal, cost, dot_product_attention
+from d2l_ext import flops, influence, masked_softmax, merge_heads, padding, record_attention
+from d2l_ext import sinusoids, split_heads, to_sdpa, to_torch_mha, window
+from d2l_ext.linear import DeltaRule, LinearAttention, SelectiveStateSpace
 from d2l_ext.relative import Stretch
 from d2l_ext.sequence import FORMULAS, LINEAR_FORMULAS, fastest, longest_chain, slope, state_size
-from d2l_ext.tiles import tiled_attention
+from d2l_ext.tiles import tiled_attention, tiled_traffic
 from d2l_ext.transformer import DecoderBlock, EncoderBlock, EncoderDecoder
 
 # batch 2, queries 3, keys 5, hiddens 8
 Q, K, V = torch.randn(2, 3, 8), torch.randn(2, 5, 8), torch.randn(2, 5, 8)
 S, NARROW = torch.randn(2, 3, 5), torch.randn(2, 5, 6)
-ATTENTION, ADDITIVE = MultiHeadAttention(8, 4), AdditiveAttention(8)
-ENCODING = PositionalEncoding(8)
-CODER, ONE = EncoderDecoder(9, 5, 8, 2), torch.tensor([[1, 2]])
-TORCH = nn.MultiheadAttention
+ATTENTION, CODER, ONE = MultiHeadAttention(8, 4), EncoderDecoder(9, 5, 8, 2), torch.tensor([[1, 2]])
 
 
 def mha(queries=Q, keys=K, values=V, *args, **options):
     return ATTENTION(queries, keys, values, *args, **options)
-
-
-def additive(queries=Q, keys=K, values=V, **options):
-    return ADDITIVE(queries, keys, values, **options)
 
 
 def dot(queries=Q, keys=K, values=V, mask=None):
@@ -49,8 +41,8 @@ def at(position):
     return MultiHeadAttention(12, 3, position=position)(*[torch.randn(1, 5, 12)] * 3)
 
 
-def lengths(*numbers, dtype=torch.int64):
-    return torch.tensor(numbers, dtype=dtype)
+def lengths(*numbers):
+    return torch.tensor(numbers, dtype=torch.int64)
 
 
 def yes(*shape):
@@ -77,26 +69,20 @@ BUILDING = [
      "^num_heads=3 does not divide num_hiddens=8; give head_size to choose the width of a head "
      "yourself$"),
     (lambda: MultiHeadAttention(8, 0), "^num_heads=0 must be at least 1$"),
-    (lambda: MultiHeadAttention(-8, 2), "num_hiddens=-8"),
     (lambda: MultiHeadAttention(8, 2.0), r"^num_heads must be an integer, got 2\.0$", TypeError),
     (lambda: MultiHeadAttention(8, True), "num_heads.*True", TypeError),
     (lambda: MultiHeadAttention(8, 2, query_size=0), "query_size=0"),
-    (lambda: MultiHeadAttention(8, 2, key_size=0), "key_size=0"),
     (lambda: MultiHeadAttention(8, 2, value_size=-1), "value_size=-1"),
     (lambda: MultiHeadAttention(8, 2, head_size=0), "head_size=0"),
     (lambda: MultiHeadAttention(8, 4, num_kv_heads=3),
      "^num_kv_heads=3 does not divide num_heads=4: each must serve as many heads as the others$"),
-    (lambda: MultiHeadAttention(8, 4, num_kv_heads=8), "^num_kv_heads=8 does not divide num_h"),
     (lambda: MultiHeadAttention(8, 4, num_kv_heads=0), "^num_kv_heads=0 must be at least 1$"),
-    (lambda: MultiHeadAttention(8, 4, num_kv_heads=2.0),
-     r"^num_kv_heads must be an integer, got 2\.0$", TypeError),
     (lambda: MultiHeadAttention(8, 2, 1.0), r"^dropout=1\.0 must lie in \[0, 1\)$"),
     (lambda: MultiHeadAttention(8, 2, -0.1), r"dropout=-0\.1"),
     (lambda: MultiHeadAttention(8, 2, float("nan")), "dropout=nan"),
     (lambda: MultiHeadAttention(8, 2, "0.1"), r"^dropout must be a number, got '0\.1'$", TypeError),
     # D2L 0.17's order of arguments
     (lambda: MultiHeadAttention(100, 100, 100, 100, 5, 0.5), "positional arguments", TypeError),
-    (lambda: MultiHeadAttention(100, 100, 100), "dropout=100"),
     (lambda: MultiHeadAttention(8, 2, position=PositionalEncoding(8)),
      r"^position must have the methods transform\(q, k\) and bias\(q, k\), got Pos", TypeError),
     (lambda: MultiHeadAttention(8, 2, position=half()), "position.*bias.*Biased", TypeError),
@@ -107,14 +93,12 @@ BUILDING = [
      r"5\)$"),
     (lambda: at(Biased(1, 1, 3, 5, 5)), r"\(1, 1, 3, 5, 5\), which can't"),
     (lambda: AdditiveAttention(8, 1.5), r"dropout=1\.5"),
-    (lambda: AdditiveAttention(0), "num_hiddens=0"),
     (lambda: AdditiveAttention(8, query_size=0), "query_size=0"),
     (lambda: AdditiveAttention(8, key_size=-2), "key_size=-2"),
 ]
 INPUTS = [
     (lambda: mha(values=V[:, :4]), "^there are 5 keys but 4 values: each key needs one value$"),
     (lambda: mha(queries=Q[..., :7]), "^queries have width 7, expected 8$"),
-    (lambda: mha(keys=K[..., :6]), "keys have width 6"),
     (lambda: mha(values=V[..., :5]), "values have width 5"),
     (lambda: mha(queries=Q[:1]), "^queries have batch 1, keys have batch 2$"),
     (lambda: mha(values=V[:1]), "queries have batch 2, values have batch 1"),
@@ -123,18 +107,12 @@ INPUTS = [
     (lambda: mha(queries=Q.long()),
      r"^queries must be a floating-point tensor, got torch\.int64$", TypeError),
     (lambda: mha(keys=None), "keys must be a floating-point tensor, got NoneType", TypeError),
-    (lambda: mha(values=V > 0), "values must be .*bool", TypeError),
-    (lambda: additive(queries=Q[..., :7]), "queries have width 7"),
-    (lambda: additive(keys=K[..., :7]), "keys have width 7"),
-    (lambda: additive(values=V[:1]), "values have batch 1"),
+    (lambda: AdditiveAttention(8)(Q, K[..., :7], V), "keys have width 7, expected 8"),
     (lambda: dot(queries=Q[..., :7]),
      "^queries have width 7, keys have width 8: a dot product needs equal widths$"),
     (lambda: dot(values=V[:, :4]), "5 keys but 4 values"),
-    (lambda: dot(queries=Q.long()), "^queries must be .*int64", TypeError),
-    (lambda: dot(keys=K.long()), "^keys must be .*int64", TypeError),
     (lambda: dot(values=V.long()), "^values must be .*int64", TypeError),
     (lambda: dot(keys=K[:1], values=V[:1]), r"^keys have .*, queries \(2, 3, 8\): "),
-    (lambda: dot(values=V[:1]), r"values have shape \(1, 5, 8\)"),
     (lambda: dot(Q[0, 0], K[0, 0], V[0, 0]),
      r"^queries have shape \(8,\), queries \(8,\): expected \(steps, width\), \(batch, steps, "
      r"width\) or \(batch, heads, steps, width\), with the same batch and heads$"),
@@ -157,7 +135,6 @@ LENGTHS = [
      "^valid_lens contains -1: a length must not be negative$"),
     (lambda: mha(valid_lens=lengths(3, 2, 1)),
      r"^valid_lens has shape \(3,\), expected \(2,\) or \(2, 3\) for batch=2, queries=3$"),
-    (lambda: mha(valid_lens=lengths([1], [1])), r"has shape \(2, 1\), expected"),
     (lambda: mha(valid_lens=torch.tensor(3)),
      r"^valid_lens must have shape \(batch,\) or \(batch, queries\), got \(\)$"),
     (lambda: mha(valid_lens=torch.ones(2, 3, 1).long()), r"got \(2, 3, 1\)"),
@@ -167,13 +144,14 @@ LENGTHS = [
     (lambda: mha(valid_lens=[2, 3]),
      r"^valid_lens must be an integer tensor of shape \(batch,\) or \(batch, queries\), got "
      "list$", TypeError),
-    (lambda: mha(valid_lens=lengths(3, 9, dtype=torch.uint16)), "contains 9"),
     (lambda: mha(Q, K[:, :0], V[:, :0], lengths(0, 1)), "contains 1.*keys=0"),
-    (lambda: masked_softmax(S[0], lengths(1, 2, 3)), r"expected \(1,\) or \(1, 3\)"),
     (lambda: masked_softmax(S, lengths(1, 6)), "valid_lens contains 6.*keys=5"),
-    (lambda: additive(valid_lens=lengths(6, 1)), "valid_lens contains 6.*keys=5"),
-    (lambda: padding([2, 3]), "valid_lens must be an integer tensor.*list", TypeError),
     (lambda: padding(lengths(2, -1)), "valid_lens contains -1"),
+    (lambda: LinearAttention(8)(K, lengths(5, 9)), "valid_lens contains 9.*keys=5"),
+    (lambda: LinearAttention(8)(Q, torch.ones(2, 3).long()),
+     r"^valid_lens has shape \(2, 3\), expected \(2,\): a sequence has one length$"),
+    (lambda: SelectiveStateSpace(8)(K, lengths(5, 9)), "valid_lens contains 9"),
+    (lambda: EncoderBlock(8, 2)(K, lengths(5, 9)), "valid_lens contains 9.*keys=5"),
 ]
 MASKS = [
     (lambda: mha(mask=yes(5, 3)),
@@ -184,7 +162,8 @@ MASKS = [
     (lambda: mha(mask=yes(2, 2, 3, 5)), r"mask has shape \(2, 2, 3, 5\)"),
     (lambda: mha(mask=yes(5)), r"mask has shape \(5,\)"),
     (lambda: mha(mask=torch.zeros(3, 5)),
-     r"^mask must be boolean, True = may attend, got torch\.float32$", TypeError),
+     r"^mask must be a boolean tensor, True = may attend, got torch\.float32; a predicate becomes "
+     r"one by mask\.tensor\(queries, keys\)$", TypeError),
     (lambda: mha(mask="causal"),
      "^mask must be a predicate or a boolean tensor, got str$", TypeError),
     (lambda: mha(mask=lambda q, k: q - k),
@@ -194,18 +173,17 @@ MASKS = [
      r"^mask: the predicate answers with shape \(7,\), which doesn't fit \(queries, keys\) = \(3, "
      r"5\)$"),
     (lambda: mha(mask=padding(lengths(1, 2, 3))), r"mask has shape \(3, 3, 5\)"),
-    (lambda: mha(mask=padding(torch.ones(2, 4).long())), r"\(2, 4, 5\).*\(3, 5\)"),
     (lambda: mha(Q, K, V, None, yes(3, 5)), "positional arguments", TypeError),
     (lambda: mha(causal=True),
      "^causal=True needs as many queries as keys, got queries=3 and keys=5: say which keys a "
      r"query may see, for example mask=d2l_ext\.causal\(offset=2\)$"),
-    (lambda: mha(K, K[:, :3], V[:, :3], causal=True), r"causal\(offset=-2\)"),
     (lambda: mha(K, K, V, causal=causal()),
      "^causal must be True or False, got <d2l_ext.masks.Mask.*: give a mask of your own as mask=, "
      "composed with &$", TypeError),
     (lambda: masked_softmax(S, mask=yes(5, 3)), r"mask has shape \(5, 3\)"),
     (lambda: dot(mask=yes(5, 3)), r"mask has shape \(5, 3\), expected \(3, 5\)"),
-    (lambda: additive(mask=yes(2, 4, 3, 5)), r"expected .*\(2, 1 or 1, 3, 5\)"),
+    (lambda: tiled_attention(Q, K, V, yes(5, 3)), r"mask has shape \(5, 3\), expected \(3, 5\)"),
+    (lambda: tiled_attention(Q, K, V, "causal"), "^mask must be a predicate or", TypeError),
     (lambda: Mask(yes(3, 5)),
      r"^predicate must be a function of \(query, key\), got Tensor$", TypeError),
     (lambda: causal() & yes(3, 5), "predicate.*Tensor", TypeError),
@@ -213,13 +191,8 @@ MASKS = [
     (lambda: causal() and window(1),
      r"^masks compose with &, \| and ~, not with `and`, `or`, `not`$", TypeError),
     (lambda: causal(Q), "offset.*tensor", TypeError),
-    (lambda: window(-1), "^size=-1 must not be negative$"),
-    (lambda: window(1.5), r"size.*1\.5", TypeError),
-    (lambda: to_sdpa(torch.ones(3, 5)), "mask must be boolean.*float32", TypeError),
-    (lambda: to_sdpa(causal()),
-     "^mask must be a boolean tensor, True = may attend, got Mask; a predicate becomes one by "
-     r"mask\.tensor\(queries, keys\)$", TypeError),
-    (lambda: to_torch_mha(causal()), "mask must be a boolean tensor.*Mask", TypeError),
+    (lambda: window(-1), "^size=-1 must be at least 0$"),
+    (lambda: to_sdpa(causal()), "^mask must be a boolean tensor.* got Mask", TypeError),
     (lambda: to_torch_mha(yes(2, 3, 3, 5), 4),
      r"^mask has shape \(2, 3, 3, 5\), expected \(queries, keys\), \(batch, queries, keys\) or "
      r"\(batch, 1 or 4, queries, keys\)$"),
@@ -228,9 +201,10 @@ MASKS = [
 ]
 MOVING_AND_RECORDING = [
     (lambda: attention_lessons.language("xx"), "^code='xx' has no catalogue: choose from en, zh$"),
-    (lambda: MultiHeadAttention.from_torch(TORCH(8, 2, add_bias_kv=True)),
+    (lambda: MultiHeadAttention.from_torch(nn.MultiheadAttention(8, 2, add_bias_kv=True)),
      "^nn.MultiheadAttention with add_bias_kv or add_zero_attn has no counterpart here$"),
-    (lambda: MultiHeadAttention.from_torch(TORCH(8, 2, add_zero_attn=True)), "zero"),
+    (lambda: MultiHeadAttention.from_torch(nn.MultiheadAttention(8, 2, add_zero_attn=True)),
+     "zero"),
     (lambda: MultiHeadAttention.from_torch(nn.Linear(8, 8)),
      "^attention must be an nn.MultiheadAttention, got Linear$", TypeError),
     (lambda: MultiHeadAttention(8, 2, query_size=5).to_torch(),
@@ -241,27 +215,20 @@ MOVING_AND_RECORDING = [
     (lambda: MultiHeadAttention(8, 4, num_kv_heads=2).to_torch(),
      "^nn.MultiheadAttention has keys and values for each head, got num_kv_heads=2 for "
      "num_heads=4$"),
-    (lambda: ATTENTION.load_state_dict(SelfAttention(4).state_dict()), "W_q.weight", RuntimeError),
     (lambda: record_attention([ATTENTION]).__enter__(),
      "^model must be an nn.Module, got list$", TypeError),
     (lambda: record_attention(ATTENTION, most_bytes=1.5).__enter__(),
      "^most_bytes must be an integer, got 1.5$", TypeError),
 ]
 POSITIONS = [
-    (lambda: sinusoids(-1, 4), "^steps=-1 must not be negative$"),
+    (lambda: sinusoids(-1, 4), "^steps=-1 must be at least 0$"),
     (lambda: sinusoids(3, 0), "num_hiddens=0"),
-    (lambda: sinusoids(2.5, 4), r"steps.*2\.5", TypeError),
-    (lambda: PositionalEncoding(0), "num_hiddens=0"),
     (lambda: PositionalEncoding(4, max_len=0), "max_len=0"),
     (lambda: PositionalEncoding(4, 1000), "dropout=1000"),
-    (lambda: PositionalEncoding(8, max_len=2)(Q),
-     "^X has 3 steps, more than max_len=2: build PositionalEncoding with a larger max_len$"),
-    (lambda: ENCODING(NARROW), "^X has width 6, expected 8"),
-    (lambda: ENCODING(Q[0]), r"^X must have shape \(batch, steps, hiddens\), got \(3, 8\)$"),
-    (lambda: ENCODING(Q.long()), "^X must be a floating-point.*int64", TypeError),
-    (lambda: LearnedPositionalEncoding(0), "num_hiddens=0"),
-    (lambda: LearnedPositionalEncoding(8, max_len=2)(Q),
-     "3 steps.*max_len=2.*LearnedPositionalEncoding"),
+    (lambda: LearnedPositionalEncoding(8, max_len=2)(Q), "^X has 3 steps, more than max_len=2: "
+     "build LearnedPositionalEncoding with a larger max_len$"),
+    (lambda: PositionalEncoding(8)(NARROW), "^X has width 6, expected 8"),
+    (lambda: PositionalEncoding(8)(Q[0]), r"^X must have shape \(batch, steps, hiddens\), got \("),
     (lambda: ShawRelativeKeys(0, 2), "head_size=0"),
     (lambda: ShawRelativeKeys(4, -1), "max_distance=-1"),
     (lambda: at(ShawRelativeKeys(6, 2)), "^heads have width 4, expected 6$"),
@@ -274,16 +241,15 @@ POSITIONS = [
      "^num_buckets=1 must be at least 2 when bidirectional=False$"),
     (lambda: T5RelativeBias(2, 32, 8),
      "^max_distance=8 must exceed 8, the offsets of num_buckets=32 that have a bucket each$"),
-    (lambda: T5RelativeBias(2, 32, 16, bidirectional=False), "must exceed 16"),
     (lambda: T5RelativeBias(2, 32, 0), "max_distance=0 must be at least 1"),
     (lambda: at(T5RelativeBias(1)),
      "^there are 3 heads, but the position module was built for num_heads=1$"),
     (lambda: ALiBi(-4), "num_heads=-4"),
     (lambda: at(ALiBi(8)), "3 heads.*num_heads=8"),
-    (lambda: RotaryEmbedding(5),
-     "^head_size=5 must be even and at least 2: features turn in pairs$"),
+    (lambda: RotaryEmbedding(5), "^head_size=5 must be even: features turn in pairs$"),
     (lambda: RotaryEmbedding(0), "head_size=0"),
     (lambda: RotaryEmbedding(8, stretch=4), "^stretch must be a Stretch, got 4$", TypeError),
+    (lambda: at(RotaryEmbedding(8)), "^heads have width 4, expected 8$"),
     (lambda: Stretch(0.5), r"^factor=0\.5 must be at least 1$"),
     (lambda: Stretch("4"), "^factor must be a number, got '4'$", TypeError),
     (lambda: Stretch(4, by="ntk"),
@@ -294,28 +260,20 @@ POSITIONS = [
     (lambda: Stretch(4, by="parts", trained=8, turns=(32, 1)),
      r"^turns=\(32, 1\) must be two numbers above 0, the first smaller$"),
     (lambda: Stretch(4, turns=(0, 1)), r"^turns=\(0, 1\)"),
-    (lambda: RotaryEmbedding(8 / 2), r"head_size must be an integer, got 4\.0", TypeError),
-    (lambda: at(RotaryEmbedding(8)), "^heads have width 4, expected 8$"),
 ]
 SEQUENCE = [
-    (lambda: Convolution(0), "num_hiddens=0"),
     (lambda: Convolution(8, 4), "^kernel_size=4 has no middle: a centred kernel is odd$"),
     (lambda: Convolution(4, 0, causal=True), "kernel_size=0 must be at least 1"),
     (lambda: Convolution(8, dilation=0), "dilation=0"),
     (lambda: Convolution(8)(NARROW), "X has width 6, expected 8"),
     (lambda: Recurrence(0), "num_hiddens=0"),
-    (lambda: GRU(8)(NARROW), "X has width 6, expected 8"),
-    # PyTorch would take it for one sequence
-    (lambda: LSTM(8)(Q[0]), r"got \(3, 8\)"),
-    (lambda: SelfAttention(8, 3), "num_heads=3 does not divide num_hiddens=8"),
+    (lambda: Recurrence(8)(Q[0]), r"got \(3, 8\)"),  # PyTorch would take it for one sequence
     (lambda: cost("lstm", 5, 2),
      f"^there is no kind 'lstm': choose from {str([*FORMULAS, *LINEAR_FORMULAS])[1:-1]}$"),
-    (lambda: cost("convolution", 5.5, 2), r"^n must be an integer, got 5\.5", TypeError),
     (lambda: cost("recurrence", 2, 0), "^d=0"),
     (lambda: cost("convolution", 2, 2, 1),
      "^k=1 must be odd and at least 3: a kernel of 1 sees no neighbour$"),
     (lambda: cost("convolution", 2, 2, 4), "k=4"),
-    (lambda: cost("convolution", 2, 2, 3.0), r"^k must be an integer, got 3\.0", TypeError),
     (lambda: cost("linear attention, in chunks", 2, 2, 3, 0), "^c=0 must be at least 1$"),
     (lambda: cost("recurrence", 5, 6, num_heads=4), "^num_heads=4 does not divide d=6$"),
     (lambda: state_size("linear", 2, 2), "^there is no kind 'linear': choose from 'convolution'"),
@@ -323,10 +281,8 @@ SEQUENCE = [
     (lambda: influence(nn.Identity(), 3),
      "^model has no parameters to tell the width of its input: give num_hiddens$"),
     (lambda: influence(Convolution(4), 3, num_hiddens=0), "num_hiddens=0"),
-    (lambda: reach(Convolution(4), 0), "n=0"),
+    (lambda: influence(Convolution(4), 0), "n=0"),
     (lambda: flops(Recurrence(2), 0, 2), "^n=0"),
-    (lambda: flops(Recurrence(2), 2, 0), "^d=0"),
-    (lambda: longest_chain(Recurrence(2), 0, 2), "^n=0"),
     (lambda: longest_chain(Recurrence(2), 2, 0), "^d=0"),
     (lambda: longest_chain(torch.detach, 3, 2),
      "^PyTorch recorded no graph from the layer's input to its output: is it detached, or under "
@@ -339,83 +295,53 @@ SEQUENCE = [
      r"^a power needs positive numbers, and x that differ; got x=\[0, 1, 2\], y=\[1, 1, 1\]$"),
     (lambda: slope([1, 2, 4], [0, 1, 2]), r"y=\[0, 1, 2\]$"),
     (lambda: slope([2, 2, 2], [1, 2, 3]), r"x=\[2, 2, 2\]"),
-]
-TILES = [
     (lambda: tiled_attention(Q, K, V, key_tile=0), "^key_tile=0 must be at least 1$"),
-    (lambda: tiled_attention(Q, K, V, query_tile=2.0),
-     r"^query_tile must be an integer, got 2\.0$", TypeError),
-    (lambda: tiled_attention(Q, K[..., :7], V),
-     "^queries have width 8, keys have width 7: a dot product needs equal widths$"),
-    (lambda: tiled_attention(Q, K, V[:, :4]), "5 keys but 4 values"),
-    (lambda: tiled_attention(Q[:1], K, V), r"keys have shape \(2, 5, 8\), queries \(1, 3, 8\)"),
-    (lambda: tiled_attention(Q, K.long(), V), "^keys must be .*int64", TypeError),
-    (lambda: tiled_attention(Q, K, V, yes(5, 3)), r"mask has shape \(5, 3\), expected \(3, 5\)"),
-    (lambda: tiled_attention(Q, K, V, "causal"),
-     "^mask must be a predicate or a boolean tensor, got str$", TypeError),
-    (lambda: tiled_attention(Q, K, V, lambda query, key: query - key),
-     "^mask: the predicate must answer with a boolean tensor, got torch.int64$", TypeError),
+    (lambda: tiled_attention(Q, K, V, query_tile=0), "^query_tile=0 must"),
+    (lambda: tiled_attention(Q, K[..., :7], V), "queries have width 8, keys have width 7"),
+    (lambda: tiled_traffic(4, 6, 2, 0, 2), "^value_width=0 must be at least 1$"),
 ]
 LINEAR = [
     (lambda: LinearAttention(8, 3), "^num_heads=3 does not divide num_hiddens=8$"),
     (lambda: LinearAttention(0), "num_hiddens=0"),
     (lambda: LinearAttention(8, chunk_size=0), "^chunk_size=0 must be at least 1$"),
-    (lambda: LinearAttention(8, chunk_size=2.0), r"chunk_size must be .*2\.0", TypeError),
     (lambda: LinearAttention(8, decay=0.9),
      r"^there is no decay 0\.9: choose from 'fixed', 'input'$"),
     (lambda: LinearAttention(8, feature_map=None),
      "^normalise=True needs a feature_map that is positive: scores of both signs may add up to 0$"),
-    (lambda: LinearAttention(8, 2, elu_plus_one), "positional arguments", TypeError),
     (lambda: LinearAttention(8)(NARROW), "X has width 6, expected 8"),
-    (lambda: LinearAttention(8)(Q[0]), r"got \(3, 8\)"),
-    (lambda: LinearAttention(8)(Q.long()), "X must be .*int64", TypeError),
-    (lambda: LinearAttention(8)(K, lengths(5, 9)), "valid_lens contains 9.*keys=5"),
-    (lambda: LinearAttention(8)(K, [5, 4]), "valid_lens must be .*list", TypeError),
-    (lambda: LinearAttention(8)(Q, torch.ones(2, 3).long()),
-     r"^valid_lens has shape \(2, 3\), expected \(2,\): a sequence has one length$"),
     (lambda: LinearAttention(8, 2)(Q, state=torch.zeros(2, 2, 4, 4)),
      r"^state has shape \(2, 2, 4, 4\), expected \(2, 2, 4, 5\)$"),
     (lambda: LinearAttention(8)(Q, state=1), "^state must be a floating.*int", TypeError),
-    (lambda: DeltaRule(8, 0), "num_heads=0"),
-    (lambda: DeltaRule(8, 2, chunk_size=-1), "chunk_size=-1"),
     (lambda: DeltaRule(8, max_rate=0), r"^max_rate=0 must lie in \(0, 2\]$"),
     (lambda: DeltaRule(8, max_rate=2.5), r"^max_rate=2\.5 must lie"),
     (lambda: DeltaRule(8, max_rate="1"), "^max_rate must be a number, got '1'$", TypeError),
     (lambda: DeltaRule(8)(Q, state=torch.zeros(1, 1, 8, 8)), r"expected \(2, 1, 8, 8\)"),
     (lambda: SelectiveStateSpace(8, 0), "state_size=0"),
     (lambda: SelectiveStateSpace(8)(NARROW), "X has width 6, expected 8"),
-    (lambda: SelectiveStateSpace(8)(K, lengths(5, 9)), "valid_lens contains 9"),
     (lambda: SelectiveStateSpace(8)(Q, state=torch.zeros(2, 16)),
      r"^state has shape \(2, 16\), expected \(2, 8, 16\)$"),
 ]
 TRANSFORMER = [
-    (lambda: EncoderBlock(8, 3), "num_heads=3 does not divide"),
     (lambda: EncoderBlock(8, 2, dropout=2), "dropout=2"),
     (lambda: EncoderBlock(8, 2, num_kv_heads=4), "num_kv_heads=4 does not divide num_heads=2"),
-    (lambda: DecoderBlock(8, 2, num_kv_heads=4), "num_kv_heads=4 does not divide num_heads=2"),
-    (lambda: EncoderDecoder(9, 5, 8, 2, num_kv_heads=4), "num_kv_heads=4 does not divide"),
     (lambda: EncoderBlock(8, 2)(NARROW), "X has width 6, expected 8"),
-    (lambda: EncoderBlock(8, 2)(K, lengths(5, 9)), "valid_lens contains 9.*keys=5"),
-    (lambda: DecoderBlock(8, 2, dropout=2), "dropout=2"),
     (lambda: DecoderBlock(8, 2)(NARROW, K), "X has width 6, expected 8"),
     (lambda: DecoderBlock(8, 2)(K, NARROW), "memory has width 6, expected 8"),
     (lambda: DecoderBlock(8, 2)(K, K[:1]), "batch 2.*batch 1"),
     (lambda: EncoderDecoder(0, 5, 8, 2), "source_vocab_size=0"),
     (lambda: EncoderDecoder(9, 0, 8, 2), "target_vocab_size=0"),
     (lambda: EncoderDecoder(9, 5, 8, 2, layers=0), "layers=0"),
-    (lambda: EncoderDecoder(9, 5, 8, 2, dropout=1.0), "dropout"),
-    (lambda: CODER(9 * ONE, ONE), "^source contains 18, but symbols are 0 to 8$"),
-    (lambda: CODER(torch.tensor([[0, 9]]), ONE), "^source contains 9, but"),
+    (lambda: CODER(torch.tensor([[0, 9]]), ONE), "^source contains 9, but symbols are 0 to 8$"),
     (lambda: CODER(ONE, -ONE), "^target contains -2, but symbols are 0 to 4$"),
     (lambda: CODER([[1, 2]], ONE), "^source must be an integer tensor, got list$", TypeError),
     (lambda: CODER(ONE > 1, ONE), "source must be an integer tensor, got torch.bool", TypeError),
     (lambda: CODER(ONE[0], ONE), r"^source must have shape \(batch, steps\), got \(2,\)$"),
-    (lambda: CODER.generate(ONE, -1, 0), "^length=-1 must not be negative$"),
+    (lambda: CODER.generate(ONE, -1, 0), "^length=-1 must be at least 0$"),
     (lambda: CODER.generate(ONE, 3, 7), "target contains 7"),
-    (lambda: CODER.generate(ONE, 2.0, 0), r"length must be an integer, got 2\.0", TypeError),
     (lambda: CODER.generate(ONE, 2, 1.5), r"start must be an integer, got 1\.5", TypeError),
 ]
 BAD = [*BUILDING, *INPUTS, *LENGTHS, *MASKS, *MOVING_AND_RECORDING, *POSITIONS, *SEQUENCE,
-       *TILES, *LINEAR, *TRANSFORMER]
+       *LINEAR, *TRANSFORMER]
 
 
 def assert_refused(call, message, error=ValueError):

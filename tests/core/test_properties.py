@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from slow import assert_same, lengths_mask, outcome, slow_attention, slow_outcome
 
-from d2l_ext import MultiHeadAttention, causal, window
+from d2l_ext import MultiHeadAttention
 
 size = st.integers(1, 4)
 
@@ -36,11 +36,12 @@ def lengths(draw, batch, queries, keys):
 def calls(draw, dtypes=(torch.float32, torch.float64), square=False):
     """A module, its inputs and its constraints."""
     batch, heads, queries = draw(size), draw(size), draw(size)
+    num_kv_heads = draw(st.sampled_from([kv for kv in range(1, heads + 1) if heads % kv == 0]))
     keys = queries if square else draw(size)
     widths = {name: draw(size) for name in ("query_size", "key_size", "value_size")}
     torch.manual_seed(draw(st.integers(0, 99)))
     m = MultiHeadAttention(draw(size), heads, bias=draw(st.booleans()), head_size=draw(size),
-                           **widths)
+                           num_kv_heads=num_kv_heads, **widths)
     dtype = draw(st.sampled_from(dtypes))
     inputs = [torch.randn(batch, steps, width, dtype=dtype)
               for steps, width in zip((queries, keys, keys), widths.values())]
@@ -114,40 +115,3 @@ def test_no_input_is_modified(call, strided):
     before = copy.deepcopy(watched)
     both_paths(m, inputs, constraints)
     assert all(map(torch.equal, watched, before))
-
-
-# ---- predicates ----------------------------------------------------------------------------------
-
-RULES = {"causal": (causal, lambda n: lambda q, k: k <= q + n),
-         "window": (lambda n: window(abs(n)), lambda n: lambda q, k: abs(q - k) <= abs(n))}
-
-
-def both(a, b):
-    return a[0] & b[0], lambda q, k: a[1](q, k) and b[1](q, k)
-
-
-def either(a, b):
-    return a[0] | b[0], lambda q, k: a[1](q, k) or b[1](q, k)
-
-
-def opposite(a):
-    return ~a[0], lambda q, k: not a[1](q, k)
-
-
-@st.composite
-def leaf(draw):
-    """A mask and its rule in Python."""
-    kind, n = draw(st.sampled_from(sorted(RULES))), draw(st.integers(-3, 3))
-    return [make(n) for make in RULES[kind]]
-
-
-compositions = st.recursive(leaf(), lambda inner: st.one_of(
-    st.builds(both, inner, inner), st.builds(either, inner, inner), st.builds(opposite, inner)),
-    max_leaves=5)
-
-
-@given(compositions, st.integers(0, 5), st.integers(0, 5))
-def test_composed_masks_answer_pair_by_pair(composition, queries, keys):
-    mask, rule = composition
-    expected = [[bool(rule(q, k)) for k in range(keys)] for q in range(queries)]
-    assert mask.tensor(queries, keys).tolist() == expected

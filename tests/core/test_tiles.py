@@ -64,14 +64,6 @@ def is_attention(attend):
             assert_same(outcome(function(attend), nn.ModuleList(), *inputs(), **options), expected)
 
 
-def is_exact_in_double(attend):
-    X = inputs(torch.float64)
-    for rows, columns in SIZES:
-        output = attend(*X, causal(2), query_tile=rows, key_tile=columns)
-        whole = dot_product_attention(*X, causal(2))[0]
-        torch.testing.assert_close(output, whole, atol=1e-13, rtol=1e-13)
-
-
 def survives_large_scores(attend):
     """Powers of scores of some thousand overflow, unless the maximum is taken off first."""
     q, k, v = inputs()
@@ -92,7 +84,7 @@ def loses_little_in_half_precision(attend):
         assert (output.double() - exact).abs().max() < torch.finfo(dtype).eps
 
 
-CLAIMS = [is_attention, is_exact_in_double, survives_large_scores, loses_little_in_half_precision]
+CLAIMS = [is_attention, survives_large_scores, loses_little_in_half_precision]
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=name_of)
@@ -101,13 +93,6 @@ def test_tiles_hold_every_claim(claim):
 
 
 # ---- shapes, hidden numbers, memory --------------------------------------------------------------
-
-@pytest.mark.parametrize("before", [(), (2,), (2, 3)], ids=["2d", "3d", "4d"])
-def test_shapes_are_those_of_dot_product_attention(before):
-    X = inputs(before=before)
-    output = tiled(*X, window(2), query_tile=2, key_tile=3)
-    torch.testing.assert_close(output, dot_product_attention(*X, window(2))[0])
-
 
 @pytest.mark.parametrize("queries, keys", [(0, 3), (3, 0), (0, 0)])
 def test_empty_sequences_pass(queries, keys):
@@ -179,27 +164,6 @@ def counts_what_is_moved(formula):
 
 def test_counter_formula_and_algorithm_agree():
     counts_what_is_moved(tiled_traffic)
-
-
-@pytest.mark.parametrize("name", ["queries", "keys", "width", "value_width", "key_tile"])
-def test_sizes_are_refused_by_name(name):
-    sizes = {"queries": 4, "keys": 6, "width": 2, "value_width": 3, "key_tile": 2}
-    with pytest.raises(ValueError, match=f"^{name}=0 must be at least 1$"):
-        tiled_traffic(**sizes | {name: 0})
-
-
-def test_tiles_have_64_unless_told_otherwise():
-    """A mask that leaves tiles out tells their sizes."""
-    X = [torch.randn(193, width) for width in (2, 2, 3)]
-    moved = [tiled_attention(*X, causal(), **sizes)[1] for sizes in (
-        {}, {"query_tile": 64, "key_tile": 64}, {"query_tile": 65}, {"key_tile": 65})]
-    assert moved[0] == moved[1] and moved[0] not in moved[2:]
-
-
-def test_every_head_and_sequence_counts():
-    one, several = (tiled_attention(*inputs(before=before), query_tile=2, key_tile=2)[1]
-                    for before in ((), (2, 3)))
-    assert (several.reads, several.writes) == (6 * one.reads, 6 * one.writes)
 
 
 @pytest.mark.parametrize("mask, pairs", [
