@@ -242,7 +242,10 @@ def _score_without(model: nn.Module, score: Score, heads: list[Head]) -> float:
 def _counted(model: nn.Module, run: Callable[[], T]) -> tuple[list[Head], T]:
     """The heads of ``model``, and what ``run`` returned."""
     results: list[T] = []
-    return all_heads(model, lambda: results.append(run())), results[0]
+    heads = all_heads(model, lambda: results.append(run()))
+    if not heads:
+        raise ValueError("no head of this model can be closed: record_attention(model) says why")
+    return heads, results[0]
 
 
 def ablate_one(model: nn.Module, score: Score) -> Tensor:

@@ -360,8 +360,9 @@ class Recorder(Watch):
             self.recompute(module, module.self_attn, layer_weights, args, kwargs)
         elif is_called_attention(module):
             self.seen += 1
-            self.other[name] = ("it calls neither PyTorch's fused attention nor a softmax over "
-                                "(batch, heads, queries, keys)")
+            if not self.recorded.get(name or "attention"):  # else it runs again, for gradients
+                self.other[name] = ("it calls neither PyTorch's fused attention nor a softmax over "
+                                    "(batch, heads, queries, keys)")
 
     def recompute(self, module: nn.Module, attention: Any, weights: Callable[..., Tensor],
                   args: Any, kwargs: Any) -> None:

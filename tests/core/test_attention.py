@@ -67,6 +67,14 @@ def identity(num_hiddens, num_heads=1, **options):
 
 # ---- claims, asked of both paths -----------------------------------------------------------------
 
+def self_attention_is_its_definition(attend):
+    """Padding may ask there, though no one sees it."""
+    m, X = selfish()
+    keep = lengths_mask(LENGTHS, 4, 4)
+    slow = lambda m, X: slow_attention(m, X, X, X, keep)[0]
+    assert_same(outcome(to_itself(attend), m, X, valid_lens=LENGTHS), slow_outcome(slow, m, X))
+
+
 def drops_weights_in_training(attend):
     """With equal scores and one-hot values the output is the weights after dropout: 0 or 1/n/(1-p).
     """
@@ -97,7 +105,8 @@ def blind_to_padding(attend):
         assert not any(grad[hidden[..., 0]].any() for grad in results[2:4])
 
 
-CLAIMS = [drops_weights_in_training, masks_low_scores, blind_to_padding]
+CLAIMS = [self_attention_is_its_definition, drops_weights_in_training, masks_low_scores,
+          blind_to_padding]
 
 
 @both_paths

@@ -14,13 +14,13 @@ import attention_lessons
 from d2l_ext import AdditiveAttention, ALiBi, Convolution, LearnedPositionalEncoding, Mask
 from d2l_ext import MultiHeadAttention, PositionalEncoding, Recurrence, RotaryEmbedding
 from d2l_ext import ShawRelativeKeys, T5RelativeBias, causal, cost, dot_product_attention
-from d2l_ext import flops, influence, masked_softmax, merge_heads, padding, record_attention
+from d2l_ext import influence, masked_softmax, merge_heads, padding, record_attention
 from d2l_ext import sinusoids, split_heads, to_sdpa, to_torch_mha, window
 from d2l_ext.linear import DeltaRule, LinearAttention, SelectiveStateSpace
 from d2l_ext.relative import Stretch
 from d2l_ext.sequence import FORMULAS, LINEAR_FORMULAS, fastest, longest_chain, slope, state_size
 from d2l_ext.tiles import tiled_attention, tiled_traffic
-from d2l_ext.transformer import DecoderBlock, EncoderBlock, EncoderDecoder
+from d2l_ext.transformer import DecoderBlock, EncoderDecoder
 
 # batch 2, queries 3, keys 5, hiddens 8
 Q, K, V = torch.randn(2, 3, 8), torch.randn(2, 5, 8), torch.randn(2, 5, 8)
@@ -76,7 +76,6 @@ BUILDING = [
     (lambda: MultiHeadAttention(8, 2, head_size=0), "head_size=0"),
     (lambda: MultiHeadAttention(8, 4, num_kv_heads=3),
      "^num_kv_heads=3 does not divide num_heads=4: each must serve as many heads as the others$"),
-    (lambda: MultiHeadAttention(8, 4, num_kv_heads=0), "^num_kv_heads=0 must be at least 1$"),
     (lambda: MultiHeadAttention(8, 2, 1.0), r"^dropout=1\.0 must lie in \[0, 1\)$"),
     (lambda: MultiHeadAttention(8, 2, -0.1), r"dropout=-0\.1"),
     (lambda: MultiHeadAttention(8, 2, float("nan")), "dropout=nan"),
@@ -92,16 +91,12 @@ BUILDING = [
      r"^position.bias has shape \(4, 7, 9\), which can't be added to scores of shape \(1, 3, 5, "
      r"5\)$"),
     (lambda: at(Biased(1, 1, 3, 5, 5)), r"\(1, 1, 3, 5, 5\), which can't"),
-    (lambda: AdditiveAttention(8, 1.5), r"dropout=1\.5"),
-    (lambda: AdditiveAttention(8, query_size=0), "query_size=0"),
     (lambda: AdditiveAttention(8, key_size=-2), "key_size=-2"),
 ]
 INPUTS = [
     (lambda: mha(values=V[:, :4]), "^there are 5 keys but 4 values: each key needs one value$"),
     (lambda: mha(queries=Q[..., :7]), "^queries have width 7, expected 8$"),
-    (lambda: mha(values=V[..., :5]), "values have width 5"),
     (lambda: mha(queries=Q[:1]), "^queries have batch 1, keys have batch 2$"),
-    (lambda: mha(values=V[:1]), "queries have batch 2, values have batch 1"),
     (lambda: mha(queries=Q[0]),
      r"^queries must have shape \(batch, steps, hiddens\), got \(3, 8\)$"),
     (lambda: mha(queries=Q.long()),
@@ -110,20 +105,15 @@ INPUTS = [
     (lambda: AdditiveAttention(8)(Q, K[..., :7], V), "keys have width 7, expected 8"),
     (lambda: dot(queries=Q[..., :7]),
      "^queries have width 7, keys have width 8: a dot product needs equal widths$"),
-    (lambda: dot(values=V[:, :4]), "5 keys but 4 values"),
-    (lambda: dot(values=V.long()), "^values must be .*int64", TypeError),
     (lambda: dot(keys=K[:1], values=V[:1]), r"^keys have .*, queries \(2, 3, 8\): "),
     (lambda: dot(Q[0, 0], K[0, 0], V[0, 0]),
      r"^queries have shape \(8,\), queries \(8,\): expected \(steps, width\), \(batch, steps, "
      r"width\) or \(batch, heads, steps, width\), with the same batch and heads$"),
-    (lambda: dot(Q[None, None], K[None, None], V[None, None]), "queries .*expected"),
     (lambda: masked_softmax(S.long()), "scores must be .*int64", TypeError),
     (lambda: masked_softmax(torch.zeros(5)),
      r"^scores must have shape \(queries, keys\), \(batch, queries, keys\) or \(batch, heads, "
      r"queries, keys\), got \(5,\)$"),
-    (lambda: masked_softmax(S[None, None]), r"scores .*got \(1, 1, 2, 3, 5\)"),
     (lambda: split_heads(Q, 3), "^num_heads=3 does not divide the width 8$"),
-    (lambda: split_heads(Q, 0), "num_heads=0"),
     (lambda: split_heads(Q[0], 2),
      r"^X must have shape \(batch, steps, heads \* head_size\), got \(3, 8\)$"),
     (lambda: merge_heads(Q),
@@ -137,7 +127,6 @@ LENGTHS = [
      r"^valid_lens has shape \(3,\), expected \(2,\) or \(2, 3\) for batch=2, queries=3$"),
     (lambda: mha(valid_lens=torch.tensor(3)),
      r"^valid_lens must have shape \(batch,\) or \(batch, queries\), got \(\)$"),
-    (lambda: mha(valid_lens=torch.ones(2, 3, 1).long()), r"got \(2, 3, 1\)"),
     (lambda: mha(valid_lens=torch.tensor([2.5, 3.0])),
      r"^valid_lens must hold integers, got torch\.float32$", TypeError),
     (lambda: mha(valid_lens=yes(2)), "valid_lens must hold integers, got torch.bool", TypeError),
@@ -145,13 +134,8 @@ LENGTHS = [
      r"^valid_lens must be an integer tensor of shape \(batch,\) or \(batch, queries\), got "
      "list$", TypeError),
     (lambda: mha(Q, K[:, :0], V[:, :0], lengths(0, 1)), "contains 1.*keys=0"),
-    (lambda: masked_softmax(S, lengths(1, 6)), "valid_lens contains 6.*keys=5"),
-    (lambda: padding(lengths(2, -1)), "valid_lens contains -1"),
-    (lambda: LinearAttention(8)(K, lengths(5, 9)), "valid_lens contains 9.*keys=5"),
     (lambda: LinearAttention(8)(Q, torch.ones(2, 3).long()),
      r"^valid_lens has shape \(2, 3\), expected \(2,\): a sequence has one length$"),
-    (lambda: SelectiveStateSpace(8)(K, lengths(5, 9)), "valid_lens contains 9"),
-    (lambda: EncoderBlock(8, 2)(K, lengths(5, 9)), "valid_lens contains 9.*keys=5"),
 ]
 MASKS = [
     (lambda: mha(mask=yes(5, 3)),
@@ -160,7 +144,6 @@ MASKS = [
     # nn.MultiheadAttention's folded heads
     (lambda: mha(mask=yes(8, 3, 5)), r"mask has shape \(8, 3, 5\)"),
     (lambda: mha(mask=yes(2, 2, 3, 5)), r"mask has shape \(2, 2, 3, 5\)"),
-    (lambda: mha(mask=yes(5)), r"mask has shape \(5,\)"),
     (lambda: mha(mask=torch.zeros(3, 5)),
      r"^mask must be a boolean tensor, True = may attend, got torch\.float32; a predicate becomes "
      r"one by mask\.tensor\(queries, keys\)$", TypeError),
@@ -180,14 +163,10 @@ MASKS = [
     (lambda: mha(K, K, V, causal=causal()),
      "^causal must be True or False, got <d2l_ext.masks.Mask.*: give a mask of your own as mask=, "
      "composed with &$", TypeError),
-    (lambda: masked_softmax(S, mask=yes(5, 3)), r"mask has shape \(5, 3\)"),
-    (lambda: dot(mask=yes(5, 3)), r"mask has shape \(5, 3\), expected \(3, 5\)"),
     (lambda: tiled_attention(Q, K, V, yes(5, 3)), r"mask has shape \(5, 3\), expected \(3, 5\)"),
-    (lambda: tiled_attention(Q, K, V, "causal"), "^mask must be a predicate or", TypeError),
     (lambda: Mask(yes(3, 5)),
      r"^predicate must be a function of \(query, key\), got Tensor$", TypeError),
     (lambda: causal() & yes(3, 5), "predicate.*Tensor", TypeError),
-    (lambda: causal() | None, "predicate.*NoneType", TypeError),
     (lambda: causal() and window(1),
      r"^masks compose with &, \| and ~, not with `and`, `or`, `not`$", TypeError),
     (lambda: causal(Q), "offset.*tensor", TypeError),
@@ -196,8 +175,6 @@ MASKS = [
     (lambda: to_torch_mha(yes(2, 3, 3, 5), 4),
      r"^mask has shape \(2, 3, 3, 5\), expected \(queries, keys\), \(batch, queries, keys\) or "
      r"\(batch, 1 or 4, queries, keys\)$"),
-    (lambda: to_torch_mha(yes(5), 4), r"mask has shape \(5,\)"),
-    (lambda: to_torch_mha(yes(2, 3, 5), 0), "num_heads=0"),
 ]
 MOVING_AND_RECORDING = [
     (lambda: attention_lessons.language("xx"), "^code='xx' has no catalogue: choose from en, zh$"),
@@ -222,32 +199,22 @@ MOVING_AND_RECORDING = [
 ]
 POSITIONS = [
     (lambda: sinusoids(-1, 4), "^steps=-1 must be at least 0$"),
-    (lambda: sinusoids(3, 0), "num_hiddens=0"),
     (lambda: PositionalEncoding(4, max_len=0), "max_len=0"),
-    (lambda: PositionalEncoding(4, 1000), "dropout=1000"),
     (lambda: LearnedPositionalEncoding(8, max_len=2)(Q), "^X has 3 steps, more than max_len=2: "
      "build LearnedPositionalEncoding with a larger max_len$"),
-    (lambda: PositionalEncoding(8)(NARROW), "^X has width 6, expected 8"),
-    (lambda: PositionalEncoding(8)(Q[0]), r"^X must have shape \(batch, steps, hiddens\), got \("),
-    (lambda: ShawRelativeKeys(0, 2), "head_size=0"),
     (lambda: ShawRelativeKeys(4, -1), "max_distance=-1"),
     (lambda: at(ShawRelativeKeys(6, 2)), "^heads have width 4, expected 6$"),
-    (lambda: T5RelativeBias(0), "num_heads=0"),
-    (lambda: T5RelativeBias(2, 0), "num_buckets=0 must be at least 1"),
     (lambda: T5RelativeBias(2, 7),
      "^num_buckets=7 must be even and at least 4 when bidirectional=True$"),
-    (lambda: T5RelativeBias(2, 2), "num_buckets=2 .*at least 4"),
     (lambda: T5RelativeBias(2, 1, bidirectional=False),
      "^num_buckets=1 must be at least 2 when bidirectional=False$"),
     (lambda: T5RelativeBias(2, 32, 8),
      "^max_distance=8 must exceed 8, the offsets of num_buckets=32 that have a bucket each$"),
-    (lambda: T5RelativeBias(2, 32, 0), "max_distance=0 must be at least 1"),
     (lambda: at(T5RelativeBias(1)),
      "^there are 3 heads, but the position module was built for num_heads=1$"),
     (lambda: ALiBi(-4), "num_heads=-4"),
     (lambda: at(ALiBi(8)), "3 heads.*num_heads=8"),
     (lambda: RotaryEmbedding(5), "^head_size=5 must be even: features turn in pairs$"),
-    (lambda: RotaryEmbedding(0), "head_size=0"),
     (lambda: RotaryEmbedding(8, stretch=4), "^stretch must be a Stretch, got 4$", TypeError),
     (lambda: at(RotaryEmbedding(8)), "^heads have width 4, expected 8$"),
     (lambda: Stretch(0.5), r"^factor=0\.5 must be at least 1$"),
@@ -264,8 +231,6 @@ POSITIONS = [
 SEQUENCE = [
     (lambda: Convolution(8, 4), "^kernel_size=4 has no middle: a centred kernel is odd$"),
     (lambda: Convolution(4, 0, causal=True), "kernel_size=0 must be at least 1"),
-    (lambda: Convolution(8, dilation=0), "dilation=0"),
-    (lambda: Convolution(8)(NARROW), "X has width 6, expected 8"),
     (lambda: Recurrence(0), "num_hiddens=0"),
     (lambda: Recurrence(8)(Q[0]), r"got \(3, 8\)"),  # PyTorch would take it for one sequence
     (lambda: cost("lstm", 5, 2),
@@ -277,12 +242,9 @@ SEQUENCE = [
     (lambda: cost("linear attention, in chunks", 2, 2, 3, 0), "^c=0 must be at least 1$"),
     (lambda: cost("recurrence", 5, 6, num_heads=4), "^num_heads=4 does not divide d=6$"),
     (lambda: state_size("linear", 2, 2), "^there is no kind 'linear': choose from 'convolution'"),
-    (lambda: state_size("convolution", 2, 2, 4), "k=4"),
     (lambda: influence(nn.Identity(), 3),
      "^model has no parameters to tell the width of its input: give num_hiddens$"),
     (lambda: influence(Convolution(4), 3, num_hiddens=0), "num_hiddens=0"),
-    (lambda: influence(Convolution(4), 0), "n=0"),
-    (lambda: flops(Recurrence(2), 0, 2), "^n=0"),
     (lambda: longest_chain(Recurrence(2), 2, 0), "^d=0"),
     (lambda: longest_chain(torch.detach, 3, 2),
      "^PyTorch recorded no graph from the layer's input to its output: is it detached, or under "
@@ -296,40 +258,28 @@ SEQUENCE = [
     (lambda: slope([1, 2, 4], [0, 1, 2]), r"y=\[0, 1, 2\]$"),
     (lambda: slope([2, 2, 2], [1, 2, 3]), r"x=\[2, 2, 2\]"),
     (lambda: tiled_attention(Q, K, V, key_tile=0), "^key_tile=0 must be at least 1$"),
-    (lambda: tiled_attention(Q, K, V, query_tile=0), "^query_tile=0 must"),
-    (lambda: tiled_attention(Q, K[..., :7], V), "queries have width 8, keys have width 7"),
     (lambda: tiled_traffic(4, 6, 2, 0, 2), "^value_width=0 must be at least 1$"),
 ]
 LINEAR = [
     (lambda: LinearAttention(8, 3), "^num_heads=3 does not divide num_hiddens=8$"),
-    (lambda: LinearAttention(0), "num_hiddens=0"),
     (lambda: LinearAttention(8, chunk_size=0), "^chunk_size=0 must be at least 1$"),
     (lambda: LinearAttention(8, decay=0.9),
      r"^there is no decay 0\.9: choose from 'fixed', 'input'$"),
     (lambda: LinearAttention(8, feature_map=None),
      "^normalise=True needs a feature_map that is positive: scores of both signs may add up to 0$"),
-    (lambda: LinearAttention(8)(NARROW), "X has width 6, expected 8"),
     (lambda: LinearAttention(8, 2)(Q, state=torch.zeros(2, 2, 4, 4)),
      r"^state has shape \(2, 2, 4, 4\), expected \(2, 2, 4, 5\)$"),
     (lambda: LinearAttention(8)(Q, state=1), "^state must be a floating.*int", TypeError),
     (lambda: DeltaRule(8, max_rate=0), r"^max_rate=0 must lie in \(0, 2\]$"),
     (lambda: DeltaRule(8, max_rate=2.5), r"^max_rate=2\.5 must lie"),
     (lambda: DeltaRule(8, max_rate="1"), "^max_rate must be a number, got '1'$", TypeError),
-    (lambda: DeltaRule(8)(Q, state=torch.zeros(1, 1, 8, 8)), r"expected \(2, 1, 8, 8\)"),
-    (lambda: SelectiveStateSpace(8, 0), "state_size=0"),
-    (lambda: SelectiveStateSpace(8)(NARROW), "X has width 6, expected 8"),
     (lambda: SelectiveStateSpace(8)(Q, state=torch.zeros(2, 16)),
      r"^state has shape \(2, 16\), expected \(2, 8, 16\)$"),
 ]
 TRANSFORMER = [
-    (lambda: EncoderBlock(8, 2, dropout=2), "dropout=2"),
-    (lambda: EncoderBlock(8, 2, num_kv_heads=4), "num_kv_heads=4 does not divide num_heads=2"),
-    (lambda: EncoderBlock(8, 2)(NARROW), "X has width 6, expected 8"),
-    (lambda: DecoderBlock(8, 2)(NARROW, K), "X has width 6, expected 8"),
     (lambda: DecoderBlock(8, 2)(K, NARROW), "memory has width 6, expected 8"),
     (lambda: DecoderBlock(8, 2)(K, K[:1]), "batch 2.*batch 1"),
     (lambda: EncoderDecoder(0, 5, 8, 2), "source_vocab_size=0"),
-    (lambda: EncoderDecoder(9, 0, 8, 2), "target_vocab_size=0"),
     (lambda: EncoderDecoder(9, 5, 8, 2, layers=0), "layers=0"),
     (lambda: CODER(torch.tensor([[0, 9]]), ONE), "^source contains 9, but symbols are 0 to 8$"),
     (lambda: CODER(ONE, -ONE), "^target contains -2, but symbols are 0 to 4$"),

@@ -28,6 +28,12 @@ def layer(**change):
     return MultiHeadAttention(**dict(num_hiddens=12, num_heads=4) | change).eval()
 
 
+def with_another_bias():
+    made = layer()
+    made.W_k = nn.Linear(12, 12)
+    return made
+
+
 def losses(made):
     return made(*GIVEN).square().mean((1, 2))
 
@@ -111,10 +117,15 @@ def test_heads_of_a_compiled_model_close_and_are_recorded(compiled):
     (lambda: prune_heads(layer(num_kv_heads=2), [0]),
      "^can't prune heads that share keys and values, got num_kv_heads=2 for num_heads=4: groups "
      "would be left with different numbers of heads$"),
+    (lambda: prune_heads(with_another_bias(), [0]),
+     "^can't prune W_k, a torch.nn.modules.linear.Linear that holds weight, bias: it must be an "
+     "nn.Linear that holds weight. Prune before quantize_dynamic; take weight_norm off first, and "
+     "put it on again$"),
     (lambda: prune_heads(nn.Linear(4, 4), [0]),
      "^attention must be a MultiHeadAttention, got Linear$", TypeError),
     (lambda: gradient(model(), lambda: torch.tensor(1.0)),
      r"^losses\(\) must return one loss per example, \(batch,\), got shape \(\)$"),
+    (lambda: ablate_one(nn.Linear(1, 1), lambda: 1.0), "^no head of this model can be closed: re"),
     (lambda: gradient(model(), lambda: torch.ones(2)),
      r"^losses\(\) has no gradient for the heads of 'encoder.0.attention': it must run the "
      "layer, with gradients, and before quantize_dynamic$"),
@@ -224,21 +235,16 @@ SIZES = [dict(), dict(bias=True), dict(head_size=5),
          dict(query_size=7, key_size=8, value_size=9, bias=True)]
 
 
-def pruned_is_closed(attention, heads, pruning=prune_heads):
-    inputs = [torch.randn(2, steps, linear.in_features) for steps, linear in
-              ((4, attention.W_q), (6, attention.W_k), (6, attention.W_v))]
-    small = pruning(attention, heads)
-    with closed(attention, [("", head) for head in heads]):
-        wanted = attention(*inputs, LENGTHS)
-    torch.testing.assert_close(small(*inputs, LENGTHS), wanted)
-    return small
-
-
 @pytest.mark.parametrize("heads", [{0}, {1, 2}, {0, 1, 3}, set()])
 @pytest.mark.parametrize("sizes", SIZES, ids=str)
 def test_pruned_is_closed(sizes, heads):
     attention = layer(**sizes)
-    small = pruned_is_closed(attention, heads)
+    inputs = [torch.randn(2, steps, linear.in_features) for steps, linear in
+              ((4, attention.W_q), (6, attention.W_k), (6, attention.W_v))]
+    small = prune_heads(attention, heads)
+    with closed(attention, [("", head) for head in heads]):
+        wanted = attention(*inputs, LENGTHS)
+    torch.testing.assert_close(small(*inputs, LENGTHS), wanted)
     assert small.num_heads == 4 - len(heads) and small.head_size == attention.head_size
     assert small.W_q.out_features == small.num_heads * small.head_size
 

@@ -97,6 +97,7 @@ def test_the_layers_hold_every_claim(layer, claim):
 # ---- the layers ----------------------------------------------------------------------------------
 
 def test_the_buffer_is_the_table_from_float64():
+    assert PositionalEncoding(2).P.shape == (1, 1000, 2), "unless told"
     P = PositionalEncoding(512, max_len=1001).P
     assert P.dtype == torch.float32 and torch.equal(P[0], sinusoids(1001, 512).float())
 

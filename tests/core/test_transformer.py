@@ -59,6 +59,8 @@ def is_the_transformer_written_out(made):
 def test_it_is_the_transformer_written_out(num_kv_heads):
     made = model(num_kv_heads=num_kv_heads)
     is_the_transformer_written_out(made)
+    assert len(EncoderDecoder(9, 5, 8, 2).encoder) == 1
+    assert {block.network[0].out_features for block in (*made.encoder, *made.decoder)} == {48}
     shared = [m.num_kv_heads for m in made.modules() if isinstance(m, MultiHeadAttention)]
     assert shared == [num_kv_heads or 3] * 6
 
