@@ -56,7 +56,7 @@ def _check_several(heads: object) -> None:
 
 
 def _as_integer(head: object) -> int:
-    """The number of a head, which may be a tensor without axes or one of NumPy's integers."""
+    """The number of a head, which may be a tensor without axes."""
     number = head.item() if isinstance(head, Tensor) and not head.dim() else head
     check_integer(**{"a head": number})
     return int(number)

@@ -72,10 +72,7 @@ def add_many(
 def correct_one(
     S: Tensor | None, q: Tensor, k: Tensor, v: Tensor, rate: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    """One step of gradient descent on |Sᵀk - v|² / 2: S' = S + rate k (v - Sᵀk)ᵀ, y = S'ᵀ q.
-
-    The delta rule (Schlag et al. 2021, section 4.2).
-    """
+    """One step of the delta rule: S' = S + rate k (v - Sᵀk)ᵀ, y = S'ᵀ q."""
     missing = v if S is None else v - k @ S
     S = stored(S, k, rate[..., None] * missing)
     return q @ S, S
@@ -275,8 +272,7 @@ class DeltaRule(Memory):
     stored. The share 1 - β of it stays: rates above 1 turn its sign, which lets a layer follow
     parity (Grazzi et al. 2025); beyond 2 it would grow without bound.
 
-    Takes, returns and guarantees what ``Memory`` says; a chunk is a triangular system (Yang et al.
-    2024, section 3).
+    Takes, returns and guarantees what ``Memory`` says.
     """
 
     def __init__(
@@ -333,10 +329,8 @@ class SelectiveStateSpace(nn.Module):
     h_t = exp(Δ_t A) ⊙ h_{t-1} + Δ_t B_t u_t, y_t = C_t·h_t + D u_t, output W_o y_t. B = W_B x and
     C = W_C x are shared by all channels, Δ = softplus(w·x + b) has a b for each of them;
     A = -exp(``log_A``) starts as -1, -2, ... The paper's gate and its short convolution are left
-    out. parallel: by ``parallel_scan``, in logarithmically many rounds; otherwise by ``scan``.
-
-    Takes and returns (batch, steps, num_hiddens); the state is (batch, num_hiddens, state_size);
-    lengths and guarantees are those of ``Memory.forward``.
+    out. parallel: by ``parallel_scan``; otherwise by ``scan``. Takes, returns and guarantees what
+    ``Memory`` says; the state is (batch, num_hiddens, state_size).
     """
 
     def __init__(self, num_hiddens: int, state_size: int = 16, *, parallel: bool = True):
@@ -356,7 +350,6 @@ class SelectiveStateSpace(nn.Module):
         self, X: Tensor, valid_lens: Tensor | None = None, *, state: Tensor | None = None,
         need_state: bool = False,
     ) -> Tensor | tuple[Tensor, Tensor]:
-        """As ``Memory.forward``, with a state of another shape."""
         shape = len(self.D), self.state_size
         X, keep, h = begin(X, len(self.D), valid_lens, state, shape)
         dtype = at_least_single(X)

@@ -253,10 +253,7 @@ def reach(model: nn.Module, n: int, num_hiddens: int | None = None) -> Tensor:
 
 @contextmanager
 def visible_products() -> Iterator[None]:
-    """While open, PyTorch avoids kernels whose products its counter and graph can't see.
-
-    These are fused attention and oneDNN's LSTM. Results are the same up to rounding.
-    """
+    """While open, PyTorch avoids fused attention and oneDNN's LSTM, which hide their products."""
     with sdpa_kernel(SDPBackend.MATH), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about TF32, which isn't used
         with torch.backends.mkldnn.flags(enabled=False):
@@ -309,8 +306,7 @@ def fastest(runs: Sequence[tuple[Layer, int, int]], repeats: int = 5) -> list[fl
     """Seconds of a forward pass for each (layer, n, d) in ``runs``, on the CPU, with one thread.
 
     It is the fastest of ``repeats``: whatever disturbs a measurement makes it longer. Each round
-    goes through all runs, so that a busy machine disturbs all of them alike; the first round is not
-    counted.
+    goes through all runs, since a busy machine disturbs all of them alike; the first isn't counted.
     """
     check_size(repeats=repeats)
     threads = torch.get_num_threads()

@@ -26,10 +26,7 @@ class Running(NamedTuple):
 
 
 def nothing_yet(queries: Tensor, values: Tensor) -> Running:
-    """The state before the first key, in single precision at least.
-
-    queries (..., queries, d), values (..., keys, v).
-    """
+    """The state before the first key, in single precision at least."""
     dtype = torch.promote_types(values.dtype, torch.float32)
     none = queries.new_zeros(*queries.shape[:-1], 1, dtype=dtype)
     lowest = torch.full_like(none, torch.finfo(dtype).min)
