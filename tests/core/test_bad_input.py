@@ -164,6 +164,7 @@ MASKS = [
      "^causal must be True or False, got <d2l_ext.masks.Mask.*: give a mask of your own as mask=, "
      "composed with &$", TypeError),
     (lambda: tiled_attention(Q, K, V, yes(5, 3)), r"mask has shape \(5, 3\), expected \(3, 5\)"),
+    (lambda: AdditiveAttention(8)(Q, K, V, mask=yes(2, 2, 3, 5)), r"\(2, 1 or 1, 3, 5\)"),
     (lambda: Mask(yes(3, 5)),
      r"^predicate must be a function of \(query, key\), got Tensor$", TypeError),
     (lambda: causal() & yes(3, 5), "predicate.*Tensor", TypeError),

@@ -405,6 +405,11 @@ def test_heads_are_on_their_axis_or_refused(case):
         assert re.search(wanted, str(warned[0].message).split("; model.get")[0])
 
 
+def test_heads_after_the_queries_change_places_with_them():
+    model = Calls(lambda X: torch.randn(2, 5, 3, 5).softmax(-1), num_heads=3)
+    assert alone(model, torch.ones(2, 5, 12)).shape == (2, 3, 5, 5)
+
+
 @pytest.mark.parametrize("shape", [(1, 16, 6, 5), (2, 3, 3, 4, 5)])
 def test_no_gate_on_an_axis_that_is_not_known(shape):
     model = Calls(lambda: torch.randn(shape).softmax(-1), num_heads=shape[2])
