@@ -16,7 +16,7 @@ WHERE = {
     "frameworks": "everywhere switch",
     "progress": "progress_bar",
     "languages": "language",
-    "lesson_12.museum": "CASES",
+    "lesson_12.exercises": "CASES",
 }
 PLACES = {name: place for place, names in WHERE.items() for name in names.split()}
 __all__ = sorted(PLACES)

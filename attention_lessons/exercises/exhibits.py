@@ -7,143 +7,155 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import partial, reduce
+from dataclasses import dataclass
+from inspect import getsource
 from traceback import walk_tb
 
 import torch
 from torch import Tensor, nn
 
-from ..languages import Message, t
-from .kinds import EMPTY, Choice, Exercise, Result
+from ..languages import t
+from .kinds import EMPTY, Choice, Result, Slip
 
 PARTS = ("symptom", "line", "test")
 LINES = 200_000  # of a test, until it counts as endless
+Answers = Callable[[Tensor, Tensor], Tensor]
 
 
 @dataclass(kw_only=True)
-class Exhibit(Exercise):
+class Exhibit(Choice):
     """An answer is ``{"symptom": letter, "line": number or text, "test": function}``.
 
     Parts may be handed in one by one: "" and 0 are blank, and so is a function without a body.
-    case: the code: ``text(i)`` and ``code(i)`` of slip i, or without i of what is right, and
-    ``second()``, right as well. symptom: the question, whose options follow the exhibit in the
-    lesson. siblings: what the code of slips 1 and 2 does, after "code that".
-    careful: makes code that does more than is promised; the words for a test that asks for that.
-    careless: makes code that is worse than the exhibit; the words for a test that finds this alone.
+    The symptom is chosen among the options that follow the exhibit in the lesson.
+
+    fine, other: functions or classes that keep the promise, written in two ways.
+    slips: changes of the text of ``fine``: first the exhibit's, then those of two siblings of its
+    mistake. A sibling's words go on from "code that".
+    use: code -> a function of X (batch, steps, hiddens), whose answers are (batch, steps, ...), and
+    lengths (batch,), through which the lesson's five checks see it.
+    promises: which of "padding", "order" (of steps) and "causal" right code keeps.
+    careful: a change to code that does more than is promised, with words for a test that asks for
+    it. careless: to code that is worse than the exhibit, with words for a test that finds this
+    alone.
 
     A test fails a version if it raises anything there, an AssertionError or another error, as
     under pytest. What it returns would not be looked at there, so it must return nothing. Each
     version is new for each run, with the same seed; a test may change it as it likes.
     """
 
-    case: object
-    symptom: Choice
-    siblings: Sequence[str]
-    careful: tuple[Callable, str] | None = None
-    careless: tuple[Callable, str] | None = None
+    fine: Callable | None = None
+    other: Callable | None = None
+    slips: Sequence[Slip] = ()
+    use: Callable[[Callable], Answers] | None = None
+    promises: frozenset = frozenset()
+    careful: Slip | None = None
+    careless: Slip | None = None
 
-    @property
-    def reasons(self) -> dict[str, str]:
-        """For each wrong symptom, what it overlooks."""
-        return self.symptom.reasons
+    # ---- the code ----
 
-    def variant(self, seed) -> Exhibit:
-        return replace(self, symptom=self.symptom.variant(seed))
+    def text(self, slip: int | None = None) -> str:
+        """Right code, or with ``slip=0`` the exhibit, with 1 and 2 its siblings.
 
-    def question(self, text: str, seed) -> str:
-        return self.symptom.question(text, seed)
+        >>> from attention_lessons import CASES
+        >>> print(CASES["positions"].text(0).splitlines()[3].strip())
+        rows = table[:X.shape[0], None]
+        """
+        return getsource(self.fine) if slip is None else self.slips[slip].text(self.fine)
+
+    def code(self, slip: int | None = None) -> Callable:
+        """The same as objects of their own: what a test does to them changes no others."""
+        return made(self.text(slip), self.fine)
+
+    def second(self) -> Callable:
+        """The other right version, with the same name."""
+        again = made(getsource(self.other), self.other)
+        again.__name__ = self.fine.__name__
+        return again
+
+    # ---- what is said ----
 
     def judge(self, answer) -> Result:
         if not isinstance(answer, dict) or not set(PARTS).issuperset(answer):
-            return Result("wrong", t("Give a dictionary such as {0}.",
-                                     '{"symptom": "a", "line": 3, "test": test}'))
+            form = '{"symptom": "a", "line": 3, "test": test}'
+            return Result("wrong", t("Give a dictionary such as {0}.", form))
         given = {part: answer[part] for part in PARTS if not blank(answer.get(part))}
-        found = {"symptom": self.symptom.judge, "line": self.judge_line, "test": self.judge_test}
+        judges = {"symptom": super().judge, "line": self.judge_line, "test": self.judge_test}
         for part, value in given.items():
-            result = found[part](value)
+            result = judges[part](value)
             if result.state != "right":
-                return Result(result.state, t("The {0}: {1}", part, t(result.message)))
+                return Result(result.state, t("The {0}: {1}", part, result.message))
         if not given:
             return self.untouched()
         if missing := [part for part in PARTS if part not in given]:
-            done = reduce(partial(t, "{0} {1}"), [t("The {0} is right.", part) for part in given])
-            return Result("not attempted", t("{0} Still to do: the {1}.", done,
-                                             t(" and the ").join(missing)))
+            return Result("not attempted", t("Right so far: {0}. Still to do: {1}.",
+                                             ", ".join(given), ", ".join(missing)))
         return Result("right", self.praise)
 
-    # ---- the line ----
-
     def judge_line(self, given) -> Result:
-        lines = self.case.text(0).splitlines()
-        fine = self.case.text().splitlines()
-        wrong = next(i for i, line in enumerate(lines) if line not in fine)
+        lines, fine = (self.text(slip).splitlines() for slip in (0, None))
+        place = given
         if isinstance(given, str):
-            places = [i for i, line in enumerate(lines) if given.strip() in line]
+            places = [i for i, line in enumerate(lines, 1) if given.strip() in line]
             if len(places) != 1:
                 return Result("wrong", t(
                     "{0} stands in {1} of the exhibit's lines; give a number, or a part that "
                     "stands in one.", f"{given!r:.60}", len(places) or t("none")))
             place = places[0]
-        elif isinstance(given, int) and 1 <= given <= len(lines):
-            place = given - 1
-        else:
+        if not isinstance(place, int) or not 1 <= place <= len(lines):
             return Result("wrong", t("Give a number from 1 to {0}, got {1}.", len(lines),
                                      f"{given!r:.60}"))
-        if place != wrong:
+        if lines[place - 1] in fine:
             return Result("wrong", t(
                 "nothing is wrong with line {0}, `{1}`. Compare what the docstring promises, line "
-                "by line.", place + 1, lines[place].strip()))
+                "by line.", int(place), lines[place - 1].strip()))
         return Result("right", "")
-
-    # ---- the test ----
 
     def judge_test(self, test) -> Result:
         if not callable(test):
             return Result("wrong", t('hand in the function itself, "test": test; got {0}.',
                                      type(test).__name__))
-        case = self.case
-        rights = [tried(test, code) for code in (case.code(), case.second())]
+        rights = [tried(test, code) for code in (self.code(), self.second())]
         if isinstance(rights[0].error, NotImplementedError):
             return self.untouched()
-        wrongs = [tried(test, case.code(slip)) for slip in range(3)]
+        wrongs = [tried(test, self.code(slip)) for slip in range(3)]
         words = (returns(rights + wrongs) or self.asks_more(test, rights[0].passed)
                  or refuses(rights, wrongs) or self.misses(test, [run.passed for run in wrongs]))
         return Result("wrong", words) if words else Result("right", "")
 
+    def passes(self, test, slip: Slip) -> bool:
+        """Whether the test passes right code with such a change."""
+        return tried(test, made(slip.text(self.fine), self.fine)).passed
+
     def asks_more(self, test, passed: bool) -> str | None:
         """What to say where the test refuses right code, and passes code that does more."""
-        more = self.careful and not passed and tried(test, self.careful[0](self.case)).passed
-        return self.careful[1] if more else None
+        more = self.careful and not passed and self.passes(test, self.careful)
+        return self.careful.words if more else None
 
     def misses(self, test, passed: list[bool]) -> str | None:
         """Why the test lets the exhibit pass, or which siblings it does."""
-        if not any(passed):
-            return None
         if passed[0]:
-            if self.careless and not tried(test, self.careless[0](self.case)).passed:
-                return self.careless[1]
-            probes = ((nothing, CANT_FAIL), (noise(3.0), SHAPES), (noise(0.1), LOOSE),
-                      (distorted, ITSELF))
-            for probe, words in probes:
-                if tried(test, probe(self.case)).passed:
+            if self.careless and not self.passes(test, self.careless):
+                return self.careless.words
+            for probe, words in PROBES:
+                if tried(test, probe(self.code())).passed:
                     return words
             return t("it passes right code, and the exhibit as well. Look for inputs on which the "
                      "two differ: sizes, lengths and numbers that are all different.")
-        missed = [t(words) for words, each in zip(self.siblings, passed[1:]) if each]
+        missed = [t(slip.words) for slip, each in zip(self.slips[1:], passed[1:]) if each]
+        if not missed:
+            return None
         if len(missed) == 1:
-            return t("the exhibit is caught, but not code that {0}.", missed[0])
+            return t("the exhibit is caught, but not code that {0}.", *missed)
         return t("the exhibit is caught, but two other mistakes pass: code that {0}, and code that "
                  "{1}.", *missed)
 
 
-CANT_FAIL = "it can't fail: it passes even code that returns nothing at all."
-SHAPES = ("it passes code that returns random numbers of the right shape, so no number matters "
-          "to it. In what do right code and the exhibit differ?")
-LOOSE = ("it passes code whose numbers are all off by about a tenth. "
-         "Its tolerance is wider than the mistake.")
-ITSELF = ("it compares two calls of the code, in which the mistake is the same. Choose calls in "
-          "which it isn't, or compare with numbers from elsewhere, such as a loop over tokens.")
+def made(text: str, like: Callable) -> Callable:
+    """What the text defines under the name of ``like``, beside which it could stand."""
+    names = dict(vars(sys.modules[like.__module__]))
+    exec(text, names)
+    return names[like.__name__]
 
 
 def blank(value) -> bool:
@@ -168,16 +180,14 @@ class Run:
     def passed(self) -> bool:
         return self.error is None
 
-    @property
-    def words(self) -> Message:
-        """What happened, and in which line of the test."""
-        reason = " ".join(str(self.error).split())[:160]
+    def told(self) -> str:
+        """What happened, as a sentence without its full stop."""
+        says = f"{' '.join(str(self.error).split()):.160}"
         place = t("its line {0}", self.line) if self.line else t("it")
         if not isinstance(self.error, AssertionError):
-            return t("there {0} raises {1}: {2}", place, type(self.error).__name__, reason)
-        if reason:
-            return t("there {0} fails and says: {1}", place, reason)
-        return t("there {0} fails", place)
+            return t("there {0} raises {1}: {2}", place, type(self.error).__name__, says)
+        return t("there {0} fails and says: {1}", place, says) if says else t("there {0} fails",
+                                                                              place)
 
 
 class Endless(Exception):
@@ -213,19 +223,19 @@ def line_of(error: BaseException, test: Callable) -> int | None:
 
 def in_limits(test: Callable, code: Callable):
     """Call the test; a loop in it without an end raises ``Endless``."""
-    own = getattr(getattr(test, "__code__", None), "co_filename", None)
-    lines_left = LINES
+    file = getattr(getattr(test, "__code__", None), "co_filename", None)
+    lines = LINES
 
     def trace(frame, event, argument):
-        nonlocal lines_left
-        lines_left -= 1
-        if lines_left < 0:
-            raise Endless(f"it went on for more than {LINES:,} lines")
+        nonlocal lines
+        lines -= 1
+        if lines < 0:
+            raise Endless(t("it went on for more than {0} lines", f"{LINES:,}"))
         return trace
 
     if sys.gettrace() is not None:  # a debugger's
         return test(code)
-    sys.settrace(lambda frame, *event: trace if frame.f_code.co_filename == own else None)
+    sys.settrace(lambda frame, *event: trace if frame.f_code.co_filename == file else None)
     try:
         return test(code)
     finally:
@@ -246,23 +256,23 @@ def returns(runs: list[Run]) -> str | None:
 
 def refuses(rights: list[Run], wrongs: list[Run]) -> str | None:
     """What to say where a test fails right code."""
-    failed = [run for run in rights if not run.passed]
+    failed = [run.told() for run in rights if not run.passed]
     if not failed:
         return None
     if len(failed) == 2 and not any(run.passed for run in wrongs):
-        return t("it fails whatever it is given, right code too; {0}.", failed[0].words)
+        return t("it fails whatever it is given, right code too; {0}.", failed[0])
     if wrongs[0].passed:
         return t("it passes the exhibit and refuses right code: what it expects has the same "
-                 "mistake. On right code, {0}.", failed[0].words)
+                 "mistake. On right code, {0}.", failed[0])
     if rights[0].passed:
         return t("it refuses right code that is written in another way. Test what the promise "
-                 "says, to about five digits, not how it is done; {0}.", failed[0].words)
-    return t("it refuses right code; {0}.", failed[0].words)
+                 "says, to about five digits, not how it is done; {0}.", failed[0])
+    return t("it refuses right code; {0}.", failed[0])
 
 
 # ---- code that a weak test lets pass -------------------------------------------------------------
 
-def nothing(case) -> Callable:
+def nothing(code: Callable) -> Callable:
     """Code that takes anything and returns nothing."""
     class Nothing(nn.Module):
         def __init__(self, *sizes, **options):
@@ -271,13 +281,11 @@ def nothing(case) -> Callable:
         def forward(self, *inputs):
             return None
 
-    return Nothing if isinstance(case.right, type) else lambda *inputs, **options: None
+    return Nothing if isinstance(code, type) else lambda *inputs, **options: None
 
 
-def changed_answers(case, change: Callable[[Tensor], Tensor]) -> Callable:
-    """Right code whose answers are changed: tensors, and an optimizer's rates of decay."""
-    code = case.code()
-
+def changed_answers(code: Callable, change: Callable[[Tensor], Tensor]) -> Callable:
+    """Code whose answers are changed: tensors, and an optimizer's rates of decay."""
     def through(answer):
         if isinstance(answer, tuple):
             return tuple(map(through, answer))
@@ -292,14 +300,27 @@ def changed_answers(case, change: Callable[[Tensor], Tensor]) -> Callable:
     return lambda *inputs, **options: through(code(*inputs, **options))
 
 
-def noise(size: float) -> Callable[[object], Callable]:
+def noise(size: float) -> Callable[[Callable], Callable]:
     """Code whose numbers are off by about ``size``, whole ones by chance, anew at each call."""
     def change(X):
         floating = X.is_floating_point()
         return X + size * torch.randn_like(X) if floating else torch.randint_like(X, 9)
-    return lambda case: changed_answers(case, change)
+    return lambda code: changed_answers(code, change)
 
 
-def distorted(case) -> Callable:
+def distorted(code: Callable) -> Callable:
     """Code whose numbers are all wrong, in the same way at each call."""
-    return changed_answers(case, lambda X: 1.5 * X + 0.5 if X.is_floating_point() else X + 1)
+    return changed_answers(code, lambda X: 1.5 * X + 0.5 if X.is_floating_point() else X + 1)
+
+
+PROBES = [  # the first that a test passes tells what it lacks
+    (nothing, t("it can't fail: it passes even code that returns nothing at all.")),
+    (noise(3.0), t(
+        "it passes code that returns random numbers of the right shape, so no number matters to "
+        "it. In what do right code and the exhibit differ?")),
+    (noise(0.1), t("it passes code whose numbers are all off by about a tenth. Its tolerance is "
+                   "wider than the mistake.")),
+    (distorted, t(
+        "it compares two calls of the code, in which the mistake is the same. Choose calls in "
+        "which it isn't, or compare with numbers from elsewhere, such as a loop over tokens.")),
+]

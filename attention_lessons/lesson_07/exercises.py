@@ -1,7 +1,7 @@
 """The exercises of lesson 07, what heads learn."""
 import torch
 
-from ..exercises.kinds import Build, Choice
+from ..exercises.kinds import Build, Choice, Slip
 
 # ---- head-gates ----
 
@@ -16,45 +16,38 @@ def gates_inputs():
 
 
 def gated(merged, gates):
-    return merged * gates.repeat_interleave(merged.shape[-1] // gates.shape[-1], dim=-1)[:, None]
-
-
-def dealt(merged, gates):
-    return merged * gates.repeat(1, merged.shape[-1] // gates.shape[-1])[:, None]
-
-
-def in_stretches(merged, gates):
-    heads = merged.reshape(len(merged), gates.shape[-1], merged.shape[1], -1)
-    return (heads * gates[..., None, None]).reshape(merged.shape)
+    width = merged.shape[-1] // gates.shape[-1]
+    return merged * gates.repeat_interleave(width, -1)[:, None]
 
 
 HEAD_GATES = [
-    (dealt,
-     "`repeat` puts the gates end to end, so that columns are dealt out in turn. "
-     "A head is a block of neighbouring columns: repeat_interleave."),
-    (lambda X, g: gated(X, g[:1].expand_as(g)),
-     "All texts get the first one's gates. Each text has a row of its own."),
-    (lambda X, g: gated(X, g.mean(0, keepdim=True).expand_as(g)),
-     "You average the gates over the texts. Each text has a row of its own."),
-    (in_stretches,
-     "That reshape cuts the sentence into stretches. "
-     "A head is a block of neighbouring columns of every token."),
-    (lambda X, g: gated(X, g.round()), lambda X, g: gated(X, (g > 0).to(g)),
-     "A gate is a number to multiply with, not a switch: 0.5 halves the head."),
-    (lambda X, g: X * g.mean(-1)[:, None, None], lambda X, g: X * g.sum(-1)[:, None, None],
-     lambda X, g: X * g.prod(-1)[:, None, None],
-     "All heads are multiplied with the same number. Each head has its own gate."),
-    (lambda X, g: X + gated(X, g),
-     "You add the gated tensor to the one that came. "
-     "A gate of 0 should leave nothing of its head."),
-    (lambda X, g: gated(X, g.softmax(-1)),
-     "No softmax over gates: they are used as they are, and need not sum to 1."),
-    (lambda X, g: X, "Nothing is gated: this is merged as it came."),
-    (lambda X, g: gated(X, 1 - g),
-     "Upside down: a gate of 1 leaves the head as it is, 0 closes it."),
-    (lambda X, g: X.unflatten(-1, (g.shape[-1], -1)) * g[:, None, :, None],
-     "The heads are gated; now merge them again: "
-     "flatten the last two axes, since W_o takes (batch, steps, heads * head size)."),
+    Slip("repeat_interleave(width, -1)", "repeat(1, width)",
+         "`repeat` puts the gates end to end, so that columns are dealt out in turn. "
+         "A head is a block of neighbouring columns: repeat_interleave."),
+    Slip("gates.repeat", "gates[:1].repeat",
+         "All texts get the first one's gates. Each text has a row of its own."),
+    Slip("gates.repeat", "gates.mean(0, True).repeat",
+         "You average the gates over the texts. Each text has a row of its own."),
+    Slip("(merged.reshape(*gates.shape, -1, width) * gates[..., None, None]).reshape(merged.shape)",
+         "That reshape cuts the sentence into stretches. "
+         "A head is a block of neighbouring columns of every token."),
+    *(Slip("gates.repeat", f"gates.{switched}().repeat",
+           "A gate is a number to multiply with, not a switch: 0.5 halves the head.")
+      for switched in ("round", "ceil")),
+    *(Slip("repeat_interleave(width, -1)[:, None]", f"{one}(-1)[:, None, None]",
+           "All heads are multiplied with the same number. Each head has its own gate.")
+      for one in ("mean", "sum", "prod")),
+    Slip("merged * gates", "merged + merged * gates",
+         "You add the gated tensor to the one that came. "
+         "A gate of 0 should leave nothing of its head."),
+    Slip("gates.repeat", "gates.softmax(-1).repeat",
+         "No softmax over gates: they are used as they are, and need not sum to 1."),
+    Slip("merged", "Nothing is gated: this is merged as it came."),
+    Slip("gates.repeat", "(1 - gates).repeat",
+         "Upside down: a gate of 1 leaves the head as it is, 0 closes it."),
+    Slip("merged.unflatten(-1, (-1, width)) * gates[:, None, :, None]",
+         "The heads are gated; now merge them again: "
+         "flatten the last two axes, since W_o takes (batch, steps, heads * head size)."),
 ]
 
 # ---- gradient-importance ----
@@ -65,53 +58,46 @@ def slopes_inputs():
     return [(torch.randn(*shape, generator=generator),) for shape in ((7, 2, 3), (4, 3, 5))]
 
 
-def scaled(raw):
-    return raw / raw.norm(dim=-1, keepdim=True)
-
-
 def importance(slopes):
-    return scaled(slopes.abs().mean(0))
-
-
-def divided_by(norm):
-    """The mean size of the slopes, divided by another norm of it."""
-    return lambda slopes: slopes.abs().mean(0) / norm(slopes.abs().mean(0))
+    mean = slopes.abs().mean(0)
+    return mean / mean.norm(dim=-1, keepdim=True)
 
 
 GRADIENT_IMPORTANCE = [
-    (lambda s: scaled(s.mean(0).abs()),
-     "This is the colleague's, scaled: "
-     "the mean comes before the absolute value, so opposite texts still cancel."),
-    (lambda s: s.mean(0).abs(),
-     "Opposite texts still cancel, and the layers' norms are missing: absolute value, mean, norm."),
-    (lambda s: s.abs().sum(0),
-     "Sums grow with the number of texts: take the mean. "
-     "Then divide each layer by its root of summed squares."),
-    (lambda s: s.abs().mean(0).softmax(-1),
-     "Michel takes no softmax: divide each layer by its root of summed squares."),
-    (divided_by(lambda mean: mean.square().sum(-1, keepdim=True)),
-     "The root is missing: divide by the root of summed squares."),
-    (lambda s: s.abs().mean(0),
-     "The mean is right. Now divide each layer by its root of summed squares."),
-    (divided_by(lambda mean: mean.norm()),
-     "You divide by one norm for all layers. Each layer gets its own: norm(dim=-1, keepdim=True)."),
-    (divided_by(lambda mean: mean.sum(-1, keepdim=True)),
-     "Each layer sums to 1 here. Michel divides by the root of summed squares."),
-    (divided_by(lambda mean: mean.norm(dim=0, keepdim=True)),
-     "You divide by norms over the layers. "
-     "Each layer is a row: its norm goes over the heads, the last axis."),
-    (lambda s: scaled(s.square().mean(0)),
-     "You square the slopes. The measure takes their absolute value."),
-    (lambda s: scaled(s.square().mean(0).sqrt()),
-     "The root of the mean square weighs large slopes more. "
-     "The measure is the mean of absolute values."),
-    (lambda s: scaled(s.mean(0)),
-     "Without the absolute value opposite texts cancel, and importances come out negative."),
-    (lambda s: scaled(s.abs()).mean(0),
-     "You take the norm within each text and then the mean. "
-     "First the mean over texts, then the norm."),
-    (divided_by(lambda mean: mean.amax(-1, keepdim=True)),
-     "You divide by each layer's largest. Michel divides by the root of summed squares."),
+    Slip("abs().mean(0)", "mean(0).abs()",
+         "This is the colleague's, scaled: "
+         "the mean comes before the absolute value, so opposite texts still cancel."),
+    Slip("abs().mean(0)", "mean(0).abs()", " / mean.norm(dim=-1, keepdim=True)", "",
+         "Opposite texts still cancel, and the layers' norms are missing: absolute value, mean, "
+         "norm."),
+    Slip("mean(0)", "sum(0)", " / mean.norm(dim=-1, keepdim=True)", "",
+         "Sums grow with the number of texts: take the mean. "
+         "Then divide each layer by its root of summed squares."),
+    Slip("mean.softmax(-1)",
+         "Michel takes no softmax: divide each layer by its root of summed squares."),
+    Slip("mean.norm(", "mean.square().sum(",
+         "The root is missing: divide by the root of summed squares."),
+    Slip("mean", "The mean is right. Now divide each layer by its root of summed squares."),
+    Slip("dim=-1, keepdim=True", "",
+         "You divide by one norm for all layers. Each layer gets its own: norm(dim=-1, "
+         "keepdim=True)."),
+    Slip("mean.norm(", "mean.sum(",
+         "Each layer sums to 1 here. Michel divides by the root of summed squares."),
+    Slip("dim=-1", "dim=0",
+         "You divide by norms over the layers. "
+         "Each layer is a row: its norm goes over the heads, the last axis."),
+    Slip("abs()", "square()", "You square the slopes. The measure takes their absolute value."),
+    Slip("abs().mean(0)", "square().mean(0).sqrt()",
+         "The root of the mean square weighs large slopes more. "
+         "The measure is the mean of absolute values."),
+    Slip("abs().", "",
+         "Without the absolute value opposite texts cancel, and importances come out negative."),
+    Slip(".mean(0)", "", "return mean / mean.norm(dim=-1, keepdim=True)",
+         "return (mean / mean.norm(dim=-1, keepdim=True)).mean(0)",
+         "You take the norm within each text and then the mean. "
+         "First the mean over texts, then the norm."),
+    Slip("mean.norm(", "mean.amax(",
+         "You divide by each layer's largest. Michel divides by the root of summed squares."),
 ]
 
 # ---- pruned-cost ----
@@ -119,33 +105,33 @@ GRADIENT_IMPORTANCE = [
 
 def operations(n, d, num_heads, kept):
     inner = kept * d // num_heads
-    return 8 * n * d * inner + 4 * n * n * inner
+    inwards, back = 3 * 2 * n * d * inner, 2 * n * inner * d
+    products = 2 * 2 * n * n * inner
+    return inwards + back + products
 
 
 PRUNED_COST = [
-    (lambda n, d, h, k: 8 * n * d * d + 4 * n * n * d,
-     "That is the whole layer: it doesn't depend on how many heads are kept."),
-    (lambda n, d, h, k: 8 * n * (k * d // h) ** 2 + 4 * n * n * (k * d // h),
-     "The projections don't shrink on both sides: they still lead from width d, and back to it."),
-    (lambda n, d, h, k: 8 * n * d * d + 4 * n * n * (k * d // h),
-     "Only the products shrink in your count. "
-     "Rows of W_q, W_k, W_v and columns of W_o are gone too."),
-    (lambda n, d, h, k: 8 * n * d * (k * d // h) + 4 * n * n * d,
-     "Only the projections shrink in your count. "
-     "Scores and weighted sums are computed for kept heads alone."),
-    (lambda n, d, h, k: 6 * n * d * (k * d // h) + 2 * n * d * d + 4 * n * n * (k * d // h),
-     "W_o shrinks too: it has no columns for heads that are gone."),
-    (lambda n, d, h, k: operations(n, d, h, k) - 2 * n * n * (k * d // h),
-     "One product is missing: scores, then weighted sums, 2 n² inner each."),
-    (lambda n, d, h, k: k / h,
-     "That is the share of heads that stays. Count the layer's operations."),
-    (lambda n, d, h, k: operations(n, d, h, h - k),
-     "You count what is cut away. `kept` says how many heads stay."),
-    (lambda n, d, h, k: operations(n, d, h, k) // 2,
-     "A multiply and an add count as two operations, as in 02."),
-    (lambda n, d, h, k: operations(n, d, h, 1), "That is a single head. `kept` heads remain."),
-    (lambda n, d, h, k: 6 * n * d * (k * d // h) + 4 * n * n * (k * d // h),
-     "W_o is missing: there are four projections."),
+    Slip("kept * d // num_heads", "d",
+         "That is the whole layer: it doesn't depend on how many heads are kept."),
+    Slip("d * inner", "inner * inner", "inner * d\n", "inner * inner\n",
+         "The projections don't shrink on both sides: they still lead from width d, and back to "
+         "it."),
+    Slip("d * inner", "d * d", "inner * d\n", "d * d\n",
+         "Only the products shrink in your count. "
+         "Rows of W_q, W_k, W_v and columns of W_o are gone too."),
+    Slip("n * n * inner", "n * n * d",
+         "Only the projections shrink in your count. "
+         "Scores and weighted sums are computed for kept heads alone."),
+    Slip("inner * d\n", "d * d\n", "W_o shrinks too: it has no columns for heads that are gone."),
+    Slip("2 * 2 * n", "2 * n",
+         "One product is missing: scores, then weighted sums, 2 n² inner each."),
+    Slip("kept / num_heads",
+         "That is the share of heads that stays. Count the layer's operations."),
+    Slip("kept * d", "(num_heads - kept) * d",
+         "You count what is cut away. `kept` says how many heads stay."),
+    Slip("2 * n", "n", "A multiply and an add count as two operations, as in 02."),
+    Slip("kept * d", "d", "That is a single head. `kept` heads remain."),
+    Slip("+ back ", "", "W_o is missing: there are four projections."),
 ]
 
 
@@ -166,7 +152,7 @@ EXERCISES = [
         },
     ),
     Build(
-        "head-gates", reference=gated, inputs=gates_inputs, misconceptions=HEAD_GATES,
+        "head-gates", reference=gated, inputs=gates_inputs, slips=HEAD_GATES,
         praise="Right: one gate for each head's block of columns, the same at every step.",
         hints=["How many columns has a head? merged.shape[-1] // gates.shape[-1].",
                "repeat_interleave(size, dim=-1) repeats each gate next to itself.",
@@ -174,7 +160,7 @@ EXERCISES = [
     ),
     Build(
         "gradient-importance", reference=importance, inputs=slopes_inputs,
-        misconceptions=GRADIENT_IMPORTANCE,
+        slips=GRADIENT_IMPORTANCE,
         praise="Right: first the absolute values, then the mean, then each layer's norm.",
         hints=["Take four texts with the slopes 1, -1, 1, -1: "
                "what should the head's importance be before the norm?",
@@ -198,7 +184,7 @@ EXERCISES = [
     Build(
         "pruned-cost", reference=operations,
         inputs=lambda: [(10, 60, 5, 3), (7, 48, 8, 2), (5, 6, 3, 3), (9, 30, 6, 4)],
-        misconceptions=PRUNED_COST,
+        slips=PRUNED_COST,
         praise="Right: the layer's cost shrinks by the share of heads that is kept.",
         hints=["All kept heads together have the width kept * d / num_heads. Call it inner.",
                "W_q, W_k, W_v lead from d to inner, W_o back: each 2 n d inner operations.",

@@ -1,13 +1,9 @@
 """The exercises of lesson 08, coming from d2l."""
 import torch
 
-from ..exercises.kinds import Build, Choice
+from ..exercises.kinds import Build, Choice, Slip
 
 # ---- unfold-weights ----
-
-
-def unfold(weights, num_heads):
-    return weights.unflatten(0, (-1, num_heads)).transpose(0, 1)
 
 
 def unfold_inputs():
@@ -16,33 +12,25 @@ def unfold_inputs():
             for shape, heads in (((6, 4, 5), 2), ((8, 3, 6), 4))]
 
 
+def unfold(weights, num_heads):
+    return weights.unflatten(0, (-1, num_heads)).transpose(0, 1)
+
+
 UNFOLD_WEIGHTS = [
-    (lambda W, h: W.reshape(h, -1, *W.shape[1:]),
-     "The shape is right and sentences are mixed up: a sentence's heads follow one another, "
-     "so the batch is the outer axis. Take it apart as (batch, heads), then swap."),
-    (lambda W, h: W.unflatten(0, (-1, h)),
-     "Correctly unfolded, but the batch stands in front: result[i] should be head i."),
-    (lambda W, h: unfold(W, h).mT, "Queries and keys changed places: rows are queries."),
-    (lambda W, h: W[::h],
-     "You keep each sentence's first head. All heads are wanted, on an axis of their own."),
-    (lambda W, h: W.unflatten(0, (-1, h)).sum(1),
-     "You add the heads up. Each should keep its own map."),
-    (lambda W, h: W.unflatten(0, (-1, h)).mean(1),
-     "You average the heads. Each should keep its own map."),
-    (lambda W, h: W, "Still folded: the first axis holds sentences and heads."),
+    Slip("(-1, num_heads)).transpose(0, 1)", "(num_heads, -1))",
+         "The shape is right and sentences are mixed up: a sentence's heads follow one another, "
+         "so the batch is the outer axis. Take it apart as (batch, heads), then swap."),
+    Slip(".transpose(0, 1)", "",
+         "Correctly unfolded, but the batch stands in front: result[i] should be head i."),
+    Slip("(0, 1)", "(0, 1).mT", "Queries and keys changed places: rows are queries."),
+    Slip(".transpose(0, 1)", "[:, 0]",
+         "You keep each sentence's first head. All heads are wanted, on an axis of their own."),
+    Slip("transpose(0, 1)", "sum(1)", "You add the heads up. Each should keep its own map."),
+    Slip("transpose(0, 1)", "mean(1)", "You average the heads. Each should keep its own map."),
+    Slip("weights", "Still folded: the first axis holds sentences and heads."),
 ]
 
 # ---- misled ----
-
-
-def places(mask):
-    """Where a mask of one axis is True."""
-    return mask.nonzero().flatten().tolist()
-
-
-def wrong_heads(valid_lens, num_heads):
-    """Which folded rows (sentences, heads) get a wrong length from ``repeat``."""
-    return valid_lens.repeat(num_heads).reshape(-1, num_heads) != valid_lens[:, None]
 
 
 def misled_inputs():
@@ -51,37 +39,44 @@ def misled_inputs():
 
 
 def misled(valid_lens, num_heads):
-    return places(wrong_heads(valid_lens, num_heads).any(1))
+    given = valid_lens.repeat(num_heads).reshape(-1, num_heads)
+    wrong = (given != valid_lens[:, None]).any(1)
+    return wrong.nonzero().flatten().tolist()
 
 
+INDEX = "torch.arange(len(valid_lens))"
 MISLED = [
-    (lambda lens, h: [i for i in range(len(lens)) if i not in misled(lens, h)],
-     "Those are the sentences that get the right lengths. List the others."),
-    (lambda lens, h: places(wrong_heads(lens, h).all(1)),
-     "You ask that every head is wrong. One wrong head is enough."),
-    (lambda lens, h: places(wrong_heads(lens, h).flatten()),
-     "Those are places in the folded batch. Return sentences: place // num_heads, each once."),
-    (lambda lens, h: wrong_heads(lens, h).nonzero()[:, 0].tolist(),
-     "The right sentences, one time per wrong head: name each once."),
-    (lambda lens, h: places(wrong_heads(lens, h).any(0)),
-     "Those are heads. Which sentences do they belong to?"),
-    (lambda lens, h: places(wrong_heads(lens, h)[:, 0]),
-     "You look at each sentence's first head only. The others may be misled too."),
-    (lambda lens, h: [],
-     "Nobody? That would be so if heads were the outer axis. "
-     "In D2L's folding sentences are: reshape to (sentences, num_heads)."),
-    (lambda lens, h: list(range(len(lens))) if len(set(lens.tolist())) > 1 else [],
-     "Not all of them, even where lengths differ: some sentences get the right length by luck."),
-    (lambda lens, h: list(range(1, len(lens) - 1)), lambda lens, h: list(range(1, len(lens))),
-     lambda lens, h: list(range(len(lens) - 1)),
-     "Neither the first nor the last sentence is always right. With lengths 2, "
-     "5, 3 and two heads repeat gives 2, 5, 3, 2, 5, 3: the first gets 2 and 5, the last 5 and 3."),
-    (lambda lens, h: list(range(len(lens))),
-     "Not all of them: some heads get the right length by luck, and with equal lengths all do."),
-    (lambda lens, h: lens[misled(lens, h)].tolist(),
-     "Those are lengths. Return the sentences' numbers."),
-    (lambda lens, h: len(misled(lens, h)), "That is how many. Return a list of which."),
-    (lambda lens, h: [i + 1 for i in misled(lens, h)], "Sentences count from 0."),
+    Slip("!=", "==", "any", "all",
+         "Those are the sentences that get the right lengths. List the others."),
+    Slip("any", "all", "You ask that every head is wrong. One wrong head is enough."),
+    Slip("any(1)", "flatten()",
+         "Those are places in the folded batch. Return sentences: place // num_heads, each once."),
+    Slip(".any(1)", "", "flatten()", "unbind(1)[0]",
+         "The right sentences, one time per wrong head: name each once."),
+    Slip("any(1)", "any(0)", "Those are heads. Which sentences do they belong to?"),
+    Slip(".any(1)", "[:, 0]",
+         "You look at each sentence's first head only. The others may be misled too."),
+    Slip("reshape(-1, num_heads)", "reshape(num_heads, -1).T",
+         "Nobody? That would be so if heads were the outer axis. "
+         "In D2L's folding sentences are: reshape to (sentences, num_heads)."),
+    Slip("valid_lens.repeat", f"{INDEX}.repeat", "valid_lens[:, None]", f"{INDEX}[:, None]",
+         "You compare whose length it is. Another sentence's may be the same number: compare the "
+         "lengths themselves."),
+    Slip("(given != valid_lens[:, None]).any(1)", "(valid_lens != valid_lens[0]).any() | (0 > "
+                                                  "valid_lens)",
+         "Not all of them, even where lengths differ: some sentences get the right length by "
+         "luck."),
+    *(Slip(f"[*range(len(wrong))][{part}]",
+           "Neither the first nor the last sentence is always right. With lengths 2, 5, 3 and two "
+           "heads repeat gives 2, 5, 3, 2, 5, 3: the first gets 2 and 5, the last 5 and 3.")
+      for part in ("1:-1", "1:", ":-1")),
+    Slip("[*range(len(wrong))]",
+         "Not all of them: some heads get the right length by luck, and with equal lengths all "
+         "do."),
+    Slip("wrong.nonzero().flatten()", "valid_lens[wrong]",
+         "Those are lengths. Return the sentences' numbers."),
+    Slip("int(wrong.sum())", "That is how many. Return a list of which."),
+    Slip("flatten()", "flatten().add(1)", "Sentences count from 0."),
 ]
 
 # ---- pack-weights ----
@@ -93,29 +88,27 @@ def pack_inputs():
     return [tuple(torch.randn(4, width, width, generator=generator)) for width in (4, 7)]
 
 
-def pack(*matrices):
-    return torch.cat(matrices[:3]), matrices[3]
+def pack(W_q, W_k, W_v, W_o):
+    return torch.cat([W_q, W_k, W_v]), W_o
 
 
+THREE = "[W_q, W_k, W_v]"
 PACK_WEIGHTS = [
-    (lambda q, k, v, o: pack(k, q, v, o),
-     "Keys first is the order of 0.17's arguments. PyTorch wants queries, keys, values."),
-    (lambda q, k, v, o: pack(v, k, q, o), "Values come last: queries, keys, values."),
-    (lambda q, k, v, o: pack(q, v, k, o), "Keys and values are swapped: queries, keys, values."),
-    (lambda q, k, v, o: (torch.cat([q, k, v], 1), o),
-     "Yours is d x 3d, side by side. There are more outputs, and outputs are rows."),
-    (lambda q, k, v, o: (torch.stack([q, k, v]), o),
-     "Three matrices in a stack make three axes. PyTorch wants one tall matrix of 3d rows."),
-    (lambda q, k, v, o: (torch.stack([q, k, v], 1).flatten(0, 1), o),
-     "Your rows alternate between the three. Each matrix stays in one piece."),
-    (lambda q, k, v, o: (torch.cat([q, k, v, o]), o),
-     "W_o has a place of its own: only three matrices are packed."),
-    (lambda q, k, v, o: (pack(q, k, v, o)[0], o.T),
-     "W_o is turned around: both sides hold it as (outputs, inputs)."),
-    (lambda q, k, v, o: pack(q.T, k.T, v.T, o), lambda q, k, v, o: pack(q.T, k.T, v.T, o.T),
-     "No turning around: both sides hold (outputs, inputs)."),
-    (lambda q, k, v, o: pack(q, k, v, o)[::-1],
-     "They are in the other order: in_proj_weight is the first."),
+    Slip("[W_q, W_k", "[W_k, W_q",
+         "Keys first is the order of 0.17's arguments. PyTorch wants queries, keys, values."),
+    Slip(THREE, "[W_v, W_k, W_q]", "Values come last: queries, keys, values."),
+    Slip("W_k, W_v]", "W_v, W_k]", "Keys and values are swapped: queries, keys, values."),
+    Slip("W_v])", "W_v], 1)",
+         "Yours is d x 3d, side by side. There are more outputs, and outputs are rows."),
+    Slip("cat", "stack",
+         "Three matrices in a stack make three axes. PyTorch wants one tall matrix of 3d rows."),
+    Slip(f"cat({THREE})", f"stack({THREE}, 1).flatten(0, 1)",
+         "Your rows alternate between the three. Each matrix stays in one piece."),
+    Slip("W_v])", "W_v, W_o])", "W_o has a place of its own: only three matrices are packed."),
+    Slip("]), W_o", "]), W_o.T", "W_o is turned around: both sides hold it as (outputs, inputs)."),
+    *(Slip(f"torch.cat([W_q.T, W_k.T, W_v.T]), {last}",
+           "No turning around: both sides hold (outputs, inputs).") for last in ("W_o", "W_o.T")),
+    Slip(f"W_o, torch.cat({THREE})", "They are in the other order: in_proj_weight is the first."),
 ]
 
 
@@ -134,7 +127,7 @@ EXERCISES = [
         },
     ),
     Build(
-        "unfold-weights", reference=unfold, inputs=unfold_inputs, misconceptions=UNFOLD_WEIGHTS,
+        "unfold-weights", reference=unfold, inputs=unfold_inputs, slips=UNFOLD_WEIGHTS,
         praise="Right: out of the batch, then to the front.",
         hints=["The first axis counts sentence 0 head 0, sentence 0 head 1, and so on. "
                "Which of the two is the outer one?",
@@ -142,7 +135,7 @@ EXERCISES = [
                "gives (batch, heads, queries, keys). What is left to do?"],
     ),
     Build(
-        "misled", reference=misled, inputs=misled_inputs, misconceptions=MISLED,
+        "misled", reference=misled, inputs=misled_inputs, slips=MISLED,
         praise="Right. And with one sentence, or equal lengths, the slip stays hidden: "
                "test with lengths that all differ.",
         hints=["torch.tensor([2, 5]).repeat(3) is 2, 5, 2, 5, 2, 5; "
@@ -168,7 +161,7 @@ EXERCISES = [
         },
     ),
     Build(
-        "pack-weights", reference=pack, inputs=pack_inputs, misconceptions=PACK_WEIGHTS,
+        "pack-weights", reference=pack, inputs=pack_inputs, slips=PACK_WEIGHTS,
         praise="Right: rows under rows, nothing turned around.",
         hints=["in_proj_weight has 3d rows and d columns: which axis grows?",
                "torch.cat([...]) puts matrices under one another. W_o stays as it is."],

@@ -9,79 +9,54 @@ EMPTY = -math.inf, 0.0, 0.0
 
 
 def merge(one, other):
-    return merged()(one, other)
+    (m, s, x), (n, t, y) = one, other
+    new = max(m, n)
+    a, b = s * math.exp(m - new), t * math.exp(n - new)
+    return new, a + b, (a * x + b * y) / (a + b)
 
 
-def merged(share=lambda old, new: math.exp(old - new), of_outputs=None, divide=True):
-    """A merge with one of its parts wrong. share: of a sum against the new maximum; of_outputs: the
-    same for what the outputs are made of."""
-    def answer(one, other):
-        new = max(one[0], other[0])
-        sums = [share(largest, new) * total for largest, total, _ in (one, other)]
-        parts = [(of_outputs or share)(largest, new) * total * output
-                 for largest, total, output in (one, other)]
-        return new, sum(sums), sum(parts) / sum(sums) if divide else sum(parts)
-    return answer
-
-
-def with_outputs(output):
-    """The right maximum and sum, with another output of both."""
-    return lambda one, other: (*merge(one, other)[:2], output(one[2], other[2]))
-
-
-def old_means(one, other):
-    """The outputs weighed by the sums as they came."""
-    output = (one[1] * one[2] + other[1] * other[2]) / (one[1] + other[1])
-    return *merge(one, other)[:2], output
-
-
-def like_a_key(one, other):
-    """Takes the other half for one key: its largest for a score, its output for a value."""
-    new = max(one[0], other[0])
-    before, power = one[1] * math.exp(one[0] - new), math.exp(other[0] - new)
-    return new, before + power, (before * one[2] + power * other[2]) / (before + power)
-
-
+OUTPUT = "(a * x + b * y) / (a + b)"
 MERGE = [
-    (merged(share=lambda old, new: 1.0),
-     "Nothing is rescaled: each sum counts as divided by exp of its own largest score. "
-     "Bring both to the common one."),
-    (merged(of_outputs=lambda old, new: 1.0), old_means,
-     "The sums are rescaled, but not what the outputs are made of. Weigh both with the new sums."),
-    (merged(share=lambda old, new: math.exp(new - old)),
-     "Rescaled the wrong way: the factor is exp(old maximum - new maximum), 1 at most."),
-    (merged(divide=False),
-     "The weighted sum is right, but the output is that sum divided by the sum of the powers."),
-    (with_outputs(lambda a, b: a + b),
-     "The outputs are added. Each is a mean over its half: weigh them by their rescaled sums."),
-    (with_outputs(lambda a, b: (a + b) / 2),
-     "Both outputs count alike. A half with larger scores weighs more: use the rescaled sums."),
-    (like_a_key,
-     "You take the other half for a single key, as `more` takes a tile: its sum is missing."),
+    Slip(" * math.exp(m - new)", "", " * math.exp(n - new)", "",
+         "Nothing is rescaled: each sum counts as divided by exp of its own largest score. "
+         "Bring both to the common one."),
+    *(Slip(OUTPUT, new, "The sums are rescaled, but not what the outputs are made of. Weigh both "
+                        "with the new sums.")
+      for new in ("(s * x + t * y) / (a + b)", "(s * x + t * y) / (s + t)")),
+    Slip("m - new", "new - m", "n - new", "new - n",
+         "Rescaled the wrong way: the factor is exp(old maximum - new maximum), 1 at most."),
+    Slip(" / (a + b)", "",
+         "The weighted sum is right, but the output is that sum divided by the sum of the powers."),
+    Slip(OUTPUT, "x + y",
+         "The outputs are added. Each is a mean over its half: weigh them by their rescaled sums."),
+    Slip(OUTPUT, "(x + y) / 2",
+         "Both outputs count alike. A half with larger scores weighs more: use the rescaled sums."),
+    Slip("t * math.exp", "math.exp",
+         "You take the other half for a single key, as `more` takes a tile: its sum is missing."),
 ]
 
 # ---- which-head ----
 
 
-def pairs(h, g):
-    return [head % g for head in range(h)], [head // (h // g) for head in range(h)]
+def pairs(num_heads, num_pairs):
+    dealt = [head % num_pairs for head in range(num_heads)]
+    neighbours = [head // (num_heads // num_pairs) for head in range(num_heads)]
+    return dealt, neighbours
 
 
 WHICH_HEAD = [
-    (lambda h, g: pairs(h, g)[::-1],
-     "The two lists are exchanged: first what `repeat` gives, then what it should be."),
-    (lambda h, g: (pairs(h, g)[1], pairs(h, g)[1]),
-     "The second list is right. `repeat` doesn't do that: "
-     "it puts copies of the whole row one after the other."),
-    (lambda h, g: (pairs(h, g)[0], pairs(h, g)[0]),
-     "The first list is right. It should be neighbours that share a pair."),
-    (lambda h, g: (pairs(h, g)[0], [head // g for head in range(h)]),
-     "In the second list you divide by the number of pairs. "
-     "Divide by how many heads share one: h // g."),
-    (lambda h, g: ([head % (h // g) for head in range(h)], pairs(h, g)[1]),
-     "In the first list the numbers of the pairs go round: there are g of them, not h // g."),
-    (lambda h, g: tuple([pair + 1 for pair in each] for each in pairs(h, g)),
-     "Pairs are numbered from 0."),
+    Slip("neighbours, dealt",
+         "The two lists are exchanged: first what `repeat` gives, then what it should be."),
+    Slip("neighbours, neighbours",
+         "The second list is right. `repeat` doesn't do that: "
+         "it puts copies of the whole row one after the other."),
+    Slip("dealt, dealt", "The first list is right. It should be neighbours that share a pair."),
+    Slip("(num_heads // num_pairs)", "num_pairs",
+         "In the second list you divide by the number of pairs. "
+         "Divide by how many heads share one: h // g."),
+    Slip("% num_pairs", "% (num_heads // num_pairs)",
+         "In the first list the numbers of the pairs go round: there are g of them, not h // g."),
+    Slip("[head ", "[1 + head ", "Pairs are numbered from 0."),
 ]
 
 # ---- window-layers ----
@@ -103,9 +78,8 @@ WINDOW_LAYERS = [
     *(Slip(old, new, "A layer carries w further. That a token sees itself, too, carries it "
                      "nowhere.") for old, new in (("/ w", "/ (w + 1)"),
                                                   ("(n - 1) / w", "n / (w + 1)"))),
-    *(Slip("math.ceil((n - 1) / w)", new, "There are no parts of layers: round up.")
-      for new in ("(n - 1) / w", "(n - 1) / w + 1e-9")),
-    Slip("/ w", "", "That holds for a window of 1. Each layer carries w steps."),
+    Slip("(n - 1) / w", "There are no parts of layers: round up."),
+    Slip("n - 1", "That holds for a window of 1. Each layer carries w steps."),
     Slip("(n - 1) / w", "math.log2(n)",
          "Windows add up, they don't double: every layer carries the same w steps."),
 ]
@@ -131,7 +105,7 @@ EXERCISES = [
                         ((0.5, 3.0, 2.0), (0.5, 1.0, 6.0))],
         larger=lambda: [((2.0, 1.0, 3.0), (1000.0, 1.5, 5.0)), (EMPTY, (2.0, 1.5, 7.0)),
                         ((1000.0, 1.25, 2.0), (999.0, 4.0, 8.0))],
-        misconceptions=MERGE,
+        slips=MERGE,
         praise="Right: both sums are brought to the common maximum, and weigh the outputs.",
         hints=["First the new maximum. Then: how much is each sum worth against it?",
                "a = one's sum * exp(one's largest - new), b the same for the other.",
@@ -139,7 +113,7 @@ EXERCISES = [
     ),
     Build(
         "which-head", reference=pairs, inputs=lambda: [(4, 2), (8, 2), (6, 3), (8, 4)],
-        misconceptions=WHICH_HEAD,
+        slips=WHICH_HEAD,
         praise="Right: repeat deals the pairs out in turn, repeat_interleave gives them to "
                "neighbours.",
         hints=["Try torch.arange(2).repeat(2) and torch.arange(2).repeat_interleave(2).",

@@ -1,75 +1,9 @@
 """The exercises of lesson 10, linear attention."""
 import torch
 
-from ..exercises.kinds import Build, Choice
+from ..exercises.kinds import Build, Choice, Slip
 
 # ---- share-chunk ----
-
-
-def in_one(S, q, k, v, a, *, first=0, own=1, read=0, end=1, reading=1, old=1, mask=torch.tril):
-    """The chunk at once; each option other than the given one is a mistake."""
-    since = a.cumprod(0)
-    before = torch.cat([a.new_ones(1), since[:-1]]) if first else since
-    stored = since if own else torch.cat([a.new_ones(1), since[:-1]])
-    M = mask(since[:, None] / stored)
-    Y = (q @ k.T * M) @ v + reading * (before ** (1 - read))[:, None] * (q @ S)
-    return Y, old * S * since[-1] ** (old == 1) + (k * (since[-1] / stored)[:, None] ** end).T @ v
-
-
-def by_mask(S, q, k, v, a, *, mask):
-    """One mask for the outputs and, by its last row, for the memory."""
-    since = a.cumprod(0)
-    M = mask(since[:, None] / since)
-    Y = (q @ k.T * M) @ v + since[:, None] * (q @ S)
-    return Y, since[-1] * S + (k * M[-1][:, None]).T @ v
-
-
-def turned(S, q, k, v, a, *, old=False):
-    """The chunk's part of the memory transposed; old: all of it."""
-    Y, after = in_one(S, q, k, v, a)
-    left = 0 if old else a.prod() * S
-    return Y, left + (after - left).T
-
-
-def alone(M):
-    return M.tril(-1)
-
-
-def inverse(M):
-    return (1 / M).tril()
-
-
-SHARE_CHUNK = [
-    (lambda *given: in_one(*given, mask=alone), lambda *given: by_mask(*given, mask=alone),
-     "A step reads what it stored itself, too: tril(), not tril(-1)."),
-    (lambda *given: in_one(*given, mask=inverse), lambda *given: by_mask(*given, mask=inverse),
-     "The ratio is upside down: of what step j stored, since[i] / since[j] is left at step i."),
-    (turned, lambda *given: turned(*given, old=True),
-     "The outputs are right. But the memory's rows belong to keys, its columns to values: add "
-     "k vᵀ, not v kᵀ."),
-    (lambda *given: in_one(*given, read=1),
-     "The outputs read the memory as it was before the chunk. At step t the shares a[0] to a[t] "
-     "have been let go of it."),
-    (lambda *given: in_one(*given, first=1),
-     "A step keeps its share before it reads: at step t the memory has met a[0] to a[t]."),
-    (lambda *given: in_one(*given, own=0),
-     "What step j stores has not met a[j]: a memory lets go before it adds."),
-    (lambda *given: in_one(*given, end=0),
-     "The outputs are right. But what step j stored meets a[j + 1] and all later shares before the "
-     "chunk ends."),
-    (lambda *given: in_one(*given, reading=0),
-     "The outputs don't read what was stored before the chunk: S is missing."),
-    (lambda *given: in_one(*given, old=0),
-     "The outputs are right. But the memory after the chunk holds the chunk alone: S is missing."),
-    (lambda S, q, k, v, a: (in_one(S, q, k, v, a)[0],
-                            in_one(S, q, k, v, a)[1] + (1 - a.prod()) * S),
-     "The outputs are right. But the memory from before has met all shares of the chunk when it "
-     "ends."),
-    (lambda *given: in_one(*given, mask=lambda M: M),
-     "Tokens see the future: step i has nothing of what is stored later."),
-    (lambda S, q, k, v, a: in_one(S, q, k, v, torch.ones_like(a)),
-     "Nothing is let go of: the shares are missing."),
-]
 
 
 def chunk_inputs():
@@ -78,6 +12,47 @@ def chunk_inputs():
         q, k, v = torch.randn(3, c, d, generator=generator)
         yield (torch.randn(d, d, generator=generator), q, k, v,
                0.3 + 0.6 * torch.rand(c, generator=generator))
+
+
+def chunk(S, q, k, v, a):
+    since = a.cumprod(0)
+    M = (since[:, None] / since).tril()
+    Y = (q @ k.T * M) @ v + since[:, None] * (q @ S)
+    return Y, since[-1] * S + (k * M[-1][:, None]).T @ v
+
+
+READ, STORED = "since[:, None] * (q @ S)", "(k * M[-1][:, None]).T @ v"
+SHARE_CHUNK = [
+    *(Slip(old, new, "A step reads what it stored itself, too: tril(), not tril(-1).")
+      for old, new in (("tril()", "tril(-1)"), ("k.T * M", "k.T * M.tril(-1)"))),
+    *(Slip(old, new, "The ratio is upside down: of what step j stored, since[i] / since[j] is left "
+                     "at step i.")
+      for old, new in (("since[:, None] / since", "since / since[:, None]"),
+                       ("k.T * M", "k.T * (1 / M).tril()"))),
+    *(Slip("* S +", f"* {old} +", STORED, "v.T @ (k * M[-1][:, None])",
+           "The outputs are right. But the memory's rows belong to keys, its columns to values: "
+           "add k vᵀ, not v kᵀ.") for old in ("S", "S.T")),
+    Slip(READ, "q @ S",
+         "The outputs read the memory as it was before the chunk. At step t the shares a[0] to "
+         "a[t] have been let go of it."),
+    Slip(READ, f"{READ} / a[:, None]",
+         "A step keeps its share before it reads: at step t the memory has met a[0] to a[t]."),
+    Slip("/ since)", "* a / since)",
+         "What step j stores has not met a[j]: a memory lets go before it adds."),
+    Slip(STORED, "k.T @ v",
+         "The outputs are right. But what step j stored meets a[j + 1] and all later shares before "
+         "the chunk ends."),
+    Slip(f" + {READ}", "",
+         "The outputs don't read what was stored before the chunk: S is missing."),
+    Slip("since[-1] * S + ", "",
+         "The outputs are right. But the memory after the chunk holds the chunk alone: S is "
+         "missing."),
+    Slip("since[-1] * S", "S",
+         "The outputs are right. But the memory from before has met all shares of the chunk when "
+         "it ends."),
+    Slip(".tril()", "", "Tokens see the future: step i has nothing of what is stored later."),
+    Slip("a.cumprod(0)", "torch.ones_like(a)", "Nothing is let go of: the shares are missing."),
+]
 
 
 EXERCISES = [
@@ -120,8 +95,8 @@ EXERCISES = [
         },
     ),
     Build(
-        "share-chunk", reference=in_one, inputs=lambda: [*chunk_inputs()],
-        misconceptions=SHARE_CHUNK,
+        "share-chunk", reference=chunk, inputs=lambda: [*chunk_inputs()],
+        slips=SHARE_CHUNK,
         praise="Right: the shares go along from chunk to chunk, and through each of them.",
         hints=["a.cumprod(0) holds a[0], a[0] a[1], ...: what is left of the memory at each step.",
                "Of what step j stored, since[i] / since[j] is left at step i: a mask with tril().",

@@ -2,7 +2,7 @@
 import torch
 from torch.nn import functional as F
 
-from ..exercises.kinds import Build, Choice
+from ..exercises.kinds import Build, Choice, Slip
 
 # ---- to-kernel ----
 
@@ -15,29 +15,33 @@ def kernel_inputs():
 
 
 def kernels(W_q, W_o, num_heads):
-    return W_q.T.unflatten(1, (num_heads, -1)), W_o.T.unflatten(0, (num_heads, -1))
+    entering = W_q.T.unflatten(1, (num_heads, -1))
+    leaving = W_o.T.unflatten(0, (num_heads, -1))
+    return entering, leaving
 
 
+ENTERING, LEAVING = "W_q.T.unflatten(1, (num_heads, -1))", "W_o.T.unflatten(0, (num_heads, -1))"
+DEALT = "W_q.T.unflatten(1, (-1, num_heads)).transpose(1, 2)"
 TO_KERNEL = [
-    (lambda q, o, h: (q.unflatten(0, (h, -1)), o.unflatten(1, (h, -1))),
-     "Still (out, in): Flax and Keras put a layer's inputs first. Turn each matrix, then part it."),
-    (lambda q, o, h: (q.T, o.T),
-     "Turned, but the heads are in one piece. Part the axis of hiddens into (heads, head size)."),
-    (lambda q, o, h: (kernels(q, o, h)[0], o.T.unflatten(1, (h, -1))),
-     lambda q, o, h: (kernels(q, o, h)[0], o.unflatten(0, (h, -1))),
-     lambda q, o, h: (kernels(q, o, h)[0], o.unflatten(1, (h, -1))),
-     "W_q is right. In W_o the heads are on the side of the inputs: "
-     "turn it, then part its first axis."),
-    (lambda q, o, h: (q.T.unflatten(1, (-1, h)).transpose(1, 2), kernels(q, o, h)[1]),
-     lambda q, o, h: (q.T.unflatten(1, (-1, h)).transpose(1, 2),
-                      o.T.unflatten(0, (-1, h)).transpose(0, 1)),
-     "The shapes are right, but each head gets every other column. "
-     "A head is a block of columns: heads are the outer axis."),
-    (lambda q, o, h: (q.T.unflatten(1, (-1, h)), o.T.unflatten(0, (-1, h))),
-     "Heads and head size changed places: (in, heads, head size)."),
-    (lambda q, o, h: (q.reshape(q.shape[1], h, -1), o.reshape(h, -1, o.shape[0])),
-     "A reshape gives the shape and mixes rows with columns: turn the matrix first."),
-    (lambda q, o, h: kernels(q, o, h)[::-1], "First W_q's kernel, then W_o's."),
+    Slip("W_q.T.unflatten(1", "W_q.unflatten(0", "W_o.T.unflatten(0", "W_o.unflatten(1",
+         "Still (out, in): Flax and Keras put a layer's inputs first. Turn each matrix, then part "
+         "it."),
+    Slip(ENTERING, "W_q.T", LEAVING, "W_o.T",
+         "Turned, but the heads are in one piece. Part the axis of hiddens into (heads, head "
+         "size)."),
+    *(Slip("W_o.T.unflatten(0", new, "W_q is right. In W_o the heads are on the side of the "
+                                     "inputs: turn it, then part its first axis.")
+      for new in ("W_o.T.unflatten(1", "W_o.unflatten(0", "W_o.unflatten(1")),
+    *(Slip(ENTERING, DEALT, LEAVING, new,
+           "The shapes are right, but each head gets every other column. "
+           "A head is a block of columns: heads are the outer axis.")
+      for new in (LEAVING, "W_o.T.unflatten(0, (-1, num_heads)).transpose(0, 1)")),
+    Slip("(num_heads, -1)", "(-1, num_heads)",
+         "Heads and head size changed places: (in, heads, head size)."),
+    Slip(ENTERING, "W_q.reshape(W_q.shape[1], num_heads, -1)",
+         LEAVING, "W_o.reshape(num_heads, -1, W_o.shape[0])",
+         "A reshape gives the shape and mixes rows with columns: turn the matrix first."),
+    Slip("leaving, entering", "First W_q's kernel, then W_o's."),
 ]
 
 # ---- upside-down ----
@@ -48,31 +52,31 @@ def upside_down_inputs():
     return [(torch.tensor(lens), keys) for lens, keys in cases]
 
 
-def where(condition):
-    return condition.nonzero().flatten().tolist()
+def upside_down(valid_lens, num_keys):
+    nothing_left = valid_lens == num_keys
+    return nothing_left.nonzero().flatten().tolist()
 
 
 UPSIDE_DOWN = [
-    (lambda lens, keys: where(lens == 0),
-     "With length 0, `keep` hides no key when it is read upside down: that sentence reads all "
-     "of its padding. NaN needs a softmax over nothing."),
-    (lambda lens, keys: where(lens < keys),
-     "Those have padding, and upside down they read it: wrong numbers, but numbers. "
-     "Which sentences have no key left?"),
-    (lambda lens, keys: where((lens == 0) | (lens == keys)),
-     "Half of them: upside down, a sentence of length 0 sees every key."),
-    (lambda lens, keys: where(lens > 0),
-     "Upside down, a sentence with some padding left still has keys to read."),
-    (lambda lens, keys: list(range(len(lens))),
-     "Not all: a sentence with padding has keys left to read, the wrong ones."),
-    (lambda lens, keys: [],
-     "Some do: where every key was valid, every key is hidden."),
-    (lambda lens, keys: where(lens == lens.max()),
-     "The longest of the batch need not fill all keys: compare with num_keys."),
-    (lambda lens, keys: [i + 1 for i in where(lens == keys)], "Sentences count from 0."),
-    (lambda lens, keys: len(where(lens == keys)), "That is how many. Return a list of which."),
-    (lambda lens, keys: (lens == keys).tolist(),
-     "True and False for each sentence; return the numbers of those with True."),
+    Slip("== num_keys", "== 0",
+         "With length 0, `keep` hides no key when it is read upside down: that sentence reads all "
+         "of its padding. NaN needs a softmax over nothing."),
+    Slip("== num_keys", "< num_keys",
+         "Those have padding, and upside down they read it: wrong numbers, but numbers. "
+         "Which sentences have no key left?"),
+    Slip("== num_keys", "% num_keys == 0",
+         "Half of them: upside down, a sentence of length 0 sees every key."),
+    Slip("== num_keys", "> 0",
+         "Upside down, a sentence with some padding left still has keys to read."),
+    Slip("== num_keys", ">= 0",
+         "Not all: a sentence with padding has keys left to read, the wrong ones."),
+    Slip("== num_keys", "< 0", "Some do: where every key was valid, every key is hidden."),
+    Slip("num_keys\n", "valid_lens.max()\n",
+         "The longest of the batch need not fill all keys: compare with num_keys."),
+    Slip("flatten()", "flatten().add(1)", "Sentences count from 0."),
+    Slip("int(nothing_left.sum())", "That is how many. Return a list of which."),
+    Slip("nothing_left.tolist()",
+         "True and False for each sentence; return the numbers of those with True."),
 ]
 
 # ---- translate ----
@@ -87,29 +91,33 @@ def block_inputs():
     return [(scale * draw(3, 4, 5), draw(5, 12) / 2, draw(12, 5) / 3) for scale in (2.0, 0.001)]
 
 
-def block(X, W_1, W_2, epsilon=1e-6, approximate="tanh"):
+def block(X, W_1, W_2):
     """Flax: nnx.LayerNorm(X + gelu(X W_1) W_2), with its epsilon and JAX's GELU."""
-    hidden = F.gelu(X @ W_1, approximate=approximate) @ W_2
-    return F.layer_norm(X + hidden, X.shape[-1:], eps=epsilon)
+    Y = X + F.gelu(X @ W_1, approximate="tanh") @ W_2
+    return F.layer_norm(Y, Y.shape[-1:], eps=1e-6)
 
 
+VARIES = ("Inputs that hardly vary come out too small: PyTorch's layer norm adds 0.00001 to the "
+          "variance. How much does Flax's? The table of habits has a column for GELU as well.")
 TRANSLATE = [
-    (lambda X, W, V: block(X, W, V, 1e-5, "none"), lambda X, W, V: block(X, W, V, 1e-5),
-     "Inputs that hardly vary come out too small: PyTorch's layer norm adds 0.00001 to the "
-     "variance. How much does Flax's? The table of habits has a column for GELU as well."),
-    (lambda X, W, V: block(X, W, V, 1e-3),
-     "0.001 is Keras's epsilon. How much does Flax's layer norm add?"),
-    (lambda X, W, V: block(X, W, V, approximate="none"),
-     "Off in the fourth digit: jax.nn.gelu is the approximation by tanh, unless told otherwise."),
-    (lambda X, W, V: F.layer_norm(F.gelu(X @ W, approximate="tanh") @ V, X.shape[-1:], eps=1e-6),
-     "The input itself is missing from the sum: X + ..."),
-    (lambda X, W, V: X + F.gelu(X @ W, approximate="tanh") @ V,
-     "The norm is missing: it comes last, over the sum."),
-    (lambda X, W, V: X + F.layer_norm(F.gelu(X @ W, approximate="tanh") @ V, X.shape[-1:],
-                                      eps=1e-6),
-     "The norm is taken of the sum, not of what is added."),
-    (lambda X, W, V: F.layer_norm(X + F.relu(X @ W) @ V, X.shape[-1:], eps=1e-6),
-     "ReLU in GELU's place."),
+    Slip("1e-6", "1e-5", VARIES), Slip("1e-6", "1e-5", '"tanh"', '"none"', VARIES),
+    Slip("1e-6", "1e-3", "0.001 is Keras's epsilon. How much does Flax's layer norm add?"),
+    Slip('"tanh"', '"none"',
+         "Off in the fourth digit: jax.nn.gelu is the approximation by tanh, unless told "
+         "otherwise."),
+    Slip("Y = X + ", "Y = ", "The input itself is missing from the sum: X + ..."),
+    Slip("Y", "The norm is missing: it comes last, over the sum."),
+    Slip("Y = X + ", "Y = ", "return ", "return X + ",
+         "The norm is taken of the sum, not of what is added."),
+    Slip("F.layer_norm(Y, Y.shape[-1:], eps=1e-6)", "Y",
+         "X @", "F.layer_norm(X, X.shape[-1:], eps=1e-6) @",
+         "You normalise what goes into the network. Here the norm comes last, over the sum."),
+    Slip("(Y - Y.mean(-1, True)) / (Y.var(-1, keepdim=True) + 1e-6).sqrt()",
+         "Your variance divides by one less than the width. A layer norm's divides by the width: "
+         "unbiased=False."),
+    Slip("(Y - Y.mean(-1, True)) / (Y.var(-1, False, keepdim=True).sqrt() + 1e-6)",
+         "You add epsilon to the root. It belongs in the root, added to the variance."),
+    Slip('F.gelu(X @ W_1, approximate="tanh")', "F.relu(X @ W_1)", "ReLU in GELU's place."),
 ]
 
 
@@ -126,15 +134,15 @@ EXERCISES = [
         },
     ),
     Build(
-        "to-kernel", reference=kernels, inputs=kernel_inputs, misconceptions=TO_KERNEL,
+        "to-kernel", reference=kernels, inputs=kernel_inputs, slips=TO_KERNEL,
         praise="Right: turned, then parted, heads outside.",
         hints=["PyTorch computes X @ W.T, Flax X @ kernel. So what is the kernel before parting?",
                "Which axis of W_q.T counts hiddens, and which of W_o.T?",
                "W_q.T.unflatten(1, (num_heads, -1)). W_o's hiddens are its inputs."],
     ),
     Build(
-        "upside-down", reference=lambda lens, keys: where(lens == keys),
-        inputs=upside_down_inputs, misconceptions=UPSIDE_DOWN,
+        "upside-down", reference=upside_down,
+        inputs=upside_down_inputs, slips=UPSIDE_DOWN,
         praise="Right: those without padding. A batch in which all are padded gives no NaN at all.",
         hints=["A softmax over minus infinity alone gives NaN: where all keys are hidden.",
                "`keep` is True for valid keys. If True hides, which keys stay?"],
@@ -151,7 +159,7 @@ EXERCISES = [
         },
     ),
     Build(
-        "translate", reference=block, inputs=block_inputs, misconceptions=TRANSLATE,
+        "translate", reference=block, inputs=block_inputs, slips=TRANSLATE,
         praise="Right, GELU by tanh and Flax's epsilon included.",
         hints=["A kernel is (in, out): X @ W_1. The rest is F.gelu and F.layer_norm.",
                "Look at the last two columns of the table of habits.",

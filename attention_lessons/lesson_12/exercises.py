@@ -1,216 +1,783 @@
-"""The exercises of lesson 12, a museum of silent bugs. Their code stands in ``museum``."""
+"""The exercises of lesson 12, a museum of silent bugs: right code, and what goes wrong in it."""
+import math
+
 import torch
+from torch import nn
+from torch.nn import functional as F
 
-from ..exercises.exhibits import Exhibit, changed_answers
-from ..exercises.kinds import Choice
-from .museum import CASES
+from ..exercises.exhibits import Exhibit
+from ..exercises.kinds import Slip
 
-
-def exhibit(name: str, right: str, reasons: dict[str, str], siblings: list[str],
-            hints: list[str], praise: str, **options) -> Exhibit:
-    symptom = Choice(f"{name}-symptom", hints[:2], "", right=right, reasons=reasons)
-    return Exhibit(name, hints, praise, case=CASES[name], symptom=symptom, siblings=siblings,
-                   **options)
+EXERCISES = []
 
 
-def of_finite_values(case):
-    """Right code that takes NaN and infinity for 0."""
-    return lambda q, k, v, lens: case.code()(q, k, v.nan_to_num(0.0, 0.0, 0.0), lens)
+# ---- padding ----
+
+def read(q, k, v, lens):
+    """q (b, n, d), k and v (b, m, d); keys from lens (b,) on are padding."""
+    keep = torch.arange(k.shape[1]) < lens[:, None, None]
+    scores = q @ k.mT / math.sqrt(q.shape[-1])
+    scores = scores.masked_fill(~keep, -1e9)
+    return scores.softmax(-1) @ v
 
 
-def in_float32(case):
-    """Right code whose answers are float32, whatever comes in."""
-    return changed_answers(case, torch.Tensor.float)
+def read_again(q, k, v, lens):
+    answers = [F.scaled_dot_product_attention(q[i], k[i, :n], v[i, :n])
+               for i, n in enumerate(lens.tolist())]
+    return torch.stack(answers)
 
 
-EXERCISES = [
-    exhibit(
-        "polarity", "b",
-        {"a": "−1e9 is a finite number, and a softmax of finite numbers is finite.",
-         "c": "Weights still add up to 1, so answers are means of values, as large as before. "
-              "But of which values?",
-         "d": "`keep` and `~keep` have the same shape."},
-        ["counts hidden keys with a score of 0, which is no weight of 0",
-         "lets one key too many through"],
-        ["masked_fill writes where its mask is True. Where is `keep` True?",
-         "Change what stands at and beyond the lengths, in k and in v. What may change?",
-         "Call read twice, before and after k[i, n:] and v[i, n:] are replaced, with lens smaller "
-         "than the number of keys, and assert that the answers are close."],
-        "Right: padding may hold any finite number, and this test makes it so.",
-        careful=(of_finite_values, "it fills the padding of v with nan or infinity, and 0 times "
-                 "that is nan. A large number will do.")),
-    exhibit(
-        "heads", "c",
-        {"a": "No number is moved to other heads alone: look at which axis is in front of which.",
-         "b": "The softmax comes before the line that goes wrong.",
-         "d": "The answers hold b·n·d numbers, whatever their order: the reshape always works."},
-        ["splits without a transpose, so that a head gets whole tokens",
-         "gives head i every num_heads-th column"],
-        ["A reshape keeps the order in which numbers lie in memory. Which axis is second there?",
-         "Compute each head from its columns alone, q[..., :d // num_heads] and so on, and join.",
-         "Use a batch, queries, keys, heads and a width that all differ; "
-         "X.chunk(num_heads, -1) gives the heads' columns."],
-        "Right: a loop over heads is slow, and nobody gets its axes wrong."),
-    exhibit(
-        "axis", "a",
-        {"b": "Each column of scores has a number: key j is seen by query j.",
-         "c": "Later keys still get weight 0 here. What do the weights get divided by?",
-         "d": "Nothing makes them equal: scores differ."},
-        ["hides the future after the softmax, whose sum has seen it",
-         "sees one token ahead"],
-        ["Axis 1 holds the queries. What adds up to 1 then?",
-         "The promise has two halves: which tokens are read, and that weights add up to 1. "
-         "What may change in token 0's answer if the last token changes?",
-         "Call look_back, change the last token in q, k and v, call it again: "
-         "all answers but the last must stay."],
-        "Right: a future that only enters a sum is still a future."),
-    exhibit(
-        "scale", "d",
-        {"a": "Scores of any finite size give finite weights.",
-         "b": "The scores are divided by too large a number. Do they come nearer to each other?",
-         "c": "The softmax comes afterwards; its rows add up to 1."},
-        ["divides by the width, without a root",
-         "doesn't divide at all"],
-        ["Score products of d numbers have a spread of √d. Which d is it here?",
-         "Shapes, sums of rows, masks: all are right. What is left to look at is the values.",
-         "For one head: torch.softmax(q[..., :w] @ k[..., :w].mT / w ** 0.5, -1), "
-         "with w = d // num_heads."],
-        "Right: only numbers from elsewhere tell a wrong factor."),
-    exhibit(
-        "dropout", "b",
-        {"a": "In training, dropout is as it should be.",
-         "c": "What is kept is divided by 1 − p, so the mean stays.",
-         "d": "Dropped weights get no gradient, the others do."},
-        ["makes a new nn.Dropout in each call, which is in training mode",
-         "drops answers in place of weights, in evaluation too"],
-        ["F.dropout has a third argument. What is its default?",
-         "layer.eval() sets layer.training to False. Who reads it?",
-         "Build Reader(8), call eval(), call it twice on the same X."],
-        "Right: one line, and it belongs into every layer's tests."),
-    exhibit(
-        "table", "c",
-        {"a": "A tensor that is no nn.Parameter isn't trained.",
-         "b": "The rows are computed as they should be.",
-         "d": "A sum of float16 and float32 raises nothing. Which type has it?"},
-        ["keeps its rows in a list, where no layer looks for them",
-         "makes the table a parameter, which is trained"],
-        ["Values in float32 on one device are right. What else does the promise say?",
-         "layer.half() or layer.bfloat16() changes parameters and buffers. What is the type of the "
-         "answer to an input of that type? And what does layer.parameters() hold?",
-         "Waves(20, 8).half() must answer a half X by a float16 tensor, and have no parameters. "
-         "How its buffer is called is its own affair."],
-        "Right: .half() stands in for a GPU here, which fewer tests have at hand.",
-        careless=(in_float32, "float64 + float32 is float64, so .double() shows nothing here. "
-                  "Try a narrower type.")),
-    exhibit(
-        "folded", "a",
-        {"b": "Each row gets a length of some sentence. Of which?",
-         "c": "Folding and unfolding are as they should be.",
-         "d": "`repeat` makes b · num_heads lengths, the same number as rows."},
-        ["takes the longest length for all",
-         "unfolds as if a head's sentences were next to one another"],
-        ["Lengths 2, 5, 3 and two heads: write down both lists.",
-         "Choose lengths that all differ. What does a sentence answer alone, without padding?",
-         "Compare row i with a loop over heads on q[i], k[i, :n], v[i, :n]."],
-        "Right: equal lengths would have hidden it."),
-    exhibit(
-        "positions", "d",
-        {"a": "Each sentence takes one row of the table here.",
-         "b": "An axis of length 1 stretches to any length.",
-         "c": "Rows are counted from 0."},
-        ["counts on from one sentence to the next",
-         "adds the last row to all steps"],
-        ["Which axis of X counts sentences, which counts steps?",
-         "with_positions(torch.zeros(b, n, d), table) shows what is added to each step.",
-         "Loop over sentences and steps: X[i, t] + table[t]."],
-        "Right: with b = n it would even have looked like positions."),
-    exhibit(
-        "maps", "b",
-        {"a": "`output` is made of `hidden`.",
-         "c": "They come out of a softmax.",
-         "d": "No dropout is here."},
-        ["sets the weights of padding to 0, so that rows add up to less than 1",
-         "normalises over queries"],
-        ["Two things are returned, and they belong together. How?",
-         "From weights and values you can compute the output yourself.",
-         "assert that maps @ v is close to output, for lengths below the number of keys."],
-        "Right: the map shown must be the map used."),
-    exhibit(
-        "in-place", "c",
-        {"a": "That is raised for a leaf that takes gradients. A product of tensors is no leaf.",
-         "b": "The first call divides once, as it should.",
-         "d": "The mask is right. Whose scores are these, though?"},
-        ["writes the mask into the scores that it was given",
-         "subtracts the largest score in place"],
-        ["a = a / b makes a new tensor. What does a /= b do?",
-         "The promise has a last sentence: test that.",
-         "Keep scores.clone(), call weigh, compare the two."],
-        "Right: what is yours must be yours afterwards."),
-    exhibit(
-        "half", "a",
-        {"b": "Positions up to 65,504 fit float16, and far more fit bfloat16.",
-         "c": "In float32 nothing is changed by the line.",
-         "d": "Everything is of X's type then, the sum too."},
-        ["rounds the angles before their sine",
-         "rounds the rates"],
-        ["bfloat16 keeps 8 binary digits. What is torch.tensor(257).bfloat16()?",
-         "In float32 all is right, and so is it for the first steps. Which input is left?",
-         "Compare add_waves of 600 steps in bfloat16 with that in float32, to 0.01."],
-        "Right: a test in single precision can't see it, however exact."),
-    exhibit(
-        "cache", "d",
-        {"a": "There is no future to read: the new token is the last.",
-         "b": "The cache is as it should be.",
-         "c": "Which corner of the (1, m) table does tril() begin in?"},
-        ["has no mask, so that new tokens read those after them",
-         "puts new tokens before old ones"],
-        ["tril() lets query i read keys 0 to i. What is i for a single new token?",
-         "Two ways to the same answer: all tokens at once, or some now and some later.",
-         "Go on with more than one token: go_on of X[:, :3], then of X[:, 3:] with the cache, "
-         "joined, must be go_on of X."],
-        "Right: a cache must change the time, and nothing else."),
-    exhibit(
-        "left", "b",
-        {"a": "Row 0 is added to padding in right code, too; nobody reads it.",
-         "c": "Rows rise from left to right.",
-         "d": "Longer and shorter sentences are shifted by different amounts."},
-        ["subtracts the length in place of the padding",
-         "is one row late, so that the first two tokens share row 0"],
-        ["Where does a sentence of 2 tokens begin in a batch of 5 steps?",
-         "The same sentence, once with more padding: what is added to its tokens?",
-         "Compare X[i, -n:] + table[:n] with what comes out."],
-        "Right: a sentence must not know who else is in its batch."),
-    exhibit(
-        "loss", "c",
-        {"a": "Losses of padding are multiplied by 0.",
-         "b": "It is divided by too much, so it isn't larger.",
-         "d": "What is multiplied by 0 sends no gradient."},
-        ["counts the losses of padding",
-         "divides by the number of sentences"],
-        ["How many numbers does the mean of the promise have, how many this one?",
-         "Pick the real tokens by a loop or by an index, and take the mean.",
-         "F.cross_entropy(logits[keep], targets[keep]) is that mean."],
-        "Right: with it, losses of different batches can be compared."),
-    exhibit(
-        "decay", "a",
-        {"b": "A norm's weights have one axis.",
-         "c": "They have two axes, so they do.",
-         "d": "Decay changes no gradient."},
-        ["lets biases and norms decay",
-         "lets everything decay"],
-        ["Which parameters have two axes? Not only those of linear layers.",
-         "With gradients of zeros, a step of AdamW is decay alone.",
-         "Set every grad to zeros, step, and see which parameters have changed."],
-        "Right: whoever isn't in the batch shrinks all the same, so rare words vanish first."),
-    exhibit(
-        "forcing", "d",
-        {"a": "What is read holds the answer: nothing is quicker to learn.",
-         "b": "That would be learned from reads shifted twice.",
-         "c": "`start` is cut off here, which raises nothing."},
-        ["begins with the last token in place of `start`",
-         "reads the very token that it must predict, from the second step on"],
-        ["At step t the decoder predicts tokens[:, t]. What may it have read?",
-         "Write tokens of 5 different numbers, and the two rows that should come out.",
-         "reads[:, 0] is start, and reads[:, 1:] is tokens[:, :-1]."],
-        "Right: what looks like a miracle in the loss is mostly a leak."),
-]
+EXERCISES.append(Exhibit(
+    "polarity", right="b", fine=read, other=read_again,
+    use=lambda code: lambda X, lens: code(X, X, X, lens), promises={"padding", "order"},
+    slips=[
+        Slip("~keep", "keep", ""),
+        Slip("scores.masked_fill(~keep, -1e9)", "scores * keep",
+             "gives hidden keys a score of 0, which still has a weight"),
+        Slip(" < lens", " <= lens", "lets one key too many through"),
+    ],
+    reasons={
+        "a": "−1e9 is a finite number, and a softmax of finite numbers is finite.",
+        "c": "Weights still add up to 1, so answers are means of values, as large as before. But "
+             "of which values?",
+        "d": "`keep` and `~keep` have the same shape.",
+    },
+    hints=[
+        "masked_fill writes where its mask is True. Where is `keep` True?",
+        "Change what stands at and beyond the lengths, in k and in v. What may change?",
+        "Call read twice, before and after k[i, n:] and v[i, n:] are replaced, with lens smaller "
+        "than the number of keys, and assert that the answers are close.",
+    ],
+    praise="Right: padding may hold any finite number, and this test makes it so.",
+    careful=Slip("@ v", "@ v.nan_to_num(0, 0, 0)",
+                 "it fills the padding of v with nan or infinity, and 0 times that is nan. A large "
+                 "number will do.")))
+
+
+# ---- heads ----
+
+def attend_heads(q, k, v, num_heads):
+    """q (b, n, d), k and v (b, m, d) -> (b, n, d); head i has columns
+    i * d / num_heads to (i + 1) * d / num_heads, in and out."""
+    b, n, d = q.shape
+    q, k, v = (X.view(b, -1, num_heads, d // num_heads).transpose(1, 2)
+               for X in (q, k, v))
+    scores = q @ k.mT / math.sqrt(d // num_heads)
+    answers = scores.softmax(-1) @ v  # (b, num_heads, n, d / num_heads)
+    return answers.transpose(1, 2).reshape(b, n, d)
+
+
+def attend_heads_again(q, k, v, num_heads):
+    parts = zip(*(X.chunk(num_heads, -1) for X in (q, k, v)))
+    return torch.cat([F.scaled_dot_product_attention(*part) for part in parts], -1)
+
+
+EXERCISES.append(Exhibit(
+    "heads", right="c", fine=attend_heads, other=attend_heads_again,
+    use=lambda code: lambda X, lens: code(X, X, X, 2), promises={"order"},
+    slips=[
+        Slip("answers.reshape(b, n, d)", ""),
+        Slip("view(b, -1, num_heads, d // num_heads).transpose(1, 2)",
+             "reshape(b, num_heads, -1, d // num_heads)",
+             "splits without a transpose, so that a head gets whole tokens"),
+        Slip("num_heads, d // num_heads).transpose(1, 2)",
+             "d // num_heads, num_heads).permute(0, 3, 1, 2)",
+             "gives head i every num_heads-th column"),
+    ],
+    reasons={
+        "a": "No number is moved to other heads alone: look at which axis is in front of which.",
+        "b": "The softmax comes before the line that goes wrong.",
+        "d": "The answers hold b·n·d numbers, whatever their order: the reshape always works.",
+    },
+    hints=[
+        "A reshape keeps the order in which numbers lie in memory. Which axis is second there?",
+        "Compute each head from its columns alone, q[..., :d // num_heads] and so on, and join.",
+        "Use a batch, queries, keys, heads and a width that all differ; X.chunk(num_heads, -1) "
+        "gives the heads' columns.",
+    ],
+    praise="Right: a loop over heads is slow, and nobody gets its axes wrong."))
+
+
+# ---- the axis ----
+
+def look_back(q, k, v):
+    """q, k, v (b, n, d): token i reads tokens 0 to i, with weights that
+    add up to 1."""
+    n = q.shape[1]
+    later = torch.ones(n, n, dtype=torch.bool).triu(1)
+    scores = q @ k.mT / math.sqrt(q.shape[-1])
+    scores = scores.masked_fill(later, -math.inf)
+    weights = scores.softmax(-1)
+    return weights @ v
+
+
+def look_back_again(q, k, v):
+    return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+
+EXERCISES.append(Exhibit(
+    "axis", right="a", fine=look_back, other=look_back_again,
+    use=lambda code: lambda X, lens: code(X, X, X), promises={"causal"},
+    slips=[
+        Slip("scores.softmax(-1)", "scores.softmax(1)", ""),
+        Slip("scores = scores.masked_fill(later, -math.inf)\n    weights = scores.softmax(-1)",
+             "weights = scores.softmax(-1).masked_fill(later, 0.)",
+             "hides the future after the softmax, whose sum has seen it"),
+        Slip("triu(1)", "triu(2)", "sees one token ahead"),
+    ],
+    reasons={
+        "b": "Each column of scores has a number: key j is seen by query j.",
+        "c": "Later keys still get weight 0 here. What do the weights get divided by?",
+        "d": "Nothing makes them equal: scores differ.",
+    },
+    hints=[
+        "Axis 1 holds the queries. What adds up to 1 then?",
+        "The promise has two halves: which tokens are read, and that weights add up to 1. What "
+        "may change in token 0's answer if the last token changes?",
+        "Call look_back, change the last token in q, k and v, call it again: all answers but the "
+        "last must stay.",
+    ],
+    praise="Right: a future that only enters a sum is still a future."))
+
+
+# ---- the scale ----
+
+def weigh_heads(q, k, num_heads):
+    """q (b, n, d), k (b, m, d) -> weights (b, num_heads, n, m).
+
+    Scores are divided by the square root of a query's width in a head."""
+    d = q.shape[-1] // num_heads
+    q = q.unflatten(-1, (num_heads, d)).transpose(1, 2)
+    k = k.unflatten(-1, (num_heads, d)).transpose(1, 2)
+    scores = q @ k.mT / math.sqrt(d)
+    return scores.softmax(-1)
+
+
+def weigh_heads_again(q, k, num_heads):
+    maps = []
+    for a, b in zip(q.chunk(num_heads, -1), k.chunk(num_heads, -1)):
+        maps.append((torch.einsum("bnd,bmd->bnm", a, b) * a.shape[-1] ** -0.5).softmax(-1))
+    return torch.stack(maps, 1)
+
+
+EXERCISES.append(Exhibit(
+    "scale", right="d", fine=weigh_heads, other=weigh_heads_again,
+    use=lambda code: lambda X, lens: (code(X, X, 2) @ X[:, None]).transpose(1, 2).flatten(2),
+    promises={"order"},
+    slips=[
+        Slip("math.sqrt(d)", "math.sqrt(d * num_heads)", ""),
+        Slip("math.sqrt(d)", "d", "divides by the width, without a root"),
+        Slip("q @ k.mT / math.sqrt(d)", "q @ k.mT", "doesn't divide at all"),
+    ],
+    reasons={
+        "a": "Scores of any finite size give finite weights.",
+        "b": "The scores are divided by too large a number. Do they come nearer to each other?",
+        "c": "The softmax comes afterwards; its rows add up to 1.",
+    },
+    hints=[
+        "Score products of d numbers have a spread of √d. Which d is it here?",
+        "Shapes, sums of rows, masks: all are right. What is left to look at is the values.",
+        "For one head: torch.softmax(q[..., :w] @ k[..., :w].mT / w ** 0.5, -1), with w = d // "
+        "num_heads.",
+    ],
+    praise="Right: only numbers from elsewhere tell a wrong factor."))
+
+
+# ---- dropout ----
+
+class Reader(nn.Module):
+    """Self-attention over X (b, n, d), with dropout of weights."""
+
+    def __init__(self, d, p=0.2):
+        super().__init__()
+        self.W_q, self.W_k, self.W_v = (nn.Linear(d, d) for _ in range(3))
+        self.p = p
+
+    def forward(self, X):
+        scores = self.W_q(X) @ self.W_k(X).mT / math.sqrt(X.shape[-1])
+        weights = F.dropout(scores.softmax(-1), self.p, self.training)
+        return weights @ self.W_v(X)
+
+
+class ReaderAgain(nn.Module):
+    def __init__(self, d, p=0.2):
+        super().__init__()
+        self.W_q, self.W_k, self.W_v = (nn.Linear(d, d) for _ in range(3))
+        self.p = p
+
+    def forward(self, X):
+        p = self.p if self.training else 0.0
+        return F.scaled_dot_product_attention(
+            self.W_q(X), self.W_k(X), self.W_v(X), dropout_p=p)
+
+
+def reader(code):
+    torch.manual_seed(0)
+    layer = code(8).eval()
+    return lambda X, lens: layer(X)
+
+
+EXERCISES.append(Exhibit(
+    "dropout", right="b", fine=Reader, other=ReaderAgain, use=reader, promises={"order"},
+    slips=[
+        Slip("self.p, self.training)", "self.p)", ""),
+        Slip("F.dropout(scores.softmax(-1), self.p, self.training)",
+             "nn.Dropout(self.p)(scores.softmax(-1))",
+             "makes a new nn.Dropout in each call, which is in training mode"),
+        Slip("F.dropout(scores.softmax(-1), self.p, self.training)", "scores.softmax(-1)",
+             "weights @ self.W_v(X)", "F.dropout(weights @ self.W_v(X), self.p)",
+             "drops answers in place of weights, in evaluation too"),
+    ],
+    reasons={
+        "a": "In training, dropout is as it should be.",
+        "c": "What is kept is divided by 1 − p, so the mean stays.",
+        "d": "Dropped weights get no gradient, the others do.",
+    },
+    hints=[
+        "F.dropout has a third argument. What is its default?",
+        "layer.eval() sets layer.training to False. Who reads it?",
+        "Build Reader(8), call eval(), call it twice on the same X.",
+    ],
+    praise="Right: one line, and it belongs in every layer's tests."))
+
+
+# ---- the table ----
+
+class Waves(nn.Module):
+    """Adds sinusoids to X (b, n, d). They belong to the layer: they move
+    and change type with it, and aren't trained."""
+
+    def __init__(self, steps, d):
+        super().__init__()
+        rates = 10000 ** (-torch.arange(0, d, 2) / d)
+        angles = torch.arange(steps)[:, None] * rates
+        table = torch.stack([angles.sin(), angles.cos()], -1).flatten(1)
+        self.register_buffer("table", table)
+
+    def forward(self, X):
+        return X + self.table[:X.shape[1]]
+
+
+class WavesAgain(nn.Module):
+    def __init__(self, steps, d):
+        super().__init__()
+        column = torch.arange(d)
+        angles = torch.arange(steps)[:, None] / 10000 ** (column // 2 * 2 / d)
+        P = torch.where(column % 2 == 0, angles.sin(), angles.cos())
+        self.register_buffer("P", P[None], persistent=False)
+
+    def forward(self, X):
+        return X + self.P[:, :X.shape[1]]
+
+
+def waves(code):
+    layer = code(9, 8)
+    return lambda X, lens: layer(X)
+
+
+EXERCISES.append(Exhibit(
+    "table", right="c", fine=Waves, other=WavesAgain, use=waves,
+    slips=[
+        Slip('register_buffer("table", table)', "table = table", ""),
+        Slip('register_buffer("table", table)', "rows = list(table)",
+             "self.table[:X.shape[1]]", "torch.stack(self.rows[:X.shape[1]])",
+             "keeps its rows in a list, where no layer looks for them"),
+        Slip('register_buffer("table", table)', "table = nn.Parameter(table)",
+             "makes the table a parameter, which is trained"),
+    ],
+    reasons={
+        "a": "A tensor that isn't an nn.Parameter isn't trained.",
+        "b": "The rows are computed as they should be.",
+        "d": "A sum of float16 and float32 raises nothing. Which type has it?",
+    },
+    hints=[
+        "Values in float32 on one device are right. What else does the promise say?",
+        "layer.half() or layer.bfloat16() changes parameters and buffers. What is the type of the "
+        "answer to an input of that type? And what does layer.parameters() hold?",
+        "Waves(20, 8).half() must answer a half X by a float16 tensor, and have no parameters. "
+        "How its buffer is called is its own affair.",
+    ],
+    praise="Right: .half() stands in for a GPU here, which fewer tests have at hand.",
+    careless=Slip("X + self.table[:X.shape[1]]", "(X + self.table[:X.shape[1]]).float()",
+                  "float64 + float32 is float64, so .double() shows nothing here. Try a narrower "
+                  "type.")))
+
+
+# ---- folded heads ----
+
+def read_folded(q, k, v, lens, num_heads):
+    """q (b, n, d), k and v (b, m, d), lens (b,): heads in the batch,
+    those of a sentence next to one another. -> (b, n, d)"""
+    q, k, v = (X.unflatten(-1, (num_heads, -1)).transpose(1, 2).flatten(0, 1)
+               for X in (q, k, v))  # (b * num_heads, n or m, d / num_heads)
+    lens = lens.repeat_interleave(num_heads)
+    keep = torch.arange(k.shape[1]) < lens[:, None, None]
+    scores = q @ k.mT / math.sqrt(q.shape[-1])
+    answers = scores.masked_fill(~keep, -1e9).softmax(-1) @ v
+    return answers.unflatten(0, (-1, num_heads)).transpose(1, 2).flatten(2)
+
+
+def read_folded_again(q, k, v, lens, num_heads):
+    answers = torch.zeros_like(q)
+    for i, n in enumerate(lens.tolist()):
+        parts = zip(*(X.chunk(num_heads, -1) for X in (q[i], k[i, :n], v[i, :n])))
+        answers[i] = torch.cat([F.scaled_dot_product_attention(*part) for part in parts], -1)
+    return answers
+
+
+EXERCISES.append(Exhibit(
+    "folded", right="a", fine=read_folded, other=read_folded_again,
+    use=lambda code: lambda X, lens: code(X, X, X, lens, 2), promises={"padding", "order"},
+    slips=[
+        Slip("repeat_interleave", "repeat", ""),
+        Slip("lens.repeat_interleave(num_heads)", "lens.max().repeat(len(q))",
+             "takes the longest length for all"),
+        Slip("answers.unflatten(0, (num_heads, -1)).permute(1, 2, 0, 3).flatten(2)",
+             "unfolds as if a head's sentences were next to one another"),
+    ],
+    reasons={
+        "b": "Each row gets a length of some sentence. Of which?",
+        "c": "Folding and unfolding are as they should be.",
+        "d": "`repeat` makes b · num_heads lengths, the same number as rows.",
+    },
+    hints=[
+        "Lengths 2, 5, 3 and two heads: write down both lists.",
+        "Choose lengths that all differ. What does a sentence answer alone, without padding?",
+        "Compare row i with a loop over heads on q[i], k[i, :n], v[i, :n].",
+    ],
+    praise="Right: equal lengths would have hidden it."))
+
+
+# ---- positions ----
+
+def with_positions(X, table):
+    """X (b, n, d); row t of table (longest, d) is added to step t of every
+    sentence."""
+    rows = table[None, :X.shape[1]]
+    return X + rows
+
+
+def with_positions_again(X, table):
+    answers = X.clone()
+    for t in range(X.shape[1]):
+        answers[:, t] += table[t]
+    return answers
+
+
+LONGEST = 20  # rows of the table that positions are looked up in
+
+
+def table_of(d):
+    return torch.randn(LONGEST, d, generator=torch.Generator().manual_seed(3))
+
+
+EXERCISES.append(Exhibit(
+    "positions", right="d", fine=with_positions, other=with_positions_again,
+    use=lambda code: lambda X, lens: code(X, table_of(X.shape[-1])), promises={"causal"},
+    slips=[
+        Slip("table[None, :X.shape[1]]", "table[:X.shape[0], None]", ""),
+        Slip("table[None, :X.shape[1]]",
+             "table[torch.arange(X.shape[0] * X.shape[1])].unflatten(0, X.shape[:2])",
+             "counts on from one sentence to the next"),
+        Slip("table[None, :X.shape[1]]", "table[X.shape[1] - 1]", "adds the last row to all steps"),
+    ],
+    reasons={
+        "a": "Each sentence takes one row of the table here.",
+        "b": "An axis of length 1 stretches to any length.",
+        "c": "Rows are counted from 0.",
+    },
+    hints=[
+        "Which axis of X counts sentences, which counts steps?",
+        "with_positions(torch.zeros(b, n, d), table) shows what is added to each step.",
+        "Loop over sentences and steps: X[i, t] + table[t].",
+    ],
+    praise="Right: with b = n it would even have looked like positions."))
+
+
+# ---- maps ----
+
+def read_and_show(q, k, v, lens):
+    """q (b, n, d), k and v (b, m, d); keys from lens (b,) on are padding.
+
+    Returns the output (b, n, d) and the weights (b, n, m) that made it."""
+    keep = torch.arange(k.shape[1]) < lens[:, None, None]
+    scores = q @ k.mT / math.sqrt(q.shape[-1])
+    hidden = scores.masked_fill(~keep, -1e9)
+    output = hidden.softmax(-1) @ v
+    maps = hidden.softmax(-1)
+    return output, maps
+
+
+def read_and_show_again(q, k, v, lens):
+    maps = torch.zeros(*q.shape[:2], k.shape[1])
+    for i, n in enumerate(lens.tolist()):
+        maps[i, :, :n] = torch.softmax(q[i] @ k[i, :n].T * q.shape[-1] ** -0.5, 1)
+    return torch.einsum("bnm,bmd->bnd", maps, v), maps
+
+
+def shown(code):
+    def answers(X, lens):
+        output, maps = code(X, X, X, lens)
+        return torch.cat([output, maps @ X], -1)
+    return answers
+
+
+EXERCISES.append(Exhibit(
+    "maps", right="b", fine=read_and_show, other=read_and_show_again, use=shown,
+    promises={"padding", "order"},
+    slips=[
+        Slip("maps = hidden", "maps = scores", ""),
+        Slip("maps = hidden.softmax(-1)", "maps = scores.softmax(-1) * keep",
+             "sets the weights of padding to 0, so that rows add up to less than 1"),
+        Slip("maps = hidden.softmax(-1)", "maps = hidden.softmax(1)", "normalises over queries"),
+    ],
+    reasons={
+        "a": "`output` is made of `hidden`.",
+        "c": "They come out of a softmax.",
+        "d": "There is no dropout here.",
+    },
+    hints=[
+        "Two things are returned, and they belong together. How?",
+        "From weights and values you can compute the output yourself.",
+        "assert that maps @ v is close to output, for lengths below the number of keys.",
+    ],
+    praise="Right: the map shown must be the map used."))
+
+
+# ---- in place ----
+
+def weigh(scores, lens, d):
+    """scores (b, n, m), keys from lens (b,) on are padding -> weights of
+    the scores divided by the square root of d. Arguments stay as they are."""
+    scores = scores / math.sqrt(d)
+    keep = torch.arange(scores.shape[-1]) < lens[:, None, None]
+    scores = scores.masked_fill(~keep, -1e9)
+    return scores.softmax(-1)
+
+
+def weigh_again(scores, lens, d):
+    weights = torch.zeros_like(scores)
+    for i, n in enumerate(lens.tolist()):
+        weights[i, :, :n] = F.softmax(scores[i, :, :n] * d ** -0.5, -1)
+    return weights
+
+
+EXERCISES.append(Exhibit(
+    "in-place", right="c", fine=weigh, other=weigh_again,
+    use=lambda code: lambda X, lens: code(X, lens, 4),
+    slips=[
+        Slip("scores = scores / math.sqrt(d)", "scores /= math.sqrt(d)", ""),
+        Slip("scores = scores / math.sqrt(d)\n", "", "scores.masked_fill(~keep, -1e9)",
+             "scores.masked_fill_(~keep, -1e9) / math.sqrt(d)", "    keep =", "keep =",
+             "writes the mask into the scores that it was given"),
+        Slip("scores = scores / math.sqrt(d)",
+             "scores = scores.sub_(scores.amax(-1, keepdim=True)) / math.sqrt(d)",
+             "subtracts the largest score in place"),
+    ],
+    reasons={
+        "a": "That is raised for a leaf that takes gradients. A product of tensors isn't a leaf.",
+        "b": "The first call divides once, as it should.",
+        "d": "The mask is right. Whose scores are these, though?",
+    },
+    hints=[
+        "a = a / b makes a new tensor. What does a /= b do?",
+        "The promise has a last sentence: test that.",
+        "Keep scores.clone(), call weigh, compare the two.",
+    ],
+    praise="Right: what is yours must be yours afterwards."))
+
+
+# ---- half precision ----
+
+def add_waves(X):
+    """Adds sinusoids to X (b, n, d), right to the precision of X's type."""
+    t = torch.arange(X.shape[1], dtype=torch.float32)
+    rates = 10000 ** (-torch.arange(0, X.shape[2], 2) / X.shape[2])
+    angles = t[:, None] * rates
+    waves = torch.stack([angles.sin(), angles.cos()], -1).flatten(1)
+    return X + waves.to(X.dtype)
+
+
+def add_waves_again(X):
+    n, d = X.shape[1:]
+    waves = torch.zeros(n, d, dtype=torch.float64)
+    for i in range(0, d, 2):
+        angles = torch.arange(n, dtype=torch.float64) / 10000 ** (i / d)
+        waves[:, i], waves[:, i + 1] = angles.sin(), angles.cos()
+    return X + waves.to(X.dtype)
+
+
+EXERCISES.append(Exhibit(
+    "half", right="a", fine=add_waves, other=add_waves_again,
+    use=lambda code: lambda X, lens: code(X), promises={"causal"},
+    slips=[
+        Slip("dtype=torch.float32", "dtype=X.dtype", ""),
+        Slip("t[:, None] * rates", "(t[:, None] * rates).to(X.dtype)",
+             "rounds the angles before their sine"),
+        Slip("X.shape[2], 2) / X.shape[2])", "X.shape[2], 2) / X.shape[2]).to(X.dtype)",
+             "rounds the rates"),
+    ],
+    reasons={
+        "b": "Positions up to 65,504 fit float16, and far more fit bfloat16.",
+        "c": "In float32 nothing is changed by the line.",
+        "d": "Everything is of X's type then, the sum too.",
+    },
+    hints=[
+        "bfloat16 keeps 8 binary digits. What is torch.tensor(257).bfloat16()?",
+        "In float32 all is right, and so is it for the first steps. Which input is left?",
+        "Compare add_waves of 600 steps in bfloat16 with that in float32, to 0.01.",
+    ],
+    praise="Right: a test in single precision can't see it, however exact."))
+
+
+# ---- a cache ----
+
+def go_on(q, k, v, cache=None):
+    """New tokens q, k, v (b, n, d) after those in the cache. Token i reads
+    all before it and itself. Returns the output and the new cache."""
+    if cache is not None:
+        k, v = torch.cat([cache[0], k], 1), torch.cat([cache[1], v], 1)
+    n, m = q.shape[1], k.shape[1]
+    keep = torch.ones(n, m, dtype=torch.bool).tril(m - n)
+    output = F.scaled_dot_product_attention(q, k, v, attn_mask=keep)
+    return output, (k, v)
+
+
+def go_on_again(q, k, v, cache=None):
+    start = 0 if cache is None else cache[0].shape[1]
+    if cache is not None:
+        k, v = (torch.cat(pair, 1) for pair in zip(cache, (k, v)))
+    rows = []
+    for i in range(q.shape[1]):
+        past = start + i + 1
+        scores = q[:, i, None] @ k[:, :past].mT / math.sqrt(q.shape[-1])
+        rows.append(scores.softmax(-1) @ v[:, :past])
+    return torch.cat(rows, 1), (k, v)
+
+
+def continued(code):
+    def answers(X, lens):
+        start, rest = X[:, :2], X[:, 2:]
+        first, cache = code(start, start, start)
+        return torch.cat([first, code(rest, rest, rest, cache)[0]], 1)
+    return answers
+
+
+EXERCISES.append(Exhibit(
+    "cache", right="d", fine=go_on, other=go_on_again, use=continued, promises={"causal"},
+    slips=[
+        Slip("tril(m - n)", "tril()", ""),
+        Slip("attn_mask=keep", "", "has no mask, so that new tokens read those after them"),
+        Slip("torch.cat([cache[0], k], 1), torch.cat([cache[1], v], 1)",
+             "torch.cat([k, cache[0]], 1), torch.cat([v, cache[1]], 1)",
+             "puts new tokens before old ones"),
+    ],
+    reasons={
+        "a": "There is no future to read: the new token is the last.",
+        "b": "The cache is as it should be.",
+        "c": "Which corner of the (1, m) table does tril() begin in?",
+    },
+    hints=[
+        "tril() lets query i read keys 0 to i. What is i for a single new token?",
+        "Two ways to the same answer: all tokens at once, or some now and some later.",
+        "Go on with more than one token: go_on of X[:, :3], then of X[:, 3:] with the cache, "
+        "joined, must be go_on of X.",
+    ],
+    praise="Right: a cache must change the time, and nothing else."))
+
+
+# ---- padding on the left ----
+
+def place_left(X, lens, table):
+    """X (b, n, d) with padding on the left, real tokens are the last
+    lens (b,): the first of these gets row 0 of table (longest, d)."""
+    n = X.shape[1]
+    rows = torch.arange(n) - (n - lens[:, None])
+    return X + table[rows.clamp(min=0)]
+
+
+def place_left_again(X, lens, table):
+    answers = X + table[0]
+    for i, n in enumerate(lens.tolist()):
+        answers[i, -n:] = X[i, -n:] + table[:n]
+    return answers
+
+
+def left_padded(code):
+    def answers(X, lens):
+        n = X.shape[1]
+        shift = (torch.arange(n) - (n - lens[:, None])) % n
+        left = X.gather(1, shift[..., None].expand_as(X))
+        placed = code(left, lens, table_of(X.shape[-1]))
+        back = (torch.arange(n) + (n - lens[:, None])) % n
+        return placed.gather(1, back[..., None].expand_as(X))
+    return answers
+
+
+EXERCISES.append(Exhibit(
+    "left", right="b", fine=place_left, other=place_left_again, use=left_padded,
+    promises={"padding"},
+    slips=[
+        Slip("lens[:, None]", "lens.max()", ""),
+        Slip("(n - lens[:, None])", "lens[:, None]",
+             "subtracts the length in place of the padding"),
+        Slip("(n - lens[:, None])", "(n - lens[:, None] + 1)",
+             "is one row late, so that the first two tokens share row 0"),
+    ],
+    reasons={
+        "a": "Row 0 is added to padding in right code, too; nobody reads it.",
+        "c": "Rows rise from left to right.",
+        "d": "Longer and shorter sentences are shifted by different amounts.",
+    },
+    hints=[
+        "Where does a sentence of 2 tokens begin in a batch of 5 steps?",
+        "The same sentence, once with more padding: what is added to its tokens?",
+        "Compare X[i, -n:] + table[:n] with what comes out.",
+    ],
+    praise="Right: a sentence must not know who else is in its batch."))
+
+
+# ---- the loss ----
+
+def loss_of(logits, targets, lens):
+    """The mean loss of real tokens: logits (b, n, classes), targets (b, n),
+    of which those from lens (b,) on are padding."""
+    losses = F.cross_entropy(logits.mT, targets, reduction="none")  # (b, n)
+    keep = torch.arange(targets.shape[1]) < lens[:, None]
+    total = (losses * keep).sum()
+    return total / keep.sum()
+
+
+def loss_of_again(logits, targets, lens):
+    real = [(logits[i, :n], targets[i, :n]) for i, n in enumerate(lens.tolist())]
+    return F.cross_entropy(*(torch.cat(part) for part in zip(*real)))
+
+
+def lost(code):
+    def answers(X, lens):
+        losses = [code(x[None], x.argmin(-1)[None], n[None]).expand(len(x))
+                  for x, n in zip(X, lens)]
+        return torch.stack(losses)
+    return answers
+
+
+EXERCISES.append(Exhibit(
+    "loss", right="c", fine=loss_of, other=loss_of_again, use=lost, promises={"padding"},
+    slips=[
+        Slip("total / keep.sum()", "total / keep.numel()", ""),
+        Slip("(losses * keep).sum()", "losses.sum()", "counts the losses of padding"),
+        Slip("total / keep.sum()", "total / len(keep)", "divides by the number of sentences"),
+    ],
+    reasons={
+        "a": "Losses of padding are multiplied by 0.",
+        "b": "It is divided by too much, so it isn't larger.",
+        "d": "What is multiplied by 0 sends no gradient.",
+    },
+    hints=[
+        "How many numbers does the mean of the promise have, how many this one?",
+        "Pick the real tokens by a loop or by an index, and take the mean.",
+        "F.cross_entropy(logits[keep], targets[keep]) is that mean.",
+    ],
+    praise="Right: with it, losses of different batches can be compared."))
+
+
+# ---- weight decay ----
+
+def optimizer_of(model, lr=0.1, decay=0.5):
+    """AdamW, in which the weights of linear layers decay and nothing else:
+    no biases, no norms, no tables of embeddings."""
+    tables = {id(part.weight) for part in model.modules()
+              if isinstance(part, nn.Embedding)}
+    groups = {True: [], False: []}
+    for weight in model.parameters():
+        groups[weight.dim() == 2 and id(weight) not in tables].append(weight)
+    return torch.optim.AdamW(
+        [{"params": groups[True], "weight_decay": decay},
+         {"params": groups[False], "weight_decay": 0.0}], lr=lr)
+
+
+def optimizer_of_again(model, lr=0.1, decay=0.5):
+    groups = []
+    for part in model.modules():
+        for name, weight in part.named_parameters(recurse=False):
+            decays = isinstance(part, nn.Linear) and name == "weight"
+            groups.append({"params": [weight], "weight_decay": decay * decays})
+    return torch.optim.AdamW(groups, lr=lr)
+
+
+def optimized(code):
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Embedding(9, 6), nn.LayerNorm(6), nn.Linear(6, 4))
+    code(model)
+    return lambda X, lens: model(X.argmax(-1))
+
+
+EXERCISES.append(Exhibit(
+    "decay", right="a", fine=optimizer_of, other=optimizer_of_again, use=optimized,
+    slips=[
+        Slip("id(part.weight)", "id(part)", ""),
+        Slip("weight.dim() == 2 and ", "", "lets biases and norms decay"),
+        Slip("weight.dim() == 2 and id(weight) not in tables", "True", "lets everything decay"),
+    ],
+    reasons={
+        "b": "A norm's weights have one axis.",
+        "c": "They have two axes, so they do.",
+        "d": "Decay changes no gradient.",
+    },
+    hints=[
+        "Which parameters have two axes? Not only those of linear layers.",
+        "With gradients of zeros, a step of AdamW is decay alone.",
+        "Set every grad to zeros, step, and see which parameters have changed.",
+    ],
+    praise="Right: whoever isn't in the batch shrinks all the same, so rare words vanish first."))
+
+
+# ---- teacher forcing ----
+
+def training_pair(tokens, start):
+    """tokens (b, n): what a decoder reads and what it must predict at each
+    step. It starts with `start`, and never reads what it must predict."""
+    first = torch.full_like(tokens[:, :1], start)
+    reads = torch.cat([first, tokens[:, :-1]], 1)
+    return reads, tokens
+
+
+def training_pair_again(tokens, start):
+    reads = tokens.clone()
+    reads[:, 0] = start
+    reads[:, 1:] = tokens[:, :-1]
+    return reads, tokens.clone()
+
+
+def forced(code):
+    def answers(X, lens):
+        reads, _ = code(X.argmax(-1), 0)
+        following = torch.cat([reads[:, 1:], reads[:, :1]], 1)  # at t: what t leads to
+        return F.one_hot(following, X.shape[-1]).float()
+    return answers
+
+
+EXERCISES.append(Exhibit(
+    "forcing", right="d", fine=training_pair, other=training_pair_again, use=forced,
+    promises={"causal"},
+    slips=[
+        Slip("tokens[:, :-1]], 1)", "tokens], 1)[:, 1:]", ""),
+        Slip("torch.cat([first, tokens[:, :-1]], 1)", "tokens.roll(1, dims=1)",
+             "begins with the last token in place of `start`"),
+        Slip("tokens[:, :-1]", "tokens[:, 1:]",
+             "reads the very token that it must predict, from the second step on"),
+    ],
+    reasons={
+        "a": "What is read holds the answer: nothing is quicker to learn.",
+        "b": "That would be learned from reads that are shifted twice.",
+        "c": "`start` is cut off here, which raises nothing.",
+    },
+    hints=[
+        "At step t the decoder predicts tokens[:, t]. What may it have read?",
+        "Write tokens of 5 different numbers, and the two rows that should come out.",
+        "reads[:, 0] is start, and reads[:, 1:] is tokens[:, :-1].",
+    ],
+    praise="Right: what looks like a miracle in the loss is mostly a leak."))
+
+
+CASES = {exhibit.name: exhibit for exhibit in EXERCISES}
