@@ -17,6 +17,7 @@ from typing import NamedTuple
 from tools.notebooks.readme import TITLE, cell_minutes, put, read, renew
 
 from attention_lessons.exercises import find
+from attention_lessons.exercises.exhibits import Exhibit
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TEACHING = ROOT / "teaching"
@@ -142,7 +143,8 @@ def in_words(minutes: float) -> str:
 def known(exercise) -> list[str]:
     """What ``check`` says to those who go wrong in a way that it knows, each once."""
     said = [f"{letter}: {why}" for letter, why in getattr(exercise, "reasons", {}).items()]
-    said += [slip.words for slip in getattr(exercise, "slips", ())]
+    if not isinstance(exercise, Exhibit):  # whose slips nobody makes, but meets
+        said += [slip.words for slip in getattr(exercise, "slips", ())]
     said += [case[-1] for case in getattr(exercise, "misconceptions", ())]
     said += [words for _, wrong in getattr(exercise, "lines", {}).values()
              for words in wrong.values()]
