@@ -25,7 +25,6 @@ from attention_lessons import exercises
 from attention_lessons.exercises import all_exercises, check, hint
 from attention_lessons.lesson_02 import exercises as lesson_02
 from attention_lessons.exercises.classes import FromScratch
-from attention_lessons.exercises.exhibits import Exhibit
 from attention_lessons.exercises.kinds import Build, Choice, Result, near
 
 CELLS = {name: trio for notebook in all_notebooks() for name, trio in trios(notebook).items()}
@@ -49,10 +48,6 @@ NAMES = {"torch": torch, "math": math, "nn": nn, "F": F, "np": np, "d2l_ext": d2
 
 def known(exercise):
     """What goes wrong in ways that the check knows: answers, and the words for each."""
-    if isinstance(exercise, Exhibit):  # test_museum.py has its slips
-        yield from (({"symptom": letter}, f"The symptom: {why}")
-                    for letter, why in exercise.reasons.items())
-        return
     for letter, why in getattr(exercise, "reasons", {}).items():
         several = len(exercise.right) > 1
         yield letter, f"Statement {letter} {why}" if several else why
