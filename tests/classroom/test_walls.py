@@ -52,7 +52,7 @@ HOSTILE = {
                         "torch.UntypedStorage.from_file(PACKAGE + '/lesson_02/exercises.py', 0, 9)",
     "answers in memory": "import gc, wire; assert {'Choice', 'Build', 'FromScratch'} & "
                          "{type(x).__name__ for x in gc.get_objects()}",
-    "the museum": "import attention_lessons.lesson_12.museum",
+    "the museum": "import attention_lessons.lesson_12.exercises",
     "the answers": "import attention_lessons.exercises",
     "lessons with solutions": "os.listdir(ROOT + '/notebooks')",
     "tools": "import tools.classroom.grade",

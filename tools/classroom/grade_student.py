@@ -15,7 +15,7 @@ import sys
 from types import ModuleType
 
 CHECKS = "attention_lessons.exercises"
-MUSEUM = "attention_lessons.lesson_12.museum"  # code of lesson 12; its answers stay outside
+MUSEUM = "attention_lessons.lesson_12.exercises"  # code of lesson 12; its answers stay outside
 MODULES = {"torch", "nn", "F", "plt", "d2l_ext", "math", "random"}  # that cells call, not change
 FILES, OPEN = 2**27, 256  # bytes of a file, and how many are open at once
 
