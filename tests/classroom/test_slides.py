@@ -98,6 +98,16 @@ def test_the_cut_shows_the_core_and_answers_come_a_step_later(lesson):
     assert [slides.kind(each) for each in cells if slides.kind(each) != "skip"][0] == "slide"
 
 
+@pytest.mark.slow
+@each_lesson
+def test_every_core_cell_that_is_not_skipped_is_in_the_deck(lesson):
+    """A fragment that stands where no slide has begun would vanish unseen."""
+    shown = [each.id for each in read(lesson).cells if "core" in each.metadata.tags
+             and slides.kind(each) not in ("skip", "notes")]
+    made = slides.page(read(lesson), {})
+    assert shown and not [name for name in shown if f'cell-id={name}"' not in made]
+
+
 @each_lesson
 def test_a_lesson_fits_a_lecture_by_its_notes(lesson):
     minutes = list(slides.notes(read(lesson).cells, {}).values())[-1]["minute"]
