@@ -122,7 +122,7 @@ def trying(what: str, call: Callable, *arguments, known=(), **options):
     except NotImplementedError:
         raise
     except (Exception, SystemExit) as error:
-        words = t("{0} raises {1}: {2}", t(what), type(error).__name__, error)
+        words = t("{0} raises {1}: {2}", t(what), type(error).__name__, str(error))
         for part, why in dict(known).items():
             if re.search(part, str(error)):
                 words += "\n  " + t(why)

@@ -286,7 +286,7 @@ def first_wrong(given: Sequence, right: Sequence[float]) -> str:
 
 
 def raises(error: BaseException) -> str:
-    return t("Your code raises {0}: {1}", type(error).__name__, error)
+    return t("Your code raises {0}: {1}", type(error).__name__, str(error))
 
 
 def called_with(arguments: tuple) -> str:
