@@ -166,7 +166,6 @@ class Build(Exercise):
     inputs: Callable[[], list[tuple]] | None = None
     slips: Sequence[Slip] = ()
     larger: Callable[[], list[tuple]] = list
-    misconceptions: Sequence[tuple] = ()
 
     def judge(self, answer) -> Result:
         if not callable(answer):
@@ -204,10 +203,6 @@ class Build(Exercise):
             wrong = slip.of(self.reference)
             if all(agrees(given, attempt(wrong, arguments)) for arguments, given in tried):
                 return slip.words
-        for *wrongs, words in self.misconceptions:
-            for wrong in wrongs:
-                if all(agrees(given, attempt(wrong, arguments)) for arguments, given in tried):
-                    return words
         return None
 
     def raised(self, answer: Callable, arguments: tuple, error: BaseException) -> Result:

@@ -58,8 +58,6 @@ def known(exercise):
             yield before | {line: list(numbers)}, f"Line {line}: {why}"
     for slip in getattr(exercise, "slips", ()):
         yield slip.of(getattr(exercise, "reference", None) or exercise.right), slip.words
-    for *wrongs, words in getattr(exercise, "misconceptions", ()):
-        yield from ((wrong, words) for wrong in wrongs)
 
 
 def run(code):

@@ -145,7 +145,6 @@ def known(exercise) -> list[str]:
     said = [f"{letter}: {why}" for letter, why in getattr(exercise, "reasons", {}).items()]
     if not isinstance(exercise, Exhibit):  # whose slips nobody makes, but meets
         said += [slip.words for slip in getattr(exercise, "slips", ())]
-    said += [case[-1] for case in getattr(exercise, "misconceptions", ())]
     said += [words for _, wrong in getattr(exercise, "lines", {}).values()
              for words in wrong.values()]
     return list(dict.fromkeys(said))
