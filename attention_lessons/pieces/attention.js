@@ -1,210 +1,235 @@
-// Where every head of a model looks: a grid of small maps, one large map, and its rows in words.
+// Where every head of a model looks: a grid of small maps, one large map, one row in words.
+import { html } from "./vendor/preact.js";
+import {
+  choice, clip, extent, grip, map, near, once, place, places, range, share, sheet, start, svg, t,
+  takes, text,
+} from "./kit.js";
 
-const bytesOf = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+// ---- mathematics ----------------------------------------------------------------
 
-/** Each layer's heads, each a map of rows: percents, a byte each, one after another. */
-export function unpack({ tokens, keys, layers, maps }) {
-  const percents = bytesOf(maps);
-  let place = 0;
-  const row = () =>
-    Array.from(percents.subarray(place, place += keys.length), (percent) => percent / 100);
-  return layers.map(({ heads }) => places(heads).map(() => tokens.map(row)));
+const bytesOf = (words) => Uint8Array.from(atob(words), (letter) => letter.charCodeAt(0));
+
+/** Each layer's heads, each a map of rows. A weight is a byte, in 255ths of its row's largest. */
+export function unpack({ tokens, keys, layers, maps, tops }) {
+  const [bytes, largest] = [bytesOf(maps), new Float32Array(bytesOf(tops).buffer)];
+  let row = 0;
+  const next = () => {
+    const start = row * keys.length;
+    const top = largest[row++];
+    return Array.from(bytes.subarray(start, start + keys.length), (byte) => byte / 255 * top);
+  };
+  return layers.map(({ heads }) => heads.map(() => tokens.map(next)));
 }
 
-/** What is chosen: a layer may have fewer heads than the one before. */
-export function chosen({ layers }, { layer, head, asks }) {
-  return { layer, head: Math.min(head, layers[layer].heads - 1), asks };
+/** A map of at most `high` by `wide` cells, each the largest of those that it stands for, in parts
+ * of the map's largest. */
+export function shrink(weights, high, wide = high) {
+  const ends = (count, most) => {
+    const cells = Math.max(1, Math.min(count, Math.floor(most)));
+    return places(cells).map((i) => [i, i + 1].map((j) => Math.floor(j * count / cells)));
+  };
+  const largest = weights.reduce((most, row) => Math.max(most, ...row), 1e-30);
+  const across = ends(weights[0].length, wide);
+  return ends(weights.length, high).map(([top, bottom]) => across.map(([left, right]) => {
+    let most = 0;
+    for (let i = top; i < bottom; i++) {
+      for (let j = left; j < right; j++) most = Math.max(most, weights[i][j]);
+    }
+    return most / largest;
+  }));
+}
+
+/** The places of the chosen layer, head and token; a layer may have fewer heads than another. */
+export function chosen({ layers, rows }, { layer, head, asks }) {
+  const l = layers.findIndex(({ number }) => number === layer);
+  const h = layers[l].heads.indexOf(head);
+  return [l, h < 0 ? layers[l].heads.length - 1 : h, rows.indexOf(asks)];
 }
 
 /** One row in a sentence. */
-export function tell({ tokens, keys, layers }, weights, { layer, head, asks }) {
-  const where = Math.max(...weights) ? takes(weights, keys) : t`nothing`;
-  return t`${layers[layer].name}, head ${head}: ${clip(tokens[asks], 20)} looks at ${where}.`;
+export function tell({ tokens, keys, layers }, weights, [layer, head, asks]) {
+  const where = Math.max(...weights) ? takes(weights, keys) : t("nothing");
+  return t("{0}, head {1}: {2} looks at {3}.", layers[layer].name, layers[layer].heads[head],
+    clip(tokens[asks], 20), where);
 }
 
-const [HIGH, GAP] = [264, 3];
+// ---- the picture -----------------------------------------------------------------
 
-/** A map of at most `most` by `most` cells, each the largest of those that it stands for. */
-export function shrink(weights, most) {
-  const ends = (count) => {
-    const cells = Math.min(count, most);
-    return places(cells).map((i) => [i, i + 1].map((j) => Math.floor(j * count / cells)));
+const [EDGE, GAP, HIGH] = [24, 3, 320];
+const [unpacked, thumbnails, overview] = [once(unpack), once(thumbs), once(shrink)];
+
+function thumbs(maps, side) {
+  return maps.map((heads) => heads.map((weights) => shrink(weights, side)));
+}
+
+function view({ data, state, ui, width, set, hold }) {
+  const { tokens, keys, rows, layers, image } = data;
+  const maps = unpacked(data);
+  const [layer, head, asks] = chosen(data, state);
+  const weights = maps[layer][head];
+  const wide = width >= 640;
+  const small = overviewPlan(layers, layer, wide ? 0.4 * width : width);
+  const [left, top] = wide ? [small.wide + 32, 0] : [0, small.high + 40];
+  const big = largePlan(data, width - left, left, top);
+  const lit = ui.at ?? [asks, ui.key ?? null];
+  const pick = ([i, j]) =>
+    set({ asks: rows[i] }, { key: ui.at && i === asks && j === ui.key ? null : j });
+  const given = { weights, ...big, lit, pick, point: (cell) => hold({ at: cell }),
+    name: t("weights"), now: pair(data, weights, lit) };
+  const bottom = Math.max(small.high + 40, big.y + tokens.length * big.down + 34);
+  const seen = image && looks(data, weights[asks], asks, width, bottom, pick);
+  return {
+    label: t("A small map of weights for each head, and one large: rows ask, columns are asked."),
+    picture: [
+      small.cells.map(({ x, y, of: [l, h] }) => {
+        const shown = thumbnails(maps, small.side)[l][h];
+        return sheet({ weights: shown, x, y, across: small.side / shown[0].length,
+          down: small.side / shown.length });
+      }),
+      big.sheet && sheet({ ...fitted(weights, big), x: big.x, y: big.y }),
+      svg(width, Math.round(bottom + (seen ? seen.high : 0)),
+        grid(layers, small, [layer, head], ui.over, set, hold),
+        map(given), names(data, big, lit, asks),
+        text(left, big.y + tokens.length * big.down + 16, given.now, { bold: true }), seen?.parts),
+      !image && keys.length <= 200 && words(data, weights[asks], asks, pick),
+    ],
+    sentence: tell(data, weights[asks], [layer, head, asks]),
+    controls: controls(data, state, [layer, head, asks], set),
   };
-  const across = ends(weights[0].length);
-  return ends(weights.length).map(([top, bottom]) => across.map(([left, right]) =>
-    Math.max(...weights.slice(top, bottom).flatMap((row) => row.slice(left, right)))));
 }
 
-/** How large the small maps, the large one and a patch of the image are, and which labels stand. */
-export function plan({ tokens, keys, layers, image }, width, { measure, size }) {
-  const heads = Math.max(...layers.map((layer) => layer.heads));
-  const beside = width >= 560;
-  const edge = 20;  // for the numbers of layers and heads
-  const share = beside ? 0.4 * width : width - 8;
-  const side = Math.max(6, Math.min(
-    76, (share - edge) / heads - GAP, Math.max(12, (HIGH - edge) / layers.length - GAP)));
-  const full = (count) => edge + count * (side + GAP);
-  const grid = { edge, side, wide: full(heads), high: full(layers.length) };
-
-  const patch = image && Math.min(HIGH / image.rows, 300 / image.columns);
-  const third = image && width >= 860 ? image.columns * patch + 30 : 0;
-  const rest = beside ? width - grid.wide - 48 - third : width - 8;
-  const most = (words) => Math.max(...words.map(measure));
-  const named = HIGH / tokens.length >= size;
-  const left = named ? Math.min(1.1 * most(tokens), 0.35 * rest) + 14 : 14;  // bold is wider
-  const room = Math.min(64, (rest - left - 4) / keys.length);
-  const titled = most(keys) + 6 <= room;
-  const top = titled ? size + 8 : 4;
-  const down = Math.min(room, (HIGH - top) / tokens.length);
-  const across = titled ? room : Math.min(room, 2 * down);
-  return { grid, named, titled, left, top, across, down, patch };
+/** The cells of a canvas for a large map that may have more of them than the screen has pixels. */
+function fitted(weights, { across, down }) {
+  const [wide, high] = [weights[0].length * across, weights.length * down];
+  const shown = overview(weights, high, wide);
+  return { weights: shown, across: wide / shown[0].length, down: high / shown.length };
 }
 
-// ---- on the screen -------------------------------------------------------------
+const pair = ({ tokens, keys }, weights, [i, j]) => (j === null ? clip(tokens[i], 18)
+  : t("{0} → {1}, {2}", clip(tokens[i], 18), clip(keys[j], 18), share(weights[i][j])));
 
-const ATTENTION_STYLE = `
-  .maps { display: flex; flex-wrap: wrap; gap: 10px 24px; align-items: flex-start; }
-  .maps canvas { cursor: pointer; }
-  .line { display: flex; flex-wrap: wrap; gap: 3px; margin-top: 10px; }
-  .line span { padding: 1px 5px; border-radius: 3px; cursor: pointer; }
-  .line .asks { outline: 2px solid var(--key); }
+/** Where the small maps stand: all layers where they are wide enough, else the chosen layer's. */
+function overviewPlan(layers, layer, room) {
+  const most = Math.max(...layers.map(({ heads }) => heads.length));
+  const fit = Math.min(76, (room - EDGE) / most - GAP, Math.max(14, HIGH / layers.length - GAP));
+  const all = fit >= 14;
+  const count = layers[layer].heads.length;
+  const columns = all ? most : count <= 8 ? 2 : Math.min(count, 4 * Math.ceil(room / 400));
+  const side = Math.floor(all ? fit : Math.min(180, (room - EDGE) / columns - GAP));
+  const step = side + GAP;
+  const cells = all
+    ? layers.flatMap(({ heads }, l) => heads.map((_, h) =>
+      ({ x: EDGE + h * step, y: EDGE + l * step, of: [l, h] })))
+    : places(count).map((h) => ({ x: EDGE + (h % columns) * step,
+      y: EDGE + Math.floor(h / columns) * step, of: [layer, h] }));
+  const lines = all ? layers.length : Math.ceil(count / columns);
+  return { all, side, step, cells, wide: EDGE + columns * step, high: EDGE + lines * step };
+}
+
+/** Where the large map stands and whether its cells are on a canvas. */
+function largePlan({ tokens, keys }, room, left, top) {
+  const named = Math.min(110, 0.35 * room, 14 + Math.max(...tokens.slice(0, 300).map(extent)));
+  const across = Math.min(60, (room - named - 4) / keys.length);
+  const down = Math.min(28, HIGH / tokens.length, 2 * across);
+  const few = tokens.length * keys.length <= 300 && Math.min(across / 1.6, down) >= 20;
+  return { x: left + named, y: top + EDGE, across, down, sheet: !few };
+}
+
+/** The small maps' frames and numbers; press one, or go there by arrow keys. */
+function grid(layers, { all, side, step, cells, wide, high }, [layer, head], over, set, hold) {
+  const under = (event) => {
+    const [x, y] = place(event);
+    return cells.find((each) => x >= each.x && x < each.x + step
+      && y >= each.y && y < each.y + step)?.of;
+  };
+  const go = ([l, h]) => {
+    const to = layers[Math.min(layers.length - 1, Math.max(0, l))];
+    set({ layer: to.number, head: to.heads[Math.min(to.heads.length - 1, Math.max(0, h))] });
+  };
+  const say = ([l, h]) => t("{0}, head {1}", layers[l].name, layers[l].heads[h]);
+  const handle = grip({
+    name: t("layer and head"), now: say([layer, head]), drag() {},
+    step: (right, up) => go([layer - up, head + right]),
+  });
+  const every = step < 22 ? 2 : 1;  // numbers that would touch
+  return html`<g ...${handle} class="press" onClick=${(event) => under(event) && go(under(event))}
+      onPointerMove=${(event) => hold({ over: under(event) })}
+      onPointerLeave=${() => hold({ over: null })}>
+    <rect x="0" y="0" width=${wide} height=${high} fill="transparent" />
+    ${cells.map(({ x, y, of: [l, h] }) => html`
+      <rect class="small ${l === layer && h === head ? "now" : ""}" x=${x - 1} y=${y - 1}
+        width=${side + 2} height=${side + 2} />
+      ${(l === 0 || !all) && h % every === 0 && text(x + side / 2, all ? 10 : y + 8,
+        layers[l].heads[h], { anchor: "middle", class: "over" })}
+      ${all && h === 0 && l % every === 0 && text(EDGE - 8, y + side / 2, layers[l].number,
+        { anchor: "end" })}`)}
+    ${text(0, high + 12, say(over ?? [layer, head]))}</g>`;
+}
+
+/** Names of rows and columns where they fit, else of what is lit; the pair below. */
+function names(data, { x, y, across, down }, [row, column], asks) {
+  const { tokens, keys } = data;
+  const most = Math.max(...keys.slice(0, 300).map(extent));
+  const left = (i) => text(x - 8, y + (i + 0.5) * down, clip(tokens[i], 11),
+    { anchor: "end", bold: i === asks });
+  const above = (j) => text(x + (j + 0.5) * across, y - 12, clip(keys[j], 12),
+    { anchor: "middle" });
+  return html`${down >= 14 ? places(tokens.length).map(left) : left(row)}
+    ${most + 4 <= across ? places(keys.length).map(above) : column !== null && above(column)}`;
+}
+
+/** The keys as a text, darker the more of the asking row's largest weight they take. */
+const words = ({ tokens, keys }, row, asks, pick) => {
+  const [largest, own] = [Math.max(...row, 1e-30), tokens.length === keys.length];
+  return html`<p class="words">${keys.map((key, j) => html`<span
+    class=${own && j === asks ? "asks" : ""} style="--part: ${Math.round(45 * row[j] / largest)}%"
+    onClick=${() => pick([own ? j : asks, null])}>${clip(key, 40)}</span>`)}</p>`;
+};
+
+/** The image under a veil, thin over the patches that the asking row looks at. */
+function looks({ tokens, image }, row, asks, width, top, pick) {
+  const { rows, columns, source } = image;
+  const cell = Math.min(280 / rows, (width - 4) / columns);
+  const [first, largest] = [tokens.length - rows * columns, Math.max(...row, 1e-30)];
+  const corner = (patch) =>
+    [2 + (patch % columns) * cell, top + Math.floor(patch / columns) * cell];
+  const [x, y] = corner(asks - first);
+  return { high: rows * cell + 8, parts: html`<image href=${source} x="2" y=${top}
+      width=${near(columns * cell)} height=${near(rows * cell)} preserveAspectRatio="none" />
+    ${places(rows * columns).map((patch) => html`<rect class="veil" x=${near(corner(patch)[0])}
+      y=${near(corner(patch)[1])} width=${near(cell)} height=${near(cell)}
+      fill-opacity=${Math.round(850 * (1 - row[first + patch] / largest)) / 1000}
+      onClick=${() => pick([first + patch, null])} />`)}
+    ${asks >= first && html`<rect class="now" x=${near(x)} y=${near(y)} width=${near(cell)}
+      height=${near(cell)} />`}` };
+}
+
+function controls({ tokens, rows, layers }, state, [layer, head, asks], set) {
+  const numbered = rows[0] > 0 || new Set(tokens).size < tokens.length;
+  const name = (token, i) => (numbered ? `${rows[i]}: ${clip(token, 30)}` : token);
+  return [
+    layers.length > 1 && choice(t("layer"), layers.map((each) => [each.number, each.name]),
+      state.layer, (number) => set({ layer: number })),
+    layers[layer].heads.length > 1 && choice(t("head"), layers[layer].heads.map((each) =>
+      [each, String(each)]), layers[layer].heads[head], (number) => set({ head: number })),
+    tokens.length <= 64
+      ? choice(t("asking token"), tokens.map((token, i) => [rows[i], name(token, i)]), rows[asks],
+        (number) => set({ asks: number }))
+      : range({ name: t("asking token"), max: tokens.length - 1, value: asks,
+        text: clip(name(tokens[asks], asks), 20), pick: (i) => set({ asks: rows[i] }) }),
+  ];
+}
+
+const style = `
+  .small { fill: none; stroke: var(--faint); }
+  .now { fill: none; stroke: var(--key); stroke-width: 2.5; }
+  .over { paint-order: stroke; stroke: var(--paper); stroke-width: 4px; }
+  .veil { fill: var(--paper); cursor: pointer; }
+  .words { display: flex; flex-wrap: wrap; gap: 3px; margin: 8px 0; }
+  .words span { padding: 1px 5px; border-radius: 3px; cursor: pointer;
+    background: color-mix(in srgb, var(--query) var(--part), transparent); }
+  .words .asks { outline: 2px solid var(--key); }
 `;
 
-export function render({ model, el }) {
-  speak(model);
-  const data = model.get("data");
-  const { tokens, keys, layers, image } = data;
-  const maps = unpack(data);
-  const heads = places(Math.max(...layers.map((layer) => layer.heads)));
-  const twice = new Set(tokens).size < tokens.length;
-  const named = (token, i) => (twice ? `${i}: ${clip(token, 30)}` : token);
-  const set = setter(model);
-  const controls = {
-    layer: menu(t`layer`, layers.map(({ name }, i) => [i, name]), set("layer")),
-    head: choice(t`head`, heads.map((head) => [head, String(head)]), set("head")),
-    asks: choice(t`asking token`, tokens.map((token, i) => [i, named(token, i)]), set("asks")),
-  };
-  const { root, body, result } = frame(el, ATTENTION_STYLE, ...elements(controls));
-  const [grid, large, seen] = places(3).map(() => node("canvas", { role: "img" }));
-  const words = keys.map((key) => node("span", {}, clip(key, 40)));
-  const line = node("div", { class: "line drawn" }, ...(image ? [] : words));
-  body.append(node("div", { class: "maps" }, grid, large, ...(image ? [seen] : [])), line);
-  const [planned, shelf] = [memoized(plan), memoized(drawAll)];
-  let layout;
-  grid.addEventListener("click", ({ offsetX, offsetY }) => {
-    const [head, layer] = [offsetX, offsetY].map((at) =>
-      Math.floor((at - layout.grid.edge) / (layout.grid.side + GAP)));
-    if (head in (maps[layer] ?? [])) change(model, { layer, head });
-  });
-  large.addEventListener("click", ({ offsetY }) => {
-    const row = Math.floor((offsetY - layout.top) / layout.down);
-    if (row in tokens) set("asks")(row);
-  });
-  line.addEventListener("click", ({ target }) => {
-    const place = words.indexOf(target);
-    if (tokens.length === keys.length && place >= 0) set("asks")(place);
-  });
-
-  return keepDrawn(model, root, (colours, width) => {
-    const state = chosen(data, model.get("state"));
-    const { layer, head, asks } = state;
-    const weights = maps[layer][head];
-    layout = planned(data, width, colours);
-    showAll(controls, state);
-    const sentence = tell(data, weights[asks], state);
-    write(result, sentence);
-    drawGrid(grid, colours, layout.grid, shelf(maps, layout.grid, colours), state);
-    put(grid, "aria-label", t`${plural(layers.length, "layer")}, a row of small maps each, one for
-      each head. ${layers[layer].name}, head ${head} is framed.`);
-    drawLarge(large, colours, layout, data, weights, asks);
-    put(large, "aria-label", t`A map of weights: rows ask, columns are asked. ${sentence}`);
-    if (image) {
-      drawSeen(seen, colours, layout.patch, image, weights[asks], asks);
-      put(seen, "aria-label", t`The image, bright where ${tokens[asks]} looks.`);
-    }
-    words.forEach((word, i) => {
-      const shade = colours.weight(weights[asks][i]);
-      Object.assign(word.style, { background: css(shade), color: css(on(shade)) });
-      word.className = tokens.length === keys.length && i === asks ? "asks" : "";
-    });
-  });
-}
-
-/** All small maps on a canvas of their own, from which each frame copies them. */
-function drawAll(maps, { edge, side, wide, high }, colours) {
-  const canvas = node("canvas");
-  const context = pen(canvas, wide, high, colours);
-  const number = (i, x, y) => label(context, String(i), x, y, { align: "center" });
-  const every = colours.measure("00") + 2 > side + GAP ? 2 : 1;  // numbers that would touch
-  const most = Math.max(...maps.map((heads) => heads.length));
-  for (let i = 0; i < most; i += every) number(i, edge + i * (side + GAP) + side / 2, edge / 2 - 1);
-  maps.forEach((heads, layer) => {
-    const y = edge + layer * (side + GAP);
-    if (layer % (side < 12 ? 2 : 1) === 0) number(layer, edge / 2 - 2, y + side / 2);
-    heads.forEach((weights, head) => {
-      const x = edge + head * (side + GAP);
-      const small = shrink(weights, Math.floor(side));
-      map(context, colours, small, x, y, side / small[0].length, side / small.length);
-      outline(context, colours.faint, x, y, side, side, 1);
-    });
-  });
-  return canvas;
-}
-
-function drawGrid(canvas, colours, { edge, side, wide, high }, all, { layer, head }) {
-  const context = pen(canvas, wide, high, colours);
-  context.drawImage(all, 0, 0, wide, high);
-  const at = (i) => edge + i * (side + GAP) - 1;
-  outline(context, colours.key, at(head), at(layer), side + 2, side + 2, 2.5);
-}
-
-function drawLarge(canvas, colours, layout, { tokens, keys }, weights, asks) {
-  const { named, titled, left, top, across, down } = layout;
-  const [wide, high] = [keys.length * across, tokens.length * down];
-  const context = pen(canvas, left + wide + 4, top + high + 4, colours);
-  map(context, colours, weights, left, top, across, down);
-  outline(context, colours.query, left, top, wide, high, 1.5);
-  if (named) {
-    tokens.forEach((token, i) => label(context, token, left - 8, top + (i + 0.5) * down,
-      { width: left - 10, align: "right", bold: i === asks }));
-  } else pointer(context, 2, top + (asks + 0.5) * down, colours.ink);
-  if (titled) {
-    keys.forEach((key, i) => label(context, key, left + (i + 0.5) * across, top / 2 - 1,
-      { align: "center" }));
-  }
-  outline(context, colours.ink, left, top + asks * down, wide, Math.max(down, 2), 2);
-}
-
-const pictures = new WeakMap();
-
-/** The image on a canvas of its own. */
-function pictureOf(image) {
-  if (!pictures.has(image)) {
-    const { width, height } = image;
-    const canvas = Object.assign(node("canvas"), { width, height });
-    const pixels = new ImageData(width, height);
-    bytesOf(image.pixels).forEach((byte, i) => { pixels.data[i + Math.floor(i / 3)] = byte; });
-    for (let i = 3; i < pixels.data.length; i += 4) pixels.data[i] = 255;
-    canvas.getContext("2d").putImageData(pixels, 0, 0);
-    pictures.set(image, canvas);
-  }
-  return pictures.get(image);
-}
-
-/** The image under a veil, which is thin over the patches that are looked at. */
-function drawSeen(canvas, colours, cell, image, weights, asks) {
-  const { rows, columns } = image;
-  const context = pen(canvas, columns * cell + 4, rows * cell + 4, colours);
-  const [first, largest] = [weights.length - rows * columns, Math.max(...weights, 0.01)];
-  const corner = (patch) => [2 + (patch % columns) * cell, 2 + Math.floor(patch / columns) * cell];
-  context.imageSmoothingEnabled = true;
-  context.drawImage(pictureOf(image), 2, 2, columns * cell, rows * cell);
-  weights.slice(first).forEach((weight, patch) => {
-    context.globalAlpha = 0.85 * (1 - weight / largest);
-    block(context, colours.paper, ...corner(patch), cell, cell);
-  });
-  context.globalAlpha = 1;
-  if (asks >= first) outline(context, colours.key, ...corner(asks - first), cell, cell, 2.5);
-}
-
+export const { piece, render } = start({ view, style });
 export default { render };

@@ -1,8 +1,10 @@
-"""The explorer of any model: all that ``record_attention`` recorded, a map for each head."""
+"""The piece of any model: all that ``record_attention`` recorded, a map for each head."""
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+import struct
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
 
 import torch
 from torch import Tensor
@@ -10,104 +12,207 @@ from torch.nn import functional as F
 
 from .base import Explorer, choices, clean, plural, some
 
-MOST_TOKENS = 256  # with more, a row of the large map is thinner than a pixel
+MOST_SIDE = 1500  # queries or keys: as many as Whisper has frames
 MOST_WEIGHTS = 650_000  # a byte each: the page stays below a megabyte
+MOST_EXTRA = 8  # tokens before the patches of an image: class, distillation, registers
 SIDE = 128  # the longer side of a picture, in pixels
-HINT = "give fewer layers: {name: seen[name] for name in ...}"
 
 
 def attention_explorer(
-    seen: Mapping[str, Sequence[Tensor]], tokens: Sequence[str] = (), *,
-    keys: Sequence[str] | None = None, example: int = 0, image: Tensor | None = None,
+    seen: Mapping[str, Sequence[Tensor]] | Sequence, tokens: Sequence | None = None, *,
+    keys: Sequence | None = None, example: int = 0, window: int = 0, image: Tensor | None = None,
+    layers: Iterable | None = None, heads: Iterable[int] | None = None,
+    rows: Iterable[int] | None = None, columns: Iterable[int] | None = None,
 ) -> Explorer:
     """Where all heads of a model look: a grid of small maps, one of them large, its rows in words.
 
-    seen: what ``record_attention`` yields. tokens: the names of the queries, and of the keys,
-    unless ``keys`` names these (cross-attention); maps of other sizes are left out. example: its
-    place in the batch. image: for a model of images, in place of tokens: the picture, (height,
-    width) or (channels, height, width), whose patches are the tokens, after a class token if there
-    is one more. Settings: ``layer``, a name or its number; ``head``, a number; ``asks``, a token or
-    its position. Weights are shown to the hundredth. Raises ValueError where nothing was recorded
-    or fits, for weights outside 0..1, and for more than 256 tokens or 650,000 weights.
+    seen: what ``record_attention`` yields, or the tuple of ``attentions`` of a Hugging Face model,
+    of ``generate()`` too; steps with a cache are joined into one map. tokens: the names of the
+    queries, and of the keys, unless ``keys`` names these (cross-attention); maps of other sizes are
+    left out. Without names tokens are numbered. example: its place in the batch. window: its place
+    where windows attend each for itself. image: for a model of images, in place of tokens: the
+    picture, (height, width) or (channels, height, width), whose patches are the last tokens.
+
+    What is shown can be chosen, and keeps its numbers: ``layers`` by name or number, ``heads``, and
+    the places of queries, ``rows``, and of keys, ``columns``, such as range(100, 200). Settings:
+    ``layer``, a name or its number; ``head``, a number; ``asks``, a token or its place. Each row's
+    largest weight is kept exactly, the others in 255ths of it. Raises ValueError where nothing was
+    recorded or fits, for weights outside 0..1, for more than 1,500 queries or keys or 650,000
+    weights: the message says what to choose.
 
     >>> seen = {"layer": [torch.tensor([[[[0.9, 0.1], [0.2, 0.8]]]])]}
     >>> attention_explorer(seen, ["dog", "bites"])
-    [explorer] Where heads look over dog, bites: 1 layer, 1 head.
-    layer, head 0: bites looks at bites 0.80, dog 0.20.
+    [explorer] Where heads look over dog, bites: 1 layer, 1 head. layer, head 0: bites looks most \
+at bites, 0.80.
     """
-    calls = {f"{name}, call {i + 1}" if len(each) > 1 else name: weights
-             for name, each in seen.items() for i, weights in enumerate(each)}
-    if not calls:
-        raise ValueError("seen holds no weights: run the model while record_attention is open")
-    picture = None
+    calls = recorded(seen, None if tokens is None else len(tokens))
+    picture, first = None, next(iter(calls.values()))
     if image is not None:
-        picture, tokens = patches(image, next(iter(calls.values())).shape[-1])
+        if first.dim() == 5:
+            raise ValueError("image= shows the patches of one whole image, but windows of this "
+                             "model attend each for itself: choose one with window=")
+        if rows is not None or columns is not None:
+            raise ValueError("image= shows all patches: choose layers= and heads= alone")
+        picture, tokens = patches(image, first.shape[-1])
+    if tokens is None:
+        tokens, keys = range(first.shape[-2]), keys or range(first.shape[-1])
     names = list(tokens), list(tokens if keys is None else keys)
     sizes = [len(each) for each in names]
-    fitting = {name: weights for name, weights in calls.items() if [*weights.shape[2:]] == sizes}
+    fitting = {name: weights for name, weights in calls.items() if [*weights.shape[-2:]] == sizes}
     if not fitting:
-        shapes = sorted({f"{weights.shape[2]} x {weights.shape[3]}" for weights in calls.values()})
+        shapes = sorted({" x ".join(map(str, weights.shape[-2:])) for weights in calls.values()})
         raise ValueError(f"no map has {sizes[0]} queries and {sizes[1]} keys, as tokens and keys "
                          f"say: seen holds {', '.join(shapes)}")
-    maps = [one(weights, example) for weights in fitting.values()]
-    check_room(sizes, sum(each.numel() for each in maps))
-
-    rows, columns = ([clean(token) for token in each] for each in names)
-    layers = [{"name": clean(name), "heads": len(each)} for name, each in zip(fitting, maps)]
-    asks, most = len(rows) - 1, max(map(len, maps))
-    percents = torch.cat([each.flatten() for each in maps]).mul(100).round().clamp(0, 100).byte()
-    top = maps[0][0, asks].topk(min(3, len(columns)))
-    looks = ", ".join(f"{columns[i][:20]} {w:.2f}" for w, i in zip(*map(Tensor.tolist, top)))
-    counts = "–".join(str(count) for count in sorted({len(each) for each in maps}))
-    left = len(calls) - len(fitting)
-    places = {name: i for i, name in enumerate(names[0]) if names[0].count(name) == 1}
-    return Explorer(
-        "attention",
-        title=f"Where heads look over {some([row[:20] for row in rows])}: "
-              f"{plural(len(maps), 'layer')}, {plural(counts, 'head')}."
-              + f" Left out: {plural(left, 'map')} of other sizes." * bool(left),
-        numbers=f"{layers[0]['name']}, head 0: {rows[asks][:20]} looks at {looks}.",
-        data={"tokens": rows, "keys": columns, "layers": layers, "image": picture,
-              "maps": base64.b64encode(percents.numpy().tobytes()).decode()},
-        state={"layer": 0, "head": 0, "asks": asks},
-        rules={"layer": {name: i for i, name in enumerate(fitting)} | choices(range(len(maps))),
-               "head": choices(range(most)), "asks": places | choices(range(len(rows)))})
-
-
-def one(weights: Tensor, example: int) -> Tensor:
-    """The maps of one example, (heads, queries, keys)."""
-    if not -len(weights) <= example < len(weights):
-        raise ValueError(f"{example=} is not in the batch, which holds {len(weights)}")
-    chosen = weights[example].detach().float().cpu()
-    if wrong := chosen[~((chosen >= -1e-3) & (chosen <= 1 + 1e-3))].tolist():
-        raise ValueError(f"weights must lie in 0..1, got {wrong[0]:g}")
-    return chosen
-
-
-def check_room(sizes: list[int], weights: int) -> None:
-    """Raise ValueError for more than a screen or a page can hold."""
     if not min(sizes):
         raise ValueError(f"there must be tokens and keys, got {sizes[0]} and {sizes[1]}")
-    if max(sizes) > MOST_TOKENS:
-        raise ValueError(f"shows up to {MOST_TOKENS} tokens, got {max(sizes)}: run the model on "
-                         "fewer")
-    if weights > MOST_WEIGHTS:
-        raise ValueError(f"shows up to {MOST_WEIGHTS:,} weights, got {weights:,}: {HINT}")
+    numbers = {name: i for i, name in enumerate(calls) if name in fitting}
+    wanted = None if layers is None else [*layers]
+    for layer in wanted or ():
+        if layer not in numbers and layer not in numbers.values():
+            raise ValueError(f"there is no layer {layer!r}: choose from "
+                             f"{some([f'{name!r} ({i})' for name, i in numbers.items()], 12)}")
+    places = [[*range(size)] if chosen is None else [*chosen]
+              for size, chosen in zip(sizes, (rows, columns))]
+    for name, size, chosen in zip(("rows", "columns"), sizes, places):
+        if not chosen or not all(0 <= i < size for i in chosen):
+            raise ValueError(f"{name}= must be places in 0..{size - 1}")
+    own = None if heads is None else [*heads]
+    maps, shown = [], []
+    for name, weights in fitting.items():
+        if wanted is None or name in wanted or numbers[name] in wanted:
+            weights = one(weights, example, window)
+            kept = [i for i in range(len(weights)) if own is None or i in own]
+            maps.append(weights[kept][:, places[0]][:, :, places[1]])
+            shown.append({"name": clean(name), "number": numbers[name], "heads": kept})
+    maps, shown = ([each for each, layer in zip(given, shown) if layer["heads"]]
+                   for given in (maps, shown))
+    if not shown:
+        raise ValueError(f"no layer has a head among heads={own}")
+    check_room(maps, shown)
+
+    labels = [[clean(names[side][i]) for i in places[side]] for side in (0, 1)]
+    bytes_, tops = packed(maps)
+    counts = "–".join(str(count) for count in sorted({len(each) for each in maps}))
+    left = len(calls) - len(fitting)
+    asked = {name: i for i, name in enumerate(names[0])
+             if names[0].count(name) == 1 and i in places[0] and not isinstance(name, int)}
+    return Explorer(
+        "attention",
+        title=f"Where heads look over {some([row[:20] for row in labels[0]])}: "
+              f"{plural(len(maps), 'layer')}, {plural(counts, 'head')}."
+              + f" Left out: {plural(left, 'map')} of other sizes." * bool(left)
+              + " " + looks(shown[0], maps[0][0, -1].tolist(), labels),
+        data={"tokens": labels[0], "keys": labels[1], "rows": places[0], "layers": shown,
+              "image": picture, "maps": bytes_, "tops": tops},
+        state={"layer": shown[0]["number"], "head": shown[0]["heads"][0], "asks": places[0][-1]},
+        rules={"layer": {layer["name"]: layer["number"] for layer in shown}
+               | choices(layer["number"] for layer in shown),
+               "head": choices(sorted({head for layer in shown for head in layer["heads"]})),
+               "asks": asked | choices(places[0])})
+
+
+def recorded(seen, queries: int | None) -> dict[str, Tensor]:
+    """Each map by its name. The steps of a ``generate()`` are one, where they have so many queries.
+    """
+    if not isinstance(seen, Mapping):  # a tensor a layer, or a tuple of them a step
+        given = [each for each in seen or () if each is not None]
+        steps = [given] if all(isinstance(each, Tensor) for each in given) else given
+        seen = {f"layer {i}": each for i, each in enumerate(zip(*steps))}
+    calls = {}
+    for name, each in seen.items():
+        whole = joined(each)
+        if whole is not None and queries in (None, whole.shape[-2]):
+            each = [whole]
+        calls |= {f"{name}, call {i + 1}" if len(each) > 1 else name: weights
+                  for i, weights in enumerate(each)}
+    if not calls:
+        raise ValueError("seen holds no weights: run the model while record_attention is open")
+    return calls
+
+
+def joined(steps: Sequence[Tensor]) -> Tensor | None:
+    """Steps with a cache as one map: each attends to the keys before and its own, or, across, to
+    the same keys. None where they are no such steps."""
+    sizes = [tuple(step.shape[-2:]) for step in steps]
+    pairs = [*zip(sizes, sizes[1:])]
+    if not pairs or len({tuple(step.shape[:-2]) for step in steps}) > 1:
+        return None
+    grown = all(keys == before + queries for (_, before), (queries, keys) in pairs)
+    across = all(queries == 1 and keys == before for (_, before), (queries, keys) in pairs)
+    if not grown and not across:
+        return None
+    return torch.cat([F.pad(step, (0, sizes[-1][1] - step.shape[-1])) for step in steps], dim=-2)
+
+
+def one(weights: Tensor, example: int, window: int) -> Tensor:
+    """The maps of one example, and of one of its windows, (heads, queries, keys)."""
+    for name, place in (("example", example), ("window", window))[:weights.dim() - 3]:
+        if not -len(weights) <= place < len(weights):
+            place_of = "the batch" if name == "example" else "the image"
+            raise ValueError(f"{name}={place} is not in {place_of}, which holds {len(weights)}")
+        weights = weights[place]
+    chosen = weights.detach().float().cpu()
+    if wrong := chosen[~((chosen >= -1e-3) & (chosen <= 1 + 1e-3))].tolist():
+        raise ValueError(f"weights must lie in 0..1, got {wrong[0]:g}")
+    return chosen.clamp(min=0)
+
+
+def check_room(maps: list[Tensor], shown: list[dict]) -> None:
+    """Raise ValueError for more than a screen or a page can hold, with what to choose."""
+    high, wide = maps[0].shape[1:]
+    count, weights = sum(map(len, maps)), sum(each.numel() for each in maps)
+    if max(high, wide) <= MOST_SIDE and weights <= MOST_WEIGHTS:
+        return
+    columns = min(wide, MOST_SIDE)
+    rows = min(high, MOST_SIDE, MOST_WEIGHTS // columns)
+    room, heads = MOST_WEIGHTS // (rows * columns), max(map(len, maps))
+    hints = [f"rows=range({rows})"] * (rows < high) + [f"columns=range({columns})"] * (
+        columns < wide)
+    if room < count:
+        few = room // heads or 1
+        hints += [f"layers={[layer['number'] for layer in shown[:few]]}"]
+        hints += [f"heads={shown[0]['heads'][:room]}"] * (room < heads)
+    raise ValueError(f"shows up to {MOST_SIDE:,} queries or keys and {MOST_WEIGHTS:,} weights, got "
+                     f"{high} x {wide} in {count} maps, {weights:,}: choose, say, "
+                     f"{', '.join(hints)}")
+
+
+def packed(maps: list[Tensor]) -> tuple[str, str]:
+    """Weights in 255ths of their row's largest, a byte each, and these largest; in base64. Nothing
+    else rounds to the largest: it stays the row's maximum."""
+    rows = torch.cat([each.flatten(0, 1) for each in maps])
+    top = rows.max(1, keepdim=True).values
+    scaled = (rows / top.clamp(min=1e-30)).mul(255).round()
+    scaled[(scaled == 255) & (rows < top)] = 254
+    return tuple(base64.b64encode(each.contiguous().numpy().tobytes()).decode()
+                 for each in (scaled.byte(), top))
+
+
+def looks(layer: dict, row: list[float], labels: list[list[str]]) -> str:
+    """The first row in words, as the page has it."""
+    most, token = max(row), labels[0][-1][:20]
+    number = f"{most:#.2g}" if 0 < most < 0.02 else f"{most:.2f}"
+    if len(row) > 1 and most - min(row) < 0.01 * most:
+        return (f"{layer['name']}, head {layer['heads'][0]}: {token} looks at all {len(row)} "
+                f"alike, {number}.")
+    return (f"{layer['name']}, head {layer['heads'][0]}: {token} looks most at "
+            f"{labels[1][row.index(most)][:20]}, {number}.")
 
 
 def patches(image: Tensor, tokens: int) -> tuple[dict, list[str]]:
-    """A picture as bytes with the grid that its patches make, and the tokens' names."""
+    """A picture with the grid that its patches make, and the tokens' names."""
     if image.dim() not in (2, 3):
         raise ValueError("image must have shape (height, width) or (channels, height, width), got "
                          f"{tuple(image.shape)}")
     high, wide = image.shape[-2:]
     sides = [side for side in range(1, min(high, wide) + 1) if high % side == wide % side == 0
-             and 0 <= tokens - high * wide // side ** 2 <= 1]
+             and 0 <= tokens - high * wide // side ** 2 <= MOST_EXTRA]
     if not sides:
         raise ValueError(f"an image of {high} x {wide} has no square patches that make {tokens} "
-                         f"tokens, or {tokens - 1} and a class token")
-    rows, columns = high // sides[-1], wide // sides[-1]
-    names = ["class"] * (tokens - rows * columns)
+                         f"tokens, or up to {MOST_EXTRA} less, for a class token or registers")
+    rows, columns = high // sides[0], wide // sides[0]
+    extra = range(tokens - rows * columns)
+    names = ["class" if i == 0 else f"extra {i}" for i in extra]
     names += [f"row {i + 1} column {j + 1}" for i in range(rows) for j in range(columns)]
     X = image.detach().float().cpu().reshape(-1, high, wide)
     X = X.expand(3, -1, -1) if len(X) == 1 else X[:3]
@@ -115,5 +220,17 @@ def patches(image: Tensor, tokens: int) -> tuple[dict, list[str]]:
     scale = min(1.0, SIDE / max(high, wide))
     shape = max(1, round(high * scale)), max(1, round(wide * scale))
     X = F.adaptive_avg_pool2d(X, shape).mul(255).round().byte().permute(1, 2, 0)
-    return {"height": shape[0], "width": shape[1], "rows": rows, "columns": columns,
-            "pixels": base64.b64encode(X.contiguous().numpy().tobytes()).decode()}, names
+    source = "data:image/png;base64," + base64.b64encode(png(X)).decode()
+    return {"rows": rows, "columns": columns, "source": source}, names
+
+
+def png(pixels: Tensor) -> bytes:
+    """Bytes (height, width, 3) as a PNG (ISO/IEC 15948)."""
+    def chunk(kind: bytes, body: bytes) -> bytes:
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(
+            ">I", zlib.crc32(kind + body))
+    high, wide, _ = pixels.shape
+    lines = b"".join(b"\0" + row.contiguous().numpy().tobytes() for row in pixels)
+    header = struct.pack(">IIBBBBB", wide, high, 8, 2, 0, 0, 0)
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(lines, 9))
+            + chunk(b"IEND", b""))

@@ -33,6 +33,10 @@ PAGE = """<div class="d2l-explorer" data-piece="{piece}">{still}\
 {source}
 revive("{piece}", render);
 </script></div>"""
+FILE = """<!doctype html>
+<html lang="{language}"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark"><title>{title}</title>{piece}</html>
+"""
 IMAGE = """<img class="d2l-still" alt="{alt}" style="max-width: 100%; background: white" \
 src="data:image/svg+xml;base64,{image}">"""
 Rule = Mapping[Hashable, Any] | tuple[float, float] | type[str]
@@ -101,6 +105,12 @@ class Explorer:
         values = json.dumps(given).replace("<", "\\u003c")
         return PAGE.format(piece=self.piece, still=self._still(), values=values,
                            source=lean(source(self.piece)))
+
+    def save(self, path) -> None:
+        """Write the piece as one page that needs nothing else, to send to a colleague."""
+        pathlib.Path(path).write_text(FILE.format(
+            language=language(), title=html.escape(self.title), piece=self.html()),
+            encoding="utf-8")
 
     @property
     def stamp(self) -> str:

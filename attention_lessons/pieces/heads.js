@@ -117,14 +117,16 @@ function view({ data, state, ui, width, set, hold }) {
     return { big, parts: html`
       ${text(x, y + layout.title, `${t("head {0}", head + 1)}${layout.figures
         ? wants(own(all.Q[asks]), own(W_k), features) : ""}`, { bold: true })}
-      ${map(big)}${text(x, y + layout.tall - 28, layout.figures ? told : short)}
+      ${map(big)}
+      ${text(x, y + layout.tall - layout.foot, layout.figures ? told : short)}
       ${layout.figures && tables(x, y, layout, tokens, asks,
         { names: own(names), values: own(values), mixed: own(mixed), write })}` };
   });
   const below = TOP + Math.ceil(heads / layout.columns) * layout.tall;
   const nameOf = (i) => (same ? names[i] : t("channel {0}", i));
-  const answer = strip(t("output of {0}", clip(tokens[asks], 20)), output.slice(0, 16), nameOf,
-    width, same ? size : output.length);
+  const answer = same && layout.figures ? { tall: 0 }  // the heads' own outputs say it
+    : strip(t("output of {0}", clip(tokens[asks], 20)), output.slice(0, 16), nameOf, width,
+      same ? size : output.length);
   return {
     label: t("The same four matrices, {0}: a map of weights each, rows ask, columns are asked.",
       heads === 1 ? t("uncut: 1 head") : t("cut into {0} heads", heads)),
@@ -155,14 +157,14 @@ function plan(tokens, names, longest, heads, size, width) {
     const across = Math.min(60, (room(columns) - left - 76) / tokens.length);
     if (tokens.length <= 8 && across >= least) {
       const rows = Math.min(size, 6);
-      return { columns, figures: true, room: room(columns), left, title: 8, top: 44, across,
-        down: LINE, rows, tall: 44 + LINE * (tokens.length + rows) + 76 };
+      return { columns, figures: true, room: room(columns), left, title: 8, foot: 20, top: 44,
+        across, down: LINE, rows, tall: 44 + LINE * (tokens.length + rows) + 66 };
     }
   }
   const columns = Math.min(heads, width < 640 ? 2 : Math.max(4, Math.floor(width / 120)));
   const side = Math.min(24 * tokens.length, 320, Math.floor(room(columns)));
   const cell = side / tokens.length;
-  return { columns, figures: false, room: room(columns), left: 0, title: 18, top: 32,
+  return { columns, figures: false, room: room(columns), left: 0, title: 18, foot: 28, top: 32,
     across: cell, down: cell, tall: 32 + side + 44 };
 }
 

@@ -176,9 +176,12 @@ STEPS = {
         Step("chunk c", [LEFT], {"c": 16}, "linear attention takes"),
     ],
     "attention": [
-        Step("layer", [DOWN], {"layer": 1}, "encoder.1.attention, head 0: today looks at"),
-        Step("head", [RIGHT], {"head": 1}, "encoder.1.attention, head 1: today looks at"),
-        Step("asking token", [LEFT], {"asks": 2}, "head 1: man looks at"),
-        Step("asking token", [LEFT, LEFT], {"asks": 0}, "head 1: dog looks at"),
+        Step("layer and head", [DOWN], {"layer": 1}, "encoder.1.attention, head 0: today looks at"),
+        Step("layer and head", [UP, RIGHT], {"head": 1}, "encoder.0.attention, head 1: today"),
+        Step("weights", [UP], {"asks": 2}, "head 1: man looks at"),
+        Step("weights", [RIGHT], {}, None),
+        Step("layer", [DOWN], {"layer": 1}, "encoder.1.attention, head 1: man looks at"),
+        Step("head", [LEFT], {"head": 0}, "encoder.1.attention, head 0: man looks at"),
+        Step("asking token", [LEFT, LEFT], {"asks": 0}, "head 0: dog looks at"),
     ],
 }

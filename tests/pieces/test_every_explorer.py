@@ -9,7 +9,7 @@ import sys
 import pytest
 import torch
 from pieces import (CHANCE, FEATURES, HEADS, HOSTILE, KEYS, OLD, ORDER, PADDED, PIECES, ROWS,
-                    TOKENS, VALUES, X, heads, lengths, order)
+                    TOKENS, VALUES, X, attention, heads, lengths, order)
 from stage import perform
 
 import attention_lessons
@@ -179,9 +179,12 @@ GIVEN = {  # the title, and the page's data but for maps
         {"choices": SIZES | {"c": [16, 64, 256]},
          "kinds": ["convolution", "recurrence", "attention layer", *LINEAR_FORMULAS]}),
     "attention": (
-        "Where heads look over dog, bites, man, today: 2 layers, 3 heads.",
+        "Where heads look over dog, bites, man, today: 2 layers, 3 heads. encoder.0.attention, "
+        "head 0: today looks most at man, 0.72.",
         {"tokens": [*TOKENS, "today"], "keys": [*TOKENS, "today"], "image": None,
-         "layers": [{"name": f"encoder.{i}.attention", "heads": 3} for i in range(2)]}),
+         "rows": [0, 1, 2, 3], "tops": attention().data["tops"],
+         "layers": [{"name": f"encoder.{i}.attention", "number": i, "heads": [0, 1, 2]}
+                    for i in range(2)]}),
 }
 MAPS = {"lengths": "accuracy", "dates": "weights", "attention": "maps"}
 

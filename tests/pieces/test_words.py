@@ -15,25 +15,7 @@ LENGTHS = """{ trained: 4, stretch: 2, accuracy: {
             none: { 8: [null, null, null, null] } },
     hard: { Shaw: { 8: [0.4, 0.2, 0.2, 0.2] } },
     easy: { Shaw: { 4: [1, 1], 8: [null, 0.4, 0.4, 0.4] } } } }"""
-MODEL = """M = { tokens: T.slice(0, 3), keys: T.slice(0, 3),
-                 layers: [{ name: 'first', heads: 8 }, { name: 'second', heads: 1 }] },
-    L = { tokens: Array(64).fill('long'), keys: Array(64).fill('long'), layers: M.layers },
-    C = { measure: (text) => 8 * text.length, size: 14 }"""
 SAID = {
-    "attention": {
-        "tell(M, [0.02, 0.05, 0.93], { layer: 1, head: 0, asks: 1 })":
-            "second, head 0: b looks at c 0.93 and b 0.05.",
-        "tell(M, [0, 0, 0], { layer: 0, head: 7, asks: 2 })": "first, head 7: c looks at nothing.",
-        "tell(M, [0.33, 0.33, 0.33], { layer: 0, head: 1, asks: 0 })":
-            "first, head 1: a looks at all 3 alike (0.33 each).",
-        "[0, 1].map((layer) => chosen(M, { layer, head: 5, asks: 0 }).head)": [5, 0],
-        "shrink([[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]], 2)": [[2, 4], [10, 12]],
-        "shrink([[1, 2], [3, 0]], 2)": [[1, 2], [3, 0]],
-        "shrink([[1, 2], [3, 0]], 9)": [[1, 2], [3, 0]],
-        "(({ titled, named }) => [titled, named])(plan(M, 900, C))": [True, True],
-        "(({ across, down }) => across === down)(plan(M, 900, C))": True,
-        "(({ named, across, down }) => [named, across / down])(plan(L, 1100, C))": [False, 2],
-    },
     "clock": {
         "[35.34, 200, 35312, 0.12345].map(rough)": ["35.3", "200", "35,300", "0.12"],
         "degrees(Math.PI)": "180°",
@@ -99,7 +81,7 @@ def test_word_for_word(tmp_path, piece):
     text = source("clock" if piece == "shared" else piece)
     text += f"\nexport {{ {names} }};\n" if names else ""
     # Everything that the piece exports is there under its own name.
-    expression = f"""(() => {{ const T = {NAMES}, D = {LENGTHS}, {MODEL};
+    expression = f"""(() => {{ const T = {NAMES}, D = {LENGTHS};
         const {{ {', '.join(exported(tmp_path, text))} }} = piece;
         return [{', '.join(SAID[piece])}]; }})()"""
     found = dict(zip(SAID[piece], compute(tmp_path, text, expression)))
