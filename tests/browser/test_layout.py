@@ -207,7 +207,7 @@ def export():
     return export
 
 
-BOXES = ".wide, .jp-RenderedHTML.jp-OutputArea-output"
+BOXES = ".wide, .output_html"
 
 
 def test_wide_tables_and_formulas_scroll_in_their_place(export, browser, tmp_path):

@@ -126,13 +126,38 @@ def test_a_page_leads_to_its_twin_and_back(opened):
     page.wait_for_url(lambda url: "zh" not in url and url.endswith("/02_multi_head_attention.html"))
 
 
-def test_the_piece_on_the_first_page_is_alive_by_touch(opened):
+def test_a_word_on_the_first_page_shows_its_arcs_by_touch_and_keyboard(opened):
     page = opened("index.html", 390, has_touch=True)
-    said = page.locator(".d2l-piece .result")
-    before = said.inner_text()
-    page.locator(".d2l-piece label").filter(has_text="4").first.tap()
-    page.wait_for_function("(before) => document.querySelector('.d2l-piece .result').innerText"
-                           " !== before", arg=before)
+    said = page.locator(".arcs .said:visible")
+    assert said.inner_text().startswith("bites looks at dog")
+    page.locator(".arcs .word").first.tap()
+    assert said.inner_text().startswith("dog asks for nothing")
+    assert page.locator(".arcs path:visible").count() == 6
+    page.keyboard.press("Tab")
+    assert said.inner_text().startswith("bites") and page.locator(".arcs path:visible").count() == 2
+    assert page.locator(".arcs .number:visible").count() == 0
+    page.get_by_label("Numbers").check()
+    assert page.locator(".arcs .number:visible").count() == 6
+
+
+def test_an_answer_is_marked_and_opens_the_reasons(opened):
+    page = opened(PAGES[2])
+    question = page.locator(".celltag_question").first
+    reasons = question.locator("details")
+    question.get_by_role("button", name="A").first.press("Enter")
+    expect(reasons).to_have_attribute("open", "")
+    expect(question.locator(".wrong")).to_have_count(1)
+    question.get_by_role("button", name="C stays").click()
+    expect(question.locator(".right")).to_have_count(1)
+    sizes = [button.bounding_box()["height"] for button in question.get_by_role("button").all()]
+    assert min(sizes) >= 44
+
+
+def test_the_contents_say_where_one_is(opened):
+    page = opened(PAGES[2])
+    page.locator("h2").nth(3).evaluate("(heading) => heading.scrollIntoView()")
+    here = page.locator(".contents [aria-current]")
+    expect(here).to_have_text(page.locator("h2").nth(3).inner_text().removesuffix("¶"))
 
 
 @pytest.mark.parametrize("number", LESSONS)
@@ -149,9 +174,10 @@ def test_a_lessons_piece_answers_a_finger(opened, number):
     until(lambda: piece.evaluate(PICTURE) != drawn, 10)
 
 
-def test_a_phone_shows_lessons_as_lines_and_pictures_as_large_as_can_be_read(opened):
-    page = opened("index.html", 390)
-    assert page.locator(".lessons p").first.bounding_box()["width"] > 300
+def test_a_phone_shows_cards_one_by_one_and_pictures_as_large_as_can_be_read(opened):
+    for width, columns in ((390, 1), (1280, 3)):
+        cards = opened("index.html", width).locator(".cards li")
+        assert len({card.bounding_box()["x"] for card in cards.all()}) == columns
     page = opened(PAGES[2], 390)
     unfold(page)
     assert page.evaluate(SHRUNK) == []

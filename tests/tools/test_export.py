@@ -16,7 +16,7 @@ every_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: pat
 FORMULAS = """() => {
   const shows = (math) => math.closest("details") || math.getBoundingClientRect().width > 2;
   const texts = ":is(p, li, td, th, h1, h2, h3, summary)";
-  const raw = [...document.querySelectorAll(".jp-MarkdownOutput " + texts)].map((part) => {
+  const raw = [...document.querySelectorAll(".text_cell_render " + texts)].map((part) => {
     const copy = part.cloneNode(true);
     copy.querySelectorAll("code, pre, math").forEach((code) => code.remove());
     return copy.textContent;
@@ -99,21 +99,21 @@ def test_a_page_needs_nothing_else(folder, visit, path):
         href = link.get_attribute("href")
         assert href.startswith("http") or (folder / href).exists(), href
     assert page.title() == cells(path)[0]["source"][0].strip("# \n")
-    assert axe(page, ".jp-OutputArea-output", "math") == []
+    assert axe(page, ".output_subarea", "math") == []
 
 
 @every_notebook
 def test_a_prediction_is_opened_by_hand(folder, visit, path):
     page = visit(folder / f"{path.stem}.html")
-    answers = page.locator("details.folded:has(.jp-OutputArea-output)")
+    answers = page.locator("details.folded:has(.output_subarea)")
     assert answers.count() == sum("predict" in cell["metadata"]["tags"] for cell in cells(path)
                                   if cell["cell_type"] == "code")
     for answer in answers.all():
-        output = answer.locator(".jp-OutputArea-output").first
+        output = answer.locator(".output_subarea").first
         expect(output).to_be_hidden()
         answer.locator("summary").first.press("Enter")
         expect(output).to_be_visible()
-    sources = page.locator("details.folded:not(:has(.jp-OutputArea-output))")
+    sources = page.locator("details.folded:not(:has(.output_subarea))")
     folded = [cell["metadata"].get("jupyter", {}).get("source_hidden") for cell in cells(path)]
     assert sources.count() == folded.count(True)
     page.set_viewport_size({"width": 853, "height": 480})  # a projector of 1280 x 720 at 150 %
@@ -128,8 +128,9 @@ def test_its_explorer_plays(folder, visit, path):
     piece = page.locator(".d2l-piece").first
     said(piece).not_to_be_empty()
     expect(page.locator(".d2l-still:visible")).to_have_count(0)
-    before = piece.locator("xpath=ancestor::*[contains(@class, 'jp-OutputArea-output')]")
-    play(piece, STEPS[LESSONS[path.stem[:2]]], before.focus)
+    before = piece.locator("xpath=ancestor::*[contains(@class, 'output_subarea')]")
+    enter = "(output) => { output.tabIndex = -1; output.focus(); }"
+    play(piece, STEPS[LESSONS[path.stem[:2]]], lambda: before.evaluate(enter))
     assert page.errors == [] and page.requests == []
 
 

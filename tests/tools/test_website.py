@@ -40,7 +40,7 @@ def test_characters_are_words_for_the_search(page, words):
 
 def said_outright(template):
     """English that a template says without looking it up: text, and what attributes say."""
-    template = re.sub("<pre>.*?</pre>|<style>.*?</style>", "", template, flags=re.S)
+    template = re.sub("<(pre|style|script)>.*?</\\1>", "", template, flags=re.S)
     template = re.sub(r"\{\{.*?\}\}|\{%.*?%\}", "", template, flags=re.S)
     said = r'(?:aria-label|placeholder|title|alt|name="description" content)="([^"]*)"'
     found = re.findall(said, template) + re.findall("(?:^|>)([^<]*)", template)
@@ -48,13 +48,13 @@ def said_outright(template):
 
 
 def test_a_template_says_nothing_without_looking_it_up():
-    for path in website.HERE.glob("*.j2"):
+    for path in (website.ROOT / "tools/publish").glob("*.j2"):
         assert said_outright(path.read_text("utf-8")) == [], path.name
     assert said_outright('<a aria-label="Site">{{ _("To") }} it</a>') == ["Site", "it"]
 
 
 def test_a_text_without_a_translation_stays_and_places_are_filled():
-    said = website.speaker("zh")
+    said = website.frame("zh").globals["_"]
     assert said("No such {0}", "<b>") == "No such &lt;b&gt;"
     assert said("{0} or {1} minutes", 45, 105) == "45或105分钟"
 
@@ -131,8 +131,8 @@ def test_chinese_pages_are_chinese_through_and_through(site):
     lesson, twin = (pages(site)[website.pathlib.Path(folder, "02_multi_head_attention.html")]
                     for folder in ("zh", ""))
     assert "/blob/main/notebooks/zh/02_" in lesson.select_one(".buttons .first")["href"]
-    deeper = [len(page.select(".contents .deeper")) for page in (lesson, twin)]
-    assert deeper[0] == deeper[1] > 5
+    folded = [len(page.select(".contents details a")) for page in (lesson, twin)]
+    assert folded[0] == folded[1] > 15
 
 
 def test_lessons_are_whole_and_light(site):
@@ -162,8 +162,26 @@ def test_lessons_follow_each_other_and_the_first_page_leads_to_those_it_names(si
         first = made[website.pathlib.Path(f"{folder}index.html")]
         buttons = [link["href"] for link in first.select(".buttons a")]
         assert buttons == [f"{names[1]}.html", f"{names[2]}.html"]
-        listed = [link["href"] for link in first.select(".lessons a")]
-        assert listed == [f"{name}.html" for name in names]
+        listed = [link["href"] for link in first.select(".cards a")]
+        assert sorted(listed) == [f"{name}.html" for name in names]
+
+
+def test_arcs_are_as_thick_as_the_weights_of_the_package(site):
+    """Each word with two heads and three keys; bites gives dog and man all it has."""
+    page = pages(site)[website.pathlib.Path("index.html")]
+    words = page.select(".arcs .word")
+    numbers = [[number.text for number in word.select(".number")] for word in words]
+    assert numbers == [["0.33"] * 6, ["1.00", "0.00", "0.00", "0.00", "0.00", "1.00"], ["0.33"] * 6]
+    thick = [[path["stroke-width"] for path in word.select("path")] for word in words]
+    assert thick == [["8.0"] * 6, ["24.0"] * 2, ["8.0"] * 6]
+
+
+def test_a_prediction_is_one_card_with_its_question(site):
+    page = pages(site)[website.pathlib.Path("02_multi_head_attention.html")]
+    cards = page.select(".prediction")
+    assert len(cards) == len(page.select(".celltag_predict"))
+    for card in cards:
+        assert card.p.strong.text.startswith("Predict") and card.select_one("details.answer")
 
 
 def test_sentences_are_set_with_their_spaces(site):

@@ -1,12 +1,15 @@
-"""Export notebooks as pages that need nothing else: `make html`, into dist/html.
+"""Lessons as pages, for the website and, each in one file that needs nothing else, for `make html`.
 
-A page holds its pictures, its formulas as MathML and its explorers, and asks the network for
-nothing.
+nbconvert gives the cells; formulas are MathML. Nothing asks the network.
 """
 import base64
+import functools
 import io
+import itertools
 import pathlib
 import re
+import subprocess
+import sys
 import unicodedata
 
 import nbformat
@@ -14,95 +17,26 @@ import ziamath
 from bs4 import BeautifulSoup
 from fontTools.subset import Options, Subsetter
 from fontTools.ttLib import TTFont
-from jinja2 import DictLoader, pass_context
+from jinja2 import Environment, FileSystemLoader, pass_context
 from latex2mathml.converter import convert
 from markupsafe import Markup
 from nbconvert import HTMLExporter
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
-from attention_lessons.languages import languages
-from attention_lessons.translation import pages
+from attention_lessons.languages import catalogue, languages
 
+HERE = pathlib.Path(__file__).parent
 FONT = pathlib.Path(ziamath.__file__).parent / "fonts" / "STIXTwoMath-Regular.ttf"
 PARTS = {"mfrac": 2, "mroot": 2, "msub": 2, "msup": 2, "munder": 2, "mover": 2,
          "msubsup": 3, "munderover": 3}
-POLICY = ("default-src 'none'; img-src data:; font-src data:; "
-          "style-src 'unsafe-inline'; script-src 'unsafe-inline'")
-PAPER = {path.suffix: path.read_text(encoding="utf-8")
-         for path in pathlib.Path(__file__).parent.glob("paper.*")}
-# What is folded in the notebook stays so.
-FOLDED = """
-{% block input_group %}
-{% if cell.metadata.get("jupyter", {}).get("source_hidden") %}
-{% set tags = cell.metadata.get("tags", []) %}
-{% set aside = _("Set-up") if "setup" in tags else _("This picture's code") if "picture" in tags %}
-{% set title = cell.source.partition("\n")[0].partition("# @title ")[2] %}
-<details class="folded{{ " code" if aside }}">
-<summary>{{ aside or _(title or "Code") }}</summary>{{ super() }}</details>
-{% else %}{{ super() }}{% endif %}
-{% endblock %}
-{% block output_group %}
-{% if cell.metadata.get("jupyter", {}).get("outputs_hidden") %}
-<details class="folded answer">
-<summary>{{ _("Have you predicted it? Open the answer") }}</summary>
-{{ super() }}</details>
-{% else %}{{ super() }}{% endif %}
-{% endblock %}"""
-# Chinese letters have no italics: a dot stands under each that is stressed.
-CHINESE = """.whole { white-space: nowrap; }
-em:lang(zh) {
-  font-style: normal; text-emphasis: filled dot; text-emphasis-position: under right; }"""
 # Browsers begin a line with a full-width sign after a formula, though not after a word.
 BEFORE_A_SIGN = r"(<math(?![^>]*block)(?:(?!</math>).)*</math>)([，。：；、？！）”]+)"
-# nbconvert's page without the scripts it would fetch.
-PAGE = """{% extends 'lab/index.html.j2' %}
-{% block html_head_js %}{% endblock %}
-{% block html_head_js_mathjax %}{% endblock %}
-{% block html_head_js_mermaidjs %}{% endblock %}
-{% block html_head_css %}
-<meta http-equiv="Content-Security-Policy" content="POLICY">
-<style>
-main { max-width: 1160px; margin: auto; }
-@font-face { font-family: "formulas"; src: url("formulas.woff"); }
-math { font-family: "formulas", math; font-size: 1.1em; }
-math[display="block"] { margin: .8em 0; }
-.folded > summary { margin: .3em 0 .3em 5.6em; cursor: pointer; }
-CHINESE
-/* What is wider than its place scrolls there, with a shade at the edge beyond which it goes on. */
-.wide { display: block; overflow-x: auto; }
-.jp-OutputArea-child { display: flex; }
-.jp-OutputArea-child > .jp-OutputPrompt { flex: none; }
-.jp-OutputArea-child > .jp-OutputArea-output {
-  display: block; flex: 1; min-width: 0; width: auto; }
-@media (max-width: 760px) {
-  .jp-OutputArea-child, .jp-OutputArea-child > .jp-OutputPrompt { display: block; }
-  .jp-OutputArea-child > .jp-OutputArea-output { margin-left: 0; padding-right: 0; }
-}
-.jp-RenderedHTMLCommon tbody tr:nth-child(even) { background: none; }
-.jp-RenderedHTMLCommon tbody tr:nth-child(odd) { background: #8881; }
-.wide, .jp-RenderedHTML.jp-OutputArea-output {
-  --paper: var(--jp-layout-color0, white); --shade: #0008; background:
-    linear-gradient(to right, var(--paper) 60%, transparent) 0 / 30px 100% no-repeat local,
-    linear-gradient(to left, var(--paper) 60%, transparent) 100% / 30px 100% no-repeat local,
-    linear-gradient(to right, var(--shade), transparent) 0 / 15px 100% no-repeat,
-    linear-gradient(to left, var(--shade), transparent) 100% / 15px 100% no-repeat;
-}
-@media print {
-  .jp-InputPrompt, .jp-OutputPrompt { display: none !important; }
-  .folded > summary { margin-left: 0; }
-}
-PAPER</style>
-{% endblock %}
-{% block footer %}<script>SCRIPT</script>{{ super() }}{% endblock %}
-""" + FOLDED
-FILLED = {"POLICY": POLICY, "CHINESE": CHINESE, "PAPER": PAPER[".css"], "SCRIPT": PAPER[".js"]}
-for part, text in FILLED.items():
-    PAGE = PAGE.replace(part, text)
+TEMPLATES = FileSystemLoader(HERE)
 
 
 def speaker(language: str):
     """What templates call _: _("{0} minutes", 5) in a language. English stands for itself."""
-    words = pages(language)
+    words = catalogue(language)
     return lambda text, *parts: Markup(words.get(text, text)).format(*parts)
 
 
@@ -207,16 +141,114 @@ def font(letters: set[str]) -> str:
     return f"data:font/woff;base64,{base64.b64encode(file.getvalue()).decode()}"
 
 
+# ---- pages --------------------------------------------------------------------------------------
+
 def title_of(notebook: nbformat.NotebookNode) -> str:
     return notebook.cells[0].source.splitlines()[0].lstrip("# ")
 
 
+def frame(language: str, **given) -> Environment:
+    """The templates beside this file, in a language."""
+    made = Environment(loader=TEMPLATES, autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    made.filters["markdown"] = lambda text: Markup(html(str(text), language))
+    made.globals.update(given, _=speaker(language), language=language)
+    return made
+
+
+def text_of(*names: str) -> str:
+    return "\n".join((HERE / name).read_text(encoding="utf-8") for name in names)
+
+
+def style(letters: set[str]) -> str:
+    code = [f"@media {where} {{\n{code_style(name)}}}" for where, name in (
+        ("print, (prefers-color-scheme: light)", "a11y-light"),
+        ("screen and (prefers-color-scheme: dark)", "a11y-dark"))]
+    own = text_of("site.css").replace("formulas.woff", font(letters))
+    return "\n".join([own, *code, text_of("chinese.css", "paper.css")])
+
+
+@functools.cache
+def code_style(name: str) -> str:
+    """Colours of code that can be read. In a process of its own: these styles change logging."""
+    command = [sys.executable, "-m", "pygments", "-S", name, "-f", "html", "-a", ".highlight"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def body(notebook: nbformat.NotebookNode) -> BeautifulSoup:
+    """The cells of a lesson as HTML, without the line that leads to Colab."""
+    title = notebook.cells[0]
+    title.source = re.sub(r"\[Open in Colab\]\(.*?\)", "", title.source)
+    exporter = Exporter(template_file="cells.html.j2", extra_loaders=[TEMPLATES])
+    exporter.exclude_input_prompt = exporter.exclude_output_prompt = True
+    page = BeautifulSoup(exporter.from_notebook_node(notebook)[0], "html.parser")
+    _ = speaker(exporter.language_code)
+    for empty in page.select("th:empty"):
+        empty.name = "td"
+    for image in page.select("img:not(.d2l-still)"):
+        scrollable(image)
+    for anchor in page.select(".anchor-link"):
+        anchor["data-pagefind-ignore"], anchor["aria-label"] = "", _("A link to this heading")
+    for heading in page("h2"):
+        chips(heading)
+    for code in page.select(".celltag_predict"):
+        ask(code, _("Predict"))
+    return page
+
+
+def scrollable(image) -> None:
+    """On a phone a wide picture scrolls in its place: letters stay as large as they can be read."""
+    data = base64.b64decode(image["src"].partition("base64,")[2])
+    drawn = re.search(rb'<svg[^>]* width="(\d+)', data)
+    width = int(drawn[1]) if drawn else int.from_bytes(data[16:20], "big")  # of a PNG
+    if width > 700:
+        image["class"], image["style"] = "large", f"--least: {0.65 * width:.0f}px"
+        image.wrap(element("span", "wide"))
+
+
+def element(name: str, kind: str, text: str = ""):
+    made = BeautifulSoup("", "html.parser").new_tag(name, attrs={"class": kind})
+    made.string = text
+    return made
+
+
+def chips(heading) -> None:
+    """Minutes and level behind a heading stand in small frames: "Build: heads · 5 minutes"."""
+    for text in heading.find_all(string=re.compile(" · "), recursive=False):
+        first, *rest = text.split(" · ")
+        text.replace_with(first, *(element("span", "chip", part) for part in rest))
+
+
+def ask(code, word: str) -> None:
+    """One card of a prediction: its question, from the text above the cell, code and answer."""
+    card = code.wrap(element("section", "prediction"))
+    above = card.find_previous_sibling(class_="text_cell")
+    asked = [each for each in above("strong") if each.text.startswith(word)] if above else []
+    if asked and (question := asked[-1].find_parent("p")):
+        for part in reversed([question, *question.find_next_siblings()]):
+            card.insert(0, part.extract())
+
+
+def headings(page: BeautifulSoup) -> dict[str, list[dict]]:
+    """What the contents list: those of the core under "", then exercises, then deeper parts."""
+    made = {"": [], "exercises": [], "deeper": []}
+    for found in page("h2"):
+        tags = found.find_parent(class_="cell")["class"]
+        exercise = {"celltag_exercise", "celltag_question", "celltag_homework"} & {*tags}
+        kind = "exercises" if exercise else "deeper" if "celltag_deeper" in tags else ""
+        own = itertools.takewhile(lambda part: not getattr(part, "attrs", {}).get("class"),
+                                  found.contents)
+        made[kind].append({"id": found["id"], "text": Markup("".join(map(str, own)))})
+    return made
+
+
 def page(notebook: nbformat.NotebookNode) -> str:
     """The notebook as one page of HTML. Raises ValueError for a formula that can't be set."""
-    notebook.metadata["title"] = title_of(notebook)
-    exporter = Exporter(template_file="page", extra_loaders=[DictLoader({"page": PAGE})])
-    made = exporter.from_notebook_node(notebook)[0]
-    return made.replace("formulas.woff", font(letters_of(made)))
+    cells = body(notebook)
+    template = frame(notebook.metadata.get("language", "en")).get_template("lesson.html.j2")
+    return template.render(
+        alone=True, lesson={"title": title_of(notebook)}, body=Markup(cells),
+        headings=headings(cells), style=Markup(style(letters_of(str(cells)))),
+        script=Markup(text_of("site.js", "paper.js")))
 
 
 def place(path: pathlib.Path, target: pathlib.Path) -> pathlib.Path:

@@ -7,6 +7,38 @@ const fold = () => { if (contents) contents.open = wide.matches; };
 wide.addEventListener("change", fold);
 fold();
 
+// The contents show where one is.
+const links = [...document.querySelectorAll(".contents a")];
+const headings = [...document.querySelectorAll("main h2[id]")];
+function place() {
+  const last = headings.findLast((each) => each.getBoundingClientRect().top < innerHeight / 4);
+  for (const link of links) {
+    const leads = [link.hash.slice(1), decodeURIComponent(link.hash.slice(1))].includes(last?.id);
+    link.ariaCurrent = leads ? "true" : null;
+  }
+}
+addEventListener("scroll", place, { passive: true });
+
+// Answers to a question are buttons: a click marks the answer and opens the reasons.
+for (const question of document.querySelectorAll(".celltag_question:has(details)")) {
+  const reasons = question.querySelector("details");
+  for (const item of question.querySelectorAll("ul:not(details ul) > li")) {
+    const button = document.createElement("button"), letter = item.textContent.trim()[0];
+    button.className = "option";
+    button.append(...item.childNodes);
+    item.append(button);
+    button.addEventListener("click", () => {
+      const reason = [...reasons.querySelectorAll("li")]
+        .find(({ textContent }) => textContent.trim().startsWith(letter));
+      const right = reason.textContent.trim().slice(1).trim()
+        .startsWith(document.body.dataset.right);
+      button.classList.add(right ? "right" : "wrong");
+      button.ariaDescription = reason.textContent;
+      reasons.open = true;
+    });
+  }
+}
+
 // What can be scrolled sideways can be reached by keyboard.
 function reachable() {
   for (const box of document.querySelectorAll("pre, .wide, .output_html")) {

@@ -5,7 +5,6 @@ cells (Sphinx with myst-nb replaces alternative texts by file names, Jupyter Boo
 build without a network), pagefind the search. To look at it: `make site ARGS=--serve`.
 """
 import asyncio
-import base64
 import functools
 import http.server
 import json
@@ -13,32 +12,25 @@ import os
 import pathlib
 import re
 import shutil
-import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import nbformat
-from bs4 import BeautifulSoup
-from jinja2 import DictLoader, Environment, FileSystemLoader
+import torch
 from markupsafe import Markup
 from pagefind.service import PagefindService
 
 from tools import ROOT, setup
-from tools.publish.pages import CHINESE, FOLDED, PAPER, Exporter, font, html, letters_of, speaker
+from tools.publish.pages import body, frame, headings, letters_of, style, text_of
 from tools.notebooks.nbtext import chosen
 from tools.notebooks.readme import TITLE
 
 from attention_lessons.languages import languages
+from d2l_ext import MultiHeadAttention
 
-HERE = pathlib.Path(__file__).resolve().parent
-CELLS = "{% extends 'classic/base.html.j2' %}" + FOLDED
 REPOSITORY = setup.address()
 HAN = r"[\u4e00-\u9fff]"
 NAMES = {"en": "English", "zh": "中文"}  # of languages, each in its own
-
-
-def markdown(text: str, language: str = "en") -> Markup:
-    return Markup(html(text, language))
 
 
 def cell(lesson: dict, name: str) -> dict:
@@ -57,51 +49,30 @@ def read(path: pathlib.Path) -> dict:
         "name": path.stem, "place": place, "cells": notebook.cells, "notebook": notebook}
 
 
-def body(lesson: dict) -> BeautifulSoup:
-    """The cells of a lesson as HTML: the badge is left out, headings can be linked to."""
-    notebook = lesson["notebook"]
-    for each in notebook.cells:
-        if each["id"] == "title":
-            each["source"] = each["source"].replace(lesson["badge"], "")
-    exporter = Exporter(template_file="cells", extra_loaders=[DictLoader({"cells": CELLS})])
-    exporter.exclude_input_prompt = exporter.exclude_output_prompt = True
-    page = BeautifulSoup(exporter.from_notebook_node(notebook)[0], "html.parser")
-    for empty in page.select("th:empty"):
-        empty.name = "td"
-    for image in page.select("img:not(.d2l-still)"):
-        scrollable(image)
-    _ = speaker(notebook.metadata.get("language", "en"))
-    for anchor in page.select(".anchor-link"):
-        anchor["data-pagefind-ignore"], anchor["aria-label"] = "", _("A link to this heading")
-    return page
+# ---- the first page -----------------------------------------------------------------------------
+
+def arcs(lesson: dict) -> list[list[list[float]]]:
+    """The weights of lesson 02's layer, by token that asks, head and token that is asked.
+
+    Its matrices are those of the lesson's piece; the package computes.
+    """
+    page = cell(lesson, "explorer")["outputs"][0]["data"]["text/html"]
+    data = json.loads(re.search(r'\{"data": (\{.*?\}), "state"', page)[1])
+    layer = MultiHeadAttention(len(data["W_q"]), num_heads=2)
+    layer.load_state_dict({f"{name}.weight": torch.tensor(data[name])
+                           for name in ("W_q", "W_k", "W_v", "W_o")})
+    X = torch.tensor([data["X"]])
+    _, weights = layer(X, X, X, need_weights=True)
+    return weights[0].transpose(0, 1).tolist()
 
 
-def scrollable(image) -> None:
-    """On a phone a wide picture scrolls in its place: letters stay as large as they can be read."""
-    data = base64.b64decode(image["src"].partition("base64,")[2])
-    drawn = re.search(rb'<svg[^>]* width="(\d+)', data)
-    width = int(drawn[1]) if drawn else int.from_bytes(data[16:20], "big")  # of a PNG
-    if width > 700:
-        image["class"], image["style"] = "large", f"--least: {0.65 * width:.0f}px"
-        image.wrap(BeautifulSoup("", "html.parser").new_tag("span", attrs={"class": "wide"}))
-
-
-def headings(page: BeautifulSoup) -> list[dict]:
-    """What the contents list: an exercise without its minutes."""
-    made = []
-    for found in page.find_all("h2"):
-        own = "".join(str(part) for part in found.contents
-                      if "anchor-link" not in (getattr(part, "attrs", None) or {}).get("class", []))
-        deeper = bool(found.find_parent(class_="celltag_deeper"))
-        made.append({"id": found["id"], "text": Markup(own.split(" · ")[0]), "deeper": deeper})
-    return made
-
-
-def explorer(lesson: dict) -> Markup:
-    """The first interactive piece of a lesson, alive."""
-    outputs = [output for each in lesson["cells"] for output in each.get("outputs", [])]
-    texts = [output.get("data", {}).get("text/html", "") for output in outputs]
-    return Markup(next(text for text in texts if 'class="d2l-explorer"' in text))
+def drawing(lesson: dict) -> str | None:
+    """The address of a lesson's first drawing or, without one, of its piece's picture."""
+    name = lesson["name"][:2]
+    folder = ROOT / "images" / lesson["place"].rpartition("/")[0]
+    found = sorted(folder.glob(f"{name}_*.svg"), key=lambda path: "explorer" in path.name)
+    shown = [path for path in found if path.stem in str(lesson["cells"])] or found
+    return shown[0].relative_to(ROOT).as_posix() if shown else None
 
 
 # ---- symbols ------------------------------------------------------------------------------------
@@ -131,7 +102,7 @@ def used(symbol: str, lessons: list[dict]) -> list[dict]:
                 heading = title[1].split(" · ")[0], each["id"]
             formulas = " ".join(re.findall(r"\$\$.*?\$\$|\$[^$]+\$", each["source"], re.S))
             if heading and any(re.search(part, formulas) for part in wanted):
-                under.setdefault(heading[1], markdown(heading[0]))
+                under.setdefault(heading[1], heading[0])
         if under:
             found.append({"lesson": lesson, "under": under})
     return found
@@ -171,10 +142,7 @@ def edition(target: pathlib.Path, language: str) -> set[str]:
     """Write the pages in a language. Return the signs of their formulas."""
     paths = sorted((ROOT / "notebooks" / folder(language)).glob("*.ipynb"))
     lessons = [read(path) for path in paths]
-    jinja = Environment(loader=FileSystemLoader(HERE), autoescape=True, trim_blocks=True,
-                        lstrip_blocks=True)
-    jinja.filters["markdown"] = functools.partial(markdown, language=language)
-    jinja.globals.update(_=speaker(language), language=language, lessons=lessons)
+    jinja = frame(language, lessons=lessons)
     letters: set[str] = set()
 
     def write(name: str, template: str, **parts) -> None:
@@ -188,7 +156,7 @@ def edition(target: pathlib.Path, language: str) -> set[str]:
         path.write_text(text, encoding="utf-8")
 
     for i, lesson in enumerate(lessons):
-        page = body(lesson)
+        page = body(lesson["notebook"])
         write(f"{lesson['name']}.html", "lesson.html.j2", lesson=lesson, headings=headings(page),
               body=Markup(page), before=lessons[i - 1] if i else None,
               after=(lessons + [None])[i + 1])
@@ -201,7 +169,8 @@ def edition(target: pathlib.Path, language: str) -> set[str]:
     cited = {lesson["name"]: json.dumps(lesson["notebook"]) for lesson in lessons}
     write("references.html", "references.html.j2", references=references(), cited=cited)
     write("search.html", "search.html.j2")
-    write("index.html", "index.html.j2", repository=REPOSITORY, piece=explorer(lessons[2]),
+    write("index.html", "index.html.j2", repository=REPOSITORY, weights=arcs(lessons[2]),
+          drawings={lesson["name"]: drawing(lesson) for lesson in lessons},
           routes=cell(lessons[0], "routes")["source"].partition("\n\n")[2])
     return letters
 
@@ -211,28 +180,11 @@ def build(target: pathlib.Path) -> None:
     letters = set().union(*(edition(target, language) for language in languages()))
     shutil.copytree(ROOT / "notebooks", target / "notebooks",
                     ignore=lambda _, names: [name for name in names if name.startswith(".")])
-    style = (HERE / "site.css").read_text("utf-8").replace("formulas.woff", font(letters))
-    code = [f"@media {where} {{\n{code_style(name)}}}" for where, name in (
-        ("print, (prefers-color-scheme: light)", "a11y-light"),
-        ("screen and (prefers-color-scheme: dark)", "a11y-dark"))]
-    style = "\n".join([style, *code, CHINESE, PAPER[".css"]])
-    (target / "site.css").write_text(style, encoding="utf-8")
-    script = (HERE / "site.js").read_text("utf-8") + PAPER[".js"]
-    (target / "site.js").write_text(script, encoding="utf-8")
+    shutil.copytree(ROOT / "images", target / "images")
+    (target / "site.css").write_text(style(letters), encoding="utf-8")
+    (target / "site.js").write_text(text_of("site.js", "paper.js"), encoding="utf-8")
     decks(target)
     search(target)
-
-
-def run(*command: str) -> str:
-    done = subprocess.run([sys.executable, "-m", *command], capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
-    return done.stdout
-
-
-def code_style(name: str) -> str:
-    """Colours of code that can be read. In a process of its own: these styles change logging."""
-    return run("pygments", "-S", name, "-f", "html", "-a", ".highlight")
 
 
 def decks(target: pathlib.Path) -> None:

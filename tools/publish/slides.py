@@ -9,35 +9,13 @@ import pathlib
 import sys
 
 import nbformat
-from jinja2 import DictLoader
 from nbconvert import SlidesExporter
 
-from tools.publish.pages import CHINESE, Exporter, font, html, letters_of, place, speaker, title_of
+from tools.publish.pages import (HERE, TEMPLATES, Exporter, font, html, letters_of, place, speaker,
+                                 title_of)
 from tools import ROOT
 from tools.classroom.guide import teaching
 from tools.notebooks.readme import cell_minutes
-
-HERE = pathlib.Path(__file__).resolve().parent
-DECK = """{% extends 'reveal/base.html.j2' %}
-{% block header %}<!DOCTYPE html>
-<html lang="{{ nb.metadata.language or 'en' }}">
-<head>
-<meta charset="utf-8">
-<title>{{ nb.metadata.title }}</title>
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:;
- font-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; frame-src *">
-<style>
-{% for css in resources.inlining.css %}{{ css }}{% endfor %}
-{{ resources.deck_css }}
-</style>
-</head>{% endblock %}
-{% block body_header %}<body><main><div class="reveal"><div class="slides">{% endblock %}
-{% block body_footer %}</div></div></main>
-<script>
-const NOTES = {{ resources.notes | tojson }};
-{{ resources.deck_js }}
-</script></body></html>{% endblock %}
-"""
 
 
 class Deck(Exporter, SlidesExporter):
@@ -104,11 +82,11 @@ def page(notebook: nbformat.NotebookNode, plan: dict, counted: list | None = Non
     for cell in notebook.cells:
         if cell.metadata.get("jupyter", {}).get("source_hidden") or is_explorer(cell):
             cell.metadata["transient"] = {"remove_source": True}
-    styles = [reveal() / "dist/reveal.css", HERE / "deck.css"]
+    styles = [reveal() / "dist/reveal.css", HERE / "deck.css", HERE / "chinese.css"]
     scripts = [reveal() / "dist/reveal.js", reveal() / "plugin/notes/notes.js", HERE / "deck.js"]
-    resources = {"deck_css": joined(styles) + CHINESE, "notes": said_there,
+    resources = {"deck_css": joined(styles), "notes": said_there,
                  "deck_js": joined(scripts).replace("</script", "<\\/script")}
-    exporter = Deck(template_file="deck", extra_loaders=[DictLoader({"deck": DECK})])
+    exporter = Deck(template_file="deck.html.j2", extra_loaders=[TEMPLATES])
     made = exporter.from_notebook_node(notebook, resources=resources)[0]
     return made.replace("formulas.woff", font(letters_of(made)))
 
