@@ -15,7 +15,7 @@ NOTEBOOKS = $(foreach name,$(NB),$(or $(wildcard notebooks/$(name)*.ipynb),\
 help:
 	@awk -F ':[^#]*## ' '/^[a-z%-]+:.*## /{printf "make %-13s %s\n", $$1, $$2}' Makefile
 
-lab: setup  ## open the lessons in JupyterLab (ARGS="--ip 0.0.0.0 --port 8899")
+lab: setup  ## open the lessons in JupyterLab (ARGS=zh, ARGS="--ip 0.0.0.0 --port 8899")
 	@$(RUN) -m tools.lab $(ARGS)
 
 test: setup  ## check package, examples and notebooks; NB="02 05": only these notebooks

@@ -1,7 +1,8 @@
 """Open JupyterLab on a notebook, whoever asks and wherever: `make lab`.
 
-    python -m tools.lab [OPTION OF JUPYTERLAB ...]
+    python -m tools.lab [LANGUAGE] [OPTION OF JUPYTERLAB ...]
 
+"zh" opens the Chinese lessons, and so does a machine that speaks Chinese (LANG=zh_CN.UTF-8).
 Root may (in a container there is nobody else), no browser is opened where there is none, and a
 HOME that is missing or can't be written gets a stand-in within .venv. `--ip 0.0.0.0` serves other
 machines too.
@@ -11,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-FIRST = "notebooks/00_start_here.ipynb"
+LESSONS = Path(__file__).resolve().parents[1] / "notebooks"
 
 
 def has_browser(environ=os.environ):
@@ -26,6 +27,18 @@ def is_writable(folder):
             return True
     except OSError:
         return False
+
+
+def first(words, environ=os.environ):
+    """The first lesson, in the language that the first word names or the machine speaks, and the
+    words that are left."""
+    others = {path.name for path in LESSONS.iterdir() if path.is_dir()}
+    if words and words[0] in {"en", *others}:
+        language, *words = words
+    else:
+        language = environ.get("LC_ALL", environ.get("LANG", ""))[:2]
+    folder = f"{language}/" if language in others else ""
+    return f"notebooks/{folder}00_start_here.ipynb", words
 
 
 def options(notebook, words=()):
@@ -56,4 +69,4 @@ def serve(notebook, words=(), python=sys.executable):
 
 
 if __name__ == "__main__":
-    serve(FIRST, sys.argv[1:])
+    serve(*first(sys.argv[1:]))

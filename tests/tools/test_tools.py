@@ -266,6 +266,15 @@ def test_root_may_and_no_browser_is_opened_where_there_is_none(
     assert wanted <= made and not unwanted & made and "1" in made
 
 
+@pytest.mark.parametrize("words, environ, wanted", [
+    ([], {"LANG": "C.UTF-8"}, ("notebooks/00_start_here.ipynb", [])),
+    ([], {"LANG": "zh_CN.UTF-8"}, ("notebooks/zh/00_start_here.ipynb", [])),
+    (["en"], {"LANG": "zh_CN.UTF-8"}, ("notebooks/00_start_here.ipynb", [])),
+    (["zh", "--ip", "x"], {}, ("notebooks/zh/00_start_here.ipynb", ["--ip", "x"]))])
+def test_lab_opens_the_lessons_in_the_language_asked_for(words, environ, wanted):
+    assert lab.first(words, environ) == wanted
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("home", [None, "/proc"])  # none, and one that can't be written
 def test_make_lab_serves_the_first_lesson_to_whoever_asks(home, tmp_path):
