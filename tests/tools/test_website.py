@@ -41,7 +41,7 @@ def test_characters_are_words_for_the_search(page, words):
 def said_outright(template):
     """English that a template says without looking it up: text, and what attributes say."""
     template = re.sub("<(pre|style|script)>.*?</\\1>", "", template, flags=re.S)
-    template = re.sub(r"\{\{.*?\}\}|\{%.*?%\}", "", template, flags=re.S)
+    template = re.sub(r"\{(\{.*?\}|%.*?%|#.*?#)\}", "", template, flags=re.S)
     said = r'(?:aria-label|placeholder|title|alt|name="description" content)="([^"]*)"'
     found = re.findall(said, template) + re.findall("(?:^|>)([^<]*)", template)
     return [text.strip() for text in found if re.search("[A-Za-z]", text)]
@@ -199,6 +199,9 @@ def test_folds_say_what_they_hold(site):
     folds = [fold.summary.text for fold in page.select("details.folded:not(.answer)")]
     assert folds[:3] == ["Set-up", "This picture's code", "Proof: they read 1 and 3"]
     assert "In one screen: the code" in folds
+    page = pages(site)[website.pathlib.Path("zh/02_multi_head_attention.html")]
+    assert {fold.summary.text for fold in page.select("details.folded")} == {
+        "准备", "这张图的代码", "证明", "代码", "看答案"}
 
 
 def test_an_index_is_waited_for_until_it_is_on_the_disk(tmp_path, monkeypatch):
