@@ -130,7 +130,7 @@ def test_a_word_on_the_first_page_shows_its_arcs_by_touch_and_keyboard(opened):
     page = opened("index.html", 390, has_touch=True)
     said = page.locator(".arcs .said:visible")
     assert said.inner_text().startswith("bites looks at dog")
-    page.locator(".arcs .word").first.tap()
+    page.locator(".arcs .w0 .token").tap()
     assert said.inner_text().startswith("dog asks for nothing")
     assert page.locator(".arcs path:visible").count() == 6
     page.keyboard.press("Tab")

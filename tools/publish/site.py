@@ -68,11 +68,10 @@ def arcs(lesson: dict) -> list[list[list[float]]]:
 
 def drawing(lesson: dict) -> str | None:
     """The address of a lesson's first drawing or, without one, of its piece's picture."""
-    name = lesson["name"][:2]
-    folder = ROOT / "images" / lesson["place"].rpartition("/")[0]
-    found = sorted(folder.glob(f"{name}_*.svg"), key=lambda path: "explorer" in path.name)
-    shown = [path for path in found if path.stem in str(lesson["cells"])] or found
-    return shown[0].relative_to(ROOT).as_posix() if shown else None
+    folder, text = ROOT / "images" / lesson["place"].rpartition("/")[0], str(lesson["cells"])
+    found = sorted(folder.glob(f"{lesson['name'][:2]}_*.svg"),
+                   key=lambda path: (path.stem not in text, text.find(path.stem)))
+    return found[0].relative_to(ROOT).as_posix() if found else None
 
 
 # ---- symbols ------------------------------------------------------------------------------------
