@@ -200,8 +200,8 @@ def test_folds_say_what_they_hold(site):
     assert folds[:3] == ["Set-up", "This picture's code", "Proof: they read 1 and 3"]
     assert "In one screen: the code" in folds
     page = pages(site)[website.pathlib.Path("zh/02_multi_head_attention.html")]
-    assert {fold.summary.text for fold in page.select("details.folded")} == {
-        "准备", "这张图的代码", "证明", "代码", "看答案"}
+    said = " ".join(fold.summary.text for fold in page.select("details.folded"))
+    assert "准备 这张图的代码 证明：" in said and not re.search("[A-Za-z]{2,} [A-Za-z]{2,}", said)
 
 
 def test_an_index_is_waited_for_until_it_is_on_the_disk(tmp_path, monkeypatch):
