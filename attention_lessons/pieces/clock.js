@@ -1,5 +1,11 @@
-// Sinusoidal positions: clock hands and waves at a position, what an offset turns, how alike rows
-// are, how long a round takes.
+// Sinusoidal positions: drag a clock's bold hand, the wave or the curve of similarity, and see what
+// an offset turns, how alike rows are, and how long a round takes.
+import { html } from "./vendor/preact.js";
+import {
+  choice, digits, grip, map, near, places, points, range, room, start, svg, t, text,
+} from "./kit.js";
+
+// ---- mathematics ------------------------------------------------------------------
 
 /** How far the hand of columns 2j and 2j + 1 turns in one step, in radians (Vaswani et al. 2017,
  * section 3.5). */
@@ -12,19 +18,22 @@ export const round = (hand, width) => (2 * Math.PI) / speed(hand, width);
 export const tip = (angle) => [Math.sin(angle), Math.cos(angle)];
 
 /** The matrix that turns any such pair on by `angle`. */
-export function rotation(angle) {
-  const [sine, cosine] = tip(angle);
-  return [[cosine, sine], [-sine, cosine]];
-}
+export const rotation = (angle) => [
+  [Math.cos(angle), Math.sin(angle)], [-Math.sin(angle), Math.cos(angle)]];
 
 /** p_i · p_j for rows `offset` apart, divided by d/2: 1 for a row with itself. */
-export function similarity(offset, width) {
-  let sum = 0;
-  for (let hand = 0; hand < width / 2; hand++) sum += Math.cos(offset * speed(hand, width));
-  return sum / (width / 2);
+export const similarity = (offset, width) => places(width / 2).reduce((sum, hand) =>
+  sum + Math.cos(offset * speed(hand, width)), 0) / (width / 2);
+
+/** The offset at which a hand points most nearly where a pointer is, not far from the one now. */
+export function turned(angle, { position, offset, width }, hand, offsets) {
+  const each = speed(hand, width);
+  const far = (other) => Math.acos(Math.cos(angle - (position + other) * each))
+    + 0.05 * each * Math.abs(other - offset);
+  return places(offsets + 1).reduce((best, other) => (far(other) < far(best) ? other : best));
 }
 
-// ---- in words ------------------------------------------------------------------
+// ---- in words ------------------------------------------------------------------------
 
 /** 35.3, 200, 35,300: three figures, at most two of them decimals. */
 const rough = (number) => number.toLocaleString("en", {
@@ -37,262 +46,225 @@ const degrees = (angle) => `${rough((angle * 180) / Math.PI)}°`;
 const columnsOf = (hand) => `${2 * hand}, ${2 * hand + 1}`;
 
 /** The result in a sentence. */
-export function tell({ position, offset, width, hand }) {
-  const from = t`From position ${position} to ${position + offset}`;
+export function tell({ position, offset, width }, hand) {
+  const from = t("From position {0} to {1}", position, position + offset);
   if (!offset) {
-    return t`${from} nothing turns: the rotation is the identity, and a row's similarity to itself
-      is 1.`;
+    return t("{0} nothing turns: the rotation is the identity, and a row's similarity to itself " +
+      "is 1.", from);
   }
-  return t`${from} the hand of columns ${2 * hand} and ${2 * hand + 1} turns by
-    ${degrees(offset * speed(hand, width))}, as it does from any other position.
-    A round takes it ${rough(round(hand, width))} positions. The similarity of the two
-    rows, ${digits(similarity(offset, width))}, depends on the offset alone as well.`;
+  return t("{0} the hand of columns {1} and {2} turns by {3}; the rows' similarity is {4}, as " +
+    "from anywhere. A round takes {5} positions.", from, 2 * hand, 2 * hand + 1,
+    degrees(offset * speed(hand, width)), digits(similarity(offset, width)),
+    rough(round(hand, width)));
 }
 
-// ---- on the screen -------------------------------------------------------------
+// ---- the picture ------------------------------------------------------------------
 
-const [SINE, COSINE] = [[86, 180, 233], [230, 159, 0]];
-const CLOCK_STYLE = `
-  .control .number { min-width: 3.8em; }
-  .clocks { cursor: pointer; }
-  .turn { display: flex; flex-wrap: wrap; gap: 8px 12px; align-items: center; }
-  .turn span { white-space: nowrap; }
-  .block {
-    display: inline-grid; gap: 0 12px; padding: 2px 8px; text-align: right;
-    border: solid; border-width: 0 2px; border-radius: 6px; font-variant-numeric: tabular-nums;
-  }
-  .block.two { grid-template-columns: auto auto; }
-  .plots { display: flex; flex-wrap: wrap; gap: 6px 20px; }
-  .plots > div { width: var(--side); }
-  .plots > :first-child { width: 278px; }
-`;
+const [TOP, HIGH, BELOW] = [40, 90, 24];  // of a plot: its title and mark, itself, its scale
+const [INK, BOLD] = ["currentColor", "var(--query)"];
+const TURN = 216;  // how wide the rotation is in numbers
 
-export function render({ model, el }) {
-  speak(model);
-  const { widths, positions, offsets } = model.get("data");
+function view({ data: { widths, positions, offsets }, state, drawn, ui, width, set, hold }) {
   const steps = positions + offsets + 1;  // how far the plots reach
-  const set = setter(model);
-  const named = widths.map((width) => [width, String(width)]);
-  const controls = {
-    position: slider(t`position i`, { max: positions }, set("position")),
-    offset: slider(t`offset δ`, { max: offsets }, set("offset")),
-    hand: slider(t`columns`, { max: 1, words: columnsOf }, set("hand")),
-    width: choice(t`width d`, named, set("width")),
+  const count = state.width / 2;
+  const hand = Math.min(state.hand, count - 1);  // a smaller width has fewer hands
+  /** Attributes of what is dragged to change a setting; `at(x, y)` is where a pointer puts it. */
+  const moves = (setting, name, most, at, more = {}) => {
+    const put = (number) => set({ ...more, [setting]: Math.min(most, Math.max(0, number)) });
+    return grip({
+      name, now: String(state[setting]), value: state[setting], min: 0, max: most,
+      drag: (x, y) => put(Math.round(at(x, y))),
+      step: (right, up) => put(state[setting] + right + up),
+      keys: { Home: () => put(0), End: () => put(most) },
+    });
   };
-  const { root, body, result } = frame(el, CLOCK_STYLE, ...elements(controls));
-  const [clocks, waves, products, alike, rounds] = ["clocks", "", "", "", ""].map((name) =>
-    node("canvas", { role: "img", class: name }));
-  const [turn, scale] = [node("div", { class: "turn" }), node("p")];
-  const plot = (title, ...parts) => node("div", {}, node("p", { class: "title" }, title), ...parts);
-  const plots = node("div", { class: "plots" },
-    plot(t`How similar are rows i and i + δ? P Pᵀ, divided by d/2`, products, scale),
-    plot(t`… against their offset`, alike),
-    plot(t`Positions in one round, by columns`, rounds));
-  body.append(clocks, plot(t`The two columns of the chosen hand`, turn, waves), plots);
-  const [alikeOf, plotAlike, plotRounds] = [similarities, drawAlike, drawRounds].map(memoized);
-  let handAt;
-  clocks.addEventListener("click", ({ offsetX, offsetY }) => {
-    const hand = handAt(offsetX, offsetY);
-    if (hand >= 0 && hand < model.get("state").width / 2) change(model, { hand });
+  const part = { state, drawn, hand, count, steps, set, moves };
+  const { clocks, top } = allClocks({ ...part, offsets, width });
+  const wide = width >= 640;
+  const tall = TOP + HIGH + BELOW;
+  const first = wide ? 0.6 * (width - TURN - 48) : width;
+  const second = wide ? width - first - TURN - 48 : width;
+  const box = (column, left, room) => ({ room, left: wide ? left : 0,
+    top: top + (wide ? 0 : column * tall) });
+  return {
+    label: t("{0} clocks with a thin hand at position i and a bold one δ later; the waves of the " +
+      "chosen one, and how similar rows are.", count),
+    picture: svg(Math.round(width), Math.round(top + (wide ? 1 : 3) * tall), clocks,
+      waves({ ...part, ...box(0, 0, first), positions }),
+      alike({ ...part, ...box(1, first + 24, second), offsets }),
+      turn({ ...part, ...box(2, width - TURN, TURN) })),
+    sentence: tell(state, hand),
+    controls: [
+      range({ name: t("columns"), max: count - 1, value: hand, text: columnsOf(hand),
+        pick: (chosen) => set({ hand: chosen }) }),
+      choice(t("width d"), widths.map((each) => [each, String(each)]), state.width,
+        (chosen) => set({ width: chosen })),
+      html`<details onToggle=${({ target }) => hold({ more: target.open })}>
+        <summary>${t("P Pᵀ, and rounds")}</summary>
+        ${ui.more && more({ ...part, width })}</details>`,
+    ],
+  };
+}
+
+const line = ([x1, y1], [x2, y2], colour, width = 1, kind = "") => html`<line x1=${near(x1)}
+  y1=${near(y1)} x2=${near(x2)} y2=${near(y2)} stroke=${colour} stroke-width=${width}
+  class=${kind} />`;
+
+const curve = (corners, colour) => html`<polyline points=${points(corners)} fill="none"
+  stroke=${colour} stroke-width="2.5" />`;
+
+const disc = ([x, y], size, colour, kind) => html`<circle cx=${near(x)} cy=${near(y)} r=${size}
+  fill=${colour} class=${kind} />`;
+
+/** The clocks in lines: the bold hand of each is dragged, a press chooses its columns. */
+function allClocks({ state, drawn, hand, count, width, offsets, set, moves }) {
+  const lines = Math.ceil(count / Math.min(Math.floor(width / 50), Math.max(8, count / 2)));
+  const columns = Math.ceil(count / lines);
+  const across = Math.min(width / columns, 102);
+  const radius = Math.min(across * 0.42, 26);
+  const down = 2 * radius + 26;
+  const clocks = places(count).map((each) => {
+    const x = (each % columns + 0.5) * across;
+    const y = Math.floor(each / columns) * down + radius + 2;
+    const end = (angle, length) => {
+      const [right, up] = tip(angle);
+      return [x + length * radius * right, y - length * radius * up];
+    };
+    const from = drawn.position * speed(each, state.width);
+    const turns = drawn.offset * speed(each, state.width);
+    const sector = places(25).map((i) => end(from + Math.min(turns, 2 * Math.PI) * i / 24, 0.75));
+    const chosen = each === hand;
+    const held = moves("offset", t("clock of columns {0}", columnsOf(each)), offsets,
+      (right, below) => turned(Math.atan2(right - x, y - below), state, each, offsets),
+      { hand: each });
+    return html`<g ...${held} tabindex=${chosen ? 0 : -1} onClick=${() => set({ hand: each })}
+        style=${chosen ? "" : "touch-action: pan-y"}>
+      <circle cx=${near(x)} cy=${near(y)} r=${near(radius)}
+        class=${chosen ? "face chosen" : "face"} />
+      <polygon points=${points([[x, y], ...sector])} class="sector" />
+      ${line([x, y], end(from, 0.86), INK, 1.5, "hand")}
+      ${line([x, y], end(from + turns, 0.86), BOLD, 4, "hand")}
+      ${chosen && disc(end(from + turns, 0.86), 6, BOLD)}
+      ${text(x, y + radius + 11, columnsOf(each), { anchor: "middle", bold: chosen })}</g>`;
   });
-
-  return keepDrawn(model, root, (colours, room) => {
-    const state = { ...model.get("state") };
-    const last = state.width / 2 - 1;
-    state.hand = Math.min(state.hand, last);  // a smaller width has fewer hands
-    showAll(controls, state);
-    controls.hand.show(state.hand, last);
-    handAt = drawClocks(clocks, state, room - 12, colours);
-    const side = sideOf(room - 12);
-    plots.style.setProperty("--side", `${side}px`);
-    showTurn(turn, state);
-    drawWaves(waves, state, steps, Math.min(room - 12, 760), colours);
-    const { lowest, scaled } = alikeOf(steps, state.width);
-    drawProducts(products, state, scaled, colours);
-    write(scale, t`rows i, columns i + δ, from 0 to ${steps - 1}.
-      Full colour is 1, none is ${digits(lowest)}; the frame is at i, i + δ`);
-    plotAlike(alike, state.offset, state.width, steps, side, colours);
-    plotRounds(rounds, state.hand, state.width, side, colours);
-    const words = tell(state);
-    put(clocks, "aria-label", t`${state.width / 2} clocks. ${words}`);
-    write(result, words);
-  });
+  return { clocks, top: lines * down + 14 };
 }
 
-/** How wide a plot is beside P Pᵀ: three stand in a row where there is room. */
-function sideOf(room) {
-  const third = Math.floor((room - 278 - 2 * 20) / 2);
-  return Math.min(314, third < 220 ? room : third);
+/** A plot: x and y of its numbers, and its paper with a scale. */
+function plot({ left, top, room, steps }, heights, every = 20) {
+  const [low, high] = [heights[0], heights.at(-1)];
+  const [start, wide] = [left + 34, room - 48];
+  const x = (place) => start + place / (steps - 1) * wide;
+  const y = (value) => top + TOP + HIGH * (high - value) / (high - low);
+  const paper = html`
+    <rect x=${near(left)} y=${near(top + TOP - 22)} width=${near(room)} height=${HIGH + 28} rx="8"
+      class="paper" />
+    ${heights.map((height) => [line([x(0), y(height)], [x(steps - 1), y(height)], "var(--faint)"),
+      text(x(0) - 6, y(height), rough(height), { anchor: "end" })])}
+    ${places(Math.ceil(steps / every)).map((i) =>
+      text(x(i * every), y(low) + 16, i * every, { anchor: "middle" }))}`;
+  return { x, y, paper, back: (pixel) => (pixel - start) / wide * (steps - 1) };
 }
 
-/** The clocks in lines. Returns: (x, y) -> hand. */
-function drawClocks(canvas, { position, offset, width, hand }, room, colours) {
-  const count = width / 2;
-  const least = colours.measure(columnsOf(15)) + 4;
-  const columns = Math.min(count, [16, 8, 6].find((each) => room / each >= least) ?? 4);
-  const across = Math.min(96, Math.floor(room / columns));
-  const down = across + colours.size + 8;
-  const high = down * Math.ceil(count / columns) + 2;
-  const context = pen(canvas, Math.max(across * columns, 1), high, colours);
-  for (const each of places(count)) {
-    const x = ((each % columns) + 0.5) * across;
-    const y = Math.floor(each / columns) * down + across / 2 + 2;
-    const angle = (place) => place * speed(each, width);
-    const [from, to] = [angle(position), angle(position + offset)];
-    drawClock(context, x, y, across * 0.42, from, to, each === hand, colours);
-    const name = { align: "center", bold: each === hand };
-    label(context, columnsOf(each), x, y + across / 2 + colours.size / 2, name);
-  }
-  return (x, y) => Math.floor(y / down) * columns + Math.floor(x / across);
+/** Sine and cosine of the chosen columns; a sweep over them moves the position. */
+function waves({ state, drawn, hand, positions, moves, ...box }) {
+  const { x, y, paper, back } = plot(box, [-1, 0, 1]);
+  const at = (place) => tip(place * speed(hand, state.width)).map((value) => [x(place), y(value)]);
+  const fine = places(8 * (box.steps - 1) + 1).map((i) => at(i / 8));
+  const later = drawn.position + drawn.offset;
+  const names = [t("sine, column {0}", 2 * hand), t("cosine, column {0}", 2 * hand + 1)];
+  const mark = `↔ i = ${state.position}, i + δ = ${state.position + state.offset}`;
+  const right = x(drawn.position) + room(mark) < x(box.steps - 1);
+  return html`
+    ${names.map((name, i) => text(box.left + i * (room(names[0]) + 14), box.top + 8, name,
+      { colour: ["sky", "amber"][i], bold: true }))}
+    <g ...${moves("position", t("position i"), positions, back)} style="touch-action: pan-y">
+      ${paper}
+      ${["sky", "amber"].map((colour, i) =>
+        curve(fine.map((both) => both[i]), `var(--${colour})`))}
+      ${[[drawn.position, INK], [later, BOLD]].map(([place, colour]) => html`
+        ${line([x(place), y(1) - 6], [x(place), y(-1)], colour, 1.5)}
+        ${at(place).map((spot) => disc(spot, 5, colour, "row"))}`)}
+      ${text(right ? x(drawn.position) : x(later), y(1) - 14, mark,
+        { anchor: right ? "start" : "end" })}</g>`;
 }
 
-/** A thin hand at the position, a bold one an offset later, the turn between them shaded. */
-function drawClock(context, x, y, radius, from, to, chosen, { ink, faint, query, tint }) {
-  const stroke = (colour, lineWidth) => {
-    Object.assign(context, { strokeStyle: css(colour), lineWidth });
-    context.stroke();
-  };
-  const hand = (angle, colour, thick) => {
-    const [across, up] = tip(angle);
-    context.beginPath();
-    context.moveTo(x, y);
-    context.lineTo(x + radius * 0.86 * across, y - radius * 0.86 * up);
-    stroke(colour, thick);
-  };
-  const [top, round] = [-Math.PI / 2, 2 * Math.PI];
-  context.beginPath();
-  context.arc(x, y, radius, 0, round);
-  stroke(chosen ? ink : faint, chosen ? 3 : 1.5);
-  context.beginPath();
-  context.moveTo(x, y);
-  context.arc(x, y, radius * 0.8, from + top, Math.min(to, from + round) + top);
-  context.fillStyle = css(tint("query"));
-  context.fill();
-  hand(from, ink, 2);
-  hand(to, query, 4);
+/** The similarity of rows against their offset; a sweep moves the offset. */
+function alike({ state, drawn, offsets, moves, ...box }) {
+  const worth = (offset) => similarity(offset, state.width);
+  const fine = places(2 * (box.steps - 1) + 1).map((i) => [i / 2, worth(i / 2)]);
+  const low = Math.min(0, Math.floor(2 * Math.min(...fine.map(([, value]) => value))) / 2);
+  const { x, y, paper, back } = plot(box, [...new Set([low, 0, 1])]);
+  return html`
+    ${text(box.left, box.top + 8, t("similarity of rows δ apart"), { bold: true })}
+    <g ...${moves("offset", t("offset δ"), offsets, back)} style="touch-action: pan-y">
+      ${paper}
+      ${curve(fine.map(([offset, value]) => [x(offset), y(value)]), INK)}
+      ${disc([x(drawn.offset), y(worth(drawn.offset))], 7, BOLD, "now")}
+      ${text(x(drawn.offset) + 12, y(1) - 14,
+        `↔ δ = ${state.offset}: ${digits(worth(state.offset))}`)}</g>`;
 }
 
 /** matrix × (sine, cosine) at i = (sine, cosine) at i + δ, in numbers. */
-function showTurn(host, { position, offset, width, hand }) {
-  const words = (text) => node("span", {}, text);
-  const matrix = (numbers, kind = "") =>
-    node("span", { class: `block ${kind}` }, ...numbers.map((number) => words(digits(number))));
-  const angle = (place) => place * speed(hand, width);
-  const [from, to] = [position, position + offset];
-  host.replaceChildren(
-    words(t`turn by ${degrees(angle(offset))}:`), matrix(rotation(angle(offset)).flat(), "two"),
-    "×", matrix(tip(angle(from))), words(t`(position ${from}) =`),
-    matrix(tip(angle(to))), words(t`(position ${to})`));
+function turn({ state: { position, offset, width }, hand, left, top }) {
+  const angle = (steps) => steps * speed(hand, width);
+  const block = (x, rows, name) => html`
+    ${rows.map((row, i) => row.map((number, j) =>
+      text(x + 44 + 46 * j, top + TOP + 10 + 28 * i, digits(number),
+        { anchor: "end", class: "turned" })))}
+    <path class="brackets" d=${[[x, 5], [x + 4 + 46 * rows[0].length, -5]].map(([at, lip]) =>
+      `M${near(at + lip)} ${top + TOP - 6}h${-lip}v62h${lip}`).join("")} />
+    ${text(x + 2 + 23 * rows[0].length, top + TOP + 74, name, { anchor: "middle" })}`;
+  const [before, after] = [position, position + offset].map((place) =>
+    tip(angle(place)).map((number) => [number]));
+  return html`
+    ${text(left, top + 8, t("turned by {0}", degrees(angle(offset))), { bold: true })}
+    ${block(left, rotation(angle(offset)), "δ")}
+    ${block(left + 102, before, "i")}
+    ${text(left + 159, top + TOP + 24, "=", { anchor: "middle" })}
+    ${block(left + 166, after, "i + δ")}`;
 }
 
-/** Lines across at some heights, each with its number. */
-function rule(context, { faint }, heights, y, left, right) {
-  for (const height of heights) {
-    block(context, faint, left, y(height), right - left, 1);
-    label(context, rough(height), left - 6, y(height), { align: "right" });
-  }
-}
+// ---- folded: all rows, all rounds -------------------------------------------------------
 
-/** Numbers under a plot at every `step`. */
-function scaleBelow(context, count, step, x, y) {
-  for (let place = 0; place < count; place += step) {
-    label(context, String(place), x(place), y, { align: "center" });
-  }
-}
+const products = {};  // P Pᵀ by width, scaled from its lowest value to 1
 
-function drawWaves(canvas, { position, offset, width, hand }, steps, room, colours) {
-  const [left, right, high] = [30, Math.max(room - 140, 120), 90];
-  const context = pen(canvas, room, high + 34, colours);
-  const x = (place) => left + (place / (steps - 1)) * (right - left);
-  const y = (value) => 12 + (high * (1 - value)) / 2;
-  const at = (place) => tip(place * speed(hand, width)).map(y);
-  rule(context, colours, [-1, 0, 1], y, left, right);
-  const eighths = places(8 * (steps - 1) + 1).map((i) => i / 8);
-  [SINE, COSINE].forEach((colour, which) => {
-    curve(context, eighths.map((place) => [x(place), at(place)[which]]), colour, 2.5);
-  });
-  for (const [place, colour] of [[position, colours.ink], [position + offset, colours.query]]) {
-    curve(context, [[x(place), y(1)], [x(place), y(-1)]], colour, 1.5);
-    for (const height of at(place)) disc(context, x(place), height, 5, colour);
-  }
-  const [sine, cosine] = apart(...at(steps - 1), 18);
-  label(context, t`sine, column ${2 * hand}`, right + 8, sine);
-  label(context, t`cosine, column ${2 * hand + 1}`, right + 8, cosine);
-  scaleBelow(context, steps, 10, x, high + 25);
-  label(context, t`position`, right + 8, high + 25);
-  put(canvas, "aria-label", t`Sine and cosine of columns ${2 * hand} and ${2 * hand + 1} over
-    positions 0 to ${steps - 1}, marked at ${position} and ${position + offset}.`);
-}
-
-/** Two heights, moved until they are `least` apart. */
-function apart(first, second, least) {
-  const push = Math.max(0, (least - Math.abs(first - second)) / 2);
-  return first <= second ? [first - push, second + push] : [first + push, second - push];
-}
-
-/** P Pᵀ, scaled from its lowest value to 1. */
-function similarities(steps, width) {
-  const values = places(steps).map((offset) => similarity(offset, width));
+/** P Pᵀ as a map, and how many positions each hand needs for a round. */
+function more({ state, hand, count, steps, set, width }) {
+  const { position, offset } = state;
+  const values = places(steps).map((apart) => similarity(apart, state.width));
   const lowest = Math.min(...values);
-  const scaled = values.map((_, i) =>
-    values.map((_, j) => (values[Math.abs(i - j)] - lowest) / (1 - lowest)));
-  return { lowest, scaled };
+  products[state.width] ??= places(steps).map((i) => places(steps).map((j) =>
+    (values[Math.abs(i - j)] - lowest) / (1 - lowest)));
+  const wide = width >= 640;
+  const left = wide ? 300 : 0;
+  const top = wide ? 0 : 290;
+  const across = (Math.min(width - left, 420) - 70) / count;
+  const y = (positions) => top + 30 + 44 * (5 - Math.log10(positions));
+  return svg(Math.round(width), top + 290,
+    text(0, 10, t("P Pᵀ divided by d/2"), { bold: true }),
+    map({ weights: products[state.width], x: 0, y: 28, across: 3, down: 3,
+      lit: [position, position + offset] }),
+    text(left, top + 10, t("positions in one round"), { bold: true }),
+    [1, 10, 100, 1000, 10000, 100000].map((positions) =>
+      text(left + 60, y(positions), rough(positions), { anchor: "end" })),
+    places(count).map((each) => html`<g class="press" onClick=${() => set({ hand: each })}>
+      ${disc([left + 70 + (each + 0.5) * across, y(round(each, state.width))],
+        each === hand ? 7 : 4, each === hand ? BOLD : INK, "round")}</g>`),
+    text(left + 70 + (hand + 0.5) * across, top + 272, columnsOf(hand), { anchor: "middle" }));
 }
 
-/** P Pᵀ as a map, the chosen pair framed. */
-function drawProducts(canvas, { position, offset, width }, scaled, colours) {
-  const [cell, left, top, steps] = [3, 26, 16, scaled.length];
-  const [row, column] = [position, position + offset];
-  const context = pen(canvas, left + cell * steps + 12, top + cell * steps + 8, colours);
-  map(context, colours, scaled, left, top, cell, cell);
-  for (let place = 0; place < steps; place += 20) {
-    const middle = (place + 0.5) * cell;
-    label(context, String(place), left + middle, top - 9, { align: "center" });
-    label(context, String(place), left - 4, top + middle, { align: "right" });
-  }
-  const [x, y] = [left + (column - 1) * cell, top + (row - 1) * cell];
-  outline(context, colours.ink, x, y, 3 * cell, 3 * cell, 2);
-  put(canvas, "aria-label", t`P times its transpose over positions 0 to ${steps - 1}: bands along
-    the diagonal, darkest on it. At row ${row}, column ${column}:
-    ${digits(similarity(offset, width))}.`);
-}
+const style = `
+  .paper { fill: color-mix(in srgb, currentColor 5%, transparent); }
+  .face { fill: transparent; stroke: var(--faint); stroke-width: 1.5; }
+  .chosen { stroke: currentColor; stroke-width: 3; }
+  .sector { fill: var(--query); opacity: .25; }
+  .hand { stroke-linecap: round; }
+  .brackets { fill: none; stroke: currentColor; stroke-width: 1.5; }
+  details[open] { flex-basis: 100%; }
+  summary { cursor: pointer; line-height: 32px; }
+`;
 
-function drawAlike(canvas, offset, width, steps, side, colours) {
-  const [left, wide, high] = [30, side - 44, 200];
-  const context = pen(canvas, left + wide + 14, high + 48, colours);
-  const values = places(4 * (steps - 1) + 1).map((i) => similarity(i / 4, width));
-  const lowest = Math.min(0, Math.floor(Math.min(...values) * 2) / 2);
-  const x = (apart) => left + (apart / (steps - 1)) * wide;
-  const y = (value) => 12 + (high * (1 - value)) / (1 - lowest);
-  const chosen = similarity(offset, width);
-  rule(context, colours, [...new Set([lowest, 0, 0.5, 1])], y, left, left + wide);
-  curve(context, values.map((value, i) => [x(i / 4), y(value)]), colours.ink);
-  disc(context, x(offset), y(chosen), 6, colours.query);
-  scaleBelow(context, steps, 20, x, high + 24);
-  label(context, t`offset`, left + wide / 2, high + 40, { align: "center" });
-  put(canvas, "aria-label", t`Similarity of two rows against their offset, for width ${width}:
-    1 at offset 0, ${digits(chosen)} at offset ${offset}.`);
-}
-
-/** One dot a hand: how many positions it needs for one round, on a logarithmic scale. */
-function drawRounds(canvas, hand, width, side, colours) {
-  const [left, wide, high, count] = [68, side - 94, 200, width / 2];
-  const context = pen(canvas, side, high + 48, colours);
-  const x = (each) => left + ((each + 0.5) / count) * wide;
-  const y = (positions) => 12 + high * (1 - Math.log10(positions) / 5);
-  rule(context, colours, [1, 10, 100, 1000, 10000, 100000], y, left, left + wide);
-  for (const each of places(count)) {
-    const [size, colour] = each === hand ? [6, colours.query] : [3, colours.ink];
-    disc(context, x(each), y(round(each, width)), size, colour);
-  }
-  for (const each of [0, count - 1]) {
-    label(context, columnsOf(each), x(each), high + 24, { align: "center" });
-  }
-  label(context, t`columns`, left + wide / 2, high + 40, { align: "center" });
-  put(canvas, "aria-label", t`Positions in one round: ${rough(round(0, width))} for
-    columns 0, 1, growing evenly on a logarithmic scale
-    to ${rough(round(count - 1, width))} for the
-    last; ${rough(round(hand, width))} for the chosen.`);
-}
-
+const eases = (name) => name === "position" || name === "offset";
+export const { piece, render } = start({ view, style, eases });
 export default { render };

@@ -1,5 +1,11 @@
 // Encodings on inputs longer than those of training: accuracy by position, and its mean over all
 // positions, or over those beyond training.
+import { html } from "./vendor/preact.js";
+import {
+  choice, clip, digits, list, near, places, room, said, start, svg, t, text, travelling,
+} from "./kit.js";
+
+// ---- mathematics ------------------------------------------------------------------
 
 /** The mean of the stretches that are scored, or null; `scope` is "all", or "beyond" for the
  * positions that training never reached. */
@@ -11,141 +17,107 @@ export function grade(strip, { trained, stretch }, scope) {
 
 /** The encodings with their strips and grades, best first. */
 export function ranking(data, { task, length, scored }) {
-  const ranks = Object.entries(data.accuracy[task]).map(([encoding, strips]) => {
-    const strip = strips[length];
-    const beyond = grade(strip, data, "beyond");
-    return { encoding, strip, grade: grade(strip, data, scored), beyond };
-  });
-  return ranks.sort((a, b) => b.grade - a.grade);
+  const ranks = Object.entries(data.accuracy[task]).map(([encoding, { [length]: strip }]) => ({
+    encoding, strip, score: grade(strip, data, scored), beyond: grade(strip, data, "beyond"),
+  }));
+  return ranks.sort((a, b) => b.score - a.score);
 }
 
 /** The result in a sentence. */
-export function tell(data, { task, length, scored }) {
-  const { trained } = data;
-  const ranks = ranking(data, { task, length, scored });
-  const which = scored === "all" ? t`all positions` : t`only positions beyond ${trained}`;
-  const where = t`${said(task)}, length ${length}, ${which}`;
-  if (ranks[0].grade === null) {
-    return t`${where}: no position is scored there. Choose a longer input.`;
+export function tell({ trained }, ranks, { task, length, scored }) {
+  const [best, second] = ranks;
+  const where = t("{0}, length {1}, {2}", said(task), length,
+    scored === "all" ? t("all positions") : t("only positions beyond {0}", trained));
+  if (best.score === null) {
+    return t("{0}: no position is scored there. Choose a longer input.", where);
   }
-  const flattered = ranks.filter((each) =>
-    scored === "all" && each.beyond !== null && each.grade - each.beyond > 0.15);
-  const names = list(flattered.map(({ encoding }) => said(encoding)));
-  const more = names ? t` The positions up to ${trained} flatter ${names}.` : "";
-  return t`${where}: ${leaders(ranks)}.${more}`;
+  if (best.score < 0.4) {
+    return t("{0}: nobody is ahead: the best, {1}, gets {2}.", where, said(best.encoding),
+      digits(best.score));
+  }
+  const then = second
+    ? t(", then {0} with {1}", said(second.encoding), digits(second.score)) : "";
+  const flattered = ranks.filter(({ score, beyond }) => beyond !== null && score - beyond > 0.15)
+    .map(({ encoding }) => said(encoding));
+  const more = flattered.length
+    ? t(" The positions up to {0} flatter {1}.", trained, list(flattered)) : "";
+  return t("{0}: {1} leads with {2}{3}.{4}", where, said(best.encoding), digits(best.score), then,
+    more);
 }
 
-function leaders([best, second]) {
-  const top = digits(best.grade);
-  if (best.grade < 0.4) return t`nobody is ahead: the best, ${said(best.encoding)}, gets ${top}`;
-  const then = second ? t`, then ${said(second.encoding)} with ${digits(second.grade)}` : "";
-  return t`${said(best.encoding)} leads with ${top}${then}`;
-}
+// ---- the picture ------------------------------------------------------------------
 
-/** All grades, for those who can't see the picture. */
-function describe(data, ranks, { task, length }) {
-  const { trained, stretch } = data;
-  const worth = (score) => (score === null ? t`not scored` : digits(score));
-  const each = ranks.map(({ encoding, strip, grade: score, beyond }) => {
-    const within = grade(strip.slice(0, trained / stretch), data, "all");
-    return t`${said(encoding)} ${worth(score)}, up to ${trained} ${worth(within)}, beyond
-      ${worth(beyond)}`;
-  });
-  const told = each.join(t`; `);
-  return t`${said(task)}, length ${length}. A strip of accuracies by position for each
-    encoding, best first: ${told}`;
-}
+const [TOP, ROW] = [46, 24];  // of the strips, below two lines of heads
 
-// ---- on the screen -------------------------------------------------------------
-
-export function render({ model, el }) {
-  speak(model);
-  const data = model.get("data");
+function view({ data, state, width, set }) {
   const { accuracy, lengths, trained } = data;
-  const control = (name, label, options) => choice(label, options, setter(model)(name));
-  const controls = {
-    task: control("task", t`task`, Object.keys(accuracy).map((task) => [task, said(task)])),
-    length: control("length", t`length`, lengths.map((length) => [length, String(length)])),
-    scored: control("scored", t`scored`,
-      [["all", t`all positions`], ["beyond", t`only beyond ${trained}`]]),
+  const ranks = ranking(data, state);
+  return {
+    label: t("{0}, length {1}. A strip of accuracies by position for each encoding, best first.",
+      said(state.task), state.length),
+    picture: svg(width, TOP + ROW * ranks.length + 20, strips(ranks, state, data, width)),
+    sentence: tell(data, ranks, state),
+    controls: [
+      ["task", t("task"), Object.keys(accuracy).map((task) => [task, said(task)])],
+      ["length", t("length"), lengths.map((length) => [length, String(length)])],
+      ["scored", t("scored"),
+        [["all", t("all positions")], ["beyond", t("only beyond {0}", trained)]]],
+    ].map(([name, label, options]) =>
+      choice(label, options, state[name], (value) => set({ [name]: value }))),
   };
-  const { body, root, result } = frame(el, "", ...elements(controls));
-  const canvas = node("canvas", { role: "img" });
-  body.append(canvas);
-  return keepDrawn(model, root, (colours, width) => {
-    const state = model.get("state");
-    const ranks = ranking(data, state);
-    showAll(controls, state);
-    draw(canvas, ranks, state, data, Math.min(width - 12, 980), colours);
-    put(canvas, "aria-label", describe(data, ranks, state));
-    write(result, tell(data, state));
-  });
 }
 
 /** A row for each encoding: its name, a cell for each stretch of positions, a bar for its grade. */
-function draw(canvas, ranks, { task, length, scored }, data, width, colours) {
-  const { trained, stretch, lengths } = data;
-  const { ink, size, measure } = colours;
+function strips(ranks, { task, length, scored }, { trained, stretch, lengths, chance }, width) {
   const last = Math.max(...lengths);
-  const names = [t`position`, ...ranks.map(({ encoding }) => said(encoding))];
-  const left = Math.ceil(1.1 * Math.max(...names.map(measure))) + 14;  // the leader is bold
-  const beyond = 1.1 * measure(t`beyond ${trained}`);  // so is this
-  const right = Math.ceil(Math.max(beyond, Math.min(190, width * 0.22)));
-  const across = (width - left - right - 24) / (last / stretch);
-  const [down, top] = [Math.round(1.6 * size), size + 28];
-  const bottom = top + ranks.length * down;
-  const context = pen(canvas, width, bottom + size + 10, colours);
-  const x = (position) => left + (position / stretch) * across;
-  const bars = { left: x(last) + 24, wide: right - measure("0.00") - 8, chance: data.chance[task] };
-
-  const mean = scored === "all" ? t`of all` : t`beyond ${trained}`;
-  label(context, t`position`, left - 10, size + 18, { align: "right" });
-  let free = 0;
-  for (let position = 0; position <= length; position += trained / 2) {
-    const half = measure(String(position)) / 2;
-    if (x(position) - half < free) continue;
-    label(context, String(position), x(position), size + 18, { align: "center" });
-    free = x(position) + half + 6;
-  }
-  label(context, t`mean`, bars.left, size / 2 + 2, { bold: true });
-  label(context, mean, bars.left, size + 18, { bold: true });
-  ranks.forEach(({ encoding, strip, grade: score }, i) => {
-    const y = top + i * down;
-    const bold = i === 0 && score >= 0.4;
-    label(context, said(encoding), left - 10, y + down / 2, { align: "right", bold });
-    strip.forEach((part, j) => {
-      const counts = scored === "all" || j >= trained / stretch;
-      context.globalAlpha = counts ? 1 : 0.3;
-      drawCell(context, part, x(j * stretch), y, across, down, colours);
-    });
-    context.globalAlpha = 1;
-    if (score !== null) drawBar(context, score, bars, y, down, colours);
-  });
-  if (length > trained) {
-    outline(context, ink, x(trained) - 0.5, top - 6, 0, bottom - top + 12, 2.5);
-    const room = bars.left - x(trained) - 10;
-    const words = measure(t`beyond training →`) < room ? t`beyond training →` : t`beyond →`;
-    label(context, words, x(trained) + 2, size / 2 + 2);
-  }
-  const words = t`chance ${digits(bars.chance)}`;
-  const chance = Math.min(bars.left + bars.chance * bars.wide, width - measure(words));
-  label(context, words, chance, bottom + size / 2 + 4);
+  const names = ranks.map(({ encoding }) => clip(said(encoding), 15));
+  const left = Math.min(Math.max(...[t("position"), ...names].map(room)) + 14, width * 0.38);
+  const right = width < 480 ? 44 : Math.min(190, width * 0.22);  // a phone has no room for bars
+  const x = (position) => left + (position / last) * (width - left - right - 14);
+  const across = x(stretch) - left;
+  const [bars, wide] = [width - right, right < 90 ? 0 : right - 40];
+  const bottom = TOP + ROW * ranks.length;
+  const every = trained / (x(trained) - left > 70 ? 2 : 1);
+  const mean = scored === "all" ? t("of all") : t("beyond {0}", trained);
+  const beyond = t("beyond training →");
+  const chanceAt = bars + wide * chance[task];
+  return html`
+    ${text(left - 10, 32, t("position"), { anchor: "end" })}
+    ${places(length / every + 1).map((i) =>
+      text(x(i * every), 32, i * every, { anchor: "middle", class: "scale" }))}
+    ${text(bars, 12, t("mean"), { bold: true })}
+    ${wide > 0 && text(bars, 32, mean, { bold: true })}
+    ${ranks.map(({ encoding, strip, score }, rank) => travelling(encoding, 0, TOP + ROW * rank,
+      html`
+      ${text(left - 10, ROW / 2, names[rank],
+        { anchor: "end", bold: rank === 0 && score >= 0.4, class: "encoding" })}
+      ${strip.map((part, i) => cell(part, x(i * stretch), across,
+        scored === "all" || i >= trained / stretch))}
+      ${score !== null && html`<rect x=${near(bars)} y="4" width=${near(wide * score)}
+          height=${ROW - 8} rx="2" fill="var(--query)" class="bar" />
+        ${text(bars + wide * score + 6, ROW / 2, digits(score), { class: "grade" })}`}`))}
+    ${length > trained && html`<line x1=${near(x(trained))} x2=${near(x(trained))} y1=${TOP - 6}
+        y2=${bottom + 6} stroke="currentColor" stroke-width="2.5" class="boundary" />
+      ${text(x(trained) + 2, 12, room(beyond) < bars - x(trained) ? beyond : t("beyond →"))}`}
+    ${wide > 0 && html`<line x1=${near(chanceAt)} x2=${near(chanceAt)} y1=${TOP} y2=${bottom + 4}
+      stroke="currentColor" stroke-width="1.5" class="chance" />`}
+    ${text(wide ? bars : width, bottom + 14, t("chance {0}", digits(chance[task])),
+      { anchor: wide ? "start" : "end" })}`;
 }
 
-/** The accuracy of a stretch of positions, with its number where that fits. */
-function drawCell(context, part, x, y, across, down, colours) {
-  const fill = part === null ? colours.faint : colours.weight(part);
-  block(context, fill, x, y + 1, across - 1, down - 2);
-  if (part === null || across <= colours.measure(".00") + 4) return;
-  const words = part > 0.995 ? "1" : part.toFixed(2).slice(1);
-  label(context, words, x + across / 2, y + down / 2 + 1, { align: "center", colour: on(fill) });
+/** The accuracy of a stretch of positions, with its number where that fits; pale where it doesn't
+ * count. */
+function cell(part, x, across, counts) {
+  const shade = (part === null ? 1 : 0.85 * part) * (counts ? 1 : 0.3);
+  return html`<rect x=${near(x)} y="1" width=${near(across - 1)} height=${ROW - 2} class="cell"
+      style="fill: var(--${part === null ? "faint" : "query"})"
+      fill-opacity=${Math.round(1000 * shade) / 1000} />
+    ${part !== null && across > 25 && text(x + across / 2, ROW / 2,
+      part > 0.995 ? "1" : part.toFixed(2).slice(1),
+      { anchor: "middle", style: shade > 0.64 ? "fill: var(--on)" : "" })}`;
 }
 
-/** A grade as a bar, with a mark at chance. */
-function drawBar(context, score, { left, wide, chance }, y, down, { query, ink }) {
-  block(context, query, left, y + 5, score * wide, down - 10);
-  label(context, digits(score), left + score * wide + 6, y + down / 2 + 1);
-  block(context, ink, left + chance * wide, y, 1.5, down);
-}
+const style = ".cell { stroke: var(--faint); stroke-width: .5; }";
 
+export const { piece, render } = start({ view, style });
 export default { render };

@@ -1,4 +1,4 @@
-"""The explorer of lesson 05: where each encoding breaks beyond the lengths of training."""
+"""The piece of lesson 05: where each encoding breaks beyond the lengths of training."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -47,19 +47,14 @@ def lengths_explorer(rows: Sequence[Mapping], trained: int,
 
     mean = {task: {encoding: over_seeds(many) for encoding, many in encodings.items()}
             for task, encodings in runs.items()}
-    first = tasks[0]
     start = min(length for length in lengths if length >= 2 * trained)
-    scores = {encoding: average(strips[str(start)]) for encoding, strips in mean[first].items()}
-    ranks = sorted(scores, key=scores.get, reverse=True)
     return Explorer(
         "lengths",
-        title=f"Accuracy by position for {len(scores)} encodings trained at lengths up to "
+        title=f"Accuracy by position for {len(mean[tasks[0]])} encodings trained at lengths up to "
               f"{trained}, tried at {', '.join(map(str, lengths))}; tasks: {', '.join(tasks)}.",
-        numbers=f"{first}, length {start}, all positions: "
-                f"{', '.join(f'{encoding} {scores[encoding]:.2f}' for encoding in ranks)}.",
         data={"accuracy": mean, "lengths": lengths, "trained": trained, "stretch": stretch,
               "chance": chance},
-        state={"task": first, "length": start, "scored": "all"},
+        state={"task": tasks[0], "length": start, "scored": "all"},
         rules={"task": choices(tasks), "length": choices(lengths),
                "scored": SCOPES | choices(SCOPES.values())},
         still="05_explorer")

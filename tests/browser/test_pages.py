@@ -94,11 +94,10 @@ def test_without_scripts_the_picture_stays(browser, explorers, name):
 @pytest.mark.parametrize("name", ["lengths", "clock"])
 def test_a_theme_changed_out_of_sight_leaves_the_picture_whole(opened, explorers, name):
     piece = show(opened(), explorers[name])
-    canvas = piece.locator("canvas").first
-    size = canvas.evaluate("(canvas) => canvas.width")
+    wide = piece.locator("svg").first.get_attribute("width")
     piece.page.evaluate(RETHEME)
     assert result(piece)
-    becomes(lambda: canvas.evaluate("(canvas) => canvas.width"), size)
+    becomes(lambda: piece.locator("svg").first.get_attribute("width"), wide)
 
 
 # ---- tokens that nobody expects ------------------------------------------------------------------

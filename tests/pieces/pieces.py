@@ -128,7 +128,7 @@ STEPS = {
         Step("position i", [RIGHT, RIGHT], {"position": 8}, "From position 8 to 10 the hand"),
         Step("offset δ", [END], {"offset": 16}, "From position 8 to 24"),
         Step("offset δ", [HOME], {"offset": 0}, "nothing turns"),
-        Step("offset δ", [RIGHT], {"offset": 1}, "turns by 10.2°"),
+        Step("clock of columns 6, 7", [UP], {"offset": 1}, "turns by 10.2°"),
         Step("columns", [HOME], {"hand": 0}, "the hand of columns 0 and 1 turns by 57.3°"),
         Step("width d", [LEFT], {"width": 16}, "columns 0 and 1 turns by 57.3°"),
     ],

@@ -14,6 +14,7 @@ from xml.sax.saxutils import escape
 import torch
 
 from attention_lessons import pieces
+from attention_lessons.laboratory import TRIALS, results
 from attention_lessons.laboratory.dates import load
 from d2l_ext import MultiHeadAttention
 
@@ -92,6 +93,11 @@ def order():
                                  ["animal", "person", "action", "height"], valid_len=3)
 
 
+def lengths():
+    chance = {task: 1 / trial.vocab_size for task, trial in TRIALS.items()}
+    return pieces.lengths_explorer(results("05")["rows"], 16, chance)
+
+
 def tiles():
     return pieces.tiles_explorer([1, -1, 0, 2, -2, 0.5], [1, -2, 0, 2, 3, -1, 2, 1],
                                  [10, 20, 30, 40, 50, 60, 70, 80])
@@ -126,6 +132,7 @@ def picture(make):
     return lambda: still(make())
 
 
-LESSONS = {"01": pooling, "02": heads, "03": order, "06": pieces.compare_explorer, "07": dates,
-           "09": tiles, "10": lambda: pieces.compare_explorer(4096, c=64)}  # as in the lessons
+LESSONS = {"01": pooling, "02": heads, "03": order, "04": pieces.clock_explorer, "05": lengths,
+           "06": pieces.compare_explorer, "07": dates, "09": tiles,
+           "10": lambda: pieces.compare_explorer(4096, c=64)}  # as in the lessons
 PICTURES = {f"{lesson}_explorer": picture(make) for lesson, make in LESSONS.items()}

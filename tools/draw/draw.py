@@ -8,7 +8,7 @@ import sys
 from math import cos, degrees, exp, sin, sqrt
 from pathlib import Path
 
-from tools.draw import _stills, explorer_stills
+from tools.draw import _stills
 from tools.draw._style import (AMBER, BODY, FAINT, HEAD, KEY, LINE, OUTPUT, QUERY, SKY, SMALL,
                                STROKE, STRONG, VALUE, Sheet, tint, toward)
 
@@ -607,7 +607,6 @@ PICTURES = {
     "07_encoder_decoder": encoder_decoder,
     "10_two_brackets": two_brackets,
     "12_museum": museum,
-    **explorer_stills.PICTURES,
     **_stills.PICTURES,
 }
 

@@ -1,0 +1,111 @@
+"""The piece of 05: what it refuses; strips, means and words are those of the stored runs."""
+import re
+from statistics import fmean
+
+import pytest
+from pieces import CHANCE, ROWS, lengths
+from tools.draw._stills import described
+
+from attention_lessons.pieces import source
+
+SOURCE = source("lengths")
+
+
+def small(*strips, encoding="one", lengths=(4, 8)):
+    accuracy = {str(length): list(strip) for length, strip in zip(lengths, strips)}
+    return {"task": "copy", "encoding": encoding, "seed": 0, "accuracy": accuracy}
+
+
+@pytest.mark.parametrize("change, words", [
+    ({"chance": {"copy": 0.1}},
+     r"needs rows with lengths of 32 or more, and a chance for each task, got tasks \['copy', "
+     r"'reverse', 'repeat'\], lengths \[16, 24, 32, 48, 64\], chance \{'copy': 0.1\}"),
+    ({"trained": 48}, "needs rows with lengths of 96 or more, .*"),
+    ({"rows": []}, r".* got tasks \[\], lengths \[\], chance .*"),
+    ({"trained": 14}, r"each row needs the lengths \[16, 24, 32, 48, 64\] in stretches of 4, which "
+                      "divide trained=14"),
+    ({"rows": [small([], [])], "trained": 4}, "each row needs the lengths .*"),
+    ({"rows": [small([1], [1, 0]), small([1], [1])], "trained": 4}, ".* stretches of 4, .*"),
+    ({"rows": [small([1], [1, 0]), small([1], [1, 0], lengths=(4, 9))], "trained": 4},
+     "each row needs the lengths .*"),
+])
+def test_what_cannot_be_shown_is_refused(change, words):
+    with pytest.raises(ValueError, match=f"^{words}$"):
+        lengths(**change)
+
+
+@pytest.mark.parametrize("wrong", [-3, 1.01, float("nan"), "1", True])
+def test_an_accuracy_or_chance_is_a_share(wrong):
+    rows = [small([1], [1, None]), small([1], [1, wrong])]
+    got = re.escape(f"must be a number in 0..1, got {wrong!r}")
+    with pytest.raises(ValueError, match=f"^accuracy of one in copy at length 8 {got}$"):
+        lengths(rows, trained=4)
+    with pytest.raises(ValueError, match=f"^chance of copy {got}$"):
+        lengths(rows[:1], trained=4, chance={"copy": wrong})
+
+
+def average(parts):
+    scored = [part for part in parts if part is not None]
+    return fmean(scored) if scored else None
+
+
+def check(text):
+    """Strips and bars, best first, are the means over seeds of what is stored."""
+    for task, length, scored in (("copy", 32, "all"), ("reverse", 64, "all"),
+                                 ("repeat", 64, "beyond"), ("copy", 16, "beyond")):
+        runs = {}
+        for row in ROWS:
+            if row["task"] == task:
+                runs.setdefault(row["encoding"], []).append(row["accuracy"][str(length)])
+        strips = {name: [average(parts) for parts in zip(*many)] for name, many in runs.items()}
+        means = {name: average(strip[4 if scored == "beyond" else 0:])
+                 for name, strip in strips.items()}
+        ranks = sorted(means, key=lambda name: -(means[name] or 0))
+        shown = described(lengths(), source=text, task=task, length=length, scored=scored)
+        names = [each["name"] for each in shown.of("encoding")]
+        rows = [int(each["style"].split()[-1][:-3]) for each in shown.of("travels")]
+        assert names == ranks and rows == sorted(rows)
+        bars = shown.of("bar")
+        wide = (shown.of("chance")[0]["x1"] - bars[0]["x"]) / CHANCE[task] if bars else 0
+        assert [bar["width"] / wide for bar in bars] == pytest.approx(
+            [means[name] for name in ranks if means[name] is not None], abs=0.01)
+        assert [each["name"] for each in shown.of("grade")] == [
+            f"{means[name]:.2f}" for name in ranks if means[name] is not None]
+        shades = [each["fill-opacity"] for each in shown.of("cell")]
+        assert shades == pytest.approx([
+            (1 if part is None else 0.85 * part) * (0.3 if scored == "beyond" and i < 4 else 1)
+            for name in ranks for i, part in enumerate(strips[name])], abs=0.001)
+        ends = [each["x1"] for each in shown.of("boundary")]
+        scale = {each["name"]: each["x"] for each in shown.of("scale")}
+        assert ends == ([scale["16"]] if length > 16 else [])
+
+
+def test_what_it_shows_is_what_is_stored():
+    check(SOURCE)
+
+
+@pytest.mark.parametrize("right, wrong", [
+    ('scope === "beyond" ? trained / stretch : 0', "0"),
+    ("/ parts.length : null", "/ strip.length / 2 : null"),
+    ("b.score - a.score", "a.score - b.score"),
+    ("wide * score)}", "wide * ranks[0].score)}"),
+    ("0.85 * part", "0.85 - part"),
+    ("x1=${near(x(trained))}", "x1=${near(x(length))}"),
+    ("i >= trained / stretch))", "i > trained / stretch))"),
+])
+def test_a_mistake_is_seen(right, wrong):
+    assert SOURCE.count(right) == 1, right
+    with pytest.raises(AssertionError):
+        check(SOURCE.replace(right, wrong))
+
+
+@pytest.mark.parametrize("state, words", [
+    ({}, "copy, length 32, all positions: Shaw leads with 1.00, then rotary with 0.72. The "
+         "positions up to 16 flatter learned and sinusoidal."),
+    ({"length": 16, "scored": "beyond"}, "copy, length 16, only positions beyond 16: no position "
+                                         "is scored there. Choose a longer input."),
+    ({"task": "reverse", "length": 64, "scored": "beyond"}, None),
+])
+def test_the_sentence(state, words):
+    said = described(lengths(), **state).sentence
+    assert said == words or words is None and "nobody is ahead: the best, " in said
