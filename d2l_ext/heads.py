@@ -306,12 +306,12 @@ def greedy(model: nn.Module, score: Score) -> tuple[list[Head], list[float]]:
     """
     order = []
     with evaluating(model):
-        left, full = _counted(model, score)
+        remaining, full = _counted(model, score)
         scores = [full]
-        while left:
-            results = {head: _score_without(model, score, [*order, head]) for head in left}
-            best = max(left, key=results.get)
-            left.remove(best)
+        while remaining:
+            results = {head: _score_without(model, score, [*order, head]) for head in remaining}
+            best = max(remaining, key=results.get)
+            remaining.remove(best)
             order.append(best)
             scores.append(results[best])
     return order, scores

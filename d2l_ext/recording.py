@@ -389,10 +389,10 @@ class Recorder(Watch):
 
     def tell(self) -> None:
         """Warn of what is missing."""
-        said, recorded = [], {name for name, calls in self.recorded.items() if calls}
+        gaps, recorded = [], {name for name, calls in self.recorded.items() if calls}
         if self.left_out:
             (first, _), size = self.left_out[0], sum(size for _, size in self.left_out)
-            said.append(f"left out {len(self.left_out)} of {self.seen} calls, the first "
+            gaps.append(f"left out {len(self.left_out)} of {self.seen} calls, the first "
                         f"of {first!r}: with their {size:,} bytes it would keep "
                         f"{self.kept + size:,}, more than most_bytes={self.most:,}")
         places = {name: module for module, name in self.names.items()}
@@ -403,27 +403,27 @@ class Recorder(Watch):
             kind, listed = type(places[names[0]]).__name__, ", ".join(map(repr, names[:3]))
             more = f" and {len(names) - 3} more" * (len(names) > 3)
             sees = "parts of" if (names[0] or "attention") in recorded else "no weights in"
-            said.append(f"sees {sees} {listed}{more}, a {kind}: {reason}; model.get_submodule("
+            gaps.append(f"sees {sees} {listed}{more}, a {kind}: {reason}; model.get_submodule("
                         f"{names[0]!r}).register_forward_hook(...) shows what goes in and out")
         if self.elsewhere:
-            said.append("saw the model run in another thread, where nothing can be recorded: open "
+            gaps.append("saw the model run in another thread, where nothing can be recorded: open "
                         "it in the thread that runs the model")
         if compiled := [name for name, each in places.items()
                         if getattr(each, "_orig_mod", each._compiled_call_impl) is not None]:
-            said.append(f"ran {compiled[0] or 'the model'!r} uncompiled: its outputs are those of "
+            gaps.append(f"ran {compiled[0] or 'the model'!r} uncompiled: its outputs are those of "
                         "the compiled one but for rounding")
         if missing := self.layers_without(places, recorded):
-            said.append(f"sees no attention in {', '.join(missing[:8])}, though it does in others "
+            gaps.append(f"sees no attention in {', '.join(missing[:8])}, though it does in others "
                         "of the same class")
         if not (recorded or self.other or self.left_out or self.elsewhere):
             met = Counter(type(places[name]).__name__ for name in self.ran
                           if not type(places[name]).__module__.startswith("torch.nn"))
             ran = ", ".join(kind for kind, _ in met.most_common(5)) or "no module of the model"
-            said.append(f"recorded nothing: {ran} ran without PyTorch's fused attention or a "
+            gaps.append(f"recorded nothing: {ran} ran without PyTorch's fused attention or a "
                         "softmax over keys; exported, traced, scripted and compiled code shows "
                         "neither")
-        for words in said:
-            warnings.warn(f"record_attention {words}", stacklevel=4)
+        for gap in gaps:
+            warnings.warn(f"record_attention {gap}", stacklevel=4)
 
     def layers_without(self, places: dict[str, nn.Module], recorded: set[str]) -> list[str]:
         """Layers that ran, in a list beside one of the same class in which attention was seen."""

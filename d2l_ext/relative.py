@@ -131,7 +131,7 @@ class ALiBi(RelativePosition):
 
     From Press et al. 2022, section 3. With ``causal=True`` this is the paper's m (j − i). Without a
     mask it is symmetric and can't tell left from right. ``slopes``: 2^(−8/n), 2^(−16/n), ... for n
-    heads; if n is no power of two, as in the paper's code, those of the largest power below n,
+    heads; if n isn't a power of two, as in the paper's code, those of the largest power below n,
     then every other one of twice that power. Nothing is learned or saved.
 
     >>> position = ALiBi(num_heads=3)

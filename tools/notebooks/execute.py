@@ -77,11 +77,11 @@ def main() -> int:
         if arguments.runs:
             cells = differing([shown(executed(path)) for _ in range(arguments.runs)])
             wrong |= bool(cells)
-            said = f"differ in {', '.join(cells)}" if cells else "are equal"
-            said = f"{arguments.runs} runs {said}"
+            outcome = f"differ in {', '.join(cells)}" if cells else "are equal"
+            outcome = f"{arguments.runs} runs {outcome}"
         else:
-            said = store(path)
-        print(f"{path.relative_to(NOTEBOOKS)}: {said}, {time.time() - start:.0f} s", flush=True)
+            outcome = store(path)
+        print(f"{path.relative_to(NOTEBOOKS)}: {outcome}, {time.time() - start:.0f} s", flush=True)
     return int(wrong)
 
 

@@ -41,7 +41,7 @@ def pack(text: str, old: dict) -> dict:
         if header := HEADER.match(line):
             cells.append((*header.groups(), []))
         elif line.startswith("%% ") or not cells:
-            sys.exit(f"line {number}: {line!r} is no cell header")
+            sys.exit(f"line {number}: {line!r} isn't a cell header")
         else:
             cells[-1][-1].append(line)
     made = [make_cell(kind, name, words.split(), "\n".join(lines).strip("\n"), before.get(name, {}))

@@ -28,7 +28,8 @@ def members() -> dict[str, pathlib.Path]:
         place = package.replace(".", "/")
         folder = ROOT / setuptools["package-dir"].get(package, place)
         for pattern in ["*.py", *setuptools["package-data"]["*"]]:
-            found |= {f"{place}/{path.name}": path for path in folder.glob(pattern)}
+            found |= {f"{place}/{path.relative_to(folder).as_posix()}": path
+                      for path in folder.glob(pattern)}
     return dict(sorted(found.items()))
 
 
