@@ -5,12 +5,12 @@ The classes that the lessons are about are in ``d2l_ext``. Here a lesson finds t
 """
 import sys
 from importlib import import_module
+from pathlib import Path
 
 WHERE = {
     "exercises": "check hint",
     "plotting": "bars curves heatmaps picture table",
-    "pieces": "attention_explorer clock_explorer compare_explorer dates_explorer heads_explorer "
-              "lengths_explorer order_explorer pooling_explorer tiles_explorer",
+    "pieces": "",  # PIECES
     "laboratory": "TRIALS accuracy dates results try_encoding",
     "compat": "d2l_0_17 d2l_1_0 fetch_d2l real_d2l",
     "frameworks": "everywhere switch",
@@ -18,7 +18,10 @@ WHERE = {
     "languages": "language",
     "lesson_12.exercises": "CASES",
 }
-PLACES = {name: place for place, names in WHERE.items() for name in names.split()}
+PIECES = {f"{path.stem}_explorer": f"pieces.{path.stem}"
+          for path in sorted(Path(__file__).parent.glob("pieces/*.py"))
+          if path.with_suffix(".js").exists()}
+PLACES = PIECES | {name: place for place, names in WHERE.items() for name in names.split()}
 __all__ = sorted(PLACES)
 
 

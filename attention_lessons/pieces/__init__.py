@@ -1,21 +1,18 @@
 """Pieces to play with: computed and drawn in the browser, with a kernel and without.
 
 Each explorer has a Python file, which checks what it is given, and a JavaScript file of the same
-name, which shows it; ``base.py`` and ``shared.js`` hold what all share.
+name, which shows it: ``heads_explorer`` is in ``heads.py``, beside ``heads.js``. ``base.py`` and
+``kit.js`` hold what all share.
 """
-from .attention import attention_explorer
-from .base import Explorer, source
-from .clock import clock_explorer
-from .compare import compare_explorer
-from .dates import dates_explorer
-from .heads import heads_explorer
-from .lengths import lengths_explorer
-from .order import order_explorer
-from .pooling import pooling_explorer
-from .tiles import tiles_explorer
+from importlib import import_module
 
-__all__ = [
-    "Explorer", "attention_explorer", "clock_explorer", "compare_explorer", "dates_explorer",
-    "heads_explorer", "lengths_explorer", "order_explorer", "pooling_explorer", "source",
-    "tiles_explorer",
-]
+from .. import PIECES
+from .base import Explorer, source
+
+__all__ = ["Explorer", *PIECES, "source"]
+
+
+def __getattr__(name: str):
+    if name in PIECES:
+        return getattr(import_module(f"..{PIECES[name]}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
