@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 
 HERE = Path(__file__).parent
-PLACE = re.compile(r"\{=?(\d)\}")
+PLACE = re.compile(r"\{(\d)\}")
 chosen = ""
 
 
@@ -113,6 +113,11 @@ def t(text: str, *values) -> Message:
     The shape should be (2, 3), yours is (3, 2).
     """
     return text if isinstance(text, Message) else Message(text, values)
+
+
+def known(key: str) -> str:
+    """A key in the language that is spoken, places and all, or as it is: for a page's script."""
+    return catalogue(language()).get(key) or name_of(key)
 
 
 def name_of(label: str) -> str:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from ..languages import t
 from .base import Explorer, choices, clean, plural, some
 
 MOST_SIDE = 1500  # queries or keys: as many as Whisper has frames
@@ -98,9 +99,9 @@ at bites, 0.80.
              if names[0].count(name) == 1 and i in places[0] and not isinstance(name, int)}
     return Explorer(
         "attention",
-        title=f"Where heads look over {some([row[:20] for row in labels[0]])}: "
-              f"{plural(len(maps), 'layer')}, {plural(counts, 'head')}."
-              + f" Left out: {plural(left, 'map')} of other sizes." * bool(left)
+        title=t("Where heads look over {0}: {1}, {2}.", some([row[:20] for row in labels[0]]),
+                plural(len(maps), "layer"), plural(counts, "head"))
+              + (t(" Left out: {0} of other sizes.", plural(left, "map")) if left else "")
               + " " + looks(shown[0], maps[0][0, -1].tolist(), labels),
         data={"tokens": labels[0], "keys": labels[1], "rows": places[0], "layers": shown,
               "image": picture, "maps": bytes_, "tops": tops},
@@ -193,10 +194,10 @@ def looks(layer: dict, row: list[float], labels: list[list[str]]) -> str:
     most, token = max(row), labels[0][-1][:20]
     number = f"{most:#.2g}" if 0 < most < 0.02 else f"{most:.2f}"
     if len(row) > 1 and most - min(row) < 0.01 * most:
-        return (f"{layer['name']}, head {layer['heads'][0]}: {token} looks at all {len(row)} "
-                f"alike, {number}.")
-    return (f"{layer['name']}, head {layer['heads'][0]}: {token} looks most at "
-            f"{labels[1][row.index(most)][:20]}, {number}.")
+        return t("{0}, head {1}: {2} looks at all {3} alike, {4}.", layer["name"],
+                 layer["heads"][0], token, len(row), number)
+    return t("{0}, head {1}: {2} looks most at {3}, {4}.", layer["name"], layer["heads"][0], token,
+             labels[1][row.index(most)][:20], number)
 
 
 def patches(image: Tensor, tokens: int) -> tuple[dict, list[str]]:

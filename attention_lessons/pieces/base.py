@@ -1,9 +1,9 @@
 """What all explorers share: their state, their widget, their HTML, and checks of what they show.
 
-``kit.js`` and a piece's own file make its source (``shared.js`` for pieces that are still drawn by
-hand). Where anywidget is installed, a kernel's explorer is a widget whose state Python reads and
-sets. Exported pages carry the same source. Where scripts don't run, a still picture or its words
-stand in; tools/draw/_stills.py makes them from the piece's own description.
+``kit.js`` and a piece's own file make its source. Where anywidget is installed, a kernel's explorer
+is a widget whose state Python reads and sets. Exported pages carry the same source. Where scripts
+don't run, a still picture or its words stand in; tools/draw/_stills.py makes them from the piece's
+own description.
 """
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ from torch import Tensor
 
 from d2l_ext.attention import MultiHeadAttention
 from ..plotting import Picture
-from ..languages import language
-from ..translation import known, translated
+from ..languages import Message, known, language, t
 
 HERE = pathlib.Path(__file__).parent
 VIEW = "application/vnd.jupyter.widget-view+json"
@@ -49,14 +48,13 @@ class Explorer:
     piece: the name of its JavaScript file. title: what it shows, in words.
     rules: what each setting may be: (lowest, highest), or a mapping from what is accepted to what
     is stored, or ``str`` for any text. still: the picture in ``images/`` that stands in where
-    scripts don't run; it is used only if it was made of the same data and state (for old pieces:
-    holds the same ``numbers``).
+    scripts don't run; it is used only if it was made of the same data and state.
     ``widget`` is the anywidget, None where anywidget isn't installed.
     """
 
-    def __init__(self, piece: str, title: str, numbers: str = "", *, data: dict, state: dict,
+    def __init__(self, piece: str, title: str, *, data: dict, state: dict,
                  rules: dict[str, Rule], still: str = ""):
-        self.piece, self.title, self.numbers = piece, translated(title), numbers
+        self.piece, self.title = piece, str(t(title))
         self.data, self.still = data, still
         self._rules, self._state, self._default = rules, dict(state), dict(state)
         self.words = words_of(piece, data)
@@ -104,7 +102,7 @@ class Explorer:
         given |= {"words": self.words} if self.words else {}
         values = json.dumps(given).replace("<", "\\u003c")
         return PAGE.format(piece=self.piece, still=self._still(), values=values,
-                           source=lean(source(self.piece)))
+                           source=source(self.piece))
 
     def save(self, path) -> None:
         """Write the piece as one page that needs nothing else, to send to a colleague."""
@@ -120,18 +118,17 @@ class Explorer:
 
     def picture(self) -> Picture | None:
         """The still, if there is one of this data."""
-        numbers = translated(self.numbers) or 'data-of="' + self.stamp
         try:
             picture = Picture(self.still)
         except FileNotFoundError:
             return None
-        return picture if numbers in picture.alt + picture.svg.decode() else None
+        return picture if f'data-of="{self.stamp}' in picture.svg.decode() else None
 
     def _still(self) -> str:
         """The picture where it shows the default state, else the words."""
-        picture, numbers = self.picture(), translated(self.numbers)
+        picture = self.picture()
         if picture is None:
-            return f'<p class="d2l-still">{html.escape(f"{self.title} {numbers}".strip())}</p>'
+            return f'<p class="d2l-still">{html.escape(self.title)}</p>'
         return IMAGE.format(alt=html.escape(picture.alt),
                             image=base64.b64encode(picture.svg).decode())
 
@@ -143,8 +140,6 @@ class Explorer:
         return bundle, metadata
 
     def __repr__(self) -> str:
-        if self.numbers:
-            return f"[explorer] {self.title}\n{translated(self.numbers)}"
         picture = self.picture()
         return " ".join(("[explorer]", picture.alt if picture else self.title))
 
@@ -152,8 +147,6 @@ class Explorer:
 def source(piece: str) -> str:
     """The JavaScript of a piece, after what all pieces share, as one module."""
     own, palette = read(piece), (HERE.parent / "palette.json").read_text(encoding="utf-8")
-    if "kit.js" not in own:
-        return "\n".join((read("shared"), own))
     parts = ["const PALETTE=" + palette, read("vendor/preact"), read("kit"), own]
     return re.sub(r"(?ms)^import .*?;\n", "", "\n".join(parts))
 
@@ -162,27 +155,14 @@ def read(name: str) -> str:
     return (HERE / f"{name}.js").read_text(encoding="utf-8")
 
 
-def lean(script: str) -> str:
-    """A script to be stored: without comments, indents and most breaks."""
-    if "const PALETTE=" in script:
-        return script
-    bare = re.sub(r"(?ms)^\s*(?://[^\n]*\n|/\*.*?\*/ *\n)?", "", script)
-    bare = re.sub(r"(?m)  // [^\n`]*$", "", bare)
-    return re.sub(r"(?m)^([^/`\n]*[;{,])\n", r"\1", bare)
-
-
 PLURAL = r"""plural\([^"']*, ["'](\w+)["']\)"""  # "1 head", "2 heads"
 
 
 def texts(script: str) -> list[str]:
-    """What a script says: the keys of its t("..."), of its plurals, and of old pieces' t`...`."""
+    """What a script says: the keys of its t("...") and of its plurals."""
     strings = r'"(?:[^"\\]|\\.)*"'
     found = ["".join(json.loads(part) for part in re.findall(strings, keys))
              for keys in re.findall(rf"\bt\(\s*({strings}(?:\s*\+\s*{strings})*)", script)]
-    for words in re.findall(r"\bt`([^`]*(?:\$\{[^`]*`[^`]*`[^`]*\}[^`]*)*)`", script):
-        places = iter(range(10))
-        key = re.sub(r"\$\{(?:[^{}]|\{[^{}]*\})*\}", lambda _: f"{{{next(places)}}}", words)
-        found.append(re.sub(r"\s*\n\s*", " ", key))
     for word in re.findall(PLURAL, script):
         found += [f"{{0}} {word}", f"{{0}} {word}s"]
     return found
@@ -193,8 +173,7 @@ def words_of(piece: str, data: dict) -> dict[str, str]:
     """
     if language() == "en":
         return {}
-    shared = "kit" if "kit.js" in read(piece) else "shared"
-    keys = [*texts(lean(read(shared))), *texts(lean(read(piece))), *names_in(data)]
+    keys = [*texts(read("kit")), *texts(read(piece)), *names_in(data)]
     return {key: known(key) for key in keys if known(key) != key}
 
 
@@ -276,19 +255,14 @@ def clean(text: str) -> str:
     return re.sub("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]", " ", str(text))
 
 
-def some(words: list[str], count: int = 8) -> str:
+def some(words: list[str], count: int = 8) -> Message:
     """The first ``count`` words, and how many more there are."""
-    first = ", ".join(words[:count])
-    return f"{first} and {len(words) - count} more" if len(words) > count else first
+    first, more = t(", ").join(words[:count]), len(words) - count
+    return t("{0} and {1} more", first, more) if more > 0 else first
 
 
-def plural(count: int | str, word: str) -> str:
-    return f"{count} {word}{'s' * (str(count) != '1')}"
-
-
-def figures(row: Tensor) -> list[str]:
-    """Numbers to two decimals, never "-0.00"."""
-    return [f"{number + 0:.2f}" for number in row.round(decimals=2).tolist()]
+def plural(count: int | str, word: str) -> Message:
+    return Message("{0} " + word + "s" * (str(count) != "1"), (count,))
 
 
 def exact(matrix: Tensor) -> list[list[float]]:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from d2l_ext.checks import check_integer
+from ..languages import t
 from .base import Explorer, choices
 
 WIDTHS, POSITIONS, OFFSETS = (4, 8, 16, 32, 64), 63, 16
@@ -21,7 +22,8 @@ def clock_explorer(num_hiddens: int = 32) -> Explorer:
         raise ValueError(f"{num_hiddens=} is not possible: choose from {possible}")
     return Explorer(
         "clock",
-        title="Positions as clock hands: what an offset turns, and how similar two positions are.",
+        title=t("Positions as clock hands: what an offset turns, and how similar two positions "
+                "are."),
         data={"widths": list(WIDTHS), "positions": POSITIONS, "offsets": OFFSETS},
         state={"position": 6, "offset": 2, "hand": min(3, num_hiddens // 2 - 1),
                "width": num_hiddens},

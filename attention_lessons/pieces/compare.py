@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from d2l_ext.sequence import FORMULAS, LINEAR_FORMULAS
+from ..languages import t
 from .base import Explorer, choices
 
 SIZES = {
@@ -30,10 +31,10 @@ def compare_explorer(
     kinds = [*FORMULAS] if c is None else BESIDE
     explorer = Explorer(
         "compare",
-        title="Convolution, recurrence and self-attention: work, sequential steps and longest "
-              "path at any size." if c is None else
-              "Linear attention beside convolution, recurrence and self-attention: work, "
-              "sequential steps, longest path, and what a layer keeps.",
+        title=t("Convolution, recurrence and self-attention: work, sequential steps and longest "
+                "path at any size.") if c is None else
+              t("Linear attention beside convolution, recurrence and self-attention: work, "
+                "sequential steps, longest path, and what a layer keeps."),
         data={"choices": sizes, "kinds": kinds}, state=size | ({"layers": 1} if c is None else {}),
         rules={name: choices(values) for name, values in sizes.items()},
         still="06_explorer" if c is None else "10_explorer")

@@ -7,6 +7,7 @@ import torch
 
 from ..laboratory.dates import DIGITS, LETTERS, LONGEST, STEPS
 from d2l_ext.transformer import EncoderDecoder
+from ..languages import t
 from .base import SWITCH, Explorer, check_numbers, clean
 
 LAYERS = {"encoder": "encoder.0.attention", "decoder": "decoder.0.attention",
@@ -33,8 +34,8 @@ def dates_explorer(model: EncoderDecoder, text: str = "24/12/1999") -> Explorer:
     switches = {f"{layer}_{head}": True for layer, count in heads.items() for head in range(count)}
     return Explorer(
         "dates",
-        title="A date to type, heads to close, what the model then writes, and where its heads "
-              "look.",
+        title=t("A date to type, heads to close, what the model then writes, and where its heads "
+                "look."),
         data={"weights": base64.b64encode(bytes(stored.view(torch.uint8).tolist())).decode(),
               "precision": 8 * stored.element_size(),
               "sizes": [[name, len(W)] for name, W in weights.items()], "heads": heads,

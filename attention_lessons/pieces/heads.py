@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from torch import Tensor
 
 from d2l_ext.attention import MultiHeadAttention, dot_product_attention, split_heads
+from ..languages import t
 from .base import Explorer, check_tensor, choices, clean, exact, matrices_of, some
 
 MOST_TOKENS = 64  # with more, a key is answered late, and a cell of the map is a speck
@@ -46,8 +47,8 @@ def heads_explorer(attention: MultiHeadAttention, X: Tensor, tokens: Sequence[st
     names = {token: i for i, token in enumerate(tokens) if tokens.count(token) == 1}
     return Explorer(
         "heads",
-        title=f"Multi-head attention over {some(short)}: the same matrices, "
-              f"cut into {', '.join(map(str, divisors))} heads.",
+        title=t("Multi-head attention over {0}: the same matrices, cut into {1} heads.",
+                some(short), ", ".join(map(str, divisors))),
         data={"tokens": labels, "features": [clean(feature) for feature in features],
               "divisors": divisors} | {name: exact(matrix) for name, matrix in matrices.items()},
         state={"num_heads": heads, "asks": asks, "inverse_temperature": 1.0},

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from numbers import Real
 from statistics import fmean
 
+from ..languages import t
 from .base import Explorer, choices, clean
 
 SCOPES = {"all positions": "all", "only beyond training": "beyond"}
@@ -50,8 +51,9 @@ def lengths_explorer(rows: Sequence[Mapping], trained: int,
     start = min(length for length in lengths if length >= 2 * trained)
     return Explorer(
         "lengths",
-        title=f"Accuracy by position for {len(mean[tasks[0]])} encodings trained at lengths up to "
-              f"{trained}, tried at {', '.join(map(str, lengths))}; tasks: {', '.join(tasks)}.",
+        title=t("Accuracy by position for {0} encodings trained at lengths up to {1}, tried at "
+                "{2}; tasks: {3}.", len(mean[tasks[0]]), trained, ", ".join(map(str, lengths)),
+                ", ".join(tasks)),
         data={"accuracy": mean, "lengths": lengths, "trained": trained, "stretch": stretch,
               "chance": chance},
         state={"task": tasks[0], "length": start, "scored": "all"},

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from torch import Tensor
 
 from d2l_ext.attention import MultiHeadAttention
+from ..languages import t
 from .base import SWITCH, Explorer, check_tensor, choices, clean, exact, matrices_of, some
 
 
@@ -41,8 +42,8 @@ def order_explorer(attention: MultiHeadAttention, X: Tensor, tokens: Sequence[st
              for order in itertools.permutations(range(count))}
     return Explorer(
         "order",
-        title=f"Self-attention over {some([label[:20] for label in labels])}: words to move, "
-              "masks to switch on.",
+        title=t("Self-attention over {0}: words to move, masks to switch on.",
+                some([label[:20] for label in labels])),
         data={"tokens": labels, "features": [clean(feature) for feature in features],
               "validLen": valid_len} | {name: exact(matrix) for name, matrix in matrices.items()},
         state={"order": "".join(map(str, start)), "causal": False, "padding": False, "layers": 1},

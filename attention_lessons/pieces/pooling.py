@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from ..languages import t
 from .base import SWITCH, Explorer, check_numbers, exact
 
 
@@ -38,7 +39,7 @@ def pooling_explorer(keys: Tensor, values: Tensor, query: Sequence[float],
     numbers = {f"q{i}": number for i, number in enumerate(query.tolist(), 1)}
     marks = {f"key{i}": True for i in range(1, count + 1)}
     explorer = Explorer(
-        "pooling", title=f"Attention pooling over {count} keys.",
+        "pooling", title=t("Attention pooling over {0} keys.", count),
         data={"keys": exact(keys), "values": exact(values), "limit": limit,
               "presets": list(presets.items())},
         state=numbers | {"scale": float(scale)} | marks,

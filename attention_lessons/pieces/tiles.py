@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import torch
 
 from d2l_ext.checks import check_integer
+from ..languages import t
 from .base import Explorer, check_numbers, choices
 
 
@@ -42,7 +43,8 @@ def tiles_explorer(queries: Sequence[float], keys: Sequence[float], values: Sequ
             raise ValueError(f"{name}={size} is not possible: choose from {possible}")
 
     return Explorer(
-        "tiles", title=f"Attention of {n} queries over {m} keys, a tile of scores at a time.",
+        "tiles", title=t("Attention of {0} queries over {1} keys, a tile of scores at a time.",
+                         n, m),
         data={"queries": q.tolist(), "keys": k.tolist(), "values": v.tolist(), "sizes": sizes},
         state={"query_tile": query_tile, "key_tile": key_tile, "step": -(-n // query_tile)},
         rules={name: choices(possible) for name, possible in sizes.items()}

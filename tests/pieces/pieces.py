@@ -5,7 +5,6 @@ from tools.draw._stills import HEADS, entries, heads  # noqa: F401
 
 import d2l_ext
 from attention_lessons import pieces as explorers
-from attention_lessons.pieces.base import read
 from attention_lessons.laboratory import TRIALS, results
 from attention_lessons.laboratory.dates import load
 
@@ -74,8 +73,6 @@ PIECES = {
     "attention": attention,
 }
 LESSONS = dict(zip(("01", "02", "03", "04", "05", "06", "07", "09", "10"), PIECES))
-
-OLD = [name for name, make in PIECES.items() if "kit.js" not in read(make().piece)]
 
 RIGHT, LEFT, UP, DOWN, HOME, END = (
     "ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown", "Home", "End")

@@ -14,6 +14,7 @@ from xml.sax.saxutils import escape
 import torch
 
 from attention_lessons import pieces
+from attention_lessons.languages import t
 from attention_lessons.laboratory import TRIALS, results
 from attention_lessons.laboratory.dates import load
 from d2l_ext import MultiHeadAttention
@@ -75,6 +76,14 @@ def still(explorer) -> str:
             f'fill="#fff"/><g class="d2l-piece">{found.svg}</g></svg>\n')
 
 
+TOKENS = ["dog", "bites", "man"]
+
+
+def features():
+    """As the lessons call them."""
+    return [str(name) for name in (t("animal"), t("person"), t("action"), t("height"))]
+
+
 def pooling():
     keys = torch.tensor([[10., 0, 0], [0, 10, 0], [0, 0, 10], [0, 0, 10]])
     values = torch.tensor([[1., 0, 0], [10, 0, 0], [100, 5, 0], [1000, 6, 0]])
@@ -89,8 +98,7 @@ def order():
         parts["W_q"][place] = number
     attention.load_state_dict({f"{name}.weight": part for name, part in parts.items()})
     X = torch.tensor([[1., 0, 0, 1], [0, 0, 1, 0], [0, 1, 0, 3], [1, 1, 1, 1]])
-    return pieces.order_explorer(attention, X, ["dog", "bites", "man", "pad"],
-                                 ["animal", "person", "action", "height"], valid_len=3)
+    return pieces.order_explorer(attention, X, [*TOKENS, "pad"], features(), valid_len=3)
 
 
 def lengths():
@@ -120,8 +128,7 @@ def heads():
     attention = MultiHeadAttention(4, num_heads=2)
     attention.load_state_dict({f"{name}.weight": weight for name, weight in HEADS.items()})
     X = torch.tensor([[1., 0, 0, 1], [0, 0, 1, 0], [0, 1, 0, 3]])
-    return pieces.heads_explorer(attention, X, ["dog", "bites", "man"],
-                                 ["animal", "person", "action", "height"])
+    return pieces.heads_explorer(attention, X, TOKENS, features())
 
 
 def dates():

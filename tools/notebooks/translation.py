@@ -38,9 +38,9 @@ from tools.notebooks.nbtext import KERNEL, dumps
 
 from d2l_ext.sequence import FORMULAS, LINEAR_FORMULAS, STATES
 from attention_lessons.laboratory import MAKERS, RECALLERS, TRIALS, results
-from attention_lessons.pieces.base import PLURAL, lean
+from attention_lessons.pieces.base import PLURAL
 from attention_lessons.pieces.base import texts as texts_of_script
-from attention_lessons.languages import PLACE  # {=0}, as long as there is translation.py
+from attention_lessons.languages import PLACE
 
 ROOT = Path(__file__).resolve().parents[2]
 LESSONS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -132,13 +132,15 @@ def said_by(path):
     """The texts of a module that somebody reads; an exercise catches what it raises."""
     tree = ast.parse(read(path))
     yield from marked(tree)
+    for word in re.findall(PLURAL, read(path)):
+        yield from (f"{{0}} {word}", f"{{0}} {word}s")
+    if path.parent.name == "pieces":
+        return
     catches = path.parent.name.startswith(("exercises", "lesson_"))
     left_out = docstrings(tree) | replaced(tree) | (set() if catches else raised(tree))
     for node, text in strings(tree).items():
         if id(node) not in left_out and is_prose(text):
             yield text
-    for word in re.findall(PLURAL, read(path)):
-        yield from (f"{{0}} {word}", f"{{0}} {word}s")
 
 
 CODE = re.compile(r"self\.|torch\.\w+\([^)]*$|\w\(.*\)\.\w|\(\?|</?\w|^[\w.]+ [-+*/=@]+ |\w\[|\\\w"
@@ -240,7 +242,7 @@ def names():
 
 
 def said_by_script(path):
-    return texts_of_script(lean(read(path)))
+    return texts_of_script(read(path))
 
 
 def said_by_template(path):
@@ -275,7 +277,8 @@ def words():
           for path in (PACKAGE / "plotting.py", *sorted((PACKAGE / "laboratory").glob("*.py")))),
         *((path, "page", said_by_template) for path in TEMPLATES),
         *((path, "drawing", said_by_drawing)
-          for path in sorted((ROOT / "tools/draw").glob("[!_]*.py")))]
+          for path in sorted((ROOT / "tools/draw").glob("[!_]*.py"))),
+        (ROOT / "tools/draw/_stills.py", "drawing", lambda path: marked(ast.parse(read(path))))]
     for path in sorted(PACKAGE.glob("lesson_*/alt.toml")):
         for entry in tomllib.loads(read(path)).values():
             yield path, "", entry["text"] if isinstance(entry, dict) else entry
@@ -368,7 +371,7 @@ def kept(text):
     """What stands in a text that its translation must have as well: kind -> how often each."""
     found, text = {}, re.sub(r'alt="[^"]*"', 'alt=""', text)  # words, which are translated
     for kind, rule in KEEPS.items():
-        found[kind] = Counter(re.findall(rule, text.replace("{=", "{"), re.S))
+        found[kind] = Counter(re.findall(rule, text, re.S))
         if kind in ("code", "a formula", "a link", "a tag"):
             text = re.sub(rule, lambda part: "\x00" * part[0].startswith("`"), text, flags=re.S)
     return found
@@ -457,7 +460,7 @@ def spoken(catalogue):
     """What is looked up when a message is spoken, an entry a line."""
     found = sorted(sum(catalogue.values(), []), key=lambda entry: entry.context, reverse=True)
     words = {"name: " * (entry.context == "name") + entry.text: entry.twin for entry in found
-             if "/" not in entry.context and entry.context not in ("README",)
+             if "/" not in entry.context and entry.context not in ("README", "code")
              and entry.twin and not entry.fuzzy}
     return json.dumps(words, ensure_ascii=False, sort_keys=True, indent=0).encode() + b"\n"
 
