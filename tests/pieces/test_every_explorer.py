@@ -8,7 +8,7 @@ import sys
 import pytest
 import torch
 from pieces import (CHANCE, FEATURES, HEADS, HOSTILE, KEYS, ORDER, PADDED, PIECES, TOKENS,
-                    VALUES, X, attention, heads, order)
+                    VALUES, X, attention, heads, order, tiles)
 
 from d2l_ext import MultiHeadAttention
 from attention_lessons.pieces import (attention_explorer, clock_explorer, heads_explorer,

@@ -1,11 +1,15 @@
-"""Numbers in sentences: each has a source in numbers.csv, so that none changes by itself."""
+"""Numbers in sentences: each has a source in numbers.csv, so that none changes by itself.
+
+`python -m rules.numbers` in tests/lessons brings the table up to date: what is known stays, a new
+number gets the nearest code cell that shows it, or "?", in whose place belongs where it is from.
+"""
 import csv
 import re
 import tomllib
 from collections import Counter
 
 from . import outputs
-from .notebook import ROOT, rule
+from .notebook import ROOT, all_notebooks, rule
 
 WORDS = ("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
          "fifteen sixteen seventeen eighteen nineteen twenty").split()
@@ -82,3 +86,27 @@ def numbers_have_sources(notebook):
             for number in numbers:
                 if not holds(texts, number):
                     yield cell, f"{source} shows no {number}"
+
+
+def proposed(notebook):
+    """The rows of a lesson: (lesson, cell, source, numbers)."""
+    place = {name: i for i, name in enumerate(notebook.ids)}
+    code = [cell for cell in notebook.code if "explorer" not in cell.tags]
+    texts = {cell.id: [cell.text, *cell.output_texts] for cell in code}
+    for cell, found in sentences(notebook):
+        here = place.get(cell.removeprefix("alt/"), 0)
+        near = sorted(texts, key=lambda name: abs(place[name] - here))
+        known = {number: source for source, numbers in sources().get((notebook.name[:2], cell), [])
+                 for number in numbers if " " in source or holds(texts.get(source, []), number)}
+        rows = {}
+        for number in found.elements():
+            shows = (name for name in near if holds(texts[name], number))
+            rows.setdefault(known.get(number) or next(shows, "?"), []).append(number)
+        yield from ((notebook.name[:2], cell, source, " ".join(numbers))
+                    for source, numbers in rows.items())
+
+
+if __name__ == "__main__":
+    table = [row for notebook in all_notebooks() for row in proposed(notebook)]
+    with open(ROOT / "tests/lessons/numbers.csv", "w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(table)
