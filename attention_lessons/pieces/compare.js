@@ -168,7 +168,7 @@ function view({ data, state, ui, width, set, hold }) {
   const whats = choices.c ? ["operations", "keeps"] : ["operations"];
   const two = whats.length > 1 && wide;
   const across = two ? (width - 30) / 2 : Math.min(width, 640);
-  const high = 250;
+  const high = nets.length && wide ? 160 : 250;  // a slide holds it all
   const numbers = (name, label, values) => range({
     name: label, max: values.length - 1, value: values.indexOf(state[name]),
     text: String(state[name]), pick: (i) => set({ [name]: values[i] }),
@@ -244,7 +244,7 @@ function net(kind, left, below, width, { choices, state, ui, set, hold }) {
 
 /** Work, or what is kept, over n; the line of n is dragged. */
 function plot(what, kinds, size, values, width, height, set) {
-  const [left, top, right, bottom] = [8, 34, 180, 26];
+  const [left, top, right, bottom] = [8, 34, 180, 22];
   const worth = (kind, n) => cost(kind, { ...size, n })[what];
   const shown = kinds.filter((kind) => what === "keeps"
     ? !kind.includes(",") || kind === "linear attention, by token" : !kind.startsWith("delta"));
@@ -267,7 +267,7 @@ function plot(what, kinds, size, values, width, height, set) {
     ? `${said(kind)}, ${plural(size.num_heads, "head")}` : said(kind).replace(" attention,", ",");
   const order = [...shown].sort((a, b) => worth(b, values.at(-1)) - worth(a, values.at(-1)));
   const names = order.map((kind) => y(worth(kind, values.at(-1))));
-  for (let i = 1; i < names.length; i++) names[i] = Math.max(names[i], names[i - 1] + 17);
+  for (let i = 1; i < names.length; i++) names[i] = Math.max(names[i], names[i - 1] + 16);
   const over = Math.max(0, names.at(-1) - (height - bottom));
   return html`
     ${text(0, 8, what === "keeps" ? t("numbers kept, over n tokens")
@@ -298,6 +298,8 @@ function plot(what, kinds, size, values, width, height, set) {
 }
 
 const style = `
+  .result { margin: 4px 0; }
+  input[type=range] { width: 110px; }
   .ray { stroke-width: 1.4; opacity: .7; }
   @media (prefers-reduced-motion: no-preference) {
     .ray { animation: shine .2s calc(var(--late) * 30ms) backwards; }
