@@ -102,6 +102,7 @@ function show(piece, model, el) {
   const set = (settings, news) => {
     ui = { ...ui, ...news };
     model.set("state", { ...model.get("state"), ...settings });
+    if (news) draw();  // where no setting changes, nothing else would
     setTimeout(() => model.save_changes(), 30);  // after the paint
   };
   const hold = (news) => {

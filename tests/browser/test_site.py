@@ -166,7 +166,8 @@ def test_a_lessons_piece_answers_a_finger(opened, number):
     piece = page.locator(".d2l-piece").first
     piece.scroll_into_view_if_needed()
     drawn = piece.evaluate(PICTURE)
-    choice = piece.locator("label:has(input:enabled:not(:checked)), button:enabled")
+    choice = piece.locator("svg [role=checkbox], label:has(input:enabled:not(:checked)), "
+                           "button:enabled")
     if choice.count():
         choice.first.tap()
     else:

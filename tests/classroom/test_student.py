@@ -21,9 +21,7 @@ LESSONS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 # Lines of solutions that stand in the package's own classes, which a class from an empty cell has
 # to equal: they are what the lessons teach, for everybody to read.
 TAUGHT = {
-    "batch, steps, hiddens = X.shape": "d2l_ext/linear.py",
     "columns = torch.arange(0, num_hiddens, 2, dtype=torch.float64)": "d2l_ext/positional.py",
-    "nn.LayerNorm(num_hiddens) for _ in range(3))": "d2l_ext/transformer.py",
     "X = X + self.dropout(self.attention(Y, Y, Y, causal=True))": "d2l_ext/transformer.py",
     "return X + self.dropout(self.network(self.norms[2](X)))": "d2l_ext/transformer.py",
 }

@@ -131,7 +131,7 @@ def printed(page):
     piece = page.locator(".d2l-piece").first
     until(lambda: piece.evaluate(LUMINANCE) > 0.9 and piece.bounding_box()["width"] < 640)
     until(lambda: max(box["width"] for box in (
-        canvas.bounding_box() for canvas in piece.locator("canvas").all())) < 640)
+        drawing.bounding_box() for drawing in piece.locator("svg").all())) < 640)
 
 
 def tab_to(piece, control: str, enter) -> None:
