@@ -219,7 +219,8 @@ def drawn_by(path):
                      and getattr(node.func, "id", "") in DRAWS for part in ast.walk(node)}
             yield from (text for node, text in labels(tree, own)
                         if text in known or id(node) in drawn)
-            yield from TITLE.findall(cell["source"])
+            if cell["id"] != "setup":  # other tools look for its text
+                yield from TITLE.findall(cell["source"])
 
 
 @cache
@@ -547,8 +548,10 @@ def notebook(path, language, catalogue):
             digest = sha256(key(cell).encode()).hexdigest()[:12]
             copied["metadata"] = cell["metadata"] | {"english": digest}
         elif cell["cell_type"] == "code":
-            source = relabelled(cell["source"], twins, own)
-            if cell["id"] == "setup":
+            source = cell["source"]
+            if cell["id"] != "setup":
+                source = relabelled(source, twins, own)
+            else:
                 start, _, imports = source.partition("\n\n")
                 source = f"{start}\n{SET_UP.format(language)}\n\n{imports}".strip()
             kept = before.get(cell["id"], {})
