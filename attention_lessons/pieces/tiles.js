@@ -236,7 +236,7 @@ function tile({ data: { queries, keys, sizes }, state, frames, step, drawn, acro
 function kept({ states, asking }, width, keys, named) {
   const side = named ? 24 : 0;
   const part = (width - side) / 4;
-  const starts = [0, 0.8, 2.7].map((parts) => side + parts * part);
+  const starts = [0, 0.8, 2.6].map((parts) => side + parts * part);
   const most = Math.max(0, starts[2] - starts[1] - 116);
   const titles = [t("largest"), t("sum"), t("output")];
   return html`

@@ -7,7 +7,7 @@ import numpy
 import pytest
 from PIL import Image
 from pieces import PIECES, STEPS
-from screen import CUT, becomes, play, result, said, show, until, watch
+from screen import CUT, FAULTS, becomes, play, result, said, show, until, watch
 
 EVERY = pytest.mark.parametrize("name", PIECES)
 PROJECTOR = {"width": 853, "height": 359}  # what JupyterLab leaves of 1280 x 720 at 150 %
@@ -34,39 +34,11 @@ TARGETS = """(piece) => [...piece.querySelectorAll("input, select, button")].map
     .getBoundingClientRect();
   return [Math.min(width, height), el.outerHTML.slice(0, 60)];
 })"""
-# From now on each canvas keeps the words that are written on it, and where.
-KEEP_WORDS = """() => {
-  const { prototype } = CanvasRenderingContext2D;
-  const { clearRect, fillText } = prototype;
-  prototype.clearRect = function (...box) {
-    this.canvas.words = [];
-    return clearRect.apply(this, box);
-  };
-  prototype.fillText = function (text, x, y) {
-    const { width } = this.measureText(text);
-    const left = x - { left: 0, center: width / 2, right: width }[this.textAlign];
-    this.canvas.words?.push({ text, left, right: left + width, y });
-    return fillText.call(this, text, x, y);
-  };
-}"""
-# Words that are shortened, that reach beyond their canvas or stand in each other's way.
-UNREADABLE = """(piece) => {
-  const shortened = [...piece.querySelectorAll("*")].filter((el) =>
-    getComputedStyle(el).textOverflow === "ellipsis" && el.scrollWidth > el.clientWidth);
-  const found = shortened.map((el) => `shortened: ${el.textContent}`);
-  for (const { words = [], clientWidth } of piece.querySelectorAll("canvas")) {
-    for (const [i, { text, left, right, y }] of words.entries()) {
-      if (text.includes("…")) found.push(`shortened: ${text}`);
-      if (left < -1 || right > clientWidth + 1) found.push(`cut off: ${text}`);
-      const over = words.slice(i + 1).find((other) => Math.abs(other.y - y) < 9
-        && other.left < right + 3 && left < other.right + 3);
-      if (over) found.push(`on each other: ${text}, ${over.text}`);
-    }
-  }
-  return found;
-}"""
-
-
+# Words that are shortened.
+SHORTENED = """(piece) => [...piece.querySelectorAll("*")].filter((el) => el.matches("svg text")
+  ? el.textContent.includes("…")
+  : getComputedStyle(el).textOverflow === "ellipsis" && el.scrollWidth > el.clientWidth)
+  .map((el) => `shortened: ${el.textContent}`)"""
 # How much of each table lies beyond its edge.
 HIDDEN = "(all) => all.map((el) => el.scrollWidth - el.clientWidth)"
 
@@ -79,7 +51,6 @@ def opened(browser):
     def opened(explorer, viewport, **settings):
         page = watch(browser.new_page(viewport=viewport, **settings))
         pages.append(page)
-        page.evaluate(KEEP_WORDS)
         head = '<meta name="viewport" content="width=device-width"><style>body{margin:0}</style>'
         return show(page, explorer, head)
 
@@ -128,9 +99,13 @@ def test_what_is_below_a_shorter_sentence_stays(opened):
 @EVERY
 def test_a_phone_shows_all(opened, name):
     piece = opened(PIECES[name](), PHONE, has_touch=True, is_mobile=True)
-    assert piece.evaluate(UNREADABLE) == [] and piece.page.evaluate(CUT) == []
+    def faults():
+        return (piece.evaluate(SHORTENED) + piece.page.evaluate(FAULTS)
+                + piece.page.evaluate(CUT))
+
+    assert faults() == []
     play_still(piece, name)
-    becomes(lambda: piece.evaluate(UNREADABLE) + piece.page.evaluate(CUT), [])
+    becomes(faults, [])
     for scroller in piece.locator(".scroll").all():
         assert says_where_more_is(scroller)
 

@@ -37,6 +37,19 @@ CUT = """() => [...document.querySelectorAll(".d2l-piece, .d2l-piece *")].filter
   return clipped || (!scrolls && (right > innerWidth + 0.5 || left < -0.5));
 }).map((el) => el.outerHTML.slice(0, 90)).concat(
   document.documentElement.scrollWidth > innerWidth ? ["the page scrolls sideways"] : [])"""
+# Words of a picture that are cut off, or hide each other.
+FAULTS = """() => [...document.querySelectorAll(".d2l-piece svg")].flatMap((svg) => {
+  const edge = svg.closest(".scroll")?.getBoundingClientRect() ?? { left: 0, right: innerWidth };
+  const texts = [...svg.querySelectorAll("text")].filter((text) => text.textContent.trim())
+    .map((text) => [text.textContent, text.getBoundingClientRect()])
+    .filter(([, { width }]) => width);
+  const cut = texts.filter(([, { left, right }]) => left < edge.left || right > edge.right);
+  const meet = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1
+    && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 6;  // lines of text may touch
+  const hidden = texts.filter(([, one], i) => texts.slice(i + 1).some(([, two]) => meet(one, two)));
+  return [...cut.map(([word]) => `${word} is cut off`),
+    ...hidden.map(([word]) => `${word} meets another`)];
+})"""
 LUMINANCE = """(piece) => getComputedStyle(piece).backgroundColor.match(/\\d+/g).slice(0, 3)
   .reduce((sum, part) => sum + Number(part), 0) / 765"""
 PAINTED = "() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))"

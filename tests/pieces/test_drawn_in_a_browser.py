@@ -1,20 +1,8 @@
 """Words in the pieces' pictures, in a real browser's font: none is cut off, none hides another."""
 import pytest
 from pieces import PIECES
-from screen import PAINTED, show
+from screen import FAULTS, PAINTED, show
 
-FAULTS = """() => [...document.querySelectorAll(".d2l-piece svg")].flatMap((svg) => {
-  const edge = svg.closest(".scroll")?.getBoundingClientRect() ?? { left: 0, right: innerWidth };
-  const texts = [...svg.querySelectorAll("text")].filter((text) => text.textContent.trim())
-    .map((text) => [text.textContent, text.getBoundingClientRect()])
-    .filter(([, { width }]) => width);
-  const cut = texts.filter(([, { left, right }]) => left < edge.left || right > edge.right);
-  const meet = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1
-    && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 6;  // lines of text may touch
-  const hidden = texts.filter(([, one], i) => texts.slice(i + 1).some(([, two]) => meet(one, two)));
-  return [...cut.map(([word]) => `${word} is cut off`),
-    ...hidden.map(([word]) => `${word} meets another`)];
-})"""
 WIDE = "<style>.d2l-piece { font-family: 'DejaVu Sans', Verdana !important }</style>"
 
 
