@@ -227,8 +227,7 @@ def shape_alone(read):
 
 
 def loose(read):
-    right, wrong = (CASES["polarity"].code(slip)(*GIVEN) for slip in (None, 0))
-    assert (read(*GIVEN) - right).abs().mean() < 2 * (wrong - right).abs().mean()
+    assert (read(*GIVEN) - CASES["polarity"].code(None)(*GIVEN)).abs().mean() < 1.5
 
 
 def equal_lengths_twice(read):
@@ -267,7 +266,8 @@ def on_right_code(read):
     read(X, X, X, lens)
 
 
-GIVEN = torch.randn(2, 3, 6), *[torch.randn(2, 5, 6)] * 2, torch.tensor([2, 4])
+NUMBERS = torch.randn(16, 6, generator=torch.Generator().manual_seed(0))
+GIVEN = NUMBERS[:6].view(2, 3, 6), *[NUMBERS[6:].view(2, 5, 6)] * 2, torch.tensor([2, 4])
 
 
 @pytest.mark.parametrize("test, words", [
