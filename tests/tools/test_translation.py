@@ -245,7 +245,7 @@ def test_addresses_lead_to_the_same_language():
     _, site, *_ = address.forms(setup.address())
     assert translation.read(ROOT / "README.zh.md").count(f"({site}zh/)") == 2
     image, = re.findall('<img src="([^"]*)"', translation.read(ROOT / "README.zh.md"))
-    assert image == "images/zh/02_explorer.svg" and (ROOT / image).exists()
+    assert image == "images/zh/00_arcs.svg" and (ROOT / image).exists()
 
 
 # ---- what is shown -----------------------------------------------------------------------------

@@ -123,12 +123,22 @@ HEADS = {"W_q": entries(r0c2=20, r2c2=20), "W_k": entries(r0c0=1, r2c1=1),
          "W_v": entries(r0c3=1, r2c3=1), "W_o": torch.eye(4)}
 
 
-def heads():
-    """One head would mix the two heights, two heads keep them apart."""
+def two_heads():
+    """One head would mix the two heights, two heads keep them apart: a layer and its tokens."""
     attention = MultiHeadAttention(4, num_heads=2)
     attention.load_state_dict({f"{name}.weight": weight for name, weight in HEADS.items()})
-    X = torch.tensor([[1., 0, 0, 1], [0, 0, 1, 0], [0, 1, 0, 3]])
-    return pieces.heads_explorer(attention, X, TOKENS, features())
+    return attention, torch.tensor([[1., 0, 0, 1], [0, 0, 1, 0], [0, 1, 0, 3]])
+
+
+def heads():
+    return pieces.heads_explorer(*two_heads(), TOKENS, features())
+
+
+def arcs() -> list[list[list[float]]]:
+    """That layer's weights by token that asks, head and token that is asked."""
+    layer, X = two_heads()
+    _, weights = layer(X[None], X[None], X[None], need_weights=True)
+    return weights[0].transpose(0, 1).tolist()
 
 
 def dates():

@@ -236,6 +236,11 @@ class Sheet:
         extra = {"stroke_dasharray": dash} if dash else {}
         self.add("path", d=d, fill="none", stroke=colour, stroke_width=width, **extra)
 
+    def arc(self, x, to, y, towards, colour, width):
+        """A bow from (x, y) to (to, y), bent towards a height."""
+        self.add("path", d=f"M{x} {y}C{x} {towards} {to} {towards} {to} {y}", fill="none",
+                 stroke=colour, stroke_width=width, stroke_linecap="round")
+
     def arrow(self, points, colour=LINE, width=STROKE, curve="", halo=False):
         """A line with a head at its last point."""
         size = 7 + 1.5 * width

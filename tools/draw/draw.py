@@ -589,12 +589,30 @@ def two_brackets():
     return s
 
 
+def arcs():
+    """README's first picture, as the website's first page begins."""
+    s = Sheet(800, 330, "Who looks at whom: dog bites man", (
+        "The word bites asks. An arc of head 1 runs to dog, one of head 2 to man, each as thick as "
+        "its weight, so both are read at once."))
+    places = 150, 400, 650
+    for x, word in zip(places, str(t("dog / bites / man")).split(" / ")):
+        s.text(x, 170, word, 52, bold=True, colour=STRONG)
+    for weights, colour, y, end, label in zip(_stills.arcs()[1], (QUERY, KEY), (128, 216), (8, 336),
+                                              ("head 1", "head 2")):
+        for x, weight in zip(places, weights):
+            if weight >= 0.005:
+                s.arc(400, x, y, end, colour, 24 * weight)
+                s.text((400 + x) / 2, y + (end - y) * 0.42, label, HEAD, colour=colour)
+    return s
+
+
 def vector(s, x, y, size, colour, down=False):
     """Four cells in a row, or down."""
     s.grid(x, y, [[""]] * 4 if down else [[""] * 4], size, colour)
 
 
 PICTURES = {
+    "00_arcs": arcs,
     "01_attention_pooling": attention_pooling,
     "02_multi_head_block": multi_head_block,
     "02_split_and_merge": split_and_merge,

@@ -16,17 +16,16 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import nbformat
-import torch
 from markupsafe import Markup
 from pagefind.service import PagefindService
 
 from tools import ROOT, setup
+from tools.draw import _stills
 from tools.publish.pages import body, frame, headings, letters_of, style, text_of
 from tools.notebooks.nbtext import chosen
 from tools.notebooks.readme import TITLE
 
 from attention_lessons.languages import languages
-from d2l_ext import MultiHeadAttention
 
 REPOSITORY = setup.address()
 HAN = r"[\u4e00-\u9fff]"
@@ -50,21 +49,6 @@ def read(path: pathlib.Path) -> dict:
 
 
 # ---- the first page -----------------------------------------------------------------------------
-
-def arcs(lesson: dict) -> list[list[list[float]]]:
-    """The weights of lesson 02's layer, by token that asks, head and token that is asked.
-
-    Its matrices are those of the lesson's piece; the package computes.
-    """
-    page = cell(lesson, "explorer")["outputs"][0]["data"]["text/html"]
-    data = json.loads(re.search(r'\{"data": (\{.*?\}), "state"', page)[1])
-    layer = MultiHeadAttention(len(data["W_q"]), num_heads=2)
-    layer.load_state_dict({f"{name}.weight": torch.tensor(data[name])
-                           for name in ("W_q", "W_k", "W_v", "W_o")})
-    X = torch.tensor([data["X"]])
-    _, weights = layer(X, X, X, need_weights=True)
-    return weights[0].transpose(0, 1).tolist()
-
 
 def drawing(lesson: dict) -> str | None:
     """The address of a lesson's first drawing or, without one, of its piece's picture."""
@@ -168,7 +152,7 @@ def edition(target: pathlib.Path, language: str) -> set[str]:
     cited = {lesson["name"]: json.dumps(lesson["notebook"]) for lesson in lessons}
     write("references.html", "references.html.j2", references=references(), cited=cited)
     write("search.html", "search.html.j2")
-    write("index.html", "index.html.j2", repository=REPOSITORY, weights=arcs(lessons[2]),
+    write("index.html", "index.html.j2", repository=REPOSITORY, weights=_stills.arcs(),
           drawings={lesson["name"]: drawing(lesson) for lesson in lessons},
           routes=cell(lessons[0], "routes")["source"].partition("\n\n")[2])
     return letters
