@@ -3,8 +3,6 @@ import ast
 import re
 import symtable
 
-from tools.notebooks import readme
-
 from .notebook import ROOT, fences, rule
 
 SENTENCE = """\
@@ -114,24 +112,6 @@ def proofs_stand_apart(notebook):
             yield cell.id, "no title"
         elif asserts and "core" in cell.tags and not cell.folded:
             yield cell.id, "an assert in the story"
-
-
-@rule()
-def same_setup(notebook):
-    """Copy it from tools/notebooks/setup_cell.txt, then `make readme`."""
-    wanted = readme.setup_source()
-    cell = notebook.cell("setup")
-    if cell and cell.text.partition("\n\n")[0] != wanted:
-        yield "setup", "not the set-up of all lessons"
-
-
-@rule()
-def offline(notebook):
-    """Lessons need no network and install nothing."""
-    network = r"\b(requests|urllib|urlopen|socket|load_dataset|hub\.load|pip)\b|https?://|git\+"
-    for cell in notebook.code:
-        if cell.id != "setup" and (found := re.search(network, cell.text)):
-            yield cell.id, f"`{found[0]}`"
 
 
 @rule()

@@ -59,20 +59,6 @@ def fixed_cells(notebook):
             yield cell.id, "id and tag differ"
 
 
-@rule()
-def title_form(notebook):
-    """Say what one can do afterwards, how long it takes, what one needs, and where it opens."""
-    text = notebook.cell("title").text if notebook.cell("title") else ""
-    found = readme.TITLE.match(text)
-    if not found:
-        yield "title", ("write the title, **Afterwards you can** ..., **Minutes:** N core, "
-                        "N with everything., and the badge, a paragraph each")
-    elif found["title"][:2] != notebook.name[:2]:
-        yield "title", f"it begins with {found['title'][:2]}, the file with {notebook.name[:2]}"
-    if "**You need:**" not in text:
-        yield "title", "**You need:** ... is missing"
-
-
 @rule(1)
 def fits_a_class(notebook):
     """The core of a lesson is taught in a class of 45 minutes: cut, or move to deeper."""

@@ -8,6 +8,7 @@ from tools.notebooks.readme import ROOT
 
 ONE_SCREEN = ("one-screen", "one-screen-code", "one-screen-proof")
 RULES = {}  # name -> function from notebooks to complaints
+OF_ALL = set()  # the names of those that compare notebooks with each other
 
 
 def rule(first=0, last=99):
@@ -23,6 +24,7 @@ def rule(first=0, last=99):
 
 def rule_for_all(find):
     """Register a rule about all notebooks together: it yields (file, cell, what is wrong)."""
+    OF_ALL.add(find.__name__)
     RULES[find.__name__] = lambda notebooks: [
         f"{file}, {cell}: {wrong}. {find.__doc__}" for file, cell, wrong in find(notebooks)]
     return find

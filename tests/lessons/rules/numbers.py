@@ -7,6 +7,7 @@ import csv
 import re
 import tomllib
 from collections import Counter
+from functools import cache
 
 from . import outputs
 from .notebook import ROOT, all_notebooks, rule
@@ -49,6 +50,7 @@ def holds(texts, token):
                for other in held(texts) for scale in (1, 100))
 
 
+@cache
 def sources():
     """(lesson, cell) -> rows of numbers.csv: source, numbers."""
     found = {}

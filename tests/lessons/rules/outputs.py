@@ -1,6 +1,5 @@
 """Rules of what is stored: order, warnings, figures, predictions, interactive pieces."""
 import ast
-import json
 import re
 import tomllib
 
@@ -35,15 +34,6 @@ def clean_outputs(notebook):
         for text in cell.output_texts:
             if found := re.search(unclean, text):
                 yield cell.id, f"`{found[0]}` in its output"
-
-
-@rule()
-def small_outputs(notebook):
-    """Store less than 400 KiB beside the interactive pieces, whose pages have a limit."""
-    sizes = {cell.id: len(json.dumps(cell.outputs)) // 1024 for cell in notebook.code
-             if "explorer" not in cell.tags}
-    if sum(sizes.values()) >= 400:
-        yield max(sizes, key=sizes.get), f"the largest of {sum(sizes.values())} KiB of outputs"
 
 
 @rule()
