@@ -2,8 +2,9 @@
 and with tokens that nobody expects."""
 import pytest
 import torch
-from pieces import HOSTILE, PIECES, STEPS, dates, lengths, order
+from pieces import HOSTILE, PIECES, STEPS
 from screen import CUT, LUMINANCE, axe, becomes, play, result, said, show, watch
+from tools.draw._stills import dates, lengths, order
 
 from d2l_ext import MultiHeadAttention
 from attention_lessons.pieces import heads_explorer
@@ -119,7 +120,7 @@ def odd_lengths():
     accuracy = {"4": [1.0], "8": [1.0, 0.5]}
     rows = [{"task": task, "encoding": encoding, "seed": 0, "accuracy": accuracy}
             for task in ODD for encoding in ODD]
-    return lengths(rows, 4, dict.fromkeys(ODD, 0.1))
+    return lengths(rows=rows, trained=4, chance=dict.fromkeys(ODD, 0.1))
 
 
 @pytest.mark.parametrize("make", [odd_heads, odd_order, odd_lengths])

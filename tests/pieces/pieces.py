@@ -1,61 +1,16 @@
 """Each explorer as its lesson shows it, what keys do to its controls, and tokens nobody expects."""
+import pytest
 import torch
 from screen import Step
-from tools.draw._stills import HEADS, entries, heads  # noqa: F401
+from tools.draw._stills import LESSONS as MAKERS
+from tools.draw._stills import TOKENS
 
-import d2l_ext
-from attention_lessons import pieces as explorers
-from attention_lessons.laboratory import TRIALS, results
-from attention_lessons.laboratory.dates import load
+from attention_lessons.pieces import attention_explorer
 
-TOKENS, FEATURES = ["dog", "bites", "man"], ["animal", "person", "action", "height"]
-X = torch.tensor([[1.0, 0, 0, 1], [0, 0, 1, 0], [0, 1, 0, 3]])
-PADDED = torch.cat([X, torch.ones(1, 4)])
-KEYS = torch.tensor([[10., 0, 0], [0, 10, 0], [0, 0, 10], [0, 0, 10]])
-VALUES = torch.tensor([[1., 0, 0], [10, 0, 0], [100, 5, 0], [1000, 6, 0]])
-ROWS = results("05")["rows"]
-CHANCE = {task: 1 / trial.vocab_size for task, trial in TRIALS.items()}
 HOSTILE = [
     "<script>alert(1)</script>", "</script><img src=x onerror=alert(2)>", "🐕‍🦺", "כלב נושך",
     "x" * 500, "", "$a$ `b`\n\x1b[31m\ud800", "<!--",
 ]
-
-
-def layer(matrices, **settings):
-    """Attention with these weights and no bias."""
-    attention = d2l_ext.MultiHeadAttention(4, **{"num_heads": 1} | settings)
-    weights = {f"{name}.weight": matrix for name, matrix in matrices.items()}
-    attention.load_state_dict(weights, strict=False)
-    return attention
-
-
-ORDER = {"W_q": entries(r0c2=4, r1c2=2, r2c3=2), "W_k": torch.diag(torch.tensor([1., 1, 1, 0])),
-         "W_v": torch.eye(4), "W_o": torch.eye(4)}
-
-
-def pooling(**change):
-    start = {"keys": KEYS, "values": VALUES, "query": [0, 10, 9], "scale": 8}
-    return explorers.pooling_explorer(**start | change)
-
-
-def order(**change):
-    start = {"attention": layer(ORDER), "X": PADDED, "tokens": [*TOKENS, "pad"],
-             "features": FEATURES, "valid_len": 3}
-    return explorers.order_explorer(**start | change)
-
-
-def lengths(rows=ROWS, trained=16, chance=CHANCE):
-    return explorers.lengths_explorer(rows, trained, chance)
-
-
-def dates(text="24/12/1999"):
-    return explorers.dates_explorer(load(), text)
-
-
-def tiles(**change):
-    start = {"queries": [1, -1, 0, 2, -2, 0.5], "keys": [1, -2, 0, 2, 3, -1, 2, 1],
-             "values": [10, 20, 30, 40, 50, 60, 70, 80]}
-    return explorers.tiles_explorer(**start | change)
 
 
 def attention(tokens=(*TOKENS, "today"), layers=2, heads=3):
@@ -63,16 +18,19 @@ def attention(tokens=(*TOKENS, "today"), layers=2, heads=3):
     scores = torch.arange(layers * heads * len(tokens)**2) * 7 % 11 / 2
     maps = scores.reshape(layers, 1, heads, len(tokens), -1).softmax(-1)
     seen = {f"encoder.{i}.attention": [each] for i, each in enumerate(maps)}
-    return explorers.attention_explorer(seen, tokens)
+    return attention_explorer(seen, tokens)
 
 
-PIECES = {
-    "pooling": pooling, "heads": heads, "order": order, "clock": explorers.clock_explorer,
-    "lengths": lengths, "compare": explorers.compare_explorer, "dates": dates,
-    "tiles": tiles, "memories": lambda: explorers.compare_explorer(4096, c=64),
-    "attention": attention,
-}
-LESSONS = dict(zip(("01", "02", "03", "04", "05", "06", "07", "09", "10"), PIECES))
+def sees(check, source, right, wrong):
+    """That a check fails with this mistake in one place of the source."""
+    assert source.count(right) == 1, right
+    with pytest.raises((AssertionError, RuntimeError)):
+        check(source.replace(right, wrong))
+
+
+LESSONS = dict(zip(MAKERS, ("pooling", "heads", "order", "clock", "lengths", "compare", "dates",
+                            "tiles", "memories")))
+PIECES = dict(zip(LESSONS.values(), MAKERS.values())) | {"attention": attention}
 
 RIGHT, LEFT, UP, DOWN, HOME, END = (
     "ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown", "Home", "End")

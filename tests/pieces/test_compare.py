@@ -4,9 +4,9 @@ import math
 
 import pytest
 import torch
-from pieces import PIECES
+from pieces import sees
+from tools.draw._stills import described, in_node, memories
 from torch import nn
-from tools.draw._stills import described, in_node
 
 from d2l_ext import Convolution, Recurrence, SelfAttention, cost, reach, state_size
 from attention_lessons.pieces import compare_explorer, source
@@ -96,16 +96,14 @@ def test_what_is_shown_is_the_packages():
     ("cy=${near(y(worth(kind, size.n)))}", "cy=${near(y(worth(kind, values[0])))}"),
 ])
 def test_a_mistake_is_seen(right, wrong):
-    assert SOURCE.count(right) == 1, right
-    with pytest.raises(AssertionError):
-        check(SOURCE.replace(right, wrong))
+    sees(check, SOURCE, right, wrong)
 
 
 def test_hands():
     moved = described(compare_explorer(), ("tokens n", "onKeyDown", {"key": "ArrowRight"}),
                       ("layers of recurrence", "onKeyDown", {"key": "ArrowDown"}))
     assert moved.state["n"] == 128 and moved.state["layers"] == 2
-    assert described(PIECES["memories"]()).sentence == (
+    assert described(memories()).sentence == (
         "n = 4096, 8 heads: linear attention takes 0.225 times the operations and keeps 32,768 "
         "numbers, self-attention 4.19 million; they keep the same at n = 32.")
     at_16 = {"n": 16, "d": 512, "k": 3}  # a part is never called the least

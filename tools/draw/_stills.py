@@ -77,38 +77,11 @@ def still(explorer) -> str:
 
 
 TOKENS = ["dog", "bites", "man"]
-
-
-def features():
-    """As the lessons call them."""
-    return [str(name) for name in (t("animal"), t("person"), t("action"), t("height"))]
-
-
-def pooling():
-    keys = torch.tensor([[10., 0, 0], [0, 10, 0], [0, 0, 10], [0, 0, 10]])
-    values = torch.tensor([[1., 0, 0], [10, 0, 0], [100, 5, 0], [1000, 6, 0]])
-    return pieces.pooling_explorer(keys, values, query=[0, 10, 9], scale=8)
-
-
-def order():
-    attention = MultiHeadAttention(4, 1)
-    parts = {"W_q": torch.zeros(4, 4), "W_k": torch.diag(torch.tensor([1., 1, 1, 0])),
-             "W_v": torch.eye(4), "W_o": torch.eye(4)}
-    for place, number in {(0, 2): 4, (1, 2): 2, (2, 3): 2}.items():
-        parts["W_q"][place] = number
-    attention.load_state_dict({f"{name}.weight": part for name, part in parts.items()})
-    X = torch.tensor([[1., 0, 0, 1], [0, 0, 1, 0], [0, 1, 0, 3], [1, 1, 1, 1]])
-    return pieces.order_explorer(attention, X, [*TOKENS, "pad"], features(), valid_len=3)
-
-
-def lengths():
-    chance = {task: 1 / trial.vocab_size for task, trial in TRIALS.items()}
-    return pieces.lengths_explorer(results("05")["rows"], 16, chance)
-
-
-def tiles():
-    return pieces.tiles_explorer([1, -1, 0, 2, -2, 0.5], [1, -2, 0, 2, 3, -1, 2, 1],
-                                 [10, 20, 30, 40, 50, 60, 70, 80])
+X = torch.tensor([[1., 0, 0, 1], [0, 0, 1, 0], [0, 1, 0, 3]])
+PADDED = torch.cat([X, torch.ones(1, 4)])
+KEYS = torch.tensor([[10., 0, 0], [0, 10, 0], [0, 0, 10], [0, 0, 10]])
+VALUES = torch.tensor([[1., 0, 0], [10, 0, 0], [100, 5, 0], [1000, 6, 0]])
+CHANCE = {task: 1 / trial.vocab_size for task, trial in TRIALS.items()}
 
 
 def entries(**places):
@@ -121,35 +94,66 @@ def entries(**places):
 
 HEADS = {"W_q": entries(r0c2=20, r2c2=20), "W_k": entries(r0c0=1, r2c1=1),
          "W_v": entries(r0c3=1, r2c3=1), "W_o": torch.eye(4)}
+ORDER = {"W_q": entries(r0c2=4, r1c2=2, r2c3=2), "W_k": torch.diag(torch.tensor([1., 1, 1, 0])),
+         "W_v": torch.eye(4), "W_o": torch.eye(4)}
 
 
-def two_heads():
-    """One head would mix the two heights, two heads keep them apart: a layer and its tokens."""
-    attention = MultiHeadAttention(4, num_heads=2)
-    attention.load_state_dict({f"{name}.weight": weight for name, weight in HEADS.items()})
-    return attention, torch.tensor([[1., 0, 0, 1], [0, 0, 1, 0], [0, 1, 0, 3]])
+def layer(matrices, num_heads=1):
+    """Attention with these weights and no bias."""
+    attention = MultiHeadAttention(4, num_heads)
+    attention.load_state_dict({f"{name}.weight": matrix for name, matrix in matrices.items()})
+    return attention
+
+
+def features():
+    """As the lessons call them."""
+    return [str(name) for name in (t("animal"), t("person"), t("action"), t("height"))]
+
+
+# Each piece as its lesson shows it, but for what is changed.
+
+def pooling(**change):
+    given = {"keys": KEYS, "values": VALUES, "query": [0, 10, 9], "scale": 8}
+    return pieces.pooling_explorer(**given | change)
 
 
 def heads():
-    return pieces.heads_explorer(*two_heads(), TOKENS, features())
+    """One head would mix the two heights, two heads keep them apart."""
+    return pieces.heads_explorer(layer(HEADS, 2), X, TOKENS, features())
 
 
 def arcs() -> list[list[list[float]]]:
     """That layer's weights by token that asks, head and token that is asked."""
-    layer, X = two_heads()
-    _, weights = layer(X[None], X[None], X[None], need_weights=True)
+    _, weights = layer(HEADS, 2)(X[None], X[None], X[None], need_weights=True)
     return weights[0].transpose(0, 1).tolist()
 
 
-def dates():
-    return pieces.dates_explorer(load())
+def order(**change):
+    given = {"attention": layer(ORDER), "X": PADDED, "tokens": [*TOKENS, "pad"],
+             "features": features(), "valid_len": 3}
+    return pieces.order_explorer(**given | change)
 
 
-def picture(make):
-    return lambda: still(make())
+def lengths(**change):
+    given = {"rows": results("05")["rows"], "trained": 16, "chance": CHANCE}
+    return pieces.lengths_explorer(**given | change)
+
+
+def dates(text="24/12/1999"):
+    return pieces.dates_explorer(load(), text)
+
+
+def tiles(**change):
+    given = {"queries": [1, -1, 0, 2, -2, 0.5], "keys": [1, -2, 0, 2, 3, -1, 2, 1],
+             "values": [10, 20, 30, 40, 50, 60, 70, 80]}
+    return pieces.tiles_explorer(**given | change)
+
+
+def memories():
+    return pieces.compare_explorer(4096, c=64)
 
 
 LESSONS = {"01": pooling, "02": heads, "03": order, "04": pieces.clock_explorer, "05": lengths,
-           "06": pieces.compare_explorer, "07": dates, "09": tiles,
-           "10": lambda: pieces.compare_explorer(4096, c=64)}  # as in the lessons
-PICTURES = {f"{lesson}_explorer": picture(make) for lesson, make in LESSONS.items()}
+           "06": pieces.compare_explorer, "07": dates, "09": tiles, "10": memories}
+PICTURES = {f"{lesson}_explorer": lambda make=make: still(make())
+            for lesson, make in LESSONS.items()}
