@@ -185,7 +185,7 @@ def dead_links(path):
 
 
 def test_links_lead_somewhere(tmp_path):
-    pages = [*guide.TEACHING.glob("*.md")]
+    pages = [*guide.TEACHING.rglob("*.md")]
     assert {path: dead_links(path) for path in pages} == {path: [] for path in pages}
     wrong = tmp_path / "wrong.md"
     wrong.write_text("# One\n[a](none.md) [b](#two) [c](#one)")

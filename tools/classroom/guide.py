@@ -1,4 +1,5 @@
 """Write a teacher's page for each lesson, and the routes into teaching/README.md: `make readme`.
+In each language: teaching/zh has the Chinese pages, their words stand in translations/zh.
 
     python -m tools.classroom.guide           rewrite what is out of date
     python -m tools.classroom.guide --check   change nothing, end with 1 if something is
@@ -14,15 +15,17 @@ import tomllib
 from functools import cache
 from typing import NamedTuple
 
+from tools.notebooks import catalogue, translation
 from tools.notebooks.readme import TITLE, cell_minutes, put, read, renew
 
 from attention_lessons.exercises import find
 from attention_lessons.exercises.exhibits import Exhibit
+from attention_lessons.languages import language, languages, t
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TEACHING = ROOT / "teaching"
 PARTS = ("core", "deeper", "all")
-PAGE = """# {title}: for teachers
+PAGE = t("""# {title}: for teachers
 
 [Lesson](../notebooks/{file}) · [guide](README.md) · {core} minutes core, {all} with everything
 
@@ -55,18 +58,17 @@ PAGE = """# {title}: for teachers
 </details>
 
 <!-- `make readme` writes this page, from the notebook and {number}.toml. -->
-"""
-MEASURED = "- The check says how near the answer is; there is no list."
+""")
+ROUTES = t("| route | meetings, with minutes |")
+LECTURE = t("| lesson | minutes | show, with the text around it | run as well |")
+MEASURED = t("- The check says how near the answer is; there is no list.")
 
 
 class Cell(NamedTuple):
     markdown: bool
     tags: set
     text: str
-
-    @property
-    def minutes(self) -> float:
-        return cell_minutes(*self)
+    minutes: float  # of the English cell, in each language
 
 
 class Lesson(NamedTuple):
@@ -76,15 +78,38 @@ class Lesson(NamedTuple):
 
 
 @cache
+def words(code: str) -> dict:
+    """What the guide says in a language: the English text -> its twin."""
+    return {entry.text: entry.twin for entry in catalogue.load(code).get("teaching", [])
+            if entry.twin and not entry.fuzzy}
+
+
+def say(text: str) -> str:
+    """A text of the guide in the language that is spoken."""
+    return words(language()).get(text, text)
+
+
+def folder() -> str:
+    """Where notebooks and pages in the language that is spoken lie: "" or "zh/"."""
+    return "" if language() == "en" else language() + "/"
+
+
 def lesson(number: str) -> Lesson:
-    """The lesson of this number, such as 02."""
+    """The lesson of this number, such as 02, in the language that is spoken."""
+    return lesson_in(number, folder())
+
+
+@cache
+def lesson_in(number: str, folder: str) -> Lesson:
     found = [*(ROOT / "notebooks").glob(f"{number}_*.ipynb")]
     if len(found) != 1:
         sys.exit(f"teaching/routes.toml: no lesson has the number {number!r}")
-    cells = {cell["id"]: Cell(cell["cell_type"] == "markdown",
-                              set(cell["metadata"].get("tags", [])), "".join(cell["source"]))
-             for cell in json.loads(read(found[0]))["cells"]}
-    return Lesson(found[0].name, cells, headings(cells))
+    english = [(cell["cell_type"] == "markdown", set(cell["metadata"].get("tags", [])),
+                "".join(cell["source"])) for cell in json.loads(read(found[0]))["cells"]]
+    file = found[0].parent / folder / found[0].name
+    cells = {cell["id"]: Cell(*shape[:2], "".join(cell["source"]), cell_minutes(*shape))
+             for cell, shape in zip(json.loads(read(file))["cells"], english, strict=True)}
+    return Lesson(file.name, cells, headings(cells))
 
 
 def headings(cells: dict) -> dict:
@@ -92,18 +117,21 @@ def headings(cells: dict) -> dict:
     found, heading = {}, ""
     for name, cell in cells.items():
         if cell.markdown and (line := re.match(r"##? (.*)", cell.text)):
-            heading = "The beginning" if name == "title" else line[1].removesuffix(" · deeper")
+            beginning, deeper = say(t("The beginning")), say(t(" · deeper"))
+            heading = beginning if name == "title" else line[1].removesuffix(deeper)
         found[name] = heading
     return found
 
 
 def link(number: str, name: str, words: str = "") -> str:
     """A link to a cell, as JupyterLab follows it."""
-    return f"[{words or f'`{name}`'}](../notebooks/{lesson(number).file}#cell-id={name})"
+    up = "../" * bool(folder())
+    return (f"[{words or f'`{name}`'}]"
+            f"({up}../notebooks/{folder()}{lesson(number).file}#cell-id={name})")
 
 
-def teaching(number: str) -> dict:
-    """What teaching/NN.toml says of a lesson; nothing where there is none.
+def teaching(number: str, code: str = "") -> dict:
+    """What teaching/NN.toml says of a lesson, in a language; nothing where there is none.
 
     Raises ValueError where it can't be read, or a question does not stand with its answer.
     """
@@ -116,7 +144,17 @@ def teaching(number: str) -> dict:
         if not isinstance(pair, list) or len(pair) != 2:
             raise ValueError(f"teaching/{number}.toml: ask.{name} must be a question and what is "
                              f"usually answered, got {pair!r}")
-    return plan
+    said = words(code or language())
+    return {key: in_twins(part, said) for key, part in plan.items()}
+
+
+def in_twins(part, said: dict):
+    """A plan's part with its texts as ``said``."""
+    if isinstance(part, dict):
+        return {key: in_twins(each, said) for key, each in part.items()}
+    if isinstance(part, list):
+        return [in_twins(each, said) for each in part]
+    return said.get(part, part)
 
 
 # ---- a lesson's page --------------------------------------------------------------------------
@@ -126,9 +164,9 @@ def sections(cells: dict, headings: dict) -> dict:
     found, part = {}, ""
     for name, cell in cells.items():
         if name == "exercises" and cell.text.startswith("# "):
-            part = "Exercises and questions"
+            part = say(t("Exercises and questions"))
         if name == "claims":
-            part = "The end"
+            part = say(t("The end"))
         section = part or headings[name]
         core, deeper = found.get(section, (0, 0))
         is_core = "core" in cell.tags
@@ -142,12 +180,12 @@ def in_words(minutes: float) -> str:
 
 def known(exercise) -> list[str]:
     """What ``check`` says to those who go wrong in a way that it knows, each once."""
-    said = [f"{letter}: {why}" for letter, why in getattr(exercise, "reasons", {}).items()]
+    said = [f"{letter}: {t(why)}" for letter, why in getattr(exercise, "reasons", {}).items()]
     if not isinstance(exercise, Exhibit):  # whose slips nobody makes, but meets
         said += [slip.words for slip in getattr(exercise, "slips", ())]
     said += [words for _, wrong in getattr(exercise, "lines", {}).values()
              for words in wrong.values()]
-    return list(dict.fromkeys(said))
+    return list(dict.fromkeys(str(t(each)) for each in said))
 
 
 def plain(words: str) -> str:
@@ -172,18 +210,21 @@ def page(number: str) -> tuple[str, str]:
     file, cells, heads = lesson(number)
     plan = teaching(number)
     said = exercises(cells)
-    return file.replace(".ipynb", ".md"), PAGE.format(
+    text = say(PAGE).format(
         **TITLE.search(cells["title"].text).groupdict(), number=number, file=file,
-        expect=bullets(f"{each['thinks']} *{heads[each['cure']]}* {link(number, each['cure'])}"
-                       for each in plan["expect"]),
+        expect=bullets(f"{each['thinks']} *{heads[each['cure']]}* "
+                       f"{link(number, each['cure'])}" for each in plan["expect"]),
         board=plan["board"], leave_out=plan["leave_out"],
         ask=bullets(f"{link(number, name)} {question} *{answer}*"
                     for name, (question, answer) in plan["ask"].items()),
         sections=rows((section, *map(in_words, both))
                       for section, both in sections(cells, heads).items()),
         known=sum(map(len, said.values())),
-        exercises="\n\n".join(f"**{name}**\n\n{bullets(map(plain, words)) or MEASURED}"
+        exercises="\n\n".join(f"**{name}**\n\n{bullets(map(plain, words)) or say(MEASURED)}"
                               for name, words in said.items()))
+    if folder():
+        text = text.replace("](../notebooks/", f"](../../notebooks/{folder()}")
+    return file.replace(".ipynb", ".md"), text
 
 
 def bullets(lines) -> str:
@@ -226,9 +267,9 @@ def table() -> str:
     """The routes: for each its meetings, with what they show and their minutes."""
     lines = []
     for route in routes():
-        meetings = [f"{meeting['name']} ({minutes(meeting)})" for meeting in route["meeting"]]
-        lines.append((route["name"], " · ".join(meetings)))
-    return "\n".join(["| route | meetings, with minutes |", "|---|---|", rows(lines)])
+        meetings = [f"{say(meeting['name'])} ({minutes(meeting)})" for meeting in route["meeting"]]
+        lines.append((say(route["name"]), " · ".join(meetings)))
+    return "\n".join([say(ROUTES), "|---|---|", rows(lines)])
 
 
 def lecture() -> str:
@@ -240,19 +281,29 @@ def lecture() -> str:
         before = " ".join(f"`{name}`" for name in meeting["first"][number])
         spent = minutes(meeting | {"show": {number: names}})
         lines.append((number, str(spent), " ".join(links), before))
-    head = ["| lesson | minutes | show, with the text around it | run as well |",
-            "|---|---|---|---|"]
-    return "\n".join([*head, rows(lines)])
+    return "\n".join([say(LECTURE), "|---|---|---|---|", rows(lines)])
 
 
 # ---- all of it --------------------------------------------------------------------------------
 
 def wanted() -> dict:
     """Each file that is written here -> its text as it should be."""
-    numbers = sorted(path.stem for path in TEACHING.glob("??.toml"))
-    texts = {TEACHING / name: text for name, text in map(page, numbers)}
-    guide = TEACHING / "README.md"
-    return texts | {guide: put(put(read(guide), "routes", table()), "lecture", lecture())}
+    texts = {}
+    for code in languages():
+        before = language()
+        language(code)
+        for number in sorted(path.stem for path in TEACHING.glob("??.toml")):
+            name, text = page(number)
+            texts[TEACHING / folder() / name] = text
+        guide = read(TEACHING / "README.md")
+        if folder():
+            sample = translation.document(TEACHING / "homework.md", code)
+            texts[TEACHING / folder() / "homework.md"] = sample
+            guide = translation.document(TEACHING / "README.md", code)
+        guide = put(put(guide, "routes", table()), "lecture", lecture())
+        texts[TEACHING / folder() / "README.md"] = guide
+        language(before)
+    return texts
 
 
 def main(arguments: list[str]) -> int:

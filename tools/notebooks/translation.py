@@ -50,7 +50,8 @@ TEMPLATES = [*map(ROOT.joinpath, ("tools/publish/pages.py", "tools/publish/slide
              *sorted((ROOT / "tools/publish").glob("*.j2"))]
 JINJA = Environment(extensions=["jinja2.ext.i18n"])
 NOTO = Path("/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc")  # Debian's
-README = "README.{}.md"
+TEACHING = ROOT / "teaching"
+GUIDES = TEACHING / "README.md", TEACHING / "homework.md"
 SET_UP = 'spoken = __import__("attention_lessons").language("{}")'
 DRAWS = {"heatmaps", "curves", "bars", "table", "progress_bar"}
 MAP_HEAD = "| lesson | afterwards you can | minutes: core / all |"
@@ -287,6 +288,25 @@ def words():
         yield from ((path, context, text) for text in say(path))
 
 
+def paragraphs(path):
+    """The words of a page in Markdown."""
+    return [words for kind, text in blocks(read(path)) if kind == "words"
+            and (words := text.strip("\n")) and not words.startswith("    ")]
+
+
+def taught():
+    """What teachers read: of each lesson's plan, of the routes, and of the guide."""
+    yield from marked(ast.parse(read(ROOT / "tools/classroom/guide.py")))
+    for route in tomllib.loads(read(TEACHING / "routes.toml"))["route"]:
+        yield from (route["name"], *(meeting["name"] for meeting in route["meeting"]))
+    for path in sorted(TEACHING.glob("??.toml")):
+        plan = tomllib.loads(read(path))
+        yield from (plan["board"], plan["leave_out"], *itertools.chain(*plan["ask"].values()),
+                    *(each["thinks"] for each in plan["expect"]))
+    for path in GUIDES:
+        yield from paragraphs(path)
+
+
 def room_of(path):
     """The catalogue that a file's texts stand in."""
     if lesson := re.search(r"lesson_(\d\d)|notebooks/(\d\d)", path.as_posix()):
@@ -303,9 +323,8 @@ def everything():
         here |= {(f"{path.name[:2]}/{cell['id']}", key(cell)): 0
                  for cell in cells(path) if translates(cell)}
     found["00"] |= {("00/map", MAP_HEAD): 0}
-    found["pages"] = {("README", text.strip("\n")): 0
-                      for kind, text in blocks(read(ROOT / "README.md"))
-                      if kind == "words" and text.strip("\n")}
+    found["pages"] = {("README", text): 0 for text in paragraphs(ROOT / "README.md")}
+    found["teaching"] = {("teaching", text): 0 for text in taught()}
     for path, context, text in words():
         found.setdefault(room_of(path), {})[context, text] = 0
     more = "{0} or {1}", "{0} {1}"  # what no rule finds
@@ -461,7 +480,7 @@ def spoken(catalogue):
     """What is looked up when a message is spoken, an entry a line."""
     found = sorted(sum(catalogue.values(), []), key=lambda entry: entry.context, reverse=True)
     words = {"name: " * (entry.context == "name") + entry.text: entry.twin for entry in found
-             if "/" not in entry.context and entry.context not in ("README", "code")
+             if "/" not in entry.context and entry.context not in ("README", "code", "teaching")
              and entry.twin and not entry.fuzzy}
     return json.dumps(words, ensure_ascii=False, sort_keys=True, indent=0).encode() + b"\n"
 
@@ -605,33 +624,43 @@ def blocks(text):
     yield from (("words", part) for part in text[at:].split("\n\n"))
 
 
-def readme(language, catalogue):
-    """README in another language: its words from the catalogue, code and versions as they are."""
-    made = []
-    for kind, text in blocks(read(ROOT / "README.md")):
+def document(path, language, catalogue=None):
+    """A page in another language: its words from the catalogue, code and tables as they are."""
+    guide = path.parent.name == "teaching"
+    room, context = ("teaching", "teaching") if guide else ("pages", "README")
+    catalogue, made = catalogue or load(language), []
+    for kind, text in blocks(read(path)):
         if kind == "notebooks":
             text = overview(language, catalogue, 0, f"notebooks/{language}/")
         if "(README." in text[:20]:
             text = "[English](README.md)"
         words = kind == "words" and text.strip("\n")
-        made.append(twin(catalogue, "pages", "README", words) if words else text)
+        made.append(twin(catalogue, room, context, words) if words else text)
     text = re.sub(r"\n{3,}", "\n\n", "\n\n".join(made)).strip("\n") + "\n"
-    text = re.sub(r'(\(|src=")(images|notebooks)/(?!zh/)', rf"\1\2/{language}/", text)
+    for entry in catalogue[room]:
+        if entry.text.startswith("## "):  # GitHub's name of a heading
+            text = text.replace(f"#{anchor(entry.text)})", f"#{anchor(entry.twin)})")
+    return text.replace("](../notebooks/", f"](../../notebooks/{language}/")
+
+
+def anchor(heading):
+    return heading.removeprefix("## ").lower().replace(" ", "-")
+
+
+def readme(language, catalogue):
+    """README in another language, with the addresses of what is in that language."""
+    text = document(ROOT / "README.md", language, catalogue)
+    text = re.sub(r'(\(|src=")(images|notebooks|teaching)/(?!zh/)', rf"\1\2/{language}/", text)
     site = address.forms(setup.address())[1]
     if site.endswith("/"):  # not a list of releases
         text = text.replace(f"({site})", f"({site}{language}/)")
-    return text.replace("(#without-make)", f"(#{without_make(catalogue)})")
-
-
-def without_make(catalogue):
-    """The anchor that GitHub gives the heading."""
-    return twin(catalogue, "pages", "README", "## Without make").removeprefix("## ").lower()
+    return text
 
 
 def wanted_files(language, catalogue):
     """What is made from a catalogue: path -> bytes. (The font is made where characters lack.)"""
     files = {PACKAGE / "languages" / f"{language}.json": spoken(catalogue)}
-    files[ROOT / README.format(language)] = readme(language, catalogue).encode()
+    files[ROOT / f"README.{language}.md"] = readme(language, catalogue).encode()
     for path in LESSONS:
         files[path.parent / language / path.name] = dumps(
             notebook(path, language, catalogue)).encode()

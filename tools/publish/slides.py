@@ -52,7 +52,7 @@ def notes(cells: list, plan: dict, counted: list | None = None,
     for cell in shown:
         lines = [cell.source]
         if kind(cell) != "notes":
-            lines = ([] if made else overall(plan)) + said(cell.id, plan)
+            lines = ([] if made else overall(plan, _)) + said(cell.id, plan, _)
             here = made[cell.id] = {"words": ""}
         spent += lasts[cell.id]
         here["words"] += html("\n\n".join(lines))
@@ -61,17 +61,17 @@ def notes(cells: list, plan: dict, counted: list | None = None,
     return made
 
 
-def overall(plan: dict) -> list[str]:
-    words = {"board": "On the board", "leave_out": "If time is short"}
+def overall(plan: dict, _) -> list[str]:
+    words = {"board": _("On the board"), "leave_out": _("If time is short")}
     return [f"**{words[key]}:** {plan[key]}" for key in words if key in plan]
 
 
-def said(name: str, plan: dict) -> list[str]:
+def said(name: str, plan: dict, _) -> list[str]:
     """What the plan has for a cell: what to ask, and the mistakes that the cell cures."""
-    question, answer = plan.get("ask", {}).get(name, ("", ""))
-    asked = [f"**Ask:** {question}", f"**Usually answered:** {answer}"] if question else []
-    return asked + [f"**Some think:** {each['thinks']}"
-                    for each in plan.get("expect", []) if each["cure"] == name]
+    lines = zip((_("Ask"), _("Usually answered")), plan.get("ask", {}).get(name, ()))
+    thought = [(_("Some think"), each["thinks"])
+               for each in plan.get("expect", []) if each["cure"] == name]
+    return [f"**{head}:** {text}" for head, text in [*lines, *thought]]
 
 
 def page(notebook: nbformat.NotebookNode, plan: dict, counted: list | None = None) -> str:
@@ -103,6 +103,6 @@ def write(path: pathlib.Path, target: pathlib.Path) -> pathlib.Path:
     made = place(path, target)
     notebook = nbformat.read(path, as_version=4)
     english = nbformat.read(ROOT / "notebooks" / path.name, as_version=4)
-    plan = {} if "language" in notebook.metadata else teaching(path.name[:2])  # plans are English
+    plan = teaching(path.name[:2], notebook.metadata.get("language", "en"))
     made.write_text(page(notebook, plan, english.cells), encoding="utf-8")
     return made
