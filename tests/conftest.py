@@ -1,12 +1,10 @@
 """The same random numbers and Hypothesis examples everywhere; a browser for tests that ask for it.
 
 Tests that use the fixture `page` or `browser` are marked so, and run with `-m browser` alone. Tests
-of the tests, in which wrong code is caught, and what explorers draw, played in node, are slow ones:
-`make quick` leaves them out.
+of the tests, in which wrong code is caught, are slow ones: `make quick` leaves them out.
 """
 import gc
 import importlib.util
-import re
 import shutil
 import sys
 
@@ -72,8 +70,7 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker("browser")
-        of_tests = re.match(r"test_(a_wrong|wrong_javascript|caught)_", item.name)
-        if of_tests or item.path.name.startswith("test_drawn_"):
+        if item.name.startswith("test_a_mistake_is_seen"):  # a test of tests
             item.add_marker("slow")
     if not in_browser(config):
         items[:] = [item for item in items if not item.get_closest_marker("browser")]

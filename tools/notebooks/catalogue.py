@@ -1,11 +1,14 @@
 """Catalogues in gettext's format (Poedit, Weblate): a file a room, `translations/zh/02.po`."""
-import json
-import re
+import io
+import subprocess
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from babel.messages import Catalog
+from babel.messages.pofile import read_po, write_po
+
+from tools import ROOT
+
 FOLDER = ROOT / "translations"
 HEAD = """# Attention, head by head, in another language. CC BY 4.0, as LICENSE-text says.
 msgid ""
@@ -14,20 +17,19 @@ msgstr ""
 "MIME-Version: 1.0\\n"
 "Content-Type: text/plain; charset=utf-8\\n"
 "Content-Transfer-Encoding: 8bit\\n"
+
 """
-FIELD = re.compile(r'^(?:#\| )?(msg\w+) ((?:(?:#\| )?"(?:[^"\\]|\\.)*"\s*)+)', re.M)
 Key = tuple[str, str]  # a context ("02/one-way", "code", or none), and the English text
 
 
 @dataclass(frozen=True)
 class Entry:
-    """An English text and its twin; ``before`` is the English of a fuzzy twin."""
+    """An English text and its twin, fuzzy where the English has changed since."""
 
     context: str
     text: str
     twin: str = ""
     fuzzy: bool = False
-    before: str = ""
 
     @property
     def key(self) -> Key:
@@ -36,62 +38,50 @@ class Entry:
 
 def load(language: str) -> dict[str, list[Entry]]:
     """Room -> its entries."""
-    return {path.stem: entries(path.read_text(encoding="utf-8"))
+    return {path.stem: entries(path.read_bytes())
             for path in sorted((FOLDER / language).glob("*.po"))}
 
 
-def entries(po: str) -> list[Entry]:
-    """Those of a file, without its head."""
-    found = []
-    for block in re.split(r"\n\n+", po):
-        before = [unquoted(part) for part in re.findall(r'^#\| msgid ((?:(?:#\| )?".*"\n)+)',
-                                                        block, re.M)]
-        fields = {name: unquoted(part) for name, part in
-                  FIELD.findall(re.sub(r"(?m)^#.*\n", "", block + "\n"))}
-        if fields.get("msgid"):
-            found.append(Entry(fields.get("msgctxt", ""), fields["msgid"], fields["msgstr"],
-                               bool(re.search("^#,.*fuzzy", block, re.M)), "".join(before)))
+def committed(language: str) -> dict[str, list[Entry]]:
+    """The same as git has it."""
+    found = {}
+    for path in sorted((FOLDER / language).glob("*.po")):
+        place = f"HEAD:./{path.relative_to(ROOT).as_posix()}"
+        shown = subprocess.run(["git", "show", place], cwd=ROOT, capture_output=True)
+        found[path.stem] = entries(shown.stdout)
     return found
 
 
-def unquoted(text: str) -> str:
-    return "".join(json.loads(part) for part in re.findall(r'"(?:[^"\\]|\\.)*"', text))
+def entries(po: bytes) -> list[Entry]:
+    """Those of a file, without its head."""
+    return [Entry(each.context or "", each.id, each.string, each.fuzzy)
+            for each in read_po(io.BytesIO(po)) if each.id]
 
 
-def quoted(text: str, begin: str = "") -> str:
-    """One line, or several below an empty one."""
-    lines = re.findall(r"[^\n]*\n|[^\n]+", text)
-    lines = lines if len(lines) < 2 else ["", *lines]
-    return f"\n{begin}".join(json.dumps(line, ensure_ascii=False) for line in lines or [""])
-
-
-def po(room: list[Entry], language: str) -> str:
-    """The text of a room's file."""
-    blocks = [HEAD.format(language)]
+def po(room: list[Entry], language: str) -> bytes:
+    """A room's file."""
+    made, file = Catalog(), io.BytesIO()
     for entry in room:
-        lines = ["#, fuzzy"] if entry.fuzzy else []
-        lines += [f"#| msgid {quoted(entry.before, '#| ')}"] if entry.fuzzy else []
-        lines += [f"msgctxt {quoted(entry.context)}"] if entry.context else []
-        lines += [f"msgid {quoted(entry.text)}", f"msgstr {quoted(entry.twin)}", ""]
-        blocks.append("\n".join(lines))
-    return "\n".join(blocks)
+        message = made.add(entry.text, entry.twin, context=entry.context or None)
+        message.flags = {"fuzzy"} if entry.fuzzy else set()  # no guess at a kind of format
+    write_po(file, made, width=0, omit_header=True)
+    return HEAD.format(language).encode() + file.getvalue().removesuffix(b"\n")
 
 
 def merged(old: dict[str, list[Entry]], wanted: dict[str, list[Key]]) -> dict[str, list[Entry]]:
     """The catalogues for ``wanted``: what is known is kept, also from another room; a text that
     has changed keeps its twin, as a fuzzy one."""
-    return {room: merged_room(room, keys, old) for room, keys in wanted.items()}
+    return {room: merged_room(old.get(room, []), keys, old) for room, keys in wanted.items()}
 
 
-def merged_room(room: str, keys: list[Key], old: dict[str, list[Entry]]) -> list[Entry]:
-    own, found = old.get(room, []), []
-    known = {entry.key: entry for each in old.values() for entry in each if entry.twin}
-    known |= {entry.key: entry for entry in own if entry.twin}
+def merged_room(own: list[Entry], keys: list[Key], old: dict[str, list[Entry]]) -> list[Entry]:
+    known = {entry.key: entry for each in [*old.values(), own] for entry in each if entry.twin}
     gone = [entry for entry in own if entry.key not in keys and entry.twin]
+    found = []
     for context, text in keys:
         entry = known.get((context, text))
         if entry is None and (before := resembling(context, text, gone)):
-            entry = replace(before, text=text, fuzzy=True, before=before.before or before.text)
+            entry = replace(before, text=text, fuzzy=True)
         found.append(entry or Entry(context, text))
     return found
 

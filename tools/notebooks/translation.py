@@ -15,11 +15,9 @@ a figure's arguments, add it to the lesson's catalogue by hand).
 """
 import ast
 import difflib
-import io
 import itertools
 import json
 import re
-import subprocess
 import sys
 import tomllib
 from collections import Counter
@@ -30,11 +28,11 @@ from pathlib import Path
 from babel.messages.extract import extract
 from fontTools import subset
 from fontTools.ttLib import TTCollection, TTFont
-from jinja2 import Environment
-from tools import address, setup
-from tools.notebooks.catalogue import FOLDER, load, merged, po
-from tools.notebooks.catalogue import entries as read_entries
+
+from tools import ROOT, address, setup
+from tools.notebooks.catalogue import FOLDER, committed, load, merged, po
 from tools.notebooks.nbtext import KERNEL, dumps
+from tools.notebooks.readme import TITLE, lesson_table, read
 
 from d2l_ext.sequence import FORMULAS, LINEAR_FORMULAS, STATES
 from attention_lessons.laboratory import MAKERS, RECALLERS, TRIALS, results
@@ -42,13 +40,11 @@ from attention_lessons.pieces.base import PLURAL
 from attention_lessons.pieces.base import texts as texts_of_script
 from attention_lessons.languages import PLACE
 
-ROOT = Path(__file__).resolve().parents[2]
 LESSONS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 CORE, PACKAGE = ROOT / "d2l_ext", ROOT / "attention_lessons"
 TEMPLATES = [*map(ROOT.joinpath, ("tools/publish/pages.py", "tools/publish/slides.py",
                                   "tools/publish/site.py")),
              *sorted((ROOT / "tools/publish").glob("*.j2"))]
-JINJA = Environment(extensions=["jinja2.ext.i18n"])
 NOTO = Path("/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc")  # Debian's
 TEACHING = ROOT / "teaching"
 GUIDES = TEACHING / "README.md", TEACHING / "homework.md"
@@ -57,11 +53,7 @@ DRAWS = {"heatmaps", "curves", "bars", "table", "progress_bar"}
 MAP_HEAD = "| lesson | afterwards you can | minutes: core / all |"
 MINUTES = re.compile(r"\d+(?= core, )|(?<= core, )\d+(?= with everything)")
 WORD = re.compile(r"[A-Za-z][a-z]")
-TITLE = re.compile(r"^# @title (.+)")
-
-
-def read(path):
-    return path.read_text(encoding="utf-8")
+CELL_TITLE = re.compile(r"^# @title (.+)")
 
 
 # ---- what there is to translate ------------------------------------------------------------------
@@ -212,7 +204,7 @@ def keys_of(path):
 def drawn_by(path):
     """The texts of a lesson's code that are translated: those of figures and tables, those that a
     catalogue has already, and titles of cells."""
-    known, own = called(path.name[:2]), frozenset(keys_of(path))
+    known, own = called().get(path.name[:2], ()), frozenset(keys_of(path))
     for cell in cells(path):
         if cell["cell_type"] == "code":
             tree = parsed(cell)
@@ -221,14 +213,18 @@ def drawn_by(path):
             yield from (text for node, text in labels(tree, own)
                         if text in known or id(node) in drawn)
             if cell["id"] != "setup":  # other tools look for its text
-                yield from TITLE.findall(cell["source"])
+                yield from CELL_TITLE.findall(cell["source"])
 
 
 @cache
-def called(room):
-    """The texts of a lesson's code that its catalogues have."""
-    return {entry.text for folder in FOLDER.iterdir() if folder.is_dir()
-            for entry in load(folder.name).get(room, []) if entry.context == "code"}
+def called():
+    """Room -> the texts of code that its catalogues have."""
+    found = {}
+    for folder in filter(Path.is_dir, FOLDER.iterdir()):
+        for room, entries in load(folder.name).items():
+            found.setdefault(room, set()).update(
+                entry.text for entry in entries if entry.context == "code")
+    return found
 
 
 @cache
@@ -248,13 +244,10 @@ def said_by_script(path):
 
 
 def said_by_template(path):
-    """The texts of a page's frame: _("...") in a template, in Python, in a template in Python."""
-    parts, found = [read(path)], []
-    if path.suffix == ".py":
-        found = [text for _, text, *_ in extract("python", io.BytesIO(path.read_bytes()))]
-        parts = [text for text in strings(ast.parse(read(path))).values() if "{%" in text]
-    found += [text for part in parts for _, _, text in JINJA.extract_translations(part)]
-    return [text[0] if isinstance(text, tuple) else text for text in found if text]
+    """The texts of a page's frame: _("...") in Python or in a template."""
+    method = "python" if path.suffix == ".py" else "jinja2.ext:babel_extract"
+    with path.open("rb") as file:
+        return [text for _, text, *_ in extract(method, file)]
 
 
 def said_by_drawing(path):
@@ -437,11 +430,13 @@ def strangers(entry, language):
     return {term for term in terms_in(entry.text, language) if glossary[term] not in entry.twin}
 
 
-def side_by_side(catalogue):
-    """Every fuzzy text: what has changed in English, and its translation."""
+def side_by_side(catalogue, before):
+    """Every fuzzy text: what has changed in English since ``before``, and its translation."""
+    texts = {entry.twin: entry.text for entry in sum(before.values(), [])}
     for entry in sum(catalogue.values(), []):
         if entry.fuzzy:
-            lines = difflib.ndiff(entry.before.splitlines(), entry.text.splitlines())
+            was = texts.get(entry.twin, "").splitlines()
+            lines = difflib.ndiff(was, entry.text.splitlines())
             yield "\n".join([f"== {name(entry.key)}", *lines, "-- so far:", entry.twin])
 
 
@@ -464,16 +459,6 @@ def drift(before, now, language="zh"):
             if entry.key in old and old[entry.key] and was != said:
                 lost, added = sorted((was - said).elements()), sorted((said - was).elements())
                 yield f"look again: {room}: {name(entry.key)}: lost {lost}, has {added}"
-
-
-def committed(language, commit="HEAD"):
-    """The catalogue as git has it."""
-    found = {}
-    for path in sorted((FOLDER / language).glob("*.po")):
-        place = f"{commit}:./{path.relative_to(ROOT).as_posix()}"
-        shown = subprocess.run(["git", "show", place], cwd=ROOT, capture_output=True)
-        found[path.stem] = read_entries(shown.stdout.decode())
-    return found
 
 
 def spoken(catalogue):
@@ -533,7 +518,7 @@ def relabelled(source, twins, own=frozenset()):
             end, literal = first, made[first:last].decode()
             text = written(node, literal, twins)
             made = made[:first] + text.encode() + made[last:]
-    title = TITLE.match(source)
+    title = CELL_TITLE.match(source)
     text = made.decode()
     return text.replace(title[1], twins.get(title[1], title[1]), 1) if title else text
 
@@ -603,14 +588,13 @@ def twin(catalogue, room, context, text):
 
 def overview(language, catalogue, first=1, folder=""):
     """The table of 00 and of README: each lesson, what it is for, its minutes."""
-    rows = [twin(catalogue, "00", "00/map", MAP_HEAD), "|---|---|---|"]
+    lessons = []
     for path in LESSONS[first:]:
         title = next(cell for cell in cells(path) if cell["id"] == "title")
-        text = translation(path, title, language, catalogue)
-        name, able = re.match(r"# (.+)\n\n[^*\n][^\n]*\n\n\*\*.+?\*\*(.+)\n", text).groups()
-        core, everything = MINUTES.findall(title["source"])
-        rows.append(f"| [{name}]({folder}{path.name}) | {able.strip()} | {core} / {everything} |")
-    return "\n".join(rows)
+        said = TITLE.match(translation(path, title, language, catalogue))
+        lessons.append(said.groupdict() | {"file": path.name})
+    return lesson_table(lessons, twin(catalogue, "00", "00/map", MAP_HEAD),
+                        f"| [{{title}}]({folder}{{file}}) | {{able}} | {{core}} / {{all}} |")
 
 
 def blocks(text):
@@ -673,11 +657,11 @@ def main(arguments):
     for language in sorted(path.name for path in FOLDER.iterdir() if path.is_dir()):
         catalogue = load(language)
         if not check:
-            catalogue = merged(catalogue, wanted)
-            print(*side_by_side(catalogue), sep="\n\n")
-            print(*drift(committed(language), catalogue, language), sep="\n")
+            catalogue, before = merged(catalogue, wanted), committed(language)
+            print(*side_by_side(catalogue, before), sep="\n\n")
+            print(*drift(before, catalogue, language), sep="\n")
             for room, entries in catalogue.items():
-                (FOLDER / language / f"{room}.po").write_text(po(entries, language), "utf-8")
+                (FOLDER / language / f"{room}.po").write_bytes(po(entries, language))
         wrong += [f"{language}: {fault}" for fault in faults(catalogue, wanted, language)]
         font = PACKAGE / "languages" / f"{language}.otf"
         if missing := "".join(lacking(catalogue, font)):
