@@ -158,8 +158,8 @@ def install(*arguments, python=PYTHON):
     failed = pip(*arguments, python=python)
     if failed is not None:
         stop("pip could not finish. Its last lines:\n  " + "\n  ".join(failed[-12:]) + "\n"
-             "If it can't reach the package index, check the network, PIP_INDEX_URL and "
-             "TORCH_INDEX, " + AGAIN)
+             "If it can't reach the package index, check the network, HTTPS_PROXY, PIP_INDEX_URL "
+             "and TORCH_INDEX, " + AGAIN)
 
 
 def answers(url, seconds=10):
