@@ -5,6 +5,7 @@ needs no font where it is shown and comes out the same on every machine.
 """
 
 import re
+import tomllib
 from functools import lru_cache
 from math import hypot
 from pathlib import Path
@@ -22,6 +23,7 @@ from attention_lessons.languages import t
 
 QUERY, KEY, VALUE, OUTPUT, AMBER, SKY, TEXT = COLOURS  # amber and sky: for what has no role
 LINE, FAINT = "#8c8c8c", "#d0d0d0"
+WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
 
 BODY, SMALL, HEAD = 16, 14, 18  # type sizes, in a picture 800 wide
 RADIUS, STROKE = 7, 2
@@ -110,9 +112,9 @@ def runs(string, size, face="r"):
 class Sheet:
     """A white sheet; y points down, text is centred on the y it is given."""
 
-    def __init__(self, width, height, title, desc):
-        self.width, self.height = width, height
-        self.title, self.desc = str(t(title)), str(t(desc))
+    def __init__(self, name, height):
+        self.width, self.height = 800, height
+        self.title, self.desc = (str(t(text)) for text in WORDS[name].values())
         self.parts, self.glyphs = [], {}
 
     def add(self, tag, **attributes):

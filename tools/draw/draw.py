@@ -1,7 +1,7 @@
 """Draw the pictures of the lessons: `python -m tools.draw.draw [names...]`.
 
-Each function draws one picture and is its only source; without names all are drawn, in every
-language: its words are looked up where they are written.
+The function split_and_merge draws 02_split_and_merge, as words.toml calls it; without names all are
+drawn, in every language.
 """
 
 import sys
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tools.draw import _stills
 from tools.draw._style import (AMBER, BODY, FAINT, HEAD, KEY, LINE, OUTPUT, QUERY, SKY, SMALL,
-                               STROKE, STRONG, VALUE, Sheet, tint, toward)
+                               STROKE, STRONG, VALUE, WORDS, Sheet, tint, toward)
 
 from attention_lessons.languages import language, languages, t
 
@@ -20,11 +20,7 @@ ROLES = {"q": QUERY, "k": KEY, "v": VALUE}
 
 
 def split_and_merge():
-    s = Sheet(800, 412, "Split into heads and merge back", (
-        "A grid of three tokens by four columns, cells numbered 0 to 11, is cut between its "
-        "second and third column into two heads of three by two. Attention turns each head into a "
-        "new grid with the same cells, written 0′ to 11′, and merging puts them side by side "
-        "again. Number 6 is outlined on its whole way."))
+    s = Sheet("02_split_and_merge", 412)
     cell, top, gap = 35, 92, 46
     light, dark = 0.13, 0.36
     tall = 3 * cell
@@ -82,10 +78,7 @@ def split_and_merge():
 
 
 def multi_head_block():
-    s = Sheet(800, 504, "Multi-head attention", (
-        "Queries, keys and values each run to every head. Head i projects them with its own three "
-        "matrices and attends, giving h_1 to h_h at the same time. The head outputs are stacked "
-        "into one long vector, and one last matrix W_o turns it into the output."))
+    s = Sheet("02_multi_head_block", 504)
     centres, middle = (128, 252, 428), 278
     x_in, x_project, x_attend, x_stack, x_mix, x_out = 18, 228, 346, 508, 632, 708
     wide, tall, step = 82, 33, 38
@@ -137,10 +130,7 @@ def attention_pooling():
     weights = [exp(score) / sum(map(exp, scores)) for score in scores]
     heights = [vector[-1] for vector in VECTORS]
     output = sum(w * v for w, v in zip(weights, heights))
-    s = Sheet(800, 366, "Attention pooling is a soft look-up", (
-        "The query “How tall is the animal?” is compared with the keys of dog, bites and man. "
-        "Softmax turns the scores 2.5, 0 and 0 into the weights 0.86, 0.07 and 0.07. The values, "
-        "heights 1, 0 and 3, are added with these weights: the output is 1.07."))
+    s = Sheet("01_attention_pooling", 366)
     rows, middle, cell = (128, 204, 280), 204, 28
     x_query, x_key, x_score, x_weight, x_value, x_out = 20, 206, 386, 452, 574, 698
 
@@ -171,12 +161,7 @@ def attention_pooling():
 
 
 def self_attention():
-    s = Sheet(800, 468, "Self-attention", (
-        "Each of the tokens dog, bites and man has its own query, key and value. The query of "
-        "bites meets all three keys, its own among them, and gets three weights. The three "
-        "values, added with these weights, are the output for bites; there is one output per "
-        "token. As in the lesson's example the weights are 0.67 for dog, 0.09 for bites itself "
-        "and 0.24 for man."))
+    s = Sheet("03_self_attention", 468)
     columns = dict(zip("123", (150, 408, 666)))
     wide, tall, top = 70, 48, 84
     under, y_weight, y_out = top + tall, 240, 364
@@ -220,10 +205,7 @@ def self_attention():
 
 
 def masks():
-    s = Sheet(800, 318, "Four masks", (
-        "Four grids; rows are the queries dog, bites, man and pad, columns the keys, filled cells "
-        "may attend. Nothing hidden: all are filled. Causal: those up to the diagonal. Padding: "
-        "all but the last column. Both: up to the diagonal, and never the last column."))
+    s = Sheet("03_masks", 318)
     words, cell, top, left, pitch = (*TOKENS, "pad"), 40, 122, 92, 176
     panels = (("nothing hidden", ("each query sees", "every key"), lambda i, j: True),
               ("causal", ("no query sees", "a later key"), lambda i, j: j <= i),
@@ -246,12 +228,7 @@ def masks():
 
 
 def encoder():
-    s = Sheet(800, 344, "A whole encoder", (
-        "The tokens dog, bites, man pass through embedding plus position, then through blocks, "
-        "repeated, of norm, self-attention, norm and feed-forward network, then a last norm. An "
-        "arc over self-attention and one over the network add the input again. Small graphs "
-        "below: in self-attention every token reaches every token, everywhere else each goes "
-        "alone."))
+    s = Sheet("03_encoder", 344)
     y, r, mini = 138, 12, (240, 262, 284)
     steps = [(96, 78, ("embed +", "position")), (210, 52, ("norm",)),
              (296, 96, ("self-", "attention")), (444, 52, ("norm",)),
@@ -303,11 +280,7 @@ def encoder():
 
 
 def offsets():
-    s = Sheet(800, 444, "Where an offset enters a score", (
-        "Above, dog bites man at positions 0, 1, 2, and with yesterday in front at 1, 2, 3: from "
-        "bites to dog the offset is minus one both times. Below, three ways into the score of a "
-        "query and a key: Shaw adds a vector to the key, T5 and ALiBi add a number to the score, "
-        "rotary turns query and key by their positions."))
+    s = Sheet("05_offsets", 444)
     columns = {"yesterday": (150, 110), "dog": (310, 64), "bites": (430, 64), "man": (550, 64)}
     for y, words in ((62, TOKENS), (146, tuple(columns))):
         for position, word in enumerate(words):
@@ -343,10 +316,7 @@ def offsets():
 
 
 def clock_hands():
-    s = Sheet(800, 466, "Positions as clock hands", (
-        "Four rows of four clocks, one row per position 0 to 3. All hands start upright. At each "
-        "position the hand of columns 0, 1 has turned by 57 degrees more, the next ones by 32, 18 "
-        "and 10. A large clock shows that a tip at angle θ lies sin θ across, cos θ up."))
+    s = Sheet("04_clock_hands", 466)
     width, pairs, radius = 32, 4, 36
     x0, y0, across, down = 130, 124, 100, 92
     for j in range(pairs):
@@ -395,10 +365,7 @@ def clock(s, x, y, radius, angle, ghosts=(), sector=False):
 
 
 def who_sees_whom():
-    s = Sheet(800, 388, "Who sees whom", (
-        "Five tokens below two layers, three times. In a convolution of width 3 the paths from "
-        "x_1 and x_5 meet in the middle of layer 2. In a recurrent network x_1 walks through four "
-        "neighbours to the last state of layer 1. In self-attention it arrives there in one step."))
+    s = Sheet("06_who_sees_whom", 388)
     rows, gap, r, centres = (286, 200, 114), 44, 14, (178, 426, 674)
     edges = {  # ((layer, position) -> (layer, position)), layer 0 being the tokens
         "cnn": [((n, i + k), (n + 1, i)) for n in (0, 1) for i in range(n + 1, 4 - n)
@@ -448,11 +415,7 @@ def who_sees_whom():
 
 
 def museum():
-    s = Sheet(800, 372, "Predict, point, test", (
-        "Left, an exhibit: seven lines of code, one of them marked. Arrows lead to three steps: "
-        "predict the symptom, point to the line, write a test. Below, the test meets five versions "
-        "of the code. Right code and right code in other words must pass, each with a tick; the "
-        "exhibit and two siblings of its mistake must fail, each with a cross."))
+    s = Sheet("12_museum", 372)
     s.panel(40, 56, 210, 148)
     s.head(145, 30, "an exhibit")
     for i, (indent, length) in enumerate(((0, 150), (18, 120), (18, 142), (18, 108), (18, 150),
@@ -483,11 +446,7 @@ def museum():
 
 
 def encoder_decoder():
-    s = Sheet(800, 450, "Encoder and decoder", (
-        "The encoder reads dog, bites, man through self-attention, every token seeing every "
-        "token. The decoder reads start, man, bites through causal self-attention, then "
-        "cross-attention: queries from the decoder, keys and values from the encoder. It answers "
-        "man, bites, dog."))
+    s = Sheet("07_encoder_decoder", 450)
     top, bottom, tall, wide = 112, 326, 124, 130
     x_in, x_embed, x_self, x_cross, x_forward, x_out = 52, 108, 250, 448, 598, 740
     centre = x_cross + wide / 2
@@ -539,12 +498,7 @@ def encoder_decoder():
 
 
 def two_brackets():
-    s = Sheet(800, 412, "All pairs at once, or a memory token by token", (
-        "Left, a table of three queries by three keys: a row for each token, filled up to its "
-        "own column, leads to an output; dashed cells show the row and column that the next token "
-        "adds. Right, a memory of four by four after each of the same tokens: a column of the key "
-        "and a row of the value are multiplied and added, the query reads one of the same three "
-        "outputs. It never grows."))
+    s = Sheet("10_two_brackets", 412)
     cell, small = 42, 20
     left, top, end = 56, 124, 56 + 4 * 42
     s.head(190, 30, "A query meets each key")
@@ -591,9 +545,7 @@ def two_brackets():
 
 def arcs():
     """README's first picture, as the website's first page begins."""
-    s = Sheet(800, 330, "Who looks at whom: dog bites man", (
-        "The word bites asks. An arc of head 1 runs to dog, one of head 2 to man, each as thick as "
-        "its weight, so both are read at once."))
+    s = Sheet("00_arcs", 330)
     places = 150, 400, 650
     for x, word in zip(places, str(t("dog / bites / man")).split(" / ")):
         s.text(x, 170, word, 52, bold=True, colour=STRONG)
@@ -611,22 +563,7 @@ def vector(s, x, y, size, colour, down=False):
     s.grid(x, y, [[""]] * 4 if down else [[""] * 4], size, colour)
 
 
-PICTURES = {
-    "00_arcs": arcs,
-    "01_attention_pooling": attention_pooling,
-    "02_multi_head_block": multi_head_block,
-    "02_split_and_merge": split_and_merge,
-    "03_self_attention": self_attention,
-    "03_masks": masks,
-    "03_encoder": encoder,
-    "04_clock_hands": clock_hands,
-    "05_offsets": offsets,
-    "06_who_sees_whom": who_sees_whom,
-    "07_encoder_decoder": encoder_decoder,
-    "10_two_brackets": two_brackets,
-    "12_museum": museum,
-    **_stills.PICTURES,
-}
+PICTURES = {name: globals()[name[3:]] for name in WORDS} | _stills.PICTURES
 
 
 def main(names, folder=Path(__file__).parents[2] / "images"):

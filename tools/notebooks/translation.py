@@ -251,6 +251,11 @@ def said_by_template(path):
 
 
 def said_by_drawing(path):
+    """The words of words.toml, and those that are drawn."""
+    if path.suffix == ".toml":
+        for words in tomllib.loads(read(path)).values():
+            yield from words.values()
+        return
     tree = ast.parse(read(path))
     yield from marked(tree)
     left_out = docstrings(tree) | raised(tree)
@@ -272,7 +277,7 @@ def words():
           for path in (PACKAGE / "plotting.py", *sorted((PACKAGE / "laboratory").glob("*.py")))),
         *((path, "page", said_by_template) for path in TEMPLATES),
         *((path, "drawing", said_by_drawing)
-          for path in sorted((ROOT / "tools/draw").glob("[!_]*.py"))),
+          for path in (ROOT / "tools/draw/words.toml", ROOT / "tools/draw/draw.py")),
         (ROOT / "tools/draw/_stills.py", "drawing", lambda path: marked(ast.parse(read(path))))]
     for path in sorted(PACKAGE.glob("lesson_*/alt.toml")):
         for entry in tomllib.loads(read(path)).values():

@@ -16,14 +16,14 @@ from typing import NamedTuple
 
 import nbformat
 from bs4 import BeautifulSoup
+from markupsafe import Markup
 from nbconvert.filters.markdown_mistune import MarkdownWithMath
 
 from tools import ROOT, setup
 from tools.browser import PROGRAM, ROOT_NEEDS
-from tools.publish.pages import Renderer, font, letters_of, title_of
+from tools.publish.pages import Renderer, font, frame, letters_of, text_of, title_of
 from tools.notebooks.nbtext import chosen
 
-HERE = pathlib.Path(__file__).resolve().parent
 PAPERS = {"a4": (210, 297), "letter": (215.9, 279.4)}  # millimetres
 MARGIN = 11
 SCREEN = re.compile(r"\b[A-Z][^.\n]*\bcells?\b[^.\n]*\. ?")  # a sentence about cells
@@ -55,12 +55,17 @@ class Lesson(NamedTuple):
             fold.unwrap()
         return made
 
+    def code(self) -> BeautifulSoup:
+        """The code of one screen, without its title and imports."""
+        lines = re.sub(r"(?m)^(# @title|import|from) .*\n\s*", "", self.cells["one-screen-code"])
+        return html(f"```python\n{lines}\n```")
+
 
 class Handout(NamedTuple):
     """HTML to print. What lies in a ``.box`` must fit into it, at ``least`` to ``most`` points."""
 
     title: str
-    body: str
+    body: str = ""
     landscape: bool = False
     least: float = 10  # points
     most: float = 10
@@ -77,100 +82,84 @@ def html(text: str) -> BeautifulSoup:
 
 # ---- what is handed out --------------------------------------------------------------------------
 
-def cheat_sheet(lessons: list[Lesson]) -> Handout:
-    known = [lesson for lesson in lessons if "one-screen" in lesson.cells]
-    columns = [f'<div class="box">{"".join(map(one_screen, known[i:i + 2]))}</div>'
-               for i in range(0, len(known), 2)]
-    pages = [f'<section class="page columns">{"".join(columns[i:i + 2])}</section>'
-             for i in range(0, len(columns), 2)]
-    return Handout("Cheat sheet", "".join(pages), landscape=True, least=6, most=11)
+def sheets(lessons: list[Lesson], filled: bool):
+    """Title, page and solution of each page to print, with boxes in place of the last column, which
+    says how many numbers are wanted."""
+    for lesson in lessons:
+        for name in [name for name in lesson.cells if name.endswith("pencil-page")]:
+            page = lesson.part(name)
+            page.h2.string = page.h2.text.removesuffix(" · deeper")
+            solution = lesson.part(f"solution-{name.removesuffix('-page')}")
+            answers = dict(re.findall(r"(\w+): \[(.*)\]", solution.pre.extract().text))
+            page("th")[-1].string = "numbers"
+            for row in page.tbody("tr"):
+                first, last = row("td")[0], row("td")[-1]
+                numbers = answers[first.text].split(",") if filled else [""] * int(last.text)
+                boxes = "".join(f"<i>{number}</i>" for number in numbers)
+                last.replace_with(BeautifulSoup(f"<td>{boxes}</td>", "html.parser"))
+            yield lesson.title, page, solution
 
 
-def one_screen(lesson: Lesson) -> str:
-    code = re.sub(r"(?m)^(# @title|import|from) .*\n\s*", "", lesson.cells["one-screen-code"])
-    code = html(f"```python\n{code}\n```")
-    return f"<h1>{lesson.title}</h1>{lesson.part('one-screen')}{code}"
+class Question(NamedTuple):
+    title: str
+    heading: str
+    text: BeautifulSoup  # with its options
+    reasons: dict[str, BeautifulSoup]  # by letter
 
-
-def worksheet(lessons: list[Lesson], filled: bool = False) -> Handout:
-    pages = [sheet(lesson, name.removesuffix("-page"), filled)
-             for lesson in lessons for name in lesson.cells if name.endswith("pencil-page")]
-    return Handout("Worksheet" + ", answers" * filled, "".join(pages), least=9, most=12)
-
-
-def sheet(lesson: Lesson, name: str, filled: bool) -> str:
-    """A page with boxes in place of the last column, which says how many numbers are wanted."""
-    made = lesson.part(f"{name}-page")
-    made.h2.string = made.h2.text.removesuffix(" · deeper")
-    solution = lesson.part(f"solution-{name}")
-    answers = dict(re.findall(r"(\w+): \[(.*)\]", solution.pre.extract().text))
-    made("th")[-1].string = "numbers"
-    for row in made.tbody("tr"):
-        first, last = row("td")[0], row("td")[-1]
-        numbers = answers[first.text].split(",") if filled else [""] * int(last.text)
-        boxes = "".join(f"<i>{number}</i>" for number in numbers)
-        last.replace_with(BeautifulSoup(f"<td>{boxes}</td>", "html.parser"))
-    rest = solution if filled else squares()
-    head = "Answers" if filled else "Name:"
-    return (f'<section class="page box sheet"><p class="running">{lesson.title}<b>{head}</b></p>'
-            f"{made}{rest}</section>")
-
-
-def squares(step: int = 5, size: int = 300) -> str:
-    """Squared paper, in millimetres; the end of the page cuts it off."""
-    lines = "".join(f"M{i} 0V{size}M0 {i}H{size}" for i in range(0, size, step))
-    return (f'<div class="squares"><svg width="{size}mm" height="{size}mm" '
-            f'viewBox="0 0 {size} {size}"><path d="{lines}"/></svg></div>')
-
-
-def questions(lessons: list[Lesson]) -> Handout:
-    pages = []
-    for lesson, heading, made, _ in asked(lessons):
-        for option in made.select(OPTIONS):
-            option.strong.name = "b"
-        pages.append(f'<section class="page box vote"><h1>{lesson.title} · {heading}</h1>'
-                     f"{made}</section>")
-    return Handout("Questions", "".join(pages), landscape=True, least=22, most=34)
-
-
-def answers(lessons: list[Lesson]) -> Handout:
-    parts, before = [], None
-    for lesson, heading, made, reasons in asked(lessons):
-        if lesson is not before:
-            parts.append(f"<h1>{lesson.title}</h1>")
-        right = [letter for letter in reasons if re.match(r"\s*Right\b", reasons[letter].text)]
+    @property
+    def right(self) -> str:
+        """Its letter. Raises ValueError if there is not one."""
+        right = [letter for letter, reason in self.reasons.items()
+                 if re.match(r"\s*Right\b", reason.text)]
         if len(right) != 1:
-            raise ValueError(f"{lesson.title}, {heading}: {len(right)} reasons begin with Right")
-        for option in made.select(OPTIONS):
-            reason = reasons[option.strong.text]
-            option["class"] = "right" if option.strong.text in right else "wrong"
-            option.extend([made.new_tag("br"), reason])
-        parts.append(f"<article><h2>{heading}: {right[0]}</h2>{made}</article>")
-        before = lesson
-    body = f'<main class="list">{"".join(parts)}</main>' if parts else ""
-    return Handout("Questions, answers", body)
+            raise ValueError(f"{self.title}, {self.heading}: {len(right)} reasons begin with Right")
+        return right[0]
 
 
 def asked(lessons: list[Lesson]):
-    """Lesson, heading, question with its options, and the reasons by letter, of each question."""
     for lesson in lessons:
         for name in lesson.cells:
             if re.fullmatch(r"question-\d+", name):
-                made = html(lesson.cells[name])
-                heading, fold = made.h2.extract().text, made.details.extract()
+                text = html(lesson.cells[name])
+                heading, fold = text.h2.extract().text, text.details.extract()
                 reasons = {item.strong.extract().text: item for item in fold.select(OPTIONS)}
                 for item in reasons.values():
                     item.name = "span"
-                yield lesson, heading, made, reasons
+                yield Question(lesson.title, heading, text, reasons)
 
 
-def cards(lessons: list[Lesson]) -> Handout:
-    letters = "".join(f"<b>{letter}</b>" for letter in "ABCD")
-    return Handout("Cards", f'<section class="page box cards">{letters}</section>')
+def questions(lessons: list[Lesson]) -> Handout:
+    found = list(asked(lessons))
+    for question in found:
+        for option in question.text.select(OPTIONS):
+            option.strong.name = "b"
+    return Handout("Questions", PAGES.questions(found), landscape=True, least=22, most=34)
 
 
+def answers(lessons: list[Lesson]) -> Handout:
+    found = list(asked(lessons))
+    for question in found:
+        for option in question.text.select(OPTIONS):
+            letter = option.strong.text
+            option["class"] = "right" if letter == question.right else "wrong"
+            option.extend([question.text.new_tag("br"), question.reasons[letter]])
+    return Handout("Questions, answers", PAGES.answers(found))
+
+
+def cheat_sheet(lessons: list[Lesson]) -> Handout:
+    known = [lesson for lesson in lessons if "one-screen" in lesson.cells]
+    return Handout("Cheat sheet", PAGES.cheat_sheet(known), landscape=True, least=6, most=11)
+
+
+def worksheet(lessons: list[Lesson], filled: bool = False) -> Handout:
+    pages = PAGES.worksheet(sheets(lessons, filled), filled)
+    return Handout("Worksheet" + ", answers" * filled, pages, least=9, most=12)
+
+
+PAGES = frame("en").get_template("handout.html.j2").module
 HANDOUTS = {
-    "cheat-sheet": cheat_sheet, "worksheet": worksheet, "questions": questions, "cards": cards,
+    "cheat-sheet": cheat_sheet, "worksheet": worksheet, "questions": questions,
+    "cards": lambda lessons: Handout("Cards", PAGES.cards()),
     "worksheet-answers": lambda lessons: worksheet(lessons, filled=True),
     "questions-answers": answers,
 }
@@ -181,15 +170,9 @@ HANDOUTS = {
 def document(handout: Handout, paper: str) -> str:
     """One page of HTML that holds all it needs."""
     width, height = sorted(PAPERS[paper], reverse=handout.landscape)
-    css = (HERE / "handout.css").read_text(encoding="utf-8")
-    css = css.replace("formulas.woff", font(letters_of(handout.body)))
-    own = f"Attention, head by head · {setup.address()[8:]} · CC BY 4.0, code MIT"
-    return f"""<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">
-<title>{handout.title}</title>
-<style>
-@page {{ size: {width}mm {height}mm; margin: {MARGIN}mm; @bottom-left {{ content: "{own}"; }} }}
-:root {{ --width: {width - 2 * MARGIN}mm; --height: {height - 2 * MARGIN - 0.5}mm; }}
-{css}</style></head><body>{handout.body}</body></html>"""
+    css = text_of("handout.css").replace("formulas.woff", font(letters_of(handout.body)))
+    return PAGES.document(handout._replace(body=Markup(handout.body)), width, height, MARGIN,
+                          Markup(css), setup.address()[8:])
 
 
 def fit(page, handout: Handout) -> float:
@@ -226,7 +209,7 @@ def write_all(words: list[str], target: pathlib.Path) -> None:
         try:
             for name, make in HANDOUTS.items():
                 handout = make(lessons)
-                for paper in PAPERS if handout.body else ():
+                for paper in PAPERS if handout.body.strip() else ():
                     path = target / f"{name}-{paper}.pdf"
                     size = write(page, handout, paper, path)
                     print(f"{path.name}: letters of {size:g} points", flush=True)

@@ -134,7 +134,7 @@ def font(letters: set[str]) -> str:
     subsetter = Subsetter(Options(layout_features=["ssty"], notdef_outline=True, hinting=False))
     leaning = {styled(letter, "ITALIC") for letter in letters}
     subsetter.populate(text="".join(letters | {"√"} | leaning))
-    small, file = TTFont(FONT), io.BytesIO()
+    small, file = TTFont(FONT, recalcTimestamp=False), io.BytesIO()
     subsetter.subset(small)
     small.flavor = "woff"
     small.save(file)
