@@ -9,9 +9,10 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
+import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TypeVar
 
 import torch
@@ -37,7 +38,7 @@ def all_heads(model: nn.Module, run: Callable[[], object] | None = None) -> list
     """Every head of every layer, in the model's order; all measures below keep this order.
 
     run: runs the model, which shows the heads of layers of other classes than
-    ``MultiHeadAttention`` and ``nn.MultiheadAttention``.
+    ``MultiHeadAttention`` and ``nn.MultiheadAttention``. Warns of layers whose heads can't be told.
 
     >>> all_heads(nn.ModuleDict({"first": MultiHeadAttention(4, 2)}))
     [('first', 0), ('first', 1)]
@@ -46,6 +47,10 @@ def all_heads(model: nn.Module, run: Callable[[], object] | None = None) -> list
     if run is not None:
         with eagerly(), watch:
             run()
+        if watch.other:
+            name, reason = next(iter(watch.other.items()))
+            warnings.warn(f"no head can be closed in {len(watch.other)} layers, the first "
+                          f"{name!r}: {reason}", stacklevel=2)
     return [(name, head) for name in watch.names.values()
             for head in range(watch.found.get(name, 0))]
 
@@ -112,13 +117,19 @@ class Gating(Watch):
             raise ValueError(f"{self.name!r} makes several maps in a call, parts or layers: no "
                              "gate on one of them closes a head")
         factors = torch.ones_like(output)
-        with nullcontext() if wanted else suppress(Unplaced):
+        try:
             arranged = self.arranged(factors, keys)
-            gate = self.gate(arranged.shape[-3])
-            if gate is not None:
-                gate = gate[..., None, None]
-                arranged *= gate[:, None] if arranged.dim() == 5 and gate.dim() == 4 else gate
-        return output * factors if wanted else output
+        except Unplaced as error:
+            if wanted:
+                raise
+            self.other[self.name] = str(error)
+            return output
+        gate = self.gate(arranged.shape[-3])
+        if gate is None:
+            return output
+        gate = gate[..., None, None]
+        arranged *= gate[:, None] if arranged.dim() == 5 and gate.dim() == 4 else gate
+        return output * factors
 
     def fused(self, func, args, kwargs):
         keys = args[1] if len(args) > 1 else kwargs["key"]
@@ -446,7 +457,28 @@ def _other_way(model: nn.Module, layer: nn.Module) -> str:
     return "closed(model, heads) closes its heads, which changes the output alike"
 
 
-# ---- across layers, and from another prompt ----
+# ---- two prompts or models, and all layers ----
+
+def beside(first: Mapping[str, Sequence[Tensor]], second: Mapping[str, Sequence[Tensor]],
+           ) -> dict[str, Tensor]:
+    """Two recordings, of two prompts or two models: each layer's map in both, and the difference.
+
+    Returns, by the names of ``first``, (3, batch, heads, queries, keys): the first call in
+    ``first``, that in ``second``, first − second. Layers are paired in their order. Raises
+    ValueError where their numbers or shapes differ.
+
+    >>> both = beside({"layer": [torch.ones(1, 1, 1, 1)]}, {"layer": [torch.zeros(1, 1, 1, 1)]})
+    >>> both["layer"].flatten().tolist()
+    [1.0, 0.0, 1.0]
+    """
+    maps = [[calls[0] for calls in seen.values() if calls] for seen in (first, second)]
+    shapes = [[tuple(each.shape) for each in side] for side in maps]
+    if shapes[0] != shapes[1]:
+        raise ValueError("only prompts of as many tokens, and models of as many heads, can be "
+                         f"compared: their maps are {shapes[0]} and {shapes[1]}")
+    return {name: torch.stack([one, other, one - other])
+            for name, one, other in zip(filter(first.get, first), *maps)}
+
 
 def rollout(maps: Iterable[Tensor]) -> Tensor:
     """How much of each input token stands in each output, by attention alone: (batch, n, n).

@@ -1,4 +1,5 @@
 """A small laboratory: tasks, models that read them, encodings compared, dates to read."""
+from . import dates
 from .encodings import ENCODINGS, TRIALS, Trial, attention_layer, try_encoding, try_encodings
 from .readers import (CONTROLS, MAKERS, MEMORIES, READERS, RECALLERS, Reader, accuracy, reader,
                       recaller, train)
@@ -6,6 +7,6 @@ from .stored import results
 from .tasks import Task, copy_back, find_marked, parity, recall, repeat, reverse
 
 __all__ = ["CONTROLS", "ENCODINGS", "MAKERS", "MEMORIES", "READERS", "RECALLERS", "TRIALS",
-           "Reader", "Task", "Trial", "accuracy", "attention_layer", "copy_back", "find_marked",
-           "parity", "reader", "recall", "recaller", "repeat", "results", "reverse", "train",
-           "try_encoding", "try_encodings"]
+           "Reader", "Task", "Trial", "accuracy", "attention_layer", "copy_back", "dates",
+           "find_marked", "parity", "reader", "recall", "recaller", "repeat", "results", "reverse",
+           "train", "try_encoding", "try_encodings"]

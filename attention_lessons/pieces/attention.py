@@ -1,4 +1,4 @@
-"""The piece of any model: all that ``record_attention`` recorded, a map for each head."""
+"""The piece of a model's heads: all that ``record_attention`` recorded, a map for each head."""
 from __future__ import annotations
 
 import base64

@@ -5,7 +5,7 @@ from test_bad_input import assert_refused
 from torch import nn
 
 from d2l_ext import MultiHeadAttention, RotaryEmbedding, merge_heads, record_attention, split_heads
-from d2l_ext.heads import ablate_one, all_heads, attention_layers, closed, gates
+from d2l_ext.heads import ablate_one, all_heads, attention_layers, beside, closed, gates
 from d2l_ext.heads import gradient, greedy, keep_one, patched, prune, prune_heads
 from d2l_ext.heads import rank_correlation, ranks, rollout
 from d2l_ext.transformer import EncoderDecoder
@@ -308,7 +308,18 @@ def test_layers_of_others_are_not_pruned_and_what_can_be_done_is_said():
     refused("Softmax: .*model.prune_heads")
 
 
-# ---- across layers, and from another prompt ------------------------------------------------------
+# ---- two prompts or models, and all layers -------------------------------------------------------
+
+def test_two_recordings_side_by_side_have_their_difference():
+    first, second = torch.rand(2, 1, 3, 4, 4)
+    both = beside({"a": [first], "unused": []}, {"unused": [], "b": [second, first]})
+    assert list(both) == ["a"]
+    assert torch.equal(both["a"], torch.stack([first, second, first - second]))
+    assert_refused(lambda: beside({"a": [first]}, {"a": [second[..., :3]]}),
+                   r"^only prompts of as many tokens, .*: their maps are \[\(1, 3, 4, 4\)\] and "
+                   r"\[\(1, 3, 4, 3\)\]$")
+
+
 
 def test_rollout_is_abnars_product_of_halves():
     first, second = torch.rand(2, 3, 4, 4).softmax(-1), torch.rand(2, 5, 4, 4).softmax(-1)

@@ -548,6 +548,15 @@ def test_heads_of_any_model_are_listed_in_its_order():
         *[(f"blocks.{i}", head) for i in (0, 2) for head in range(3)], ("last", 0), ("last", 1)]
 
 
+def test_layers_whose_heads_are_not_known_are_named_where_others_are_measured():
+    folded = Calls(lambda X: torch.randn(1, 16, 6, 5).softmax(-1).sum() + X, num_heads=6)
+    model = Blocks(Calls(lambda X: X.softmax(-1)), folded)
+    words = r"^no head can be closed in 1 layers, the first 'blocks.1': \(batch, queries, heads, "
+    with pytest.warns(UserWarning, match=words):
+        worth = measures.ablate_one(model, lambda: model(torch.ones(2, 3, 4, 4)).mean().item())
+    assert worth.shape == (3,)
+
+
 @pytest.mark.parametrize("heads, words", [
     ([("blocks.0", 3)], "^there is no head 3 in 'blocks.0': it has 0 to 2$"),
     ([("blocks.0", -1)], r"^there are no heads \[\('blocks.0', -1\)\]"),
