@@ -43,7 +43,7 @@ frameworks: setup  ## open lesson 11 with JAX, TensorFlow and MXNet; ARGS=store:
 test-%: setup  ## make test elsewhere: test-colab, -offline, -oldest, -newest, -gpu, -frameworks, -wheel
 	@$(ONE) $(RUN) -m tools.environments $* $(ARGS)
 
-notebooks: setup  ## run notebooks and store their outputs; ARGS="--runs 2": only compare runs
+notebooks: setup  ## run notebooks and store their outputs; ARGS="02 zh/02": only these
 	@$(ONE) $(RUN) -m tools.notebooks.execute $(ARGS)
 
 html:  ## write pages to read and play with offline into dist/html; NB="02 05": only these

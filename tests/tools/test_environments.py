@@ -1,14 +1,11 @@
-"""Environments: what belongs in them, what the legs count, what Colab's leg notices."""
+"""Environments: what belongs in them, where PyTorch comes from."""
 import tomllib
-from pathlib import Path
 
 import pytest
 import yaml
 from packaging.requirements import Requirement
 
-from tools import environments
-from tools.notebooks import nbtext
-from tools import setup
+from tools import environments, setup
 
 ROOT = setup.ROOT
 
@@ -68,52 +65,3 @@ def test_a_slow_index_gives_way_to_the_ordinary_registry(monkeypatch, capsys):
     setup.install_torch("", [])
     assert [setup.CPU_INDEX in words for words in asked] == [True, False]
     assert "It failed or took too long: from the ordinary registry" in capsys.readouterr().out
-
-
-# ---- counts -----------------------------------------------------------------------------------
-
-# ---- Colab ------------------------------------------------------------------------------------
-
-ADDRESS = "https://github.com/you/yours"
-NOTEBOOK = f"""%% code setup core setup
-import pathlib, subprocess, sysconfig
-subprocess.run(["git", "clone", "-q", "-b", "v1", "{ADDRESS}", "fetched"], check=True)
-for name in ("tiny", "extra"):
-    folder = pathlib.Path(sysconfig.get_path("purelib"), f"{{name}}-1.0.dist-info")
-    folder.mkdir()
-    (folder / "METADATA").write_text(f"Name: {{name}}\\nVersion: 1.0\\n")
-
-%% code two core
-print(pathlib.Path("fetched/said.txt").read_text())
-
-%% code three core
-print("three")
-"""
-
-
-@pytest.mark.slow
-def test_colabs_leg_fetches_the_working_tree_and_names_what_is_wrong(tmp_path, monkeypatch):
-    """A notebook that installs too much, switches no widgets on and shows something else."""
-    source = tmp_path / "source"
-    source.mkdir()
-    (source / "pyproject.toml").write_text('[project.urls]\nRepository = "a:b"', encoding="utf-8")
-    (source / "d2l_ext").mkdir()
-    (source / "d2l_ext/__init__.py").write_text('__version__ = "1"', encoding="utf-8")
-    (source / "said.txt").write_text("two", encoding="utf-8")
-    for module in (environments, setup):
-        monkeypatch.setattr(module, "ROOT", source)
-    monkeypatch.setattr(environments, "PACKAGE", "tiny")
-    notebook = nbtext.pack(NOTEBOOK, {})
-    two = {"output_type": "stream", "name": "stdout", "text": ["two\n"]}
-    for count, (cell, outputs) in enumerate(zip(notebook["cells"], [[], [two], [two]]), 1):
-        cell.update(execution_count=count, outputs=outputs)
-    nbtext.write(notebook, tmp_path / "bad.ipynb")
-    repository = environments.mirror(tmp_path / "mirror")
-    base = Path(environments.sys.executable)
-    bad, folder = tmp_path / "bad.ipynb", tmp_path / "bad"
-    found, complaints = environments.attempt(bad, folder, base, repository, ADDRESS)
-    assert found == {"tests": 0, "cells": 2, "failed": 1, "skipped": 0}
-    assert "three" in complaints[0]
-    assert complaints[1:] == [
-        "bad.ipynb: added or changed were ['extra', 'tiny'], not ['tiny']",
-        "bad.ipynb: the set-up cell did not switch Colab's widgets on"]

@@ -22,12 +22,6 @@ ROOT = Path(__file__).parents[2]
 TINY = """%% md title core
 # 02 Tiny
 
-**Afterwards you can** see | hear.
-
-**Minutes:** 30 core, 60 with everything. **You need:** nothing.
-
-[Open in Colab](https://colab.research.google.com/github/a/b/blob/main/notebooks/x)
-
 %% code setup core setup folded
 x = 1
 
@@ -38,16 +32,6 @@ print("two")
 3
 """
 PRINTED = {"output_type": "stream", "name": "stdout", "text": ["two\n"]}
-
-
-def tiny(path, *changes):
-    """Write the tiny notebook with some text replaced."""
-    text = TINY
-    for old, new in changes:
-        assert old in text
-        text = text.replace(old, new)
-    nbtext.write(nbtext.pack(text, {}), path)
-    return text
 
 
 def load(path):
@@ -85,21 +69,17 @@ def test_packing_keeps_outputs_of_unchanged_cells_alone():
 # ---- running and storing ----------------------------------------------------------------------
 
 @pytest.mark.slow
-def test_runs_are_stored_without_what_varies_and_compared(tmp_path):
-    bar = "from attention_lessons.progress import progress_bar\n"
-    bar += "progress_bar('training', 3).value = 3\n"
-    path = tmp_path / "02_tiny.ipynb"
-    text = tiny(path, ("x = 1", bar + "import ipywidgets, random, time\nx = 1"),
-                ("\n3\n", "\nipywidgets.FloatProgress(3)\n\n%% code four core\nrandom.random()\n"
-                 "\n%% code five core timing\ntime.time()\n"))
-    runs = [execute.shown(execute.executed(path)) for _ in range(2)]
-    assert execute.differing(runs) == ["four"] and "five" not in runs[0]
-    assert nbtext.unpack(load(path)) == text and cell(load(path), "two")["outputs"] == []
+def test_what_varies_is_not_stored(tmp_path):
+    path, bar = tmp_path / "02_tiny.ipynb", """from attention_lessons.progress import progress_bar
+progress_bar('training', 3).value = 3
+import ipywidgets"""
+    text = TINY.replace("x = 1", bar).replace("\n3\n", "\nipywidgets.FloatProgress(3)\n")
+    nbtext.write(nbtext.pack(text, {}), path)
     execute.store(path)
     stored = load(path)
     assert nbtext.unpack(stored) == text and nbtext.pack(text, stored) == stored
     counts = [each["execution_count"] for each in stored["cells"] if "outputs" in each]
-    assert counts == [1, 2, 3, 4, 5] and stored["metadata"] == nbtext.KERNEL
+    assert counts == [1, 2, 3] and stored["metadata"] == nbtext.KERNEL
     assert cell(stored, "setup")["outputs"] == [] and cell(stored, "two")["outputs"] == [PRINTED]
     assert cell(stored, "three")["outputs"][0]["data"].keys() == {"text/plain"}
 
@@ -134,79 +114,57 @@ def test_minutes_are_counted_and_add_up_by_part():
 
 # ---- what stands in two places ----------------------------------------------------------------
 
-RESULT = {"date": "2026-01-02", "python": "3.13.1", "torch": "1.2", "numpy": "1.2",
-          "matplotlib": "1.2", "ipython": "1.2", "ipywidgets": "1.2", "anywidget": "1.2",
-          "jupyterlab": None, "tests": 0, "cells": 1352, "failed": 2, "skipped": 0}
-README = """  git clone https://github.com/a/b.git
-See https://github.com/x/y
-<!-- notebooks: make readme writes this table -->
-<!-- /notebooks -->
-<!-- versions: make readme writes this table -->
-<!-- /versions -->
-The end.
-"""
-
-
 @pytest.fixture
 def repository(tmp_path, monkeypatch):
-    """A tiny repository of which Colab's leg was run."""
-    for folder in ("notebooks", "tests", "d2l_ext", ".venv-colab"):
-        (tmp_path / folder).mkdir()
-    (tmp_path / "tools/notebooks").mkdir(parents=True)
-    shutil.copy(ROOT / "tools/notebooks/setup_cell.txt", tmp_path / "tools/notebooks")
-    (tmp_path / "README.md").write_text(README, encoding="utf-8")
-    older = RESULT | {"date": "2025-12-31"}
-    (tmp_path / readme.KEPT).write_text(json.dumps({"colab": older}), encoding="utf-8")
-    (tmp_path / ".venv-colab/result-colab.json").write_text(json.dumps(RESULT), encoding="utf-8")
-    tiny(tmp_path / "notebooks/02_tiny.ipynb")
-    tiny(tmp_path / "notebooks/00_start_here.ipynb", ("02 Tiny", "00 Start"),
-         ("%% code two", "%% md map core\nold\n\n%% code two"))
+    for name in ("README.md", "notebooks", readme.KEPT, "tools/notebooks/setup_cell.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        copy(ROOT / name, tmp_path / name)
     monkeypatch.setattr(readme, "ROOT", tmp_path)
     return tmp_path
 
 
-def test_the_check_names_what_is_out_of_date_and_changes_nothing(repository, capsys):
-    before = {path: path.read_bytes() for path in repository.rglob("*.*") if path.is_file()}
+def spoil(path, old, new):
+    text = path.read_text(encoding="utf-8")
+    changed = re.sub(old, new, text, count=1)
+    assert changed != text
+    path.write_text(changed, encoding="utf-8")
+
+
+LESSON = "notebooks/02_multi_head_attention.ipynb"
+STALE = {LESSON: (r"\d+ core, ", "1 core, "), "README.md": (r"\d+ / \d+ \|", "1 / 2 |"),
+         "notebooks/00_start_here.ipynb": ("Colab, Kaggle", "elsewhere")}
+
+
+def test_what_is_out_of_date_is_named_and_rewritten(repository, capsys):
+    for name, change in STALE.items():
+        spoil(repository / name, *change)
+    before = {name: (repository / name).read_bytes() for name in STALE}
     assert readme.main(["--check"]) == 1
     said = capsys.readouterr().out
-    for name in ("notebooks/02_tiny.ipynb", "README.md"):
-        assert f"{name} is out of date" in said
-    assert before == {path: path.read_bytes() for path in before}
-    assert readme.main([]) == 0 and readme.main(["--check"]) == 0
-
-
-def test_set_up_minutes_and_tables_are_written(repository):
-    readme.main([])
-    notebook = load(repository / "notebooks/02_tiny.ipynb")
-    title = "".join(cell(notebook, "title")["source"])
-    assert "**Minutes:** 1 core, 2 with everything." in title
-    assert "".join(cell(notebook, "setup")["source"]) == readme.setup_source()
-    start = load(repository / "notebooks/00_start_here.ipynb")
-    map_ = "".join(cell(start, "map")["source"])
-    assert r"| [02 Tiny](02_tiny.ipynb) | see \| hear. | 1 / 2 |" in map_ and "Start" not in map_
-    text = (repository / "README.md").read_text(encoding="utf-8")
-    assert "See https://github.com/x/y" in text and text.endswith("The end.\n")
-    assert r"| [02 Tiny](notebooks/02_tiny.ipynb) | see \| hear. | 1 / 2 | [Open" in text
+    assert all(f"{name} is out of date" in said for name in STALE)
+    assert before == {name: (repository / name).read_bytes() for name in STALE}
+    assert readme.main([]) == 0
+    for name in STALE:
+        assert (repository / name).read_bytes() == (ROOT / name).read_bytes()
 
 
 def test_the_last_result_of_a_leg_is_written_and_kept(repository):
-    readme.main([])
-    row = "| 3.13.1 |" + " 1.2 |" * 6 + "  | 2 failed, 1,352 cells the same (2026-01-02) |"
-    text = (repository / "README.md").read_text(encoding="utf-8")
-    assert row in text and "Not run: an NVIDIA GPU (`make test-gpu`); " in text
-    (repository / ".venv-colab/result-colab.json").unlink()
-    assert readme.main([]) == readme.main(["--check"]) == 0
-    assert text == (repository / "README.md").read_text(encoding="utf-8")
+    result = json.loads((ROOT / readme.KEPT).read_text(encoding="utf-8"))["colab"]
+    found = repository / ".venv-colab/result-colab.json"
+    found.parent.mkdir()
+    for date, failed, row in (("2999-01-02", 2, "2 failed, "), ("2001-01-02", 3, "2 failed, ")):
+        found.write_text(json.dumps(result | {"date": date, "failed": failed}), encoding="utf-8")
+        assert readme.main([]) == readme.main(["--check"]) == 0
+        text = (repository / "README.md").read_text(encoding="utf-8")
+        assert row in text and "(2999-01-02) |" in text
 
 
-@pytest.mark.parametrize("file, old, new, words", [
-    ("notebooks/02_tiny.ipynb", "30 core", "thirty", "02_tiny.ipynb: its title lacks a line"),
-    ("README.md", "<!-- /versions -->", "", "place is not marked by one"),
-])
-def test_what_cannot_be_read_is_named(repository, file, old, new, words):
-    text = (repository / file).read_text(encoding="utf-8")
-    assert old in text
-    (repository / file).write_text(text.replace(old, new), encoding="utf-8")
+@pytest.mark.parametrize("file, old, words", [
+    (LESSON, r"\d+ core", "02_multi_head_attention.ipynb: its title lacks a line"),
+    ("README.md", "<!-- /versions -->", "place is not marked by one")])
+def test_what_cannot_be_read_is_named(repository, file, old, words):
+    spoil(repository / file, old, "thirty")
     with pytest.raises(SystemExit, match=words):
         readme.main([])
 
