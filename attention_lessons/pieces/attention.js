@@ -1,8 +1,8 @@
 // Where every head of a model looks: a grid of small maps, one large map, one row in words.
 import { html } from "./vendor/preact.js";
 import {
-  choice, clip, extent, grip, map, near, once, place, places, range, share, sheet, start, svg, t,
-  takes, text,
+  END, MIDDLE, box, choice, clip, grip, map, near, once, place, places, range, room, shade, share,
+  sheet, svg, t, takes, text,
 } from "./kit.js";
 
 // ---- mathematics ----------------------------------------------------------------
@@ -109,13 +109,13 @@ const pair = ({ tokens, keys }, weights, [i, j]) => (j === null ? clip(tokens[i]
   : t("{0} → {1}, {2}", clip(tokens[i], 18), clip(keys[j], 18), share(weights[i][j])));
 
 /** Where the small maps stand: all layers where they are wide enough, else the chosen layer's. */
-function overviewPlan(layers, layer, room) {
+function overviewPlan(layers, layer, width) {
   const most = Math.max(...layers.map(({ heads }) => heads.length));
-  const fit = Math.min(76, (room - EDGE) / most - GAP, Math.max(14, HIGH / layers.length - GAP));
+  const fit = Math.min(76, (width - EDGE) / most - GAP, Math.max(14, HIGH / layers.length - GAP));
   const all = fit >= 14;
   const count = layers[layer].heads.length;
-  const columns = all ? most : count <= 8 ? 2 : Math.min(count, 4 * Math.ceil(room / 400));
-  const side = Math.floor(all ? fit : Math.min(180, (room - EDGE) / columns - GAP));
+  const columns = all ? most : count <= 8 ? 2 : Math.min(count, 4 * Math.ceil(width / 400));
+  const side = Math.floor(all ? fit : Math.min(180, (width - EDGE) / columns - GAP));
   const step = side + GAP;
   const cells = all
     ? layers.flatMap(({ heads }, l) => heads.map((_, h) =>
@@ -127,9 +127,9 @@ function overviewPlan(layers, layer, room) {
 }
 
 /** Where the large map stands and whether its cells are on a canvas. */
-function largePlan({ tokens, keys }, room, left, top) {
-  const named = Math.min(110, 0.35 * room, 14 + Math.max(...tokens.slice(0, 300).map(extent)));
-  const across = Math.min(60, (room - named - 4) / keys.length);
+function largePlan({ tokens, keys }, width, left, top) {
+  const named = Math.min(110, 0.35 * width, 14 + Math.max(...tokens.slice(0, 300).map(room)));
+  const across = Math.min(60, (width - named - 4) / keys.length);
   const down = Math.min(28, HIGH / tokens.length, 2 * across);
   const few = tokens.length * keys.length <= 300 && Math.min(across / 1.6, down) >= 20;
   return { x: left + named, y: top + EDGE, across, down, sheet: !few };
@@ -155,25 +155,24 @@ function grid(layers, { all, side, step, cells, wide, high }, [layer, head], ove
   return html`<g ...${handle} class="press" onClick=${(event) => under(event) && go(under(event))}
       onPointerMove=${(event) => hold({ over: under(event) })}
       onPointerLeave=${() => hold({ over: null })}>
-    <rect x="0" y="0" width=${wide} height=${high} fill="transparent" />
+    ${box(0, 0, wide, high, { fill: "transparent" })}
     ${cells.map(({ x, y, of: [l, h] }) => html`
-      <rect class="small ${l === layer && h === head ? "now" : ""}" x=${x - 1} y=${y - 1}
-        width=${side + 2} height=${side + 2} />
+      ${box(x - 1, y - 1, side + 2, side + 2,
+        { class: l === layer && h === head ? "small now" : "small" })}
       ${(l === 0 || !all) && h % every === 0 && text(x + side / 2, all ? 10 : y + 8,
-        layers[l].heads[h], { anchor: "middle", class: "over" })}
-      ${all && h === 0 && l % every === 0 && text(EDGE - 8, y + side / 2, layers[l].number,
-        { anchor: "end" })}`)}
+        layers[l].heads[h], { ...MIDDLE, class: "over" })}
+      ${all && h === 0 && l % every === 0
+        && text(EDGE - 8, y + side / 2, layers[l].number, END)}`)}
     ${text(0, high + 12, say(over ?? [layer, head]))}</g>`;
 }
 
 /** Names of rows and columns where they fit, else of what is lit; the pair below. */
 function names(data, { x, y, across, down }, [row, column], asks) {
   const { tokens, keys } = data;
-  const most = Math.max(...keys.slice(0, 300).map(extent));
+  const most = Math.max(...keys.slice(0, 300).map(room));
   const left = (i) => text(x - 8, y + (i + 0.5) * down, clip(tokens[i], 11),
-    { anchor: "end", bold: i === asks });
-  const above = (j) => text(x + (j + 0.5) * across, y - 12, clip(keys[j], 12),
-    { anchor: "middle" });
+    { ...END, bold: i === asks });
+  const above = (j) => text(x + (j + 0.5) * across, y - 12, clip(keys[j], 12), MIDDLE);
   return html`${down >= 14 ? places(tokens.length).map(left) : left(row)}
     ${most + 4 <= across ? places(keys.length).map(above) : column !== null && above(column)}`;
 }
@@ -193,15 +192,11 @@ function looks({ tokens, image }, row, asks, width, top, pick) {
   const [first, largest] = [tokens.length - rows * columns, Math.max(...row, 1e-30)];
   const corner = (patch) =>
     [2 + (patch % columns) * cell, top + Math.floor(patch / columns) * cell];
-  const [x, y] = corner(asks - first);
   return { high: rows * cell + 8, parts: html`<image href=${source} x="2" y=${top}
       width=${near(columns * cell)} height=${near(rows * cell)} preserveAspectRatio="none" />
-    ${places(rows * columns).map((patch) => html`<rect class="veil" x=${near(corner(patch)[0])}
-      y=${near(corner(patch)[1])} width=${near(cell)} height=${near(cell)}
-      fill-opacity=${Math.round(850 * (1 - row[first + patch] / largest)) / 1000}
-      onClick=${() => pick([first + patch, null])} />`)}
-    ${asks >= first && html`<rect class="now" x=${near(x)} y=${near(y)} width=${near(cell)}
-      height=${near(cell)} />`}` };
+    ${places(rows * columns).map((patch) => box(...corner(patch), cell, cell, { class: "veil",
+      ...shade(1 - row[first + patch] / largest), onClick: () => pick([first + patch, null]) }))}
+    ${asks >= first && box(...corner(asks - first), cell, cell, { class: "now" })}` };
 }
 
 function controls({ tokens, rows, layers }, state, [layer, head, asks], set) {
@@ -231,5 +226,4 @@ const style = `
   .words .asks { outline: 2px solid var(--key); }
 `;
 
-export const { piece, render } = start({ view, style });
-export default { render };
+export const piece = { view, style };

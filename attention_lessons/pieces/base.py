@@ -30,7 +30,7 @@ SWITCH = {True: True, False: False}
 PAGE = """<div class="d2l-explorer" data-piece="{piece}">{still}\
 <script type="application/json">{values}</script><script type="module">
 {source}
-revive("{piece}", render);
+revive("{piece}", piece);
 </script></div>"""
 FILE = """<!doctype html>
 <html lang="{language}"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -148,6 +148,7 @@ def source(piece: str) -> str:
     """The JavaScript of a piece, after what all pieces share, as one module."""
     own, palette = read(piece), (HERE.parent / "palette.json").read_text(encoding="utf-8")
     parts = ["const PALETTE=" + palette, read("vendor/preact"), read("kit"), own]
+    parts.append("export default { render: (given) => show(piece, given) };\n")
     return re.sub(r"(?ms)^import .*?;\n", "", "\n".join(parts))
 
 

@@ -2,7 +2,8 @@
 // an offset turns, how alike rows are, and how long a round takes.
 import { html } from "./vendor/preact.js";
 import {
-  choice, digits, grip, map, near, places, points, range, room, start, svg, t, text,
+  END, MIDDLE, box, choice, digits, disc, line, map, near, places, points, range, room, slider,
+  svg, t, text,
 } from "./kit.js";
 
 // ---- mathematics ------------------------------------------------------------------
@@ -69,30 +70,23 @@ function view({ data: { widths, positions, offsets }, state, drawn, ui, width, s
   const count = state.width / 2;
   const hand = Math.min(state.hand, count - 1);  // a smaller width has fewer hands
   /** Attributes of what is dragged to change a setting; `at(x, y)` is where a pointer puts it. */
-  const moves = (setting, name, most, at, more = {}) => {
-    const put = (number) => set({ ...more, [setting]: Math.min(most, Math.max(0, number)) });
-    return grip({
-      name, now: String(state[setting]), value: state[setting], min: 0, max: most,
-      drag: (x, y) => put(Math.round(at(x, y))),
-      step: (right, up) => put(state[setting] + right + up),
-      keys: { Home: () => put(0), End: () => put(most) },
-    });
-  };
+  const moves = (setting, name, max, at, more = {}) => slider({
+    name, value: state[setting], max, at, put: (number) => set({ ...more, [setting]: number }) });
   const part = { state, drawn, hand, count, steps, set, moves };
   const { clocks, top } = allClocks({ ...part, offsets, width });
   const wide = width >= 640;
   const tall = TOP + HIGH + BELOW;
   const first = wide ? 0.6 * (width - TURN - 48) : width;
   const second = wide ? width - first - TURN - 48 : width;
-  const box = (column, left, room) => ({ room, left: wide ? left : 0,
+  const place = (column, left, room) => ({ room, left: wide ? left : 0,
     top: top + (wide ? 0 : column * tall) });
   return {
     label: t("{0} clocks with a thin hand at position i and a bold one δ later; the waves of the " +
       "chosen one, and how similar rows are.", count),
     picture: svg(Math.round(width), Math.round(top + (wide ? 1 : 3) * tall), clocks,
-      waves({ ...part, ...box(0, 0, first), positions }),
-      alike({ ...part, ...box(1, first + 24, second), offsets }),
-      turn({ ...part, ...box(2, width - TURN, TURN) })),
+      waves({ ...part, ...place(0, 0, first), positions }),
+      alike({ ...part, ...place(1, first + 24, second), offsets }),
+      turn({ ...part, ...place(2, width - TURN, TURN) })),
     sentence: tell(state, hand),
     controls: [
       range({ name: t("columns"), max: count - 1, value: hand, text: columnsOf(hand),
@@ -106,15 +100,10 @@ function view({ data: { widths, positions, offsets }, state, drawn, ui, width, s
   };
 }
 
-const line = ([x1, y1], [x2, y2], colour, width = 1, kind = "") => html`<line x1=${near(x1)}
-  y1=${near(y1)} x2=${near(x2)} y2=${near(y2)} stroke=${colour} stroke-width=${width}
-  class=${kind} />`;
+const pen = (stroke, width = 1, kind = "") => ({ stroke, "stroke-width": width, class: kind });
 
 const curve = (corners, colour) => html`<polyline points=${points(corners)} fill="none"
-  stroke=${colour} stroke-width="2.5" />`;
-
-const disc = ([x, y], size, colour, kind) => html`<circle cx=${near(x)} cy=${near(y)} r=${size}
-  fill=${colour} class=${kind} />`;
+  ...${pen(colour, 2.5)} />`;
 
 /** The clocks in lines: the bold hand of each is dragged, a press chooses its columns. */
 function allClocks({ state, drawn, hand, count, width, offsets, set, moves }) {
@@ -139,13 +128,12 @@ function allClocks({ state, drawn, hand, count, width, offsets, set, moves }) {
       { hand: each });
     return html`<g ...${held} tabindex=${chosen ? 0 : -1} onClick=${() => set({ hand: each })}
         style=${chosen ? "" : "touch-action: pan-y"}>
-      <circle cx=${near(x)} cy=${near(y)} r=${near(radius)}
-        class=${chosen ? "face chosen" : "face"} />
+      ${disc([x, y], radius, { class: chosen ? "face chosen" : "face" })}
       <polygon points=${points([[x, y], ...sector])} class="sector" />
-      ${line([x, y], end(from, 0.86), INK, 1.5, "hand")}
-      ${line([x, y], end(from + turns, 0.86), BOLD, 4, "hand")}
-      ${chosen && disc(end(from + turns, 0.86), 6, BOLD)}
-      ${text(x, y + radius + 11, columnsOf(each), { anchor: "middle", bold: chosen })}</g>`;
+      ${line([x, y], end(from, 0.86), pen(INK, 1.5, "hand"))}
+      ${line([x, y], end(from + turns, 0.86), pen(BOLD, 4, "hand"))}
+      ${chosen && disc(end(from + turns, 0.86), 6, { fill: BOLD })}
+      ${text(x, y + radius + 11, columnsOf(each), { ...MIDDLE, bold: chosen })}</g>`;
   });
   return { clocks, top: lines * down + 14 };
 }
@@ -157,50 +145,49 @@ function plot({ left, top, room, steps }, heights, every = 20) {
   const x = (place) => start + place / (steps - 1) * wide;
   const y = (value) => top + TOP + HIGH * (high - value) / (high - low);
   const paper = html`
-    <rect x=${near(left)} y=${near(top + TOP - 22)} width=${near(room)} height=${HIGH + 28} rx="8"
-      class="paper" />
-    ${heights.map((height) => [line([x(0), y(height)], [x(steps - 1), y(height)], "var(--faint)"),
-      text(x(0) - 6, y(height), rough(height), { anchor: "end" })])}
+    ${box(left, top + TOP - 22, room, HIGH + 28, { rx: 8, class: "paper" })}
+    ${heights.map((height) => [
+      line([x(0), y(height)], [x(steps - 1), y(height)], pen("var(--faint)")),
+      text(x(0) - 6, y(height), rough(height), END)])}
     ${places(Math.ceil(steps / every)).map((i) =>
-      text(x(i * every), y(low) + 16, i * every, { anchor: "middle" }))}`;
+      text(x(i * every), y(low) + 16, i * every, MIDDLE))}`;
   return { x, y, paper, back: (pixel) => (pixel - start) / wide * (steps - 1) };
 }
 
 /** Sine and cosine of the chosen columns; a sweep over them moves the position. */
-function waves({ state, drawn, hand, positions, moves, ...box }) {
-  const { x, y, paper, back } = plot(box, [-1, 0, 1]);
+function waves({ state, drawn, hand, positions, moves, ...given }) {
+  const { x, y, paper, back } = plot(given, [-1, 0, 1]);
   const at = (place) => tip(place * speed(hand, state.width)).map((value) => [x(place), y(value)]);
-  const fine = places(8 * (box.steps - 1) + 1).map((i) => at(i / 8));
+  const fine = places(8 * (given.steps - 1) + 1).map((i) => at(i / 8));
   const later = drawn.position + drawn.offset;
   const names = [t("sine, column {0}", 2 * hand), t("cosine, column {0}", 2 * hand + 1)];
   const mark = `↔ i = ${state.position}, i + δ = ${state.position + state.offset}`;
-  const right = x(drawn.position) + room(mark) < x(box.steps - 1);
+  const right = x(drawn.position) + room(mark) < x(given.steps - 1);
   return html`
-    ${names.map((name, i) => text(box.left + i * (room(names[0]) + 14), box.top + 8, name,
+    ${names.map((name, i) => text(given.left + i * (room(names[0]) + 14), given.top + 8, name,
       { colour: ["sky", "amber"][i], bold: true }))}
     <g ...${moves("position", t("position i"), positions, back)} style="touch-action: pan-y">
       ${paper}
       ${["sky", "amber"].map((colour, i) =>
         curve(fine.map((both) => both[i]), `var(--${colour})`))}
       ${[[drawn.position, INK], [later, BOLD]].map(([place, colour]) => html`
-        ${line([x(place), y(1) - 6], [x(place), y(-1)], colour, 1.5)}
-        ${at(place).map((spot) => disc(spot, 5, colour, "row"))}`)}
-      ${text(right ? x(drawn.position) : x(later), y(1) - 14, mark,
-        { anchor: right ? "start" : "end" })}</g>`;
+        ${line([x(place), y(1) - 6], [x(place), y(-1)], pen(colour, 1.5))}
+        ${at(place).map((spot) => disc(spot, 5, { fill: colour, class: "row" }))}`)}
+      ${text(right ? x(drawn.position) : x(later), y(1) - 14, mark, right ? {} : END)}</g>`;
 }
 
 /** The similarity of rows against their offset; a sweep moves the offset. */
-function alike({ state, drawn, offsets, moves, ...box }) {
+function alike({ state, drawn, offsets, moves, ...given }) {
   const worth = (offset) => similarity(offset, state.width);
-  const fine = places(2 * (box.steps - 1) + 1).map((i) => [i / 2, worth(i / 2)]);
+  const fine = places(2 * (given.steps - 1) + 1).map((i) => [i / 2, worth(i / 2)]);
   const low = Math.min(0, Math.floor(2 * Math.min(...fine.map(([, value]) => value))) / 2);
-  const { x, y, paper, back } = plot(box, [...new Set([low, 0, 1])]);
+  const { x, y, paper, back } = plot(given, [...new Set([low, 0, 1])]);
   return html`
-    ${text(box.left, box.top + 8, t("similarity of rows δ apart"), { bold: true })}
+    ${text(given.left, given.top + 8, t("similarity of rows δ apart"), { bold: true })}
     <g ...${moves("offset", t("offset δ"), offsets, back)} style="touch-action: pan-y">
       ${paper}
       ${curve(fine.map(([offset, value]) => [x(offset), y(value)]), INK)}
-      ${disc([x(drawn.offset), y(worth(drawn.offset))], 7, BOLD, "now")}
+      ${disc([x(drawn.offset), y(worth(drawn.offset))], 7, { fill: BOLD, class: "now" })}
       ${text(x(drawn.offset) + 12, y(1) - 14,
         `↔ δ = ${state.offset}: ${digits(worth(state.offset))}`)}</g>`;
 }
@@ -211,17 +198,17 @@ function turn({ state: { position, offset, width }, hand, left, top }) {
   const block = (x, rows, name) => html`
     ${rows.map((row, i) => row.map((number, j) =>
       text(x + 44 + 46 * j, top + TOP + 10 + 28 * i, digits(number),
-        { anchor: "end", class: "turned" })))}
+        { ...END, class: "turned" })))}
     <path class="brackets" d=${[[x, 5], [x + 4 + 46 * rows[0].length, -5]].map(([at, lip]) =>
       `M${near(at + lip)} ${top + TOP - 6}h${-lip}v62h${lip}`).join("")} />
-    ${text(x + 2 + 23 * rows[0].length, top + TOP + 74, name, { anchor: "middle" })}`;
+    ${text(x + 2 + 23 * rows[0].length, top + TOP + 74, name, MIDDLE)}`;
   const [before, after] = [position, position + offset].map((place) =>
     tip(angle(place)).map((number) => [number]));
   return html`
     ${text(left, top + 8, t("turned by {0}", degrees(angle(offset))), { bold: true })}
     ${block(left, rotation(angle(offset)), "δ")}
     ${block(left + 102, before, "i")}
-    ${text(left + 159, top + TOP + 24, "=", { anchor: "middle" })}
+    ${text(left + 159, top + TOP + 24, "=", MIDDLE)}
     ${block(left + 166, after, "i + δ")}`;
 }
 
@@ -247,11 +234,11 @@ function more({ state, hand, count, steps, set, width }) {
       lit: [position, position + offset] }),
     text(left, top + 10, t("positions in one round"), { bold: true }),
     [1, 10, 100, 1000, 10000, 100000].map((positions) =>
-      text(left + 60, y(positions), rough(positions), { anchor: "end" })),
+      text(left + 60, y(positions), rough(positions), END)),
     places(count).map((each) => html`<g class="press" onClick=${() => set({ hand: each })}>
       ${disc([left + 70 + (each + 0.5) * across, y(round(each, state.width))],
-        each === hand ? 7 : 4, each === hand ? BOLD : INK, "round")}</g>`),
-    text(left + 70 + (hand + 0.5) * across, top + 272, columnsOf(hand), { anchor: "middle" }));
+        each === hand ? 7 : 4, { fill: each === hand ? BOLD : INK, class: "round" })}</g>`),
+    text(left + 70 + (hand + 0.5) * across, top + 272, columnsOf(hand), MIDDLE));
 }
 
 const style = `
@@ -266,5 +253,4 @@ const style = `
 `;
 
 const eases = (name) => name === "position" || name === "offset";
-export const { piece, render } = start({ view, style, eases });
-export default { render };
+export const piece = { view, style, eases };

@@ -3,7 +3,8 @@
 // attention stands beside them, and a memory of one size beside a cache that grows.
 import { html } from "./vendor/preact.js";
 import {
-  choice, grip, near, places, plural, points, range, said, start, svg, t, text,
+  END, MIDDLE, box, choice, disc, line, places, plural, points, range, said, shifted, slider, svg,
+  t, text,
 } from "./kit.js";
 
 // One architecture, one colour; kinds that share it differ in their dashes.
@@ -21,7 +22,6 @@ const TOKENS = 9;
 const [ABOVE, ROW, BELOW] = [42, 38, 96];  // a network's outputs, from layer to layer, the rest
 
 // ---- mathematics ------------------------------------------------------------------
-
 
 /** Operations, sequential steps and longest path of one layer as `d2l_ext.cost` has them, and what
  * it keeps as `d2l_ext.state_size`; n, d, c and the heads are powers of 2. */
@@ -64,15 +64,6 @@ const takesFrom = {
   recurrence: (i) => places(i + 1),
   "self-attention": (i, m) => places(m),
 };
-
-/** Who sees whom after some layers: rows outputs, columns inputs, 1 or 0. */
-export function seen(kind, m, k, layers) {
-  let known = places(m).map((i) => new Set([i]));
-  for (let layer = 0; layer < layers; layer++) {
-    known = known.map((_, i) => new Set(takesFrom[kind](i, m, k).flatMap((j) => [...known[j]])));
-  }
-  return known.map((inputs) => places(m).map((j) => Number(inputs.has(j))));
-}
 
 /** The places of each layer that an output takes from, from its own layer down to the inputs, and
  * the lines between them: [[layer, from], [layer, to]]. A recurrence hands on along its layer. */
@@ -180,12 +171,13 @@ function view({ data, state, ui, width, set, hold }) {
     label: choices.c ? t("Work, and numbers kept, of five layers over n, on logarithmic axes.")
       : t("Three networks of nine tokens: what an output knows; below, their work over n."),
     picture: svg(width, Math.round(top + high * (two ? 1 : whats.length)),
-      nets.map((kind, i) => html`<g transform="translate(${near(wide ? i * (part + 20) : 0)}
-        ${wide ? 0 : i * tall})">${net(kind, wide ? i * (part + 20) : 0, wide ? 0 : i, part,
-        { choices, state, ui, set, hold })}</g>`),
-      whats.map((what, i) => html`<g transform="translate(${two ? i * (across + 30) : 0}
-        ${near(top + (two ? 0 : i * high))})">
-        ${plot(what, kinds, state, choices.n, across, high, set)}</g>`)),
+      nets.map((kind, i) => {
+        const [x, below] = wide ? [i * (part + 20), 0] : [0, i];
+        return shifted(x, below * tall,
+          net(kind, x, below, part, { choices, state, ui, set, hold }));
+      }),
+      whats.map((what, i) => shifted(two ? i * (across + 30) : 0, top + (two ? 0 : i * high),
+        plot(what, kinds, state, choices.n, across, high, set)))),
     sentence: tell(kinds, state),
     controls: [numbers("d", t("width d"), choices.d), one("k", t("kernel k")),
       one("num_heads", t("heads")), choices.c && one("c", t("chunk c"))],
@@ -201,42 +193,30 @@ function net(kind, left, below, width, { choices, state, ui, set, hold }) {
   const at = ([layer, i]) => [14 + i * step, base - ROW * layer];
   const { rows, lines } = cone(kind, TOKENS, k, layers, out);
   const { operations, sequential, path } = cost(NETS[kind], state);
-  const most = choices.layers.at(-1);
-  const deep = (wanted) => set({ layers: Math.min(most, Math.max(1, Math.round(wanted))) });
   const name = kind === "self-attention" ? t("self-attention") : said(kind);
-  const edge = grip({
-    name: t("layers of {0}", name), now: plural(layers, "layer"), value: layers, min: 1, max: most,
-    step: (right, up) => deep(layers + right - up),
-    drag: (x, y) => deep((y - below * (ABOVE + BELOW) - ABOVE - 27) / ROW / (below + 1)),
+  const edge = slider({
+    name: t("layers of {0}", name), now: plural(layers, "layer"), value: layers, min: 1,
+    max: choices.layers.at(-1), down: true, put: (wanted) => set({ layers: wanted }),
+    at: (x, y) => (y - below * (ABOVE + BELOW) - ABOVE - 27) / ROW / (below + 1),
   });
-  const choose = (i) => hold({ out: Math.min(TOKENS - 1, Math.max(0, Math.round(i))) });
-  const [outX, outY] = at([layers, out]);
-  const chosen = grip({
-    name: t("output of {0}", name), now: String(out + 1), value: out + 1, min: 1, max: TOKENS,
-    step: (right, up) => choose(out + right + up),
-    drag: (x) => choose((x - left - 14) / step),
+  const choose = (i) => hold({ out: i });
+  const last = at([layers, out]);
+  const chosen = slider({
+    name: t("output of {0}", name), value: out + 1, min: 1, max: TOKENS,
+    put: (number) => choose(number - 1), at: (x) => (x - left - 14) / step + 1,
   });
   return html`
     ${text(0, 10, name, { bold: true, colour })}
-    ${lines.map(([from, to]) => {
-      const [[x1, y1], [x2, y2]] = [at(from), at(to)];
-      return html`<line class="ray" x1=${near(x1)} y1=${y1} x2=${near(x2)} y2=${y2}
-        stroke="var(--${colour})" style="--late: ${layers - to[0]}" />`;
-    })}
-    ${places(layers + 1).map((layer) => places(TOKENS).map((i) => {
-      const [x, y] = at([layer, i]);
-      const known = rows[layer].includes(i);
-      return html`<circle class="token ${known ? "known" : ""}" cx=${near(x)} cy=${y}
-        r="6"
-        fill=${known ? `var(--${colour})` : "var(--faint)"} />`;
-    }))}
-    ${places(TOKENS).map((i) => html`<rect class="press" x=${near(at([layers, i])[0] - step / 2)}
-      y=${outY - 22} width=${near(step)} height="44" fill="transparent"
-      onClick=${() => choose(i)} />`)}
-    <g ...${chosen}><circle cx=${near(outX)} cy=${outY} r="17" class="halo" />
-      <circle cx=${near(outX)} cy=${outY} r="9" fill="var(--${colour})" /></g>
-    <g ...${edge}><rect x="0" y=${base + 15} width=${near(width)} height="24" rx="6" class="halo" />
-      ${text(width / 2, base + 27, `↕ ${plural(layers, "layer")}`, { anchor: "middle" })}</g>
+    ${lines.map(([from, to]) => line(at(from), at(to),
+      { class: "ray", stroke: `var(--${colour})`, style: `--late: ${layers - to[0]}` }))}
+    ${places(layers + 1).map((layer) => places(TOKENS).map((i) => disc(at([layer, i]), 6, {
+      class: "token", fill: `var(--${rows[layer].includes(i) ? colour : "faint"})` })))}
+    ${places(TOKENS).map((i) => box(14 + (i - 0.5) * step, last[1] - 22, step, 44,
+      { class: "press", fill: "transparent", onClick: () => choose(i) }))}
+    <g ...${chosen}>${disc(last, 17, { class: "halo" })}
+      ${disc(last, 9, { fill: `var(--${colour})` })}</g>
+    <g ...${edge}>${box(0, base + 15, width, 24, { rx: 6, class: "halo" })}
+      ${text(width / 2, base + 27, `↕ ${plural(layers, "layer")}`, MIDDLE)}</g>
     ${text(0, base + 54, t("the output knows {0} of {1} inputs", rows[0].length, TOKENS))}
     ${text(0, base + 72, t("path {0}, waits {1}, work {2}", path, sequential,
       amount(operations)))}`;
@@ -254,14 +234,11 @@ function plot(what, kinds, size, values, width, height, set) {
     * (width - left - right);
   const y = (value) => height - bottom - (Math.log(value) - low) / (high - low)
     * (height - top - bottom);
-  const nearest = (place) => values.reduce((best, n) =>
-    (Math.abs(x(n) - place) < Math.abs(x(best) - place) ? n : best));
-  const now = values.indexOf(size.n);
-  const line = grip({
-    name: t("tokens n"), now: String(size.n), value: size.n, min: values[0], max: values.at(-1),
-    drag: (place) => set({ n: nearest(place) }),
-    step: (across, up) => set({
-      n: values[Math.min(values.length - 1, Math.max(0, now + across + up))] }),
+  const [now, last] = [values.indexOf(size.n), values.length - 1];
+  const dragged = slider({
+    name: t("tokens n"), now: String(size.n), value: now, max: last,
+    at: (place) => (place - left) / (width - left - right) * last,
+    put: (i) => set({ n: values[i] }),
   });
   const named = (kind) => kind === "attention layer" && !size.c
     ? `${said(kind)}, ${plural(size.num_heads, "head")}` : said(kind).replace(" attention,", ",");
@@ -280,24 +257,22 @@ function plot(what, kinds, size, values, width, height, set) {
           { colour })}`;
     })}
     ${crossings(kinds, what, size).filter(([, n]) => n >= values[0] && n <= values.at(-1))
-      .map(([kind, n]) => html`<circle class="crossing" cx=${near(x(n))}
-        cy=${near(y(worth(kind, n)))} r="5" fill="none" stroke="currentColor" stroke-width="2" />`)}
-    ${[values[0], values.at(-1)].map((n, i) =>
-      text(x(n), height - 8, count(n), { anchor: i ? "end" : "start" }))}
-    <g ...${line}>
-      <rect x=${near(x(size.n) - 22)} y=${top - 12} width="44" height=${height - top - 8}
-        class="halo" rx="6" />
-      <line x1=${near(x(size.n))} y1=${top - 10} x2=${near(x(size.n))} y2=${height - bottom}
-        stroke="currentColor" stroke-width="3" />
+      .map(([kind, n]) => disc([x(n), y(worth(kind, n))], 5, { class: "crossing" }))}
+    ${text(left, height - 8, count(values[0]))}
+    ${text(width - right, height - 8, count(values.at(-1)), END)}
+    <g ...${dragged}>
+      ${box(x(size.n) - 22, top - 12, 44, height - top - 8, { rx: 6, class: "halo" })}
+      ${line([x(size.n), top - 10], [x(size.n), height - bottom],
+        { stroke: "currentColor", "stroke-width": 3 })}
       ${text(x(size.n), top - 6, `n = ${count(size.n)}`,
-        now > 6 ? { anchor: "end", bold: true, dx: -6 } : { bold: true, dx: 6 })}
+        now > 6 ? { ...END, bold: true, dx: -6 } : { bold: true, dx: 6 })}
     </g>
-    ${shown.filter((kind) => kind !== PART).map((kind) => html`<circle class="now"
-      cx=${near(x(size.n))} cy=${near(y(worth(kind, size.n)))} r="4"
-      fill="var(--${LOOKS[kind][0]})" />`)}`;
+    ${shown.filter((kind) => kind !== PART).map((kind) => disc([x(size.n), y(worth(kind, size.n))],
+      4, { class: "now", fill: `var(--${LOOKS[kind][0]})` }))}`;
 }
 
 const style = `
+  .crossing { fill: none; stroke: currentColor; stroke-width: 2; }
   .result { margin: 4px 0; }
   input[type=range] { width: 110px; }
   .ray { stroke-width: 1.4; opacity: .7; }
@@ -307,5 +282,4 @@ const style = `
   @keyframes shine { from { opacity: 0; } }
 `;
 
-export const { piece, render } = start({ view, style });
-export default { render };
+export const piece = { view, style };

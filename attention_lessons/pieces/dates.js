@@ -2,8 +2,8 @@
 // a digit to see where it was read, type another date.
 import { html } from "./vendor/preact.js";
 import {
-  button, clip, digits, dot, field, grip, list, map, near, places, plural, softmax, start, svg, t,
-  text, tick,
+  MIDDLE, box, button, clip, digits, dot, field, line, list, map, near, places, plural, shifted,
+  slider, softmax, svg, t, text, tick,
 } from "./kit.js";
 
 // ---- mathematics: rows of numbers, one a letter or a symbol ---------------------------
@@ -226,9 +226,8 @@ function view({ data, state, ui, width, set, hold }) {
     label: t("A date, what the model writes, and {0} maps of where its heads look.", heads.length),
     picture: svg(width, MAPS + block * (wide ? 1 : 3),
       html`<g>${reads({ data, given, now, full, off, width, ui, hold })}</g>`,
-      LAYERS.map((layer, i) => html`<g transform="translate(${near(wide ? i * (part + 24) : 0)}
-          ${MAPS + (wide ? 0 : i * block)})">
-        ${text(0, 8, titles[layer], { bold: true })}
+      LAYERS.map((layer, i) => shifted(wide ? i * (part + 24) : 0, MAPS + (wide ? 0 : i * block),
+        html`${text(0, 8, titles[layer], { bold: true })}
         ${places(data.heads[layer]).map((head) => {
           const size = (part - gap * (columns - 1)) / columns;
           return looking({
@@ -238,7 +237,7 @@ function view({ data, state, ui, width, set, hold }) {
             lit: layer === "encoder" ? null : ui.digit,
             pick: (on) => set({ [keyOf(layer, head)]: on }),
           });
-        })}</g>`)),
+        })}`))),
     sentence: fault || tell(data, given, off, now.answer, full),
     controls: [
       field(t("your date"), state.text, (words) => set({ text: words })),
@@ -255,8 +254,8 @@ function reads({ data, given, now, full, off, width, ui, hold }) {
   const letters = now ? [...given] : [];
   const answer = now ? [...now.answer] : places(10).map(() => "");
   const side = Math.min(40, width / Math.max(letters.length, 10));
-  const [box, left] = [Math.min(40, width / 10), (width - side * letters.length) / 2];
-  const start = (width - 10 * box) / 2;
+  const [across, left] = [Math.min(40, width / 10), (width - side * letters.length) / 2];
+  const start = (width - 10 * across) / 2;
   const open = places(data.heads.cross).filter((head) =>
     !off.some(([layer, other]) => layer === "cross" && other === head));
   const looks = places(now ? 10 : 0).map((i) => letters.map((_, j) =>
@@ -265,41 +264,37 @@ function reads({ data, given, now, full, off, width, ui, hold }) {
   const threads = ui.digit == null
     ? looks.map((row, i) => [i, best(row), 0.25]).filter(() => open.length)
     : (looks[ui.digit] ?? []).map((weight, j) => [ui.digit, j, weight]);
-  const choose = (i) => hold({ digit: Math.min(9, Math.max(0, i)) });
   const chosen = ui.digit ?? 0;
-  const handle = grip({
-    name: t("digit of the answer"), value: chosen + 1, min: 1, max: 10,
+  const handle = slider({
+    name: t("digit of the answer"), value: chosen + 1, min: 1, max: 10, down: true,
     now: now ? t("{0} looks at {1}", answer[chosen], told(looks[chosen], letters)) : "",
-    drag: (x) => choose(Math.floor((x - start) / box)),
-    step: (right, up) => choose(ui.digit == null ? 0 : chosen + right - up),
+    at: (x) => (x - start) / across + 0.5, put: (i) => hold({ digit: i - 1 }),
   });
   const point = ({ currentTarget, clientX }) => {
     const { left: from, width: all } = currentTarget.getBoundingClientRect();
-    choose(Math.floor((clientX - from) / all * 10));
+    hold({ digit: Math.min(9, Math.max(0, Math.floor((clientX - from) / all * 10))) });
   };
   return html`
     ${left > 70 && text(0, LETTERS + 16, t("reads"), { bold: true })}
     ${start > 70 && text(0, DIGITS + 22, t("writes"), { bold: true })}
-    ${threads.map(([i, j, weight]) => weight > 0.02 && html`<line class="thread"
-      x1=${near(start + (i + 0.5) * box)} y1=${DIGITS} x2=${near(left + (j + 0.5) * side)}
-      y2=${LETTERS + 32} stroke-width=${near(12 * weight)} />`)}
+    ${threads.map(([i, j, weight]) => weight > 0.02 && line([start + (i + 0.5) * across, DIGITS],
+      [left + (j + 0.5) * side, LETTERS + 32],
+      { class: "thread", "stroke-width": near(12 * weight) }))}
     ${letters.map((letter, j) => html`<g class="letter">
-      <rect x=${near(left + j * side)} y=${LETTERS} width=${near(side)} height="32"
-        fill-opacity=${near(ui.digit == null ? 0 : looks[ui.digit][j])} />
-      ${text(left + (j + 0.5) * side, LETTERS + 16, shown(letter), { anchor: "middle" })}</g>`)}
+      ${box(left + j * side, LETTERS, side, 32,
+        { "fill-opacity": near(ui.digit == null ? 0 : looks[ui.digit][j]) })}
+      ${text(left + (j + 0.5) * side, LETTERS + 16, shown(letter), MIDDLE)}</g>`)}
     <g ...${handle} onPointerMove=${point} onPointerDown=${point}
         onPointerLeave=${(event) => event.pointerType === "mouse" && hold({ digit: null })}
-        onFocus=${() => choose(chosen)} onBlur=${() => hold({ digit: null })}>
-      <rect class="answer" x=${near(start)} y=${DIGITS} width=${near(10 * box)} height="44"
-        fill="transparent" />
+        onFocus=${() => hold({ digit: chosen })} onBlur=${() => hold({ digit: null })}>
+      ${box(start, DIGITS, 10 * across, 44, { class: "answer", fill: "transparent" })}
       ${answer.map((symbol, i) => html`<g class="digit${symbol !== (full[i] ?? "") ? " other" : ""}"
           key=${`${i}${symbol}`}>
-        <rect x=${near(start + i * box + 2)} y=${DIGITS + 2} width=${near(box - 4)} height="40"
-          rx="5" />
-        ${symbol && text(start + (i + 0.5) * box, DIGITS + 22, symbol, { anchor: "middle" })}</g>`)}
+        ${box(start + i * across + 2, DIGITS + 2, across - 4, 40, { rx: 5 })}
+        ${symbol && text(start + (i + 0.5) * across, DIGITS + 22, symbol, MIDDLE)}</g>`)}
     </g>
-    ${answer.map((symbol, i) => symbol && symbol !== full[i] && text(start + (i + 0.5) * box,
-      DIGITS + 54, full[i], { anchor: "middle", class: "was" }))}`;
+    ${answer.map((symbol, i) => symbol && symbol !== full[i] && text(start + (i + 0.5) * across,
+      DIGITS + 54, full[i], { ...MIDDLE, class: "was" }))}`;
 }
 
 /** The letters at which a row looks most. */
@@ -315,15 +310,14 @@ function looking({ head, open, weights, given, answer, x, y, wide, high, lit, pi
   const columns = head[0] === "decoder" ? `▸${answer}` : given;
   const looks = (weights ?? []).map((row, i) => t("{0} looks at {1}", heard(rows[i]),
     heard(columns[row.indexOf(Math.max(...row))]))).join(t(", "));
-  return html`<g ...${tick(name, open, pick)} class="press head" aria-description=${looks}
-      transform="translate(${near(x)} ${near(y)})">
-    <rect class="halo" x="-4" y="-2" width=${near(wide + 8)} height=${high + 24} rx="6" />
+  return shifted(x, y, html`${box(-4, -2, wide + 8, high + 24, { rx: 6, class: "halo" })}
     ${text(0, 7, name, { class: open ? "" : "gone" })}
     <g class=${open ? "map" : "map closed"}>
       ${weights ? map({ weights, x: 0, y: 20, across: wide / across, down: high / down,
         lit: lit == null || !open ? null : [lit, null] })
-        : html`<rect class="empty" y="20" width=${near(wide)} height=${high} />`}</g>
-    ${!open && html`<path class="strike" d="M0 ${20 + high}L${near(wide)} 20" />`}</g>`;
+        : box(0, 20, wide, high, { class: "empty" })}</g>
+    ${!open && line([0, 20 + high], [wide, 20], { class: "strike" })}`,
+  { ...tick(name, open, pick), class: "press head", "aria-description": looks });
 }
 
 const style = `
@@ -351,5 +345,4 @@ const style = `
   .empty { fill: none; stroke: var(--faint); }
 `;
 
-export const { piece, render } = start({ view, style });
-export default { render };
+export const piece = { view, style };

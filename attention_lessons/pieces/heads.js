@@ -1,8 +1,8 @@
 // Multi-head attention: drag the cut through the channels of the same four matrices.
 import { html } from "./vendor/preact.js";
 import {
-  choice, clip, digits, dot, extent, grip, list, map, near, once, places, plural, range, said,
-  sheet, softmax, start, svg, t, takes, text, times, transpose,
+  END, MIDDLE, box, choice, clip, digits, disc, dot, grip, list, map, once, places, plural, range,
+  room, said, sheet, shifted, softmax, svg, t, takes, text, times, transpose,
 } from "./kit.js";
 
 // ---- mathematics ----------------------------------------------------------------
@@ -134,7 +134,7 @@ function view({ data, state, ui, width, set, hold }) {
       svg(width, below + answer.tall, cut(mixed.length, heads, divisors, width, set),
         !layout.figures && text(0, TOP - 8, pair || t("{0} asks", clip(tokens[asks], 20))),
         cards.map(({ parts }) => html`<g class="card">${parts}</g>`),
-        html`<g transform="translate(0 ${below})">${answer.parts}</g>`)],
+        shifted(0, below, answer.parts))],
     sentence: tell(weights, output, tokens, asks),
     controls: [
       choice(t("heads"), divisors.map((each) => [each, String(each)]), heads,
@@ -150,21 +150,21 @@ function view({ data, state, ui, width, set, hold }) {
 
 /** Where the heads stand: with figures where they fit, else maps alone, two by two on a phone. */
 function plan(tokens, names, longest, heads, size, width) {
-  const left = 14 + Math.min(100, Math.max(...[...tokens, ...names, t("× values")].map(extent)));
+  const left = 14 + Math.min(100, Math.max(...[...tokens, ...names, t("× values")].map(room)));
   const least = 10 + 8 * longest;
-  const room = (columns) => (width - GAP * (columns - 1)) / columns;
+  const part = (columns) => (width - GAP * (columns - 1)) / columns;
   for (let columns = Math.min(heads, 4); columns >= 1; columns = Math.floor(columns / 2)) {
-    const across = Math.min(60, (room(columns) - left - 76) / tokens.length);
+    const across = Math.min(60, (part(columns) - left - 76) / tokens.length);
     if (tokens.length <= 8 && across >= least) {
       const rows = Math.min(size, 6);
-      return { columns, figures: true, room: room(columns), left, title: 8, foot: 20, top: 44,
+      return { columns, figures: true, room: part(columns), left, title: 8, foot: 20, top: 44,
         across, down: LINE, rows, tall: 44 + LINE * (tokens.length + rows) + 66 };
     }
   }
   const columns = Math.min(heads, width < 640 ? 2 : Math.max(4, Math.floor(width / 120)));
-  const side = Math.min(24 * tokens.length, 320, Math.floor(room(columns)));
+  const side = Math.min(24 * tokens.length, 320, Math.floor(part(columns)));
   const cell = side / tokens.length;
-  return { columns, figures: false, room: room(columns), left: 0, title: 18, foot: 28, top: 32,
+  return { columns, figures: false, room: part(columns), left: 0, title: 18, foot: 28, top: 32,
     across: cell, down: cell, tall: 32 + side + 44 };
 }
 
@@ -184,12 +184,10 @@ function cut(channels, heads, divisors, width, set) {
   return html`
     ${text(0, 8, heads === 1 ? t("{0} channels, uncut: 1 head", channels)
       : t("{0} channels, cut into {1} heads of {2}", channels, heads, size), { bold: true })}
-    ${places(heads).map((head) => html`<rect class="share" x=${near(22 + head * size * unit)}
-      y="24" width=${near(size * unit - 2)} height="16" rx="3"
-      fill-opacity=${head % 2 ? 0.35 : 0.75} />`)}
-    <g ...${handle}><circle cx=${near(at - 1)} cy="32" r="22" class="halo" />
-      <circle cx=${near(at - 1)} cy="32" r="11" class="knob" />
-      ${text(at - 1, 32, "↔", { anchor: "middle" })}</g>`;
+    ${places(heads).map((head) => box(22 + head * size * unit, 24, size * unit - 2, 16,
+      { rx: 3, class: "share", "fill-opacity": head % 2 ? 0.35 : 0.75 }))}
+    <g ...${handle}>${disc([at - 1, 32], 22, { class: "halo" })}
+      ${disc([at - 1, 32], 11, { class: "knob" })}${text(at - 1, 32, "↔", MIDDLE)}</g>`;
 }
 
 /** Tokens beside and above a head's map; below it the values that the asking row weighs, and beside
@@ -198,15 +196,14 @@ function tables(x, y, { left, top, across, rows }, tokens, asks, { names, values
   const [mapX, right] = [x + left, x + left + across * tokens.length + 10];
   const low = y + top + LINE * tokens.length + 32;
   const fits = Math.floor((across - 4) / 7.5);
-  const beside = (words, at, bold) => text(mapX - 8, at, words, { anchor: "end", bold });
+  const beside = (words, at, bold) => text(mapX - 8, at, words, { ...END, bold });
   const table = (role, numbers, from, wide, write) => numbers.slice(0, rows).map((row, i) =>
-    row.map((value, j) => html`<rect class=${role} x=${near(from + j * wide + 1)}
-        y=${low + i * LINE + 1} width=${near(wide - 2)} height=${LINE - 2} />
-      ${text(from + (j + 0.5) * wide, low + (i + 0.5) * LINE, write(value),
-        { anchor: "middle" })}`));
+    row.map((value, j) => html`
+      ${box(from + j * wide + 1, low + i * LINE + 1, wide - 2, LINE - 2, { class: role })}
+      ${text(from + (j + 0.5) * wide, low + (i + 0.5) * LINE, write(value), MIDDLE)}`));
   return html`
     ${tokens.map((token, i) => html`
-      ${text(mapX + (i + 0.5) * across, y + top - 11, clip(token, fits), { anchor: "middle" })}
+      ${text(mapX + (i + 0.5) * across, y + top - 11, clip(token, fits), MIDDLE)}
       ${beside(clip(token, 12), y + top + (i + 0.5) * LINE, i === asks)}`)}
     ${beside(t("× values"), low - 14)}${text(right, low - 14, t("= output"))}
     ${names.slice(0, rows).map((name, i) => beside(clip(name, 12), low + (i + 0.5) * LINE))}
@@ -224,10 +221,10 @@ function strip(name, numbers, nameOf, width, size) {
       ${numbers.map((number, i) => {
         const [x, y] = [(i % perRow) * wide, 24 + Math.floor(i / perRow) * tall];
         const fits = Math.floor((wide - 8) / 7.5);
-        return html`<rect class="output ${Math.floor(i / size) % 2 ? "odd" : ""}" x=${near(x + 1)}
-            y=${y} width=${near(wide - 2)} height=${tall - 4} rx="4" />
-          ${text(x + wide / 2, y + 12, clip(nameOf(i), fits), { anchor: "middle" })}
-          ${text(x + wide / 2, y + 32, digits(number), { anchor: "middle", bold: true })}`;
+        return html`${box(x + 1, y, wide - 2, tall - 4,
+            { rx: 4, class: `output ${Math.floor(i / size) % 2 ? "odd" : ""}` })}
+          ${text(x + wide / 2, y + 12, clip(nameOf(i), fits), MIDDLE)}
+          ${text(x + wide / 2, y + 32, digits(number), { ...MIDDLE, bold: true })}`;
       })}`,
   };
 }
@@ -240,5 +237,4 @@ const style = `
   .output.odd { fill: color-mix(in srgb, var(--output) 10%, var(--paper)); }
 `;
 
-export const { piece, render } = start({ view, style });
-export default { render };
+export const piece = { view, style };

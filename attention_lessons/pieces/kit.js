@@ -1,6 +1,7 @@
-// What all pieces share. A piece describes itself: `view` makes of its data and its state a label,
-// a picture, a sentence and controls, as a tree of elements. From that come the page (`start`) and
-// in node the still picture, its words, and what tests read (tools/draw/describe.mjs).
+// What all pieces share. A piece describes itself, { view, style, eases }: `view` makes of its data
+// and its state a label, a picture, a sentence and controls, as a tree of elements. From that come
+// the page (`show`) and in node the still picture, its words, and what tests read
+// (tools/draw/describe.mjs).
 import PALETTE from "../palette.json" with { type: "json" };
 import { html, paint } from "./vendor/preact.js";
 
@@ -83,26 +84,22 @@ export function page({ view, style = "" }, seen) {
     <form onSubmit=${(event) => event.preventDefault()}>${controls}</form>`;
 }
 
-/** A piece that anywidget and pages can show: { view, style, eases }.
+/** Show a piece, as anywidget and pages ask for it.
  *
  * `view({ data, state, drawn, ui, width, set, hold })`: `set` changes settings, which Python
  * hears, and `ui` with `set(settings, news)`; `hold(news)` changes `ui` alone, which is the page's
- * own (what is pointed at). `drawn` is the state
- * on its way: numbers and switches for which `eases(name)` holds glide there. `width` is in CSS
- * pixels. */
-export function start(piece) {
-  return { piece, render: ({ model, el }) => show(piece, model, el) };
-}
-
-function show(piece, model, el) {
+ * own (what is pointed at; `used` once anything was set). `drawn` is the state on its way: numbers
+ * and switches for which `eases(name)` holds glide there. `width` is in CSS pixels. */
+export function show(piece, { model, el }) {
   speak(model.get("words"));
   const root = el.appendChild(document.createElement("div"));
   root.className = "d2l-piece tex2jax_ignore mathjax_ignore";  // no formulas are typeset in it
   let [drawn, ui, width] = [model.get("state"), {}, 0];
   const set = (settings, news) => {
-    ui = { ...ui, ...news };
+    const first = !ui.used;
+    ui = { ...ui, ...news, used: true };
     model.set("state", { ...model.get("state"), ...settings });
-    if (news) draw();  // where no setting changes, nothing else would
+    if (news || first) draw();  // where no setting changes, nothing else would
     setTimeout(() => model.save_changes(), 30);  // after the paint
   };
   const hold = (news) => {
@@ -182,7 +179,7 @@ function isDark(root) {
 }
 
 /** Bring every still copy of a piece on this page to life; where that fails, the picture stays. */
-export function revive(name, render) {
+export function revive(name, piece) {
   const copies = `.d2l-explorer[data-piece="${name}"]:not([data-live])`;
   for (const host of document.querySelectorAll(copies)) {
     const values = host.querySelector('script[type="application/json"]');
@@ -190,7 +187,7 @@ export function revive(name, render) {
     host.dataset.live = "";
     const el = host.appendChild(document.createElement("div"));
     try {
-      render({ model: pageModel(JSON.parse(values.textContent)), el });
+      show(piece, { model: pageModel(JSON.parse(values.textContent)), el });
       host.querySelector(".d2l-still").hidden = true;
     } catch (error) {
       el.remove();
@@ -242,6 +239,18 @@ export function grip({ drag, step, keys = {}, ...said }) {
     onPointerMove: (event) => held(event) && drag(...place(event)),
     onKeyDown: pressed({ ...arrows(step), ...keys }),
   };
+}
+
+/** The same for a whole number from `min` to `max`: `at(x, y)` is where a pointer puts it, `put`
+ * sets it; an arrow up adds one, or takes one where the picture grows `down`. */
+export function slider({ at, put, down, ...said }) {
+  const { value, min = 0, max } = said;
+  const to = (number) => put(Math.min(max, Math.max(min, Math.round(number))));
+  return grip({
+    now: String(value), min, ...said, drag: (x, y) => to(at(x, y)),
+    step: (right, up) => to(value + right + (down ? -up : up)),
+    keys: { Home: () => to(min), End: () => to(max) },
+  });
 }
 
 const valued = ({ name, now, value = 0, min = -1e9, max = 1e9 }) => ({
@@ -320,8 +329,27 @@ export const travelling = (key, x, y, ...parts) => html`<g key=${key} class="tra
   style="transform: translate(${near(x)}px, ${near(y)}px)">${parts}</g>`;
 
 /** About how many pixels words take. */
-export const room = (words) => Array.from(words).reduce((sum, letter) =>
-  sum + (letter > "\u2e80" ? 14 : 7.7), 0);
+export const room = (words) =>
+  Array.from(words).reduce((sum, letter) => sum + (letter > "\u2e80" ? 14.5 : 7.8), 0);
+
+/** Parts shifted to a point. */
+export const shifted = (x, y, parts, more = {}) =>
+  html`<g transform="translate(${near(x)} ${near(y)})" ...${more}>${parts}</g>`;
+
+/** A rectangle. */
+export const box = (x, y, width, height, more = {}) => html`<rect x=${near(x)} y=${near(y)}
+  width=${near(width)} height=${near(height)} ...${more} />`;
+
+/** A disc around a point. */
+export const disc = ([x, y], radius, more = {}) =>
+  html`<circle cx=${near(x)} cy=${near(y)} r=${near(radius)} ...${more} />`;
+
+/** A line from point to point. */
+export const line = ([x1, y1], [x2, y2], more = {}) =>
+  html`<line x1=${near(x1)} y1=${near(y1)} x2=${near(x2)} y2=${near(y2)} ...${more} />`;
+
+/** Where words stand at a point: `text(x, y, words, MIDDLE)`. */
+export const [MIDDLE, END] = [{ anchor: "middle" }, { anchor: "end" }];
 
 /** Words at a point. */
 export const text = (x, y, words, { anchor = "start", colour = "", bold = false, ...more } = {}) =>
@@ -338,7 +366,7 @@ export function arrow([x, y], [toX, toY], colour, width = 2) {
   const corners = [[toX, toY], [endX - half * down, endY + half * right],
     [endX + half * down, endY - half * right]];
   return html`<g style="stroke: var(--${colour}); fill: var(--${colour})">
-    <line x1=${near(x)} y1=${near(y)} x2=${near(endX)} y2=${near(endY)} stroke-width=${width} />
+    ${line([x, y], [endX, endY], { "stroke-width": width })}
     <polygon points=${points(corners)} stroke="none" /></g>`;
 }
 
@@ -364,9 +392,8 @@ export function map(given) {
   const { weights, x, y, across, down, lit, point, pick, colour = "query" } = given;
   const [rows, columns] = [weights.length, weights[0].length];
   const [wide, tall] = [columns * across, rows * down];
-  const frame = (left, top, width, height) => html`<rect class="lit" x=${near(left)} y=${near(top)}
-    width=${near(width)} height=${near(height)} fill="none" stroke="currentColor"
-    stroke-width=${near(Math.min(2.5, Math.max(1, down / 6)))} />`;
+  const frame = { class: "lit", fill: "none", stroke: "currentColor",
+    "stroke-width": near(Math.min(2.5, Math.max(1, down / 6))) };
   const [row, column] = [lit?.[0] ?? 0, lit?.[1] ?? -1];
   const inside = (i, count) => Math.min(count - 1, Math.max(0, i));
   const step = (right, up) => pick([inside(row - up, rows),
@@ -381,11 +408,11 @@ export function map(given) {
         const cell = cellAt(given, event);
         if (cell) pick(cell);
       })}>
-    <rect x=${near(x)} y=${near(y)} width=${near(wide)} height=${near(tall)}
-      style="fill: ${given.sheet ? "transparent" : "var(--paper)"}; stroke: var(--faint)" />
+    ${box(x, y, wide, tall, {
+      style: `fill: ${given.sheet ? "transparent" : "var(--paper)"}; stroke: var(--faint)` })}
     ${!given.sheet && (many ? shades : cells)(weights, x, y, across, down)}
-    ${lit?.[0] != null && frame(x, y + lit[0] * down, wide, down)}
-    ${lit?.[1] != null && frame(x + lit[1] * across, y, across, tall)}</g>`;
+    ${lit?.[0] != null && box(x, y + lit[0] * down, wide, down, frame)}
+    ${lit?.[1] != null && box(x + lit[1] * across, y, across, tall, frame)}</g>`;
 }
 
 /** A map's cells on a canvas below the picture, a pixel each. */
@@ -415,12 +442,14 @@ export function sheet({ weights, x, y, across, down, colour = "query" }) {
 
 const painted = new WeakMap();  // canvas -> what it shows
 
+/** How dark a weight is, and the colour of words upon it. */
+export const shade = (weight) => ({ "fill-opacity": Math.round(850 * weight) / 1000 });
+export const onShade = (weight) => (weight > 0.75 ? { style: "fill: var(--on)" } : {});
+
 const cells = (weights, x, y, across, down) => weights.map((row, i) => row.map((weight, j) => {
   const [left, top] = [x + j * across, y + i * down];
-  return html`<rect class="cell" x=${near(left + 1)} y=${near(top + 1)} width=${near(across - 2)}
-      height=${near(down - 2)} fill-opacity=${Math.round(weight * 850) / 1000} />
-    ${text(left + across / 2, top + down / 2, digits(weight),
-      { anchor: "middle", style: weight > 0.75 ? "fill: var(--on)" : "" })}`;
+  return html`${box(left + 1, top + 1, across - 2, down - 2, { class: "cell", ...shade(weight) })}
+    ${text(left + across / 2, top + down / 2, digits(weight), { ...MIDDLE, ...onShade(weight) })}`;
 }));
 
 const drawn = new WeakMap();  // of many cells: to light another row draws none anew
@@ -431,12 +460,11 @@ function shades(weights, x, y, across, down) {
   if (known?.key === key) return known.made;
   const paths = places(16).map(() => []);
   weights.forEach((row, i) => row.forEach((weight, j) => {
-    const shade = Math.round(weight * 15);
-    if (shade) paths[shade].push(
+    if (weight * 15 >= 0.5) paths[Math.round(weight * 15)].push(
       `M${near(x + j * across)} ${near(y + i * down)}h${across}v${down}h-${across}z`);
   }));
-  const made = paths.map((parts, shade) => parts.length > 0 && html`<path class="shade"
-    d=${parts.join("")} fill-opacity=${Math.round(shade / 15 * 850) / 1000} />`);
+  const made = paths.map((parts, i) => parts.length > 0
+    && html`<path class="shade" d=${parts.join("")} ...${shade(i / 15)} />`);
   drawn.set(weights, { key, made });
   return made;
 }
@@ -494,10 +522,6 @@ export function clip(words, length) {
   const kept = whole ? letters.join("") : `${letters.slice(0, length - 1).join("")}…`;
   return /^[ -~…]*$/.test(kept) ? kept : `\u2068${kept}\u2069`;
 }
-
-/** About how many pixels words take. */
-export const extent = (words) =>
-  Array.from(words).reduce((sum, letter) => sum + (letter > "\u2e80" ? 15 : 8), 0);
 
 export function list(words) {
   const before = words.slice(0, -1).join(t(", "));

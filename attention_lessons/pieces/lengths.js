@@ -2,7 +2,8 @@
 // positions, or over those beyond training.
 import { html } from "./vendor/preact.js";
 import {
-  choice, clip, digits, list, near, places, room, said, start, svg, t, text, travelling,
+  END, MIDDLE, box, choice, clip, digits, line, list, onShade, places, room, said, shade, svg, t,
+  text, travelling,
 } from "./kit.js";
 
 // ---- mathematics ------------------------------------------------------------------
@@ -82,42 +83,42 @@ function strips(ranks, { task, length, scored }, { trained, stretch, lengths, ch
   const beyond = t("beyond training →");
   const chanceAt = bars + wide * chance[task];
   return html`
-    ${text(left - 10, 32, t("position"), { anchor: "end" })}
+    ${text(left - 10, 32, t("position"), END)}
     ${places(length / every + 1).map((i) =>
-      text(x(i * every), 32, i * every, { anchor: "middle", class: "scale" }))}
+      text(x(i * every), 32, i * every, { ...MIDDLE, class: "scale" }))}
     ${text(bars, 12, t("mean"), { bold: true })}
     ${wide > 0 && text(bars, 32, mean, { bold: true })}
     ${ranks.map(({ encoding, strip, score }, rank) => travelling(encoding, 0, TOP + ROW * rank,
       html`
       ${text(left - 10, ROW / 2, names[rank],
-        { anchor: "end", bold: rank === 0 && score >= 0.4, class: "encoding" })}
+        { ...END, bold: rank === 0 && score >= 0.4, class: "encoding" })}
       ${strip.map((part, i) => cell(part, x(i * stretch), across,
         scored === "all" || i >= trained / stretch))}
-      ${score !== null && html`<rect x=${near(bars)} y="4" width=${near(wide * score)}
-          height=${ROW - 8} rx="2" fill="var(--query)" class="bar" />
+      ${score !== null && html`
+        ${box(bars, 4, wide * score, ROW - 8, { rx: 2, fill: "var(--query)", class: "bar" })}
         ${text(bars + wide * score + 6, ROW / 2, digits(score), { class: "grade" })}`}`))}
-    ${length > trained && html`<line x1=${near(x(trained))} x2=${near(x(trained))} y1=${TOP - 6}
-        y2=${bottom + 6} stroke="currentColor" stroke-width="2.5" class="boundary" />
+    ${length > trained && html`
+      ${line([x(trained), TOP - 6], [x(trained), bottom + 6], { class: "boundary" })}
       ${text(x(trained) + 2, 12, room(beyond) < bars - x(trained) ? beyond : t("beyond →"))}`}
-    ${wide > 0 && html`<line x1=${near(chanceAt)} x2=${near(chanceAt)} y1=${TOP} y2=${bottom + 4}
-      stroke="currentColor" stroke-width="1.5" class="chance" />`}
+    ${wide > 0 && line([chanceAt, TOP], [chanceAt, bottom + 4], { class: "chance" })}
     ${text(wide ? bars : width, bottom + 14, t("chance {0}", digits(chance[task])),
-      { anchor: wide ? "start" : "end" })}`;
+      wide ? {} : END)}`;
 }
 
 /** The accuracy of a stretch of positions, with its number where that fits; pale where it doesn't
  * count. */
 function cell(part, x, across, counts) {
-  const shade = (part === null ? 1 : 0.85 * part) * (counts ? 1 : 0.3);
-  return html`<rect x=${near(x)} y="1" width=${near(across - 1)} height=${ROW - 2} class="cell"
-      style="fill: var(--${part === null ? "faint" : "query"})"
-      fill-opacity=${Math.round(1000 * shade) / 1000} />
+  const dark = (part ?? 1) * (counts ? 1 : 0.3);
+  return html`${box(x, 1, across - 1, ROW - 2, { ...shade(dark), class: "cell",
+      fill: `var(--${part === null ? "faint" : "query"})` })}
     ${part !== null && across > 25 && text(x + across / 2, ROW / 2,
-      part > 0.995 ? "1" : part.toFixed(2).slice(1),
-      { anchor: "middle", style: shade > 0.64 ? "fill: var(--on)" : "" })}`;
+      part > 0.995 ? "1" : part.toFixed(2).slice(1), { ...MIDDLE, ...onShade(dark) })}`;
 }
 
-const style = ".cell { stroke: var(--faint); stroke-width: .5; }";
+const style = `
+  .cell { stroke: var(--faint); stroke-width: .5; }
+  .boundary { stroke: currentColor; stroke-width: 2.5; }
+  .chance { stroke: currentColor; stroke-width: 1.5; }
+`;
 
-export const { piece, render } = start({ view, style });
-export default { render };
+export const piece = { view, style };

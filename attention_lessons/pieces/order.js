@@ -1,8 +1,8 @@
 // Self-attention: drag the words, hide some of them, and see which outputs stay as they were.
 import { html } from "./vendor/preact.js";
 import {
-  checkbox, choice, clip, digits, grip, list, near, places, plural, room, said, softmax, start, svg,
-  t, text, times, transpose, travelling,
+  END, MIDDLE, box, checkbox, choice, clip, digits, list, near, onShade, places, plural, room, said,
+  shade, shifted, slider, softmax, svg, t, text, times, transpose, travelling,
 } from "./kit.js";
 
 // ---- mathematics ------------------------------------------------------------------
@@ -87,9 +87,8 @@ function view({ data, state, ui, width, set, hold }) {
       weighing({ ...part, across, high, title: state.layers === 1 ? t("weights")
         : t("weights in layer 2") }),
       words({ ...part, across, set }),
-      html`<g transform="translate(${near(beside[0])} ${beside[1]})">${results({ ...part,
-        features, left: wide ? 0 : left, verdict,
-        width: width - beside[0] - room(verdict) - 16 })}</g>`),
+      shifted(...beside, results({ ...part, features, left: wide ? 0 : left, verdict,
+        width: width - beside[0] - room(verdict) - 16 }))),
     sentence: tell(all, state, order, data),
     controls: [
       html`<fieldset><legend>${t("masks")}</legend>
@@ -105,25 +104,18 @@ const short = (name, width) =>
   clip(name, room(name) <= width ? 40 : Math.max(2, Math.floor(width / 8.5)));
 
 /** The words above their columns, to be dragged. */
-function words({ order, tokens, names, left, across, ui, set, hold }) {
-  const move = (token, place) => {
-    const to = Math.min(tokens.length - 1, Math.max(0, place));
-    if (!ui.used) hold({ used: true });
-    if (order[to] !== token) set({ order: moveTo(order, token, to).join("") });
-  };
-  const hint = !ui.used && text(left + across * tokens.length, 14, t("↔ drag a word"),
-    { anchor: "end" });
+function words({ order, tokens, names, left, across, ui, set }) {
+  const hint = !ui.used && text(left + across * tokens.length, 14, t("↔ drag a word"), END);
   return [hint, names.map((name, token) => {
     const place = order.indexOf(token);
-    return travelling(token, left + across * place, 36, html`<g ...${grip({
+    return travelling(token, left + across * place, 36, html`<g ...${slider({
       name, now: t("place {0} of {1}", place + 1, tokens.length), value: place + 1, min: 1,
-      max: tokens.length, drag: (x) => move(token, Math.floor((x - left) / across)),
-      step: (right, up) => move(token, place + right + up),
-      keys: { Home: () => move(token, 0), End: () => move(token, tokens.length - 1) },
+      max: tokens.length, at: (x) => (x - left) / across + 0.5,
+      put: (to) => to !== place + 1 && set({ order: moveTo(order, token, to - 1).join("") }),
     })} style="touch-action: pan-y">
-      <rect x="2" width=${near(across - 4)} height="44" rx="22" class="halo" />
-      <rect x="2" y="5" width=${near(across - 4)} height="34" rx="17" class="chip" />
-      ${text(across / 2, 21, short(name, across - 12), { anchor: "middle", bold: true })}</g>`);
+      ${box(2, 0, across - 4, 44, { rx: 22, class: "halo" })}
+      ${box(2, 5, across - 4, 34, { rx: 17, class: "chip" })}
+      ${text(across / 2, 21, short(name, across - 12), { ...MIDDLE, bold: true })}</g>`);
   })];
 }
 
@@ -136,7 +128,7 @@ function weighing({ order, names, all: { may, weights }, left, across, high, tit
     ${lit && text(left, high - 12, t("{0} → {1}, {2}", ...at.map((token) => names[token]),
       may(...lit) ? digits(weights[lit[0]][lit[1]]) : t("hidden")))}
     ${names.map((name, token) => travelling(`row ${token}`, 0, TOP + ROW * order.indexOf(token),
-      text(left - 8, ROW / 2, short(name, left - 12), { anchor: "end", bold: true })))}
+      text(left - 8, ROW / 2, short(name, left - 12), { ...END, bold: true })))}
     <g class="press" onPointerLeave=${() => hold({ at: null })}>
     ${names.map((_, query) => names.map((_, key) => {
       const [i, j] = [order.indexOf(query), order.indexOf(key)];
@@ -146,43 +138,39 @@ function weighing({ order, names, all: { may, weights }, left, across, high, tit
           ${cell("weight", across, may(i, j) ? weights[i][j] : null)}</g>`);
     }))}
     </g>
-    ${lit && html`<rect class="lit" x=${left} y=${TOP + ROW * lit[0]}
-      width=${near(across * order.length)} height=${ROW} />
-      <rect class="lit" x=${near(left + across * lit[1])} y=${TOP} width=${near(across)}
-        height=${ROW * order.length} />`}`;
+    ${lit && box(left, TOP + ROW * lit[0], across * order.length, ROW, { class: "lit" })}
+    ${lit && box(left + across * lit[1], TOP, across, ROW * order.length, { class: "lit" })}`;
 }
 
 /** A weight on its shade; hatched where it is hidden. */
 const cell = (kind, width, weight) => html`
-  <rect x="1" y="1" width=${near(width - 2)} height=${ROW - 2} class=${kind}
-    fill-opacity=${weight === null ? 0 : Math.round(850 * weight) / 1000} />
+  ${box(1, 1, width - 2, ROW - 2, { class: kind, ...shade(weight) })}
   ${weight === null ? html`<path class="hatch"
       d=${places(4).map((i) => `M${near(width * i / 4)} ${ROW - 1}l${near(width / 4)} ${2 - ROW}`)
         .join("")} />`
-    : text(width / 2, ROW / 2, digits(weight),
-      { anchor: "middle", style: weight > 0.75 ? "fill: var(--on)" : "" })}`;
+    : text(width / 2, ROW / 2, digits(weight), { ...MIDDLE, ...onShade(weight) })}`;
 
 /** Each word's output, what it was in the first order where that differs, and whether it does. */
 function results({ order, tokens, names, features, all, left, width, verdict }) {
   const across = Math.min(70, width / features.length);
   return html`
     ${text(0, 14, t("output"), { bold: true })}
-    ${features.map((feature, i) => text(across * (i + 0.5), 64, short(said(feature), across),
-      { anchor: "middle" }))}
+    ${features.map((feature, i) =>
+      text(across * (i + 0.5), 64, short(said(feature), across), MIDDLE))}
     ${names.map((name, token) => {
       const i = order.indexOf(token);
       return travelling(token, 0, TOP + ROW * i, html`
-        ${left > 0 && text(-8, ROW / 2, short(name, left - 12), { anchor: "end", bold: true })}
+        ${left > 0 && text(-8, ROW / 2, short(name, left - 12), { ...END, bold: true })}
         ${all.output[i].map((value, j) => {
           const [was, middle] = [all.before[i][j], across * (j + 0.5)];
           const changed = !alike(value, was);
           return html`
-            <rect x=${near(across * j + 1)} y="1" width=${near(across - 2)} height=${ROW - 2}
-              class=${changed ? "output changed" : "output"} />
+            ${box(across * j + 1, 1, across - 2, ROW - 2,
+              { class: changed ? "output changed" : "output" })}
             ${across > 31 && text(middle, changed ? 13 : ROW / 2, digits(value),
-              { anchor: "middle", bold: changed })}
+              { ...MIDDLE, bold: changed })}
             ${across > 31 && changed && text(middle, 28, digits(was),
-              { anchor: "middle", class: "was" })}`;
+              { ...MIDDLE, class: "was" })}`;
         })}
         ${text(across * features.length + 8, ROW / 2, all.same[i] ? verdict : "≠",
           { bold: !all.same[i] })}`);
@@ -201,5 +189,4 @@ const style = `
   .lit { fill: none; stroke: currentColor; stroke-width: 2.5; pointer-events: none; }
 `;
 
-export const { piece, render } = start({ view, style });
-export default { render };
+export const piece = { view, style };

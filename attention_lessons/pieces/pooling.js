@@ -1,8 +1,8 @@
 // Attention pooling: drag the query among the keys; the output stays in the hull of the values.
 import { html } from "./vendor/preact.js";
 import {
-  arrow, button, digits, dot, grip, hull, list, near, places, points, range, softmax, spread,
-  start, svg, t, text, tick, transpose,
+  MIDDLE, arrow, box, button, digits, disc, dot, grip, hull, line, list, near, places, points,
+  range, shifted, softmax, spread, svg, t, text, tick, transpose,
 } from "./kit.js";
 
 // ---- mathematics ----------------------------------------------------------------
@@ -67,7 +67,7 @@ const short = (numbers) => numbers.map((each) => String(Math.round(each * 100) /
 
 const TOP = 26;  // of the panels, below their titles
 
-function view({ data, state, drawn, ui, width, set, hold }) {
+function view({ data, state, drawn, ui, width, set }) {
   const { keys, values, limit, presets } = data;
   const names = keys[0].map((_, i) => `q${i + 1}`);
   const query = (of) => names.map((name) => of[name]);
@@ -82,16 +82,15 @@ function view({ data, state, drawn, ui, width, set, hold }) {
   const low = TOP + tall + 34;  // where the next panel begins on a phone
   const [rowsAt, hullAt] = wide ? [[side + 16, 0], [side + middle + 32, 0]]
     : [[0, low], [0, low + TOP + row * keys.length + 8]];
-  const at = ([x, y], part) => html`<g transform="translate(${near(x)} ${near(y)})">${part}</g>`;
   const height = wide ? low : hullAt[1] + low;
   return {
     label: t("A query's arrow among {0} keys, their weights, and the output in the hull of the " +
       "values.", keys.length),
     picture: svg(width, Math.round(height),
-      at([0, 0], asking({ ...data, query: query(state), scale: state.scale, sees: sees(drawn),
-        weights: now.weights, side, tall, set, ui, hold })),
-      at(rowsAt, sharing(data, sees(state), now, all, middle, row, set)),
-      at(hullAt, mixing(values, now, all.output, side, tall))),
+      asking({ ...data, query: query(state), scale: state.scale, sees: sees(drawn),
+        weights: now.weights, side, tall, set, ui }),
+      shifted(...rowsAt, sharing(data, sees(state), now, all, middle, row, set)),
+      shifted(...hullAt, mixing(values, now, all.output, side, tall))),
     sentence: tell(all, sees(state)),
     controls: html`<span class="control">${range({
       name: t("scale"), min: 0, max: 2, step: 0.01, value: Math.log10(state.scale),
@@ -103,7 +102,7 @@ function view({ data, state, drawn, ui, width, set, hold }) {
 }
 
 /** The keys' arrows in their plane, thicker the more weight they take, and the query's to drag. */
-function asking({ keys, limit, query, scale, sees, weights, side, tall, set, ui, hold }) {
+function asking({ keys, limit, query, scale, sees, weights, side, tall, set, ui }) {
   const axes = plane(keys);
   const flat = (vector) => [0, 1].map((i) => (axes[i] ? dot(axes[i], vector) : 0));
   const place = flat(query);
@@ -116,7 +115,6 @@ function asking({ keys, limit, query, scale, sees, weights, side, tall, set, ui,
   const marks = spread(tips, 26);
   const tip = screen(inside(place));
   const go = (point) => {
-    if (!ui.used) hold({ used: true });
     const next = moved(query, axes, inside(point), limit);
     set(Object.fromEntries(next.map((each, i) => [`q${i + 1}`, each])));
   };
@@ -131,24 +129,20 @@ function asking({ keys, limit, query, scale, sees, weights, side, tall, set, ui,
   });
   return html`
     ${text(0, 8, t("keys and query"), { bold: true })}
-    <rect x="0" y=${TOP} width=${side} height=${tall} rx="8" class="paper"
-      onWheel=${(event) => {
-        if (!event.ctrlKey) return;  // a pinch; without it the page scrolls
-        event.preventDefault();
-        zoom(Math.exp(event.deltaY / 100));
-      }} />
+    ${box(0, TOP, side, tall, { rx: 8, class: "paper", onWheel(event) {
+      if (!event.ctrlKey) return;  // a pinch; without it the page scrolls
+      event.preventDefault();
+      zoom(Math.exp(event.deltaY / 100));
+    } })}
     ${keys.map((_, i) => html`<g opacity=${near(0.25 + 0.75 * sees[i])}>
       ${arrow(middle, tips[i], "key", 2 + 6 * weights[i])}</g>`)}
     ${arrow(middle, tip, "query", 4)}
     ${keys.map((_, i) => html`<g class="press" onClick=${() => set({ [`key${i + 1}`]: !sees[i] })}
         opacity=${near(0.35 + 0.65 * sees[i])}>
-      <circle cx=${near(marks[i][0])} cy=${near(marks[i][1])} r="12" class="key" />
-      ${text(...marks[i], i + 1, { anchor: "middle" })}</g>`)}
+      ${disc(marks[i], 12, { class: "key" })}${text(...marks[i], i + 1, MIDDLE)}</g>`)}
     <g ...${handle}>
-      <circle cx=${near(tip[0])} cy=${near(tip[1])} r="22" class="halo" />
-      <circle cx=${near(tip[0])} cy=${near(tip[1])} r="10" fill="var(--query)" />
-    </g>
-    ${!ui.used && text(tip[0], tip[1] - 26, t("drag me"), { anchor: "middle", colour: "query" })}
+      ${disc(tip, 22, { class: "halo" })}${disc(tip, 10, { fill: "var(--query)" })}</g>
+    ${!ui.used && text(tip[0], tip[1] - 26, t("drag me"), { ...MIDDLE, colour: "query" })}
     ${text(0, TOP + tall + 14, t("query {0}", short(query)), { colour: "query" })}`;
 }
 
@@ -157,18 +151,17 @@ function sharing({ keys, values }, sees, now, { scores, weights }, width, row, s
   const left = 84;
   return html`
     ${text(0, 8, t("weights"), { bold: true })}
-    ${keys.map((_, i) => html`<g transform="translate(0 ${TOP + row * i})"
-        ...${tick(t("key {0}", i + 1), sees[i], (on) => set({ [`key${i + 1}`]: on }))}>
-      <rect width=${width} height=${row} rx="6" class="halo" />
-      <rect x="4" y="6" width="15" height="15" rx="3" class="box" />
+    ${keys.map((_, i) => shifted(0, TOP + row * i, html`
+      ${box(0, 0, width, row, { rx: 6, class: "halo" })}
+      ${box(4, 6, 15, 15, { rx: 3, class: "box" })}
       ${sees[i] && html`<path d="M7 13l4 4l6-8" class="mark" />`}
       ${text(26, 13, t("key {0}", i + 1), { colour: "key", bold: true })}
-      <rect x=${left} y="6" width=${near((width - left - 44) * now.weights[i])} height="15" rx="2"
-        fill="var(--query)" class="bar" />
+      ${box(left, 6, (width - left - 44) * now.weights[i], 15,
+        { rx: 2, fill: "var(--query)", class: "bar" })}
       ${text(left + 6 + (width - left - 44) * now.weights[i], 13, digits(weights[i]))}
       ${text(26, 32, sees[i]
-        ? t("score {0}, value {1}", digits(scores[i]), short(values[i])) : t("hidden"))}
-    </g>`)}`;
+        ? t("score {0}, value {1}", digits(scores[i]), short(values[i])) : t("hidden"))}`,
+    tick(t("key {0}", i + 1), sees[i], (on) => set({ [`key${i + 1}`]: on }))))}`;
 }
 
 /** The first two numbers of the values that differ, their hull, and ribbons to the output. */
@@ -191,16 +184,13 @@ function mixing(values, { weights, output }, told, side, tall) {
   const end = screen(output);
   return html`
     ${text(0, 8, t("values and output"), { bold: true })}
-    <rect x="0" y=${TOP} width=${side} height=${tall} rx="8" class="paper" />
+    ${box(0, TOP, side, tall, { rx: 8, class: "paper" })}
     <polygon points=${points(hull(spots))} class="hull" />
-    ${any && weights.map((weight, i) => html`<line x1=${near(spots[i][0])} y1=${near(spots[i][1])}
-      x2=${near(end[0])} y2=${near(end[1])} stroke-width=${near(26 * weight)} class="ribbon" />`)}
-    ${values.map((_, i) => html`
-      <line x1=${near(spots[i][0])} y1=${near(spots[i][1])}
-        x2=${near(marks[i][0])} y2=${near(marks[i][1])} stroke="var(--value)" />
-      <circle cx=${near(marks[i][0])} cy=${near(marks[i][1])} r="12" class="value" />
-      ${text(...marks[i], i + 1, { anchor: "middle" })}`)}
-    ${any && html`<circle cx=${near(end[0])} cy=${near(end[1])} r="9" class="output" />`}
+    ${any && weights.map((weight, i) => line(spots[i], end,
+      { "stroke-width": near(26 * weight), class: "ribbon" }))}
+    ${values.map((_, i) => html`${line(spots[i], marks[i], { stroke: "var(--value)" })}
+      ${disc(marks[i], 12, { class: "value" })}${text(...marks[i], i + 1, MIDDLE)}`)}
+    ${any && disc(end, 9, { class: "output" })}
     ${text(0, TOP + tall + 14, t("output {0}", told.map(digits).join(", ")),
       { colour: "output", bold: true })}`;
 }
@@ -220,5 +210,4 @@ const style = `
   .mark { fill: none; stroke: currentColor; stroke-width: 2.5; }
 `;
 
-export const { piece, render } = start({ view, style, eases: (name) => name.startsWith("key") });
-export default { render };
+export const piece = { view, style, eases: (name) => name.startsWith("key") };

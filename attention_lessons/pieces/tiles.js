@@ -1,7 +1,9 @@
 // Attention by tiles: a tile slides over the scores, and each query keeps three numbers. Drag the
 // tile, or its corner to cut the scores otherwise.
 import { html } from "./vendor/preact.js";
-import { button, digits, dot, grip, list, near, places, start, svg, t, text } from "./kit.js";
+import {
+  END, MIDDLE, box, button, digits, disc, dot, grip, list, near, places, shifted, svg, t, text,
+} from "./kit.js";
 
 // ---- mathematics ----------------------------------------------------------------
 
@@ -107,7 +109,7 @@ function view({ data, state, drawn, ui, width, set, hold }) {
   const low = keptY + n * ROW + 10;
   const stop = () => {
     clearInterval(ui.timer);
-    hold({ timer: null, used: true });
+    hold({ timer: null });
   };
   const go = (to) => {
     stop();
@@ -125,7 +127,7 @@ function view({ data, state, drawn, ui, width, set, hold }) {
       clearInterval(timer);
       hold({ timer: null });
     }, 700);
-    hold({ timer, used: true });
+    hold({ timer });
   };
   const frame = frames[step];
   const part = { data, state, frames, step, across, drawn: Math.min(drawn.step, last) };
@@ -134,9 +136,8 @@ function view({ data, state, drawn, ui, width, set, hold }) {
       "keeps; how many numbers were moved.", n, m),
     picture: svg(width, low + 42, scores(part),
       tile({ ...part, go, resize, used: ui.used }),
-      html`<g transform="translate(${near(keptX)} ${keptY})">
-        ${kept(frame, wide ? width - keptX : width, m, !wide)}</g>
-        <g transform="translate(0 ${low})">${traffic(part, width)}</g>`),
+      shifted(keptX, keptY, kept(frame, wide ? width - keptX : width, m, !wide)),
+      shifted(0, low, traffic(part, width))),
     sentence: tell(frames, step),
     controls: [
       ui.timer ? button(t("pause"), stop) : button(t("play"), play),
@@ -146,35 +147,32 @@ function view({ data, state, drawn, ui, width, set, hold }) {
 }
 
 /** A box with a number; `fast` says whether it is in fast memory. */
-const box = (role, x, y, wide, words, fast) => html`
-  <g class="${role}${fast ? " fast" : ""}"><rect class="box" x=${near(x + 1)} y=${y + 1}
-    width=${near(wide - 2)} height="26" rx="4" />
-    ${text(x + wide / 2, y + 14, words, { anchor: "middle", bold: fast })}</g>`;
+const held = (role, x, y, wide, words, fast) => html`<g class="${role}${fast ? " fast" : ""}">
+  ${box(x + 1, y + 1, wide - 2, 26, { rx: 4, class: "box" })}
+  ${text(x + wide / 2, y + 14, words, { ...MIDDLE, bold: fast })}</g>`;
 
 /** Keys and values above, queries at the left, and between them the scores that are there now. */
 function scores({ data: { queries, keys, values }, frames, step, across }) {
   const { asking, asked, states } = frames[step];
   const x = (j) => LEFT + j * across;
   const y = (i) => TOP + i * ROW;
-  const middle = { anchor: "middle" };
   const used = frames.slice(1, step).flatMap((each) =>
     each.asking.flatMap((i) => each.asked.map((j) => [i, j])));
   return html`
-    ${text(LEFT - 8, 8, t("key"), { anchor: "end", bold: true })}
-    ${text(LEFT - 8, 36, "k", { anchor: "end", colour: "key", bold: true })}
-    ${text(LEFT - 8, 65, "v", { anchor: "end", colour: "value", bold: true })}
+    ${text(LEFT - 8, 8, t("key"), { ...END, bold: true })}
+    ${text(LEFT - 8, 36, "k", { ...END, colour: "key", bold: true })}
+    ${text(LEFT - 8, 65, "v", { ...END, colour: "value", bold: true })}
     ${text(0, 76, t("query"), { bold: true })}
-    ${keys.map((key, j) => html`${text(x(j) + across / 2, 8, j, middle)}
-      ${box("key", x(j), 22, across, short(key), asked.includes(j))}
-      ${box("value", x(j), 51, across, short(values[j]), asked.includes(j))}`)}
-    ${queries.map((query, i) => html`${text(8, y(i) + 15, i, middle)}
-      ${box("query", 24, y(i) + 1, LEFT - 34, short(query), asking.includes(i))}`)}
-    <rect class="paper" x=${LEFT} y=${TOP} width=${near(keys.length * across)}
-      height=${queries.length * ROW} />
+    ${keys.map((key, j) => html`${text(x(j) + across / 2, 8, j, MIDDLE)}
+      ${held("key", x(j), 22, across, short(key), asked.includes(j))}
+      ${held("value", x(j), 51, across, short(values[j]), asked.includes(j))}`)}
+    ${queries.map((query, i) => html`${text(8, y(i) + 15, i, MIDDLE)}
+      ${held("query", 24, y(i) + 1, LEFT - 34, short(query), asking.includes(i))}`)}
+    ${box(LEFT, TOP, keys.length * across, queries.length * ROW, { class: "paper" })}
     ${used.map(([i, j]) => html`<path class="used" d=${hatched(x(j), y(i), across)} />`)}
     ${asking.map((i) => asked.map((j) => html`<g class="score">
       ${text(x(j) + across / 2, y(i) + 15, short(queries[i] * keys[j]),
-        { ...middle, bold: queries[i] * keys[j] === states[i].largest })}</g>`))}`;
+        { ...MIDDLE, bold: queries[i] * keys[j] === states[i].largest })}</g>`))}`;
 }
 
 /** Stripes of a score that was used and forgotten. */
@@ -223,12 +221,11 @@ function tile({ data: { queries, keys, sizes }, state, frames, step, drawn, acro
     step: (right, up) => resize({ query_tile: next(sizes.query_tile, rows, -up),
       key_tile: next(sizes.key_tile, columns, right) }),
   });
-  const [endX, endY] = [near(LEFT + columns * across), TOP + rows * ROW];
-  return html`<g ...${slide}><rect class="tile ${step ? "" : "waiting"}" rx="4"
-      x=${near(LEFT + x1 * across)} y=${near(TOP + y1 * ROW)} width=${near((x2 - x1) * across)}
-      height=${near((y2 - y1) * ROW)} /></g>
-    <g ...${corner}><circle cx=${endX} cy=${endY} r="22" class="halo" />
-      <circle cx=${endX} cy=${endY} r="8" class="corner" /></g>
+  const [endX, endY] = [LEFT + columns * across, TOP + rows * ROW];
+  return html`<g ...${slide}>${box(LEFT + x1 * across, TOP + y1 * ROW, (x2 - x1) * across,
+      (y2 - y1) * ROW, { rx: 4, class: step ? "tile" : "tile waiting" })}</g>
+    <g ...${corner}>${disc([endX, endY], 22, { class: "halo" })}
+      ${disc([endX, endY], 8, { class: "corner" })}</g>
     ${!used && text(endX + 14, endY + 18, t("drag me"), { bold: true, class: "hint" })}`;
 }
 
@@ -247,16 +244,14 @@ function kept({ states, asking }, width, keys, named) {
       const times = (factor, x, more) =>
         inside && factor !== null && text(x, y, `× ${digits(factor)}`, more);
       return html`<g class="kept ${inside ? "fast" : ""}">
-        <rect class="box" x=${side} y=${i * ROW + 2} width=${near(width - side - 1)} height="26"
-          rx="4" />
-        ${named && text(8, y, i, { anchor: "middle" })}
+        ${box(side, i * ROW + 2, width - side - 1, 26, { rx: 4, class: "box" })}
+        ${named && text(8, y, i, MIDDLE)}
         ${text(starts[0] + 6, y, largest === null ? t("none") : short(largest))}
         ${times(ofSum, starts[1] + 6, ofSum < 1 ? { bold: true, class: "less" } : {})}
-        <rect class="sum" x=${near(starts[1] + 62)} y=${i * ROW + 8}
-          width=${near(most * total / keys)} height="14" rx="2" />
+        ${box(starts[1] + 62, i * ROW + 8, most * total / keys, 14, { rx: 2, class: "sum" })}
         ${text(starts[1] + 68 + most * total / keys, y, digits(total))}
         ${times(ofOutput, starts[2] + 6, {})}
-        ${text(width - 8, y, digits(output), { anchor: "end", bold: inside })}</g>`;
+        ${text(width - 8, y, digits(output), { ...END, bold: inside })}</g>`;
     })}`;
 }
 
@@ -272,8 +267,8 @@ function traffic({ data: { queries, keys }, frames, step, drawn }, width) {
     [t("with a table"), table, String(table), "ink"],
   ];
   return rows.map(([name, amount, said, colour], i) => html`${text(0, 9 + 22 * i, name)}
-    <rect class="moved" x=${left} y=${2 + 22 * i} width=${near(unit * amount)} height="14" rx="2"
-      fill="var(--${colour})" />
+    ${box(left, 2 + 22 * i, unit * amount, 14,
+      { rx: 2, class: "moved", fill: `var(--${colour})` })}
     ${text(left + 8 + unit * amount, 9 + 22 * i, said)}`);
 }
 
@@ -296,5 +291,4 @@ const style = `
   .less { text-decoration: underline; }
 `;
 
-export const { piece, render } = start({ view, style, eases: (name) => name === "step" });
-export default { render };
+export const piece = { view, style, eases: (name) => name === "step" };

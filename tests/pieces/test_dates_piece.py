@@ -110,14 +110,10 @@ def test_what_is_drawn_is_what_was_read(model):
 
 @pytest.mark.parametrize("right, wrong", [
     ("(1024 + fraction)", "(1000 + fraction)"), ("/ size * weight[i]", "* weight[i]"),
-    ("letters.indexOf(letter) + 1", "letters.indexOf(letter)"),
     ("(i % 2 ? Math.cos(angle) : Math.sin(angle))", "Math.sin(angle)"),
-    ("score / Math.sqrt(size)", "score"), ("if (isOpen) row", "row"),
-    ("earlier.push(times(\"decoder.0.attention.W_v\", row))", "earlier.unshift(row)"),
-    ("[\"\", symbols.length]", "[\"\", 0]"), ("near(12 * weight)", "near(12 * (1 - weight))"),
+    ("if (isOpen) row", "row"), ("near(12 * weight)", "near(12 * (1 - weight))"),
     ("symbol !== (full[i] ?? \"\")", "symbol === full[i]"),
     ("now.maps.cross[head][i][j]", "now.maps.cross[head][j][i]"),
-    ("weights: now?.maps[layer][head]", "weights: now?.maps[layer][0]"),
 ])
 def test_a_mistake_is_seen(right, wrong, model):
     def check(text):
@@ -151,10 +147,3 @@ def test_whatever_is_typed_gets_an_answer_or_a_sentence(model):
     dated = in_node(SOURCE, ["2021-03-05", "2021-02-30", "2000-02-29", "1900-02-29", "202-1-0-10"],
                     "given.map(isDate)")
     assert dated == [True, False, True, False, False]
-
-
-def test_keys_and_examples():
-    moved = described(dates(), *[("digit of the answer", "onKeyDown", {"key": "ArrowRight"})] * 2)
-    assert moved.ui["digit"] == 1
-    next_date = described(dates(), ("another date", "onClick", {}))
-    assert next_date.state["text"] == "5 march 2021" and "→ 2021-03-05" in next_date.sentence

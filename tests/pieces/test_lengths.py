@@ -74,7 +74,7 @@ def check(text):
             f"{means[name]:.2f}" for name in ranks if means[name] is not None]
         shades = [each["fill-opacity"] for each in shown.of("cell")]
         assert shades == pytest.approx([
-            (1 if part is None else 0.85 * part) * (0.3 if scored == "beyond" and i < 4 else 1)
+            0.85 * (1 if part is None else part) * (0.3 if scored == "beyond" and i < 4 else 1)
             for name in ranks for i, part in enumerate(strips[name])], abs=0.001)
         ends = [each["x1"] for each in shown.of("boundary")]
         scale = {each["name"]: each["x"] for each in shown.of("scale")}
@@ -87,12 +87,8 @@ def test_what_it_shows_is_what_is_stored():
 
 @pytest.mark.parametrize("right, wrong", [
     ('scope === "beyond" ? trained / stretch : 0', "0"),
-    ("/ parts.length : null", "/ strip.length / 2 : null"),
-    ("b.score - a.score", "a.score - b.score"),
-    ("wide * score)}", "wide * ranks[0].score)}"),
-    ("0.85 * part", "0.85 - part"),
-    ("x1=${near(x(trained))}", "x1=${near(x(length))}"),
-    ("i >= trained / stretch))", "i > trained / stretch))"),
+    ("b.score - a.score", "a.score - b.score"), ("wide * score, ROW", "wide * ranks[0].score, ROW"),
+    ("shade(dark), class", "shade(part), class"), ("line([x(trained)", "line([x(length)"),
 ])
 def test_a_mistake_is_seen(right, wrong):
     sees(check, SOURCE, right, wrong)

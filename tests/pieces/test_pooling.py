@@ -75,16 +75,10 @@ def test_every_number_shown_is_the_packages():
 
 
 @pytest.mark.parametrize("right, wrong", [
-    ("dot(query, key) / scale", "dot(query, key)"),
-    ("score + Math.log(sees[i])", "score"),
-    ("dot(weights, column)", "column[0]"),
+    ("dot(query, key) / scale", "dot(query, key)"), ("score + Math.log(sees[i])", "score"),
     ("near(26 * weight)", "near(26 * (1 - weight))"),
-    ("* now.weights[i])}", "* now.weights[0])}"),
-    ("x1=${near(spots[i][0])} y1=${near(spots[i][1])}\n      x2=${near(end[0])}",
-     "x1=${near(spots[0][0])} y1=${near(spots[i][1])}\n      x2=${near(end[0])}"),
-    ("middle[1] - unit * up", "middle[1] + unit * up"),
-    ("2 + 6 * weights[i]", "2 + 6 * sees[i]"),
-    ("dot(left, one);", "0;"),
+    ("* now.weights[i], 15", "* now.weights[0], 15"),
+    ("middle[1] - unit * up", "middle[1] + unit * up"), ("dot(left, one);", "0;"),
 ])
 def test_a_mistake_is_seen(right, wrong):
     sees(check, SOURCE, right, wrong)
@@ -102,17 +96,9 @@ def three_directions(text):
         assert max(map(abs, query)) <= 10
 
 
-def test_hands_and_keys():
-    up = described(pooling(), ("query", "onKeyDown", {"key": "ArrowUp"}), ui={"used": True})
-    assert up.state["q3"] > 9 and up.state["key3"] is True
-    seen = described(pooling(), ("key 2", "onKeyDown", {"key": " "}),
-                     ("scale", "onInput", {"target": {"value": 0}}))
-    assert seen.state["key2"] is False and seen.state["scale"] == 1 and "hidden" in seen.words
-    assert "key 3 gets 0.50 and key 4 gets 0.50. Output: 550.00" in seen.sentence
-    assert "drag me" in described(pooling()).words and "drag me" not in up.words
-
-
 def test_the_sentence():
+    without = described(pooling(), key2=False, scale=1).sentence
+    assert "key 3 gets 0.50 and key 4 gets 0.50. Output: 550.00" in without
     said = described(pooling(), **{f"key{i}": False for i in range(1, 5)})
     assert said.sentence == ("Every key is hidden: there is nothing to mix, and the output is "
                              "zero.")

@@ -113,33 +113,20 @@ def test_every_number_is_the_packages():
 
 
 @pytest.mark.parametrize("right, wrong", [
-    ("Math.exp((largest ?? -Infinity) - higher)", "1"),
-    ("share * output + dot", "output + dot"), ("ofSum: seen ? factor", "ofSum: seen ? share"),
-    ("moved += 2 * asked.length", "moved += asked.length"),
+    ("Math.exp((largest ?? -Infinity) - higher)", "1"), ("share * output + dot", "output + dot"),
     ("(1 + 2 * KEPT) * asking", "2 * KEPT * asking"),
-    ("Math.ceil(count / size)", "Math.floor(count / size)"), ("2 * (n + m)", "(n + m)"),
-    ("asked.includes(j))}\n      ${box", "asking.includes(j))}\n      ${box"),
     ("frames.slice(1, step)", "frames.slice(1, step + 1)"),
     ("[asked[0], asking[0],", "[asking[0], asked[0],"),
-    ("near(most * total / keys)", "near(most * output / keys)"),
+    ("most * total / keys, 14", "most * output / keys, 14"),
     ("short(queries[i] * keys[j])", "short(queries[j] * keys[i])"),
 ])
 def test_a_mistake_is_seen(right, wrong):
     sees(lambda text: check(text, WALKS[:2]), SOURCE, right, wrong)
 
 
-def test_hands_and_keys():
-    piece = tiles()
-    key = described(piece, *[("tile", "onKeyDown", {"key": key}) for key in ("Home", "ArrowDown")])
-    assert key.state["step"] == 1
-    home = described(piece, ("tile", "onKeyDown", {"key": "Home"}))
-    assert "nothing is in fast memory" in home.sentence and home.of("waiting")
-    right = described(piece, ("tile", "onKeyDown", {"key": "ArrowRight"}))
-    assert right.state["step"] == 6 and "attention over all keys, exactly" in right.sentence
-    corner = described(piece, *[("size of a tile", "onKeyDown", {"key": key})
-                                for key in ("ArrowDown", "ArrowDown", "ArrowLeft")])
-    assert corner.state == {"query_tile": 6, "key_tile": 2, "step": 1}
-    assert "Step 1 of 4" in corner.sentence
-    assert "drag me" in described(piece).words and "drag me" not in corner.words
-    back = described(piece, ("‹ back", "onClick", {}), step=48)  # past the last: the last
+def test_the_ends_and_the_hint():
+    home = described(tiles(), ("tile", "onKeyDown", {"key": "Home"}))
+    assert home.of("waiting") and "drag me" not in home.words
+    assert "drag me" in described(tiles()).words
+    back = described(tiles(), ("‹ back", "onClick", {}), step=48)  # past the last: the last
     assert back.state["step"] == 5

@@ -45,7 +45,7 @@ function scene({ data, state, words, width = 720, moves = [], ui = {} }) {
   const hold = (news) => { ui = { ...ui, ...news }; };
   const set = (settings, news) => {
     state = { ...state, ...settings };
-    hold(news);
+    hold({ ...news, used: true });
   };
   const look = () => page(piece, { data, state, drawn: state, ui, width, set, hold });
   for (const [name, handler, event] of moves) {
