@@ -91,9 +91,7 @@ BAD = [  # rule, what is changed, words of the complaint: cell, what is wrong
      "new: `i` comes from the deeper cell `a`"),
     ("core_runs_alone", code("print(one)"), "new: `one` comes from the proof `by-matrices-proof`"),
     ("proofs_stand_apart", swap("# @title Proof: they", "# They"), "two-rows-proof: no title"),
-    ("frameworks_are_tagged", code("%%framework jax\nx = 1"), "new: tagged [], not ['needs-jax']"),
     ("no_machine_paths", words("See /home/me/notes."), "new: `/home/`"),
-    ("ones_once", code("torch.ones(2, 4)"), "new: `torch.ones(2, 4)`"),
     ("sentence", swap("0., 3.]])", "0., 2.]])"), "sentence: missing"),
     # outputs
     ("run_in_order", stored("rank", execution_count=None), "rank: its number is None"),

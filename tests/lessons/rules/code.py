@@ -93,16 +93,6 @@ def core_runs_alone(notebook):
                 last |= dict.fromkeys(bound, cell)
 
 
-@rule()
-def frameworks_are_tagged(notebook):
-    """A cell of an optional framework is tagged needs-NAME: without it, nbval skips the cell."""
-    for cell in notebook.code:
-        needed = {f"needs-{cell.framework}"} - {"needs-", "needs-torch"}
-        found = {tag for tag in cell.tags if tag.startswith("needs-")}
-        if needed - found or cell.framework and found - needed:
-            yield cell.id, f"tagged {sorted(found)}, not {sorted(needed)}"
-
-
 @rule(1)
 def proofs_stand_apart(notebook):
     """A proof has a cell of its own, `# @title Proof: ...`; the story shows no assert."""
@@ -124,18 +114,6 @@ def no_machine_paths(notebook):
         for text in [cell.text if cell.id != "setup" else "", *cell.output_texts]:
             if found := path.search(text):
                 yield cell.id, f"`{found[0]}`"
-
-
-@rule()
-def ones_once(notebook):
-    """Equal entries hide mistakes: torch.ones makes masks, and an input to predict from in 02."""
-    for cell in notebook.code:
-        masks = [node.value for node in cell.nodes if isinstance(node, ast.Attribute)
-                 and node.attr in ("tril", "triu", "bool")]
-        shown = notebook.number == 2 and "predict" in cell.tags
-        for call in cell.calls("ones"):
-            if not shown and call not in masks and "bool" not in ast.unparse(call):
-                yield cell.id, f"`{ast.unparse(call)}`"
 
 
 @rule(0, 6)
