@@ -56,7 +56,7 @@ def missing(tags) -> list[str]:
 def run_cell(line: str, cell: str):
     """The magic ``%%framework NAME``: run the cell in that framework's room, or say one line."""
     name = line.strip()
-    ast.parse(cell)  # a cell that isn't Python is no cell to keep
+    ast.parse(cell)  # a cell that isn't Python is not kept
     present = here(name)
     cells[name].append(cell)
     if not present:

@@ -166,5 +166,5 @@ def serve(framework: str, questions, answers) -> None:
 
 if __name__ == "__main__":
     replies = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a library prints is no answer
+    os.dup2(2, 1)  # what a library prints isn't an answer
     serve(sys.argv[1], sys.stdin.buffer, replies)

@@ -229,7 +229,7 @@ def read(model: EncoderDecoder, text: str) -> Reading:
         return Reading(text, problem="The model can't answer: its scores are not finite. "
                                      "Look for NaN or infinity among its weights.")
     said = "".join((DIGITS + "?")[symbol] for symbol in answer[0].tolist())  # ?: the start symbol
-    problem = "" if is_date(said) else "That is no day of the calendar."
+    problem = "" if is_date(said) else "That is not a real date."
     weights = {name: calls[0][0].cpu() for name, calls in recorded.items()}
     return Reading(text, said, problem, weights)
 

@@ -117,7 +117,7 @@ UNTRAINED = [
          "Those are offsets to the left alone. A key can stand on the right too."),
     Slip("reached", "These are the buckets that training reaches. Which are left?"),
     Slip("list(range(trained, num_buckets))",
-         "A bucket's number is no offset: far offsets share buckets. Ask `bucket`."),
+         "A bucket's number isn't an offset: far offsets share buckets. Ask `bucket`."),
     Slip("len({*range(num_buckets)} - {*reached})",
          "That is how many there are. Return the list of their numbers."),
 ]

@@ -182,7 +182,7 @@ function tell(data, given, off, answer, full) {
   const wrong = new Set(parts.filter((_, i) => answer[i] !== full[i]));
   const verdict = wrong.size ? t(", not {0}: the {1} changed", full, list([...wrong]))
     : off.length ? t(", the same as with all heads on") : "";
-  const more = isDate(answer) ? "" : t(" That is no day of the calendar.");
+  const more = isDate(answer) ? "" : t(" That is not a real date.");
   return t("{0}: {1} → {2}{3}.{4}", heads, clip(given, 60), answer, verdict, more)
     + advice(data, given, off, wrong.size > 0, full);
 }

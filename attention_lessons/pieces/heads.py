@@ -20,8 +20,8 @@ def heads_explorer(attention: MultiHeadAttention, X: Tensor, tokens: Sequence[st
     Settings: ``num_heads``, a divisor of the channels; ``asks``, a token or its position;
     ``inverse_temperature``, a factor on the scores in 0..2: the larger, the sharper the weights.
     The piece starts with the attention's own heads, and the token whose weights are sharpest.
-    Raises TypeError where ``X`` is no tensor, ValueError for attention with bias or positions, for
-    shapes that don't fit, more than 64 tokens, numbers that aren't finite or above 1e30 in size.
+    Raises TypeError where ``X`` is not a tensor, ValueError for attention with bias or positions,
+    for shapes that don't fit, more than 64 tokens, numbers not finite or above 1e30 in size.
     """
     check_tensor(X)
     if not len(tokens) or tuple(X.shape) != (len(tokens), len(features)):

@@ -20,7 +20,7 @@ def order_explorer(attention: MultiHeadAttention, X: Tensor, tokens: Sequence[st
     mask. Settings: ``order``, the tokens joined by blanks, or their numbers, "2103"; ``causal``
     and ``padding``, whether that mask is on; ``layers``, 1 or 2 times the same layer. At the start
     the first ``valid_len`` words stand in reverse, and nothing is hidden.
-    Raises TypeError where ``X`` is no tensor, ValueError for attention or shapes that don't fit,
+    Raises TypeError where ``X`` is not a tensor, ValueError for attention or shapes that don't fit,
     for equal tokens, for numbers that aren't finite or above 1e30 in size.
     """
     check_tensor(X)

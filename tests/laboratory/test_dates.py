@@ -122,7 +122,7 @@ def test_no_date_is_called_none(model):
     reading = read(model, "may may may")
     assert reading.answer
     assert reading.problem == ("" if dates.is_date(reading.answer)
-                               else "That is no day of the calendar.")
+                               else "That is not a real date.")
     assert dates.is_date("2021-03-05")
     for text in ("2021-02-30", "20210305", "2021-W09-5", "--", ""):
         assert not dates.is_date(text)
