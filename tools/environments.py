@@ -225,10 +225,11 @@ __main__.main([sys.argv[2], "--no-open"])
 
 
 def make_wheel(folder):
-    """Build the package's wheel into a folder."""
+    """Build the package's wheel into a folder, without a network."""
     source = Path(folder, "source")
     shutil.copytree(ROOT, source, ignore=offline.NOT_COPIED)
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", folder, source]
+    alone = ["--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--no-cache-dir"]
+    command = [sys.executable, "-m", "pip", "wheel", *alone, "-w", folder, source]
     subprocess.run(command, check=True)
     shutil.rmtree(source)
     made, = Path(folder).glob("*.whl")

@@ -2,12 +2,11 @@
 import json
 import re
 
-import nbformat
 import pytest
 from pieces import LESSONS, STEPS
 from screen import axe, expect, play, said, watch
 
-from tools.notebooks.readme import ROOT
+from tools import ROOT
 
 pytestmark = pytest.mark.browser
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -79,11 +78,6 @@ def formulas(path) -> int:
     texts = ["".join(cell["source"]) for cell in cells(path) if cell["cell_type"] == "markdown"]
     bare = re.sub(r"(`+).+?\1", "", "\n\n".join(texts), flags=re.S)
     return len(re.findall(r"\$\$.+?\$\$|\$[^$\n]+\$", bare, re.S))
-
-
-def tiny(text):
-    texts = [nbformat.v4.new_markdown_cell(each) for each in ("# 02 Tiny", text)]
-    return nbformat.v4.new_notebook(cells=texts)
 
 
 # ---- every page -------------------------------------------------------------------------------

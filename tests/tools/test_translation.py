@@ -43,10 +43,10 @@ def test_every_text_is_translated_and_nothing_is_out_of_date(monkeypatch, capsys
                for path in catalogue.FOLDER.glob("zh/*.po"))
     wrong = {**ZH, "pages": [replace(ZH["pages"][0], fuzzy=True), *ZH["pages"][1:]]}
     monkeypatch.setattr(translation, "load", lambda language: wrong)
-    monkeypatch.setattr(translation, "wanted_files", lambda *given: {ROOT / "new": b""})
+    monkeypatch.setattr(translation, "wanted_files", lambda *given: {ROOT / "new": ""})
     assert translation.main(["--check"]) == 1 and not (ROOT / "new").exists()
     assert capsys.readouterr().out == (
-        f"zh: pages: fuzzy: {translation.name(wrong['pages'][0].key)}\nzh: out of date: new\n")
+        f"new is out of date\nzh: pages: fuzzy: {translation.name(wrong['pages'][0].key)}\n")
 
 
 def test_what_has_changed_is_brought_up_to_date_and_asked_for():
@@ -64,7 +64,7 @@ def test_what_has_changed_is_brought_up_to_date_and_asked_for():
         "02: fuzzy: 02/one-way", "02: missing: 02/brand-new", f"02: fuzzy: {message.text!r}"]
     shown, _ = translation.side_by_side(made, ZH)
     assert twin in shown and f"- {text.splitlines()[-1]}" in shown and "And more." in shown
-    assert "And more" not in translation.spoken(made).decode()
+    assert "And more" not in translation.spoken(made)
 
 
 @pytest.mark.parametrize("context, new, fault", [

@@ -193,6 +193,7 @@ def renew(texts, root, check):
     for path, text in stale.items():
         print(path.relative_to(root).as_posix(), "is out of date" if check else "rewritten")
         if not check:
+            path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8", newline="\n")
     return int(check and bool(stale))
 

@@ -32,7 +32,7 @@ from fontTools.ttLib import TTCollection, TTFont
 from tools import ROOT, address, setup
 from tools.notebooks.catalogue import FOLDER, committed, load, merged, po
 from tools.notebooks.nbtext import KERNEL, dumps
-from tools.notebooks.readme import TITLE, lesson_table, read
+from tools.notebooks.readme import TITLE, lesson_table, read, renew
 
 from d2l_ext.sequence import FORMULAS, LINEAR_FORMULAS, STATES
 from attention_lessons.laboratory import MAKERS, RECALLERS, TRIALS, results
@@ -472,7 +472,7 @@ def spoken(catalogue):
     words = {"name: " * (entry.context == "name") + entry.text: entry.twin for entry in found
              if "/" not in entry.context and entry.context not in ("README", "code", "teaching")
              and entry.twin and not entry.fuzzy}
-    return json.dumps(words, ensure_ascii=False, sort_keys=True, indent=0).encode() + b"\n"
+    return json.dumps(words, ensure_ascii=False, sort_keys=True, indent=0) + "\n"
 
 
 # ---- the font ----
@@ -647,17 +647,16 @@ def readme(language, catalogue):
 
 
 def wanted_files(language, catalogue):
-    """What is made from a catalogue: path -> bytes. (The font is made where characters lack.)"""
+    """What is made from a catalogue: path -> text. (The font is made where characters lack.)"""
     files = {PACKAGE / "languages" / f"{language}.json": spoken(catalogue)}
-    files[ROOT / f"README.{language}.md"] = readme(language, catalogue).encode()
+    files[ROOT / f"README.{language}.md"] = readme(language, catalogue)
     for path in LESSONS:
-        files[path.parent / language / path.name] = dumps(
-            notebook(path, language, catalogue)).encode()
+        files[path.parent / language / path.name] = dumps(notebook(path, language, catalogue))
     return files
 
 
 def main(arguments):
-    check, wrong = arguments == ["--check"], []
+    check, wrong, stale = arguments == ["--check"], [], 0
     wanted = everything()
     for language in sorted(path.name for path in FOLDER.iterdir() if path.is_dir()):
         catalogue = load(language)
@@ -674,17 +673,9 @@ def main(arguments):
                 wrong.append(f"{language}: {font.name} lacks {missing}")
             else:
                 make_font(catalogue, font)
-        for target, content in wanted_files(language, catalogue).items():
-            if not target.exists() or target.read_bytes() != content:
-                name = target.relative_to(ROOT).as_posix()
-                if check:
-                    wrong.append(f"{language}: out of date: {name}")
-                else:
-                    target.parent.mkdir(exist_ok=True)
-                    target.write_bytes(content)
-                    print(name, "written")
+        stale |= renew(wanted_files(language, catalogue), ROOT, check)
     print(*wrong, sep="\n")
-    return int(bool(wrong))
+    return stale or int(bool(wrong))
 
 
 if __name__ == "__main__":
