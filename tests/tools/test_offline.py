@@ -71,16 +71,6 @@ def test_what_should_not_be_is_reported(repository, capfd):
     assert said.rstrip().endswith(REPORTED), said
 
 
-def test_only_known_caches_are_overlooked(tmp_path):
-    caches = ["copy/d2l_ext/__pycache__/masks.pyc", "copy/.pytest_cache/v", "home/.ipython/db",
-              "tmp/x"]
-    others = ["copy/tmp/x", "home/.cache/lessons", "home/.ipythonrc"]
-    for place in caches + others:
-        (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / place).touch()
-    assert sorted(name for name, *_ in offline.listing(tmp_path)) == others
-
-
 @pytest.mark.parametrize("host, here", [
     *((host, True) for host in ("127.0.0.1", "127.1.2.3", "::1", b"localhost", "", None)),
     *((host, False) for host in ("192.0.2.1", "2001:db8::1", b"example.org",

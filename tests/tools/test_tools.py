@@ -84,34 +84,6 @@ import ipywidgets"""
     assert cell(stored, "three")["outputs"][0]["data"].keys() == {"text/plain"}
 
 
-# ---- minutes ----------------------------------------------------------------------------------
-
-EXERCISE = "## Build: a thing · 7 minutes · level 1" + " word" * 300
-KINDS_OF_CELLS = [
-    # Markdown, tags, text, minutes
-    (True, {"core"}, "word " * 260, 2),
-    (True, {"core"}, "`word` $x$ <b></b>" * 260, 0),
-    (False, {"core"}, "x = 1", 0.5),
-    (False, {"core", "predict"}, "x", 1),
-    (False, {"core", "explorer"}, "x", 2),
-    (True, {"core", "exercise"}, EXERCISE, 7),
-    (False, {"core", "exercise"}, "x", 0),
-    (True, {"deeper"}, "## A page · 15 minutes · deeper\n", 15),
-    (True, {"core", "references"}, "word " * 260, 0),
-    (True, {"core", "solution"}, "word " * 260, 0),
-    (True, {"core", "homework"}, "word " * 260, 0),
-    (False, {"core", "setup"}, "x", 0),
-]
-
-
-def test_minutes_are_counted_and_add_up_by_part():
-    for *given, wanted in KINDS_OF_CELLS:
-        assert readme.cell_minutes(*given) == wanted, given
-    cells = [kind[:3] for kind in KINDS_OF_CELLS]
-    found = [readme.minutes(cells, part) for part in (None, "core", "deeper")]
-    assert found == [round(27.5), round(12.5), 15]
-
-
 # ---- what stands in two places ----------------------------------------------------------------
 
 @pytest.fixture

@@ -14,7 +14,6 @@ from functools import partial
 from typing import NamedTuple
 
 import torch
-from torch import nn
 from torch.nn import functional as F
 
 from d2l_ext import MultiHeadAttention, causal, padding, to_torch_mha
@@ -64,23 +63,15 @@ CASES = [Case(size, mask, backward)
 COLUMNS = ["batch x steps x hiddens, heads", "mask", "pass", *NAMES]
 
 
-class Bare(nn.Module):
+def bare(layer, X, lengths, is_causal):
     """Four linear layers and PyTorch's fused call: no check, nothing that could be left out."""
-
-    def __init__(self, attention):
-        super().__init__()
-        self.heads = attention.num_heads
-        self.inputs = nn.ModuleList([attention.W_q, attention.W_k, attention.W_v])
-        self.output = attention.W_o
-
-    def forward(self, X, lengths, is_causal):
-        q, k, v = (layer(X).unflatten(-1, (self.heads, -1)).transpose(1, 2)
-                   for layer in self.inputs)
-        mask = None
-        if lengths is not None:
-            mask = (torch.arange(X.shape[1]) < lengths[:, None])[:, None, None]
-        heads = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=is_causal)
-        return self.output(heads.transpose(1, 2).flatten(2))
+    q, k, v = (W(X).unflatten(-1, (layer.num_heads, -1)).transpose(1, 2)
+               for W in (layer.W_q, layer.W_k, layer.W_v))
+    mask = None
+    if lengths is not None:
+        mask = (torch.arange(X.shape[1]) < lengths[:, None])[:, None, None]
+    heads = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=is_causal)
+    return layer.W_o(heads.transpose(1, 2).flatten(2))
 
 
 def candidate(name, case):
@@ -90,11 +81,10 @@ def candidate(name, case):
     ours = MultiHeadAttention(width, heads)
     lengths, is_causal = case.lengths(), case.mask == "causal"
     if name == BARE:
-        return partial(Bare(ours), lengths=lengths, is_causal=is_causal)
-    if name == OURS:
-        return lambda X: ours(X, X, X, lengths, causal=is_causal)
-    if name == OUR_WEIGHTS:
-        return lambda X: ours(X, X, X, lengths, causal=is_causal, need_weights=True)[0]
+        return lambda X: bare(ours, X, lengths, is_causal)
+    if name in (OURS, OUR_WEIGHTS):
+        weighs = {"causal": is_causal, "need_weights": name == OUR_WEIGHTS}
+        return lambda X: first(ours(X, X, X, lengths, **weighs))
     weights = name == TORCH_WEIGHTS
     options = {"need_weights": weights, "is_causal": is_causal and not weights}
     if is_causal:
@@ -102,7 +92,11 @@ def candidate(name, case):
     if lengths is not None:
         options["key_padding_mask"] = ~padding(lengths).tensor(1, n)[:, 0]
     theirs = ours.to_torch()
-    return lambda X: theirs(X, X, X, **options)[0]
+    return lambda X: first(theirs(X, X, X, **options))
+
+
+def first(output):
+    return output[0] if isinstance(output, tuple) else output
 
 
 def one_pass(attend, X):
