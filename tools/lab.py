@@ -12,7 +12,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-LESSONS = Path(__file__).resolve().parents[1] / "notebooks"
+from tools import ROOT
+
+LESSONS = ROOT / "notebooks"
 
 
 def has_browser(environ=os.environ):

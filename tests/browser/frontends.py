@@ -10,7 +10,8 @@ import urllib.request
 
 from screen import until
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from tools import ROOT
+
 TOKEN = "tests"
 SETTINGS = {
     # Every cell is on the page, also those out of sight.

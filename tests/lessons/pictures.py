@@ -11,7 +11,7 @@ import tomllib
 import matplotlib
 import numpy as np
 from PIL import Image
-from tools.notebooks.readme import ROOT
+from tools import ROOT
 
 PNG = re.compile(r"data:image/png;base64,([\w+/=]+)")
 NAME = re.compile(r'name="(\d\d)-([\w-]+)"')

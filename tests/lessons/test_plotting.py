@@ -12,7 +12,7 @@ import pytest
 import torch
 from IPython.core.formatters import DisplayFormatter
 from matplotlib import pyplot as plt
-from tools.notebooks.readme import ROOT
+from tools import ROOT
 
 from attention_lessons import plotting
 from attention_lessons.plotting import Drawing, array, bars, curves, heatmaps, picture, table
@@ -92,6 +92,12 @@ two: columns a, b, c
     ids=["maps", "large map", "lines", "bars", "bars with a title"])
 def test_the_words_are_all_that_is_drawn(draw, said):
     assert draw().data == said
+
+
+def test_numbers_in_words_are_short():
+    given = 0, 2e-7, -0.00042, 0.001, 1 / 3, 999.4, 1234.6
+    assert [plotting.short(value) for value in given] == [
+        "0", "0", "-0.0004", "0.001", "0.333", "999", "1235"]
 
 
 @pytest.mark.parametrize("draw, change, kept", [

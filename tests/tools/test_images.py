@@ -1,6 +1,5 @@
 """The pictures in images/: drawn by their scripts, byte for byte, each with words, each shown."""
 import os
-import pathlib
 import re
 import subprocess
 import sys
@@ -9,7 +8,8 @@ from collections import Counter
 
 import pytest
 
-ROOT = pathlib.Path(__file__).parents[2]
+from tools import ROOT
+
 PICTURES = sorted((ROOT / "images").glob("*.svg"))
 DRAW = """import pathlib, sys
 sys.path.insert(0, sys.argv[1])

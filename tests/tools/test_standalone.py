@@ -4,18 +4,16 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import nbformat
 import pytest
 
+from tools import ROOT
 from tools.notebooks import standalone
 
-ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 USES = """
 import sys
-from pathlib import Path
 exec(setup := Path("cell.py").read_text(encoding="utf-8"))
 import d2l_ext
 from attention_lessons import exercises, pieces as explorers, laboratory, plotting

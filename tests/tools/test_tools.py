@@ -7,18 +7,14 @@ import socket
 import subprocess
 import sys
 from functools import partial
-from pathlib import Path
 
 import nbformat
 import pytest
 from nbval.plugin import get_sanitize_patterns
 
-from tools.notebooks import execute
-from tools import address, lab
-from tools.notebooks import nbtext
-from tools.notebooks import readme
+from tools import ROOT, address, lab
+from tools.notebooks import execute, nbtext, readme
 
-ROOT = Path(__file__).parents[2]
 TINY = """%% md title core
 # 02 Tiny
 

@@ -13,7 +13,7 @@ from functools import cache
 import pytest
 import torch
 from tools.notebooks import catalogue, translation
-from tools.notebooks.readme import ROOT
+from tools import ROOT
 
 import attention_lessons
 from attention_lessons import plotting

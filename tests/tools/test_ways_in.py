@@ -1,15 +1,15 @@
 """The ways in beside `make lab`: containers, forms, the paper. What can be checked without them."""
 import json
 import re
-from pathlib import Path
 
 import pytest
 import yaml
 
-from tools import address, setup
+from tools import ROOT, address, setup
 
-ROOT = Path(__file__).parents[2]
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
+
+
 def loaded(path):
     return yaml.safe_load(path.read_text(encoding="utf-8"))
 

@@ -3,13 +3,13 @@
 Up to 17 of them are spent waiting for the next frame of a 60 Hz screen; the goal is a median of
 16. A busy machine is slow: look twice before believing a miss.
 """
-import pathlib
 import statistics
 import sys
 
+from tools import ROOT
 from tools.browser import PROGRAM, ROOT_NEEDS
 
-PAGES = pathlib.Path(__file__).parents[2] / "dist/html"
+PAGES = ROOT / "dist/html"
 PRESSES = 20
 PIECES = ".d2l-explorer, .d2l-piece"
 CONTROL = "input:enabled:visible, select:enabled:visible, button:enabled:visible"

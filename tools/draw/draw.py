@@ -8,6 +8,7 @@ import sys
 from math import cos, degrees, exp, sin, sqrt
 from pathlib import Path
 
+from tools import ROOT
 from tools.draw import _stills
 from tools.draw._style import (AMBER, BODY, FAINT, HEAD, KEY, LINE, OUTPUT, QUERY, SKY, SMALL,
                                STROKE, STRONG, VALUE, WORDS, Sheet, tint, toward)
@@ -566,7 +567,7 @@ def vector(s, x, y, size, colour, down=False):
 PICTURES = {name: globals()[name[3:]] for name in WORDS} | _stills.PICTURES
 
 
-def main(names, folder=Path(__file__).parents[2] / "images"):
+def main(names, folder=ROOT / "images"):
     for code in languages():
         language(code)
         for name in names or PICTURES:

@@ -12,12 +12,10 @@
 import json
 import re
 import sys
-from pathlib import Path
 
-from tools import setup
+from tools import ROOT, setup
 from tools.notebooks.nbtext import dumps
 
-ROOT = Path(__file__).resolve().parents[2]
 KEPT = "tests/versions.json"
 
 

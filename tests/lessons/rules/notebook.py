@@ -4,7 +4,7 @@ import json
 import re
 from functools import cache, cached_property
 
-from tools.notebooks.readme import ROOT
+from tools import ROOT
 
 ONE_SCREEN = ("one-screen", "one-screen-code", "one-screen-proof")
 RULES = {}  # name -> function from notebooks to complaints
