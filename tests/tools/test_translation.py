@@ -12,8 +12,8 @@ from functools import cache
 
 import pytest
 import torch
-from tools.notebooks import catalogue, translation
 from tools import ROOT
+from tools.notebooks import catalogue, faults, texts, translation
 
 import attention_lessons
 from attention_lessons import plotting
@@ -23,7 +23,7 @@ from attention_lessons.languages import outside
 from attention_lessons.pieces import pooling_explorer
 
 ZH = catalogue.load("zh")
-needed = cache(translation.everything)
+needed = cache(texts.everything)
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_every_text_is_translated_and_nothing_is_out_of_date(monkeypatch, capsys
     monkeypatch.setattr(translation, "wanted_files", lambda *given: {ROOT / "new": ""})
     assert translation.main(["--check"]) == 1 and not (ROOT / "new").exists()
     assert capsys.readouterr().out == (
-        f"new is out of date\nzh: pages: fuzzy: {translation.name(wrong['pages'][0].key)}\n")
+        f"new is out of date\nzh: pages: fuzzy: {faults.name(wrong['pages'][0].key)}\n")
 
 
 def test_what_has_changed_is_brought_up_to_date_and_asked_for():
@@ -60,9 +60,9 @@ def test_what_has_changed_is_brought_up_to_date_and_asked_for():
     twin, = (entry.twin for entry in ZH["02"] if entry.context == "02/one-way")
     assert (cell.fuzzy, cell.twin) == (True, twin)
     assert (message.fuzzy, message.twin) == (True, long.twin) and other == ZH["pieces"][0]
-    assert [*translation.faults(made, {"02": keys})] == [
+    assert [*faults.faults(made, {"02": keys})] == [
         "02: fuzzy: 02/one-way", "02: missing: 02/brand-new", f"02: fuzzy: {message.text!r}"]
-    shown, _ = translation.side_by_side(made, ZH)
+    shown, _ = faults.side_by_side(made, ZH)
     assert twin in shown and f"- {text.splitlines()[-1]}" in shown and "And more." in shown
     assert "And more" not in translation.spoken(made)
 
@@ -87,7 +87,7 @@ def test_a_wrong_translation_is_named(context, new, fault):
     entry, = (entry for entry in ZH[context[:2]] if entry.context == context)
     wrong = replace(entry, twin=new(entry.twin))
     assert wrong != entry
-    found = translation.faults({"02": [wrong]}, {"02": [entry.key]})
+    found = faults.faults({"02": [wrong]}, {"02": [entry.key]})
     assert any(each.startswith(f"02: {context}: {fault}") for each in found)
 
 
@@ -97,10 +97,10 @@ def test_a_wrong_translation_is_named(context, new, fault):
 ])
 def test_a_meaning_that_changed_while_its_english_stayed_is_flagged(twin, wrong, lost):
     was, now = catalogue.Entry("02/a", "Words.", twin), catalogue.Entry("02/a", "Words.", wrong)
-    line, = translation.drift({"02": [was]}, {"02": [now]})
+    line, = faults.drift({"02": [was]}, {"02": [now]})
     assert line.startswith(f"look again: 02: 02/a: lost ['{lost}']")
     other = replace(now, text="Other words.")
-    assert not [*translation.drift({"02": [was]}, {"02": [was, other]})]
+    assert not [*faults.drift({"02": [was]}, {"02": [was, other]})]
 
 
 def test_an_output_goes_when_its_code_changed(tmp_path):
@@ -119,7 +119,7 @@ def test_an_output_goes_when_its_code_changed(tmp_path):
             assert made["outputs"] == [] and made["execution_count"] is None
 
 
-NUMBER = translation.KEEPS["a number"]
+NUMBER = faults.KEEPS["a number"]
 
 
 def numbers(cell):
@@ -134,9 +134,9 @@ def numbers(cell):
     return Counter(found)
 
 
-@pytest.mark.parametrize("path", translation.LESSONS, ids=lambda path: path.stem[:2])
+@pytest.mark.parametrize("path", texts.LESSONS, ids=lambda path: path.stem[:2])
 def test_outputs_have_the_numbers_of_the_english_ones(path):
-    pairs = zip(translation.cells(path), translation.cells(path.parent / "zh" / path.name))
+    pairs = zip(texts.cells(path), texts.cells(path.parent / "zh" / path.name))
     assert [one["id"] for one, other in pairs if numbers(one) != numbers(other)] == []
 
 
@@ -151,7 +151,7 @@ ORDERS = {
 def test_words_alone_and_places_say_what_the_english_ones_say():
     """Terms alone are those of the glossary; two words of pieces are not called the same; places
     stand in the order of English, or in one that someone has read."""
-    glossary, called = translation.terms("zh")[0], {}
+    glossary, called = faults.terms("zh")[0], {}
     for room, entries in ZH.items():
         for context, english, chinese in ((e.context, e.text, e.twin) for e in entries):
             if "/" in context or context == "README":
@@ -204,8 +204,8 @@ def test_no_word_of_a_table_stays_english():
     lists = tomllib.loads(translation.read(ROOT / "translations/zh/glossary.toml"))
     stays = set(lists["stays"]["words"].split())
     left, used = set(), set()
-    for path in translation.LESSONS:
-        for cell in translation.cells(path.parent / "zh" / path.name):
+    for path in texts.LESSONS:
+        for cell in texts.cells(path.parent / "zh" / path.name):
             for text in words_of_tables(cell):
                 words = set(re.findall(r"(?<![\w.])[A-Za-z][a-z]{2,}(?![\w(=.])", text))
                 used |= words & stays

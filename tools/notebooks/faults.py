@@ -1,0 +1,143 @@
+"""What is wrong with a translation, and what in it somebody should look at again."""
+import difflib
+import re
+import tomllib
+from collections import Counter
+from functools import cache
+
+from tools.notebooks.catalogue import FOLDER
+from tools.notebooks.readme import read
+
+
+def faults(catalogue, wanted, language="zh"):
+    """What keeps the catalogue from being the lessons' in its language, a line each."""
+    glossary, elsewhere = terms(language)
+    spoken = {}
+    for room, keys in wanted.items():
+        have = {entry.key: entry for entry in catalogue.get(room, [])}
+        yield from (f"{room}: surplus: {name(key)}" for key in have.keys() - {*keys})
+        for key in keys:
+            entry, where = have.get(key), f"{room}: {name(key)}"
+            if entry is None or not entry.twin:
+                yield f"{room}: missing: {name(key)}"
+            elif entry.fuzzy:
+                yield f"{room}: fuzzy: {name(key)}"
+            else:
+                yield from (f"{where}: {fault}" for fault in differences(entry.text, entry.twin))
+                unknown = strangers(entry, language)
+                said = {term for term, places in elsewhere.items() if entry.context in places}
+                yield from (f"{where}: {term} is {glossary[term]}" for term in unknown - said)
+                yield from (f"{where}: has {term}, glossary says not" for term in said - unknown)
+                if not entry.context and spoken.setdefault(entry.text, entry.twin) != entry.twin:
+                    yield f"{where}: said otherwise in another room"
+
+
+def name(key):
+    context, text = key
+    return context if "/" in context else repr(text)
+
+
+# What a translation keeps, in any order: each rule finds it in a text.
+KEEPS = {
+    "code": r"```.*?```|`[^`\n]*`",
+    "a formula": r"\$\$.*?\$\$|\$[^$\n]*\$",
+    "a link": r"\]\([^)\s]*\)|https?://[\w./?=&%#-]+",
+    "a tag": r"</?[a-z]+[^>]*>",
+    "a number": r"(?<![A-Za-z_\d.])\.?\d(?:[\d,.]*\d)?",
+    "an item of a list": r"(?m)^ *(?:[-*]|\d+\.) ",
+    "a row of a table": r"(?m)^\|",
+    "a heading": r"(?m)^#+ ",
+    "a place": r"\{(?:\d|core|all)\}",
+}
+BESIDE = r"[A-Za-z0-9`$]"
+UNTIDY = {  # in Chinese text, but for code and formulas
+    "a half-width sign after a character": r"[\u4e00-\u9fff][,;:?!]|[\u4e00-\u9fff]\.(?!\w)",
+    "a space beside a character":
+        rf"[\u4e00-\u9fff，。：；？！（）、] {BESIDE}|{BESIDE} [\u4e00-\u9fff（]",
+    # CommonMark: no sign before a closing ** that a character follows, none after an opening one
+    "bold that does not close": r"(?m)^(?:[^*\n]*\*\*[^*\n]+\*\*)*?[^*\n]*\*\*[^*\n]+"
+                                r"[，。：；？！）”]\*\*(?=[\w\u4e00-\u9fff])",
+    "bold that does not open": r"(?m)^(?:[^*\n]*\*\*[^*\n]+\*\*)*?[^*\n]*[\w\u4e00-\u9fff]\*\*"
+                               r"[（“《]",
+}
+
+
+def kept(text):
+    """What stands in a text that its translation must have as well: kind -> how often each."""
+    found, text = {}, re.sub(r'alt="[^"]*"', 'alt=""', text)  # words, which are translated
+    for kind, rule in KEEPS.items():
+        found[kind] = Counter(re.findall(rule, text, re.S))
+        if kind in ("code", "a formula", "a link", "a tag"):
+            text = re.sub(rule, lambda part: "\x00" * part[0].startswith("`"), text, flags=re.S)
+    return found
+
+
+@cache
+def differences(text, twin):
+    """What a translation lost or added, and what is untidy in it."""
+    ours, theirs, faults = kept(text), kept(twin), []
+    for kind in KEEPS:
+        if ours[kind] != theirs[kind]:
+            lost, added = [*(ours[kind] - theirs[kind])], [*(theirs[kind] - ours[kind])]
+            faults.append(f"{kind}: lacks {lost}, has {added}")
+    bare = re.sub(r"```.*?```|\$\$.*?\$\$|^# \d\d ", "", twin, flags=re.S)
+    return faults + [f"{fault}: {found!r}" for fault, rule in UNTIDY.items()
+                     for found in re.findall(rule, bare)]
+
+
+BARE = r"```.*?```|`[^`\n]*`|\$\$.*?\$\$|\$[^$\n]*\$|\[[^\]]*\]\([^)]*\)"
+
+
+@cache
+def terms(language):
+    """The glossary: term -> its translation; and term -> cells that say something else."""
+    found = tomllib.loads(read(FOLDER / language / "glossary.toml"))
+    return found["terms"], found["elsewhere"]
+
+
+@cache
+def terms_in(text, language):
+    """The terms of the glossary that a text has outside code, formulas and links."""
+    text = re.sub(BARE, " ", text, flags=re.S).lower()
+    return {term for term in terms(language)[0]
+            if term in text and re.search(rf"\b{re.escape(term)}(s|es)?\b", text)}
+
+
+def strangers(entry, language):
+    """The terms of a cell that its translation has not."""
+    if "/" not in entry.context or re.search("/(references|further-reading|claims|map)$",
+                                             entry.context):
+        return set()
+    glossary, _ = terms(language)
+    return {term for term in terms_in(entry.text, language) if glossary[term] not in entry.twin}
+
+
+def side_by_side(catalogue, before):
+    """Every fuzzy text: what has changed in English since ``before``, and its translation."""
+    texts = {entry.twin: entry.text for entry in sum(before.values(), [])}
+    for entry in sum(catalogue.values(), []):
+        if entry.fuzzy:
+            was = texts.get(entry.twin, "").splitlines()
+            lines = difflib.ndiff(was, entry.text.splitlines())
+            yield "\n".join([f"== {name(entry.key)}", *lines, "-- so far:", entry.twin])
+
+
+NUMERAL = "[〇零一二两三四五六七八九十百千万半]+"
+DENIAL = "[不没无未非别]"
+
+
+def meaning(text, language):
+    """What a reversed or thinned sentence would lose: denials, numerals in words, terms."""
+    found = Counter(re.findall(f"{DENIAL}|{NUMERAL}", text))
+    return found + Counter({term: text.count(term) for term in terms(language)[0].values()})
+
+
+def drift(before, now, language="zh"):
+    """The twins whose denials, numerals or terms changed while their English stayed."""
+    for room, entries in now.items():
+        old = {entry.key: entry.twin for entry in before.get(room, [])}
+        for entry in entries:
+            was, said = (meaning(twin, language) for twin in (old.get(entry.key, ""), entry.twin))
+            if entry.key in old and old[entry.key] and was != said:
+                lost, added = sorted((was - said).elements()), sorted((said - was).elements())
+                yield f"look again: {room}: {name(entry.key)}: lost {lost}, has {added}"

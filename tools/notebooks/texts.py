@@ -1,0 +1,320 @@
+"""What there is to translate: the words of lessons, pieces, messages, drawings, pages and plans.
+
+A lesson's cell is a text of its own; code has texts in t("..."), in what an exercise says, and in
+the arguments of figures and tables.
+"""
+import ast
+import itertools
+import json
+import re
+import tomllib
+from functools import cache
+from pathlib import Path
+
+from babel.messages.extract import extract
+
+from tools import ROOT
+from tools.notebooks.catalogue import FOLDER, load
+from tools.notebooks.readme import read
+
+from d2l_ext.sequence import FORMULAS, LINEAR_FORMULAS, STATES
+from attention_lessons.laboratory import MAKERS, RECALLERS, TRIALS, results
+from attention_lessons.pieces.base import PLURAL
+from attention_lessons.pieces.base import texts as texts_of_script
+from attention_lessons.languages import PLACE
+
+LESSONS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+CORE, PACKAGE = ROOT / "d2l_ext", ROOT / "attention_lessons"
+TEMPLATES = [*map(ROOT.joinpath, ("tools/publish/pages.py", "tools/publish/slides.py",
+                                  "tools/publish/site.py")),
+             *sorted((ROOT / "tools/publish").glob("*.j2"))]
+TEACHING = ROOT / "teaching"
+GUIDES = TEACHING / "README.md", TEACHING / "homework.md"
+DRAWS = {"heatmaps", "curves", "bars", "table", "progress_bar"}
+MAP_HEAD = "| lesson | afterwards you can | minutes: core / all |"
+MINUTES = re.compile(r"\d+(?= core, )|(?<= core, )\d+(?= with everything)")
+WORD = re.compile(r"[A-Za-z][a-z]")
+CELL_TITLE = re.compile(r"^# @title (.+)")
+
+
+def cells(path):
+    """The cells of a notebook, with their text in one piece."""
+    return [{**cell, "source": "".join(cell["source"])} for cell in json.loads(read(path))["cells"]]
+
+
+def key(cell):
+    """What a translator sees of a cell: its text, without counted minutes and addresses."""
+    text = cell["source"]
+    if cell["id"] == "title":
+        places = iter(["{core}", "{all}"])
+        text = MINUTES.sub(lambda _: next(places), text)
+        text = re.sub(r"\n*\[(!\[)?Open in Colab\].*", "", text)
+    return text
+
+
+def translates(cell):
+    return cell["cell_type"] == "markdown" and cell["id"] != "map"
+
+
+def strings(tree):
+    """The texts that stand in code, {0}, {1} ... for what an f-string puts in: node -> text."""
+    found, inside = {}, set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            inside.update(map(id, ast.walk(node)))
+            places = iter(range(100))
+            found[node] = "".join(part.value if isinstance(part, ast.Constant)
+                                  else f"{{{next(places)}}}" for part in node.values)
+            for part in ast.walk(node):  # words within what is put in
+                if isinstance(part, ast.FormattedValue):
+                    found |= strings(ast.Expression(part.value))
+        elif (isinstance(node, ast.Constant) and isinstance(node.value, str)
+              and id(node) not in inside):
+            found[node] = node.value
+    return found
+
+
+def docstrings(tree):
+    defined = (ast.Module, ast.FunctionDef, ast.ClassDef)
+    return {id(node.body[0].value) for node in ast.walk(tree)
+            if isinstance(node, defined) and node.body and isinstance(node.body[0], ast.Expr)}
+
+
+def raised(tree):
+    """What stands in errors: they stay English, as Python's own do."""
+    return {id(part) for node in ast.walk(tree) if isinstance(node, ast.Raise)
+            for part in ast.walk(node)}
+
+
+def replaced(tree):
+    """The code in Slip(old, new, ..., words)."""
+    return {id(part) for call in ast.walk(tree) if isinstance(call, ast.Call)
+            and getattr(call.func, "id", "") == "Slip"
+            for argument in call.args[:-1] for part in ast.walk(argument)}
+
+
+def marked(tree):
+    """The texts of t("...")."""
+    for call in ast.walk(tree):
+        if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "t":
+            yield from strings(ast.Expression(call.args[0])).values()
+
+
+def said_by(path):
+    """The texts of a module that somebody reads; an exercise catches what it raises."""
+    tree = ast.parse(read(path))
+    yield from marked(tree)
+    for word in re.findall(PLURAL, read(path)):
+        yield from (f"{{0}} {word}", f"{{0}} {word}s")
+    if path.parent.name == "pieces":
+        return
+    catches = path.parent.name.startswith(("exercises", "lesson_"))
+    left_out = docstrings(tree) | replaced(tree) | (set() if catches else raised(tree))
+    for node, text in strings(tree).items():
+        if id(node) not in left_out and is_prose(text):
+            yield text
+
+
+CODE = re.compile(r"self\.|torch\.\w+\([^)]*$|\w\(.*\)\.\w|\(\?|</?\w|^[\w.]+ [-+*/=@]+ |\w\[|\\\w"
+                  r"|^\s*(def|class|import|from|for|return|if|text/)\b|^[a-z,]+->[a-z]+$")
+
+
+def is_prose(text):
+    """Whether a text is words, not code, a pattern or a name."""
+    words = re.findall(r"(?<![\w'\"`.=(])[A-Za-z][a-z']*(?![\w=(\[])", text)
+    sentence = text.rstrip().endswith((".", "?")) and " " in text
+    several = len(words) > 1 or PLACE.search(text) and max(map(len, words), default=0) > 2
+    return bool(several) and (sentence or not CODE.search(text) and not parses(text))
+
+
+def parses(text):
+    try:
+        ast.parse(re.sub(r"\{\d\}", "x", text).strip())
+    except SyntaxError:
+        return False
+    return True
+
+
+def parsed(cell):
+    """The tree of a lesson's code cell; an empty one for the set-up and for commands."""
+    try:
+        setup = "setup" in cell["metadata"].get("tags", [])
+        return ast.parse("" if setup else re.sub(r"^%%.*", "", cell["source"]))
+    except SyntaxError:
+        return ast.parse("")
+
+
+def labels(tree, own=frozenset()):
+    """The texts of code that may be shown, node -> text: in lists, dictionaries, arguments of
+    figures and tables; not what is looked up in something that the lesson didn't write (``own``:
+    the keys that it did)."""
+    parent = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+    for node, text in strings(tree).items():
+        above = parent[node]
+        call = parent.get(above) if isinstance(above, ast.keyword) else above
+        called = getattr(getattr(call, "func", None), "id", "")
+        if isinstance(above, ast.keyword):
+            shown = above.arg.endswith(("label", "title", "titles", "default"))
+        elif isinstance(above, ast.Subscript):
+            shown = isinstance(above.ctx, ast.Store) or text in own
+        elif getattr(parent.get(above), "iter", 0) is above:  # names to go through
+            shown = text in own
+        elif isinstance(above, ast.Call):
+            shown = called in DRAWS | {"print"}
+        else:
+            shown = isinstance(above, (ast.List, ast.Tuple, ast.Dict, ast.IfExp, ast.BoolOp,
+                                       ast.ListComp, ast.DictComp, ast.GeneratorExp, ast.Return))
+        if shown and WORD.search(re.sub(r"\{\d\}", "", text)) and text not in names():
+            yield node, text
+
+
+def keys_of(path):
+    """The keys of the dictionaries that a lesson writes."""
+    for cell in cells(path):
+        tree = parsed(cell) if cell["cell_type"] == "code" else ast.parse("")
+        found = strings(tree)
+        for node in ast.walk(tree):
+            keys = (node.keys if isinstance(node, ast.Dict) else
+                    [node.slice] if isinstance(node, ast.Subscript)
+                    and isinstance(node.ctx, ast.Store) else [])
+            yield from (found[key] for key in keys if key in found)
+
+
+def drawn_by(path):
+    """The texts of a lesson's code that are translated: those of figures and tables, those that a
+    catalogue has already, and titles of cells."""
+    known, own = called().get(path.name[:2], ()), frozenset(keys_of(path))
+    for cell in cells(path):
+        if cell["cell_type"] == "code":
+            tree = parsed(cell)
+            drawn = {id(part) for node in ast.walk(tree) if isinstance(node, ast.Call)
+                     and getattr(node.func, "id", "") in DRAWS for part in ast.walk(node)}
+            yield from (text for node, text in labels(tree, own)
+                        if text in known or id(node) in drawn)
+            if cell["id"] != "setup":  # other tools look for its text
+                yield from CELL_TITLE.findall(cell["source"])
+
+
+@cache
+def called():
+    """Room -> the texts of code that its catalogues have."""
+    found = {}
+    for folder in filter(Path.is_dir, FOLDER.iterdir()):
+        for room, entries in load(folder.name).items():
+            found.setdefault(room, set()).update(
+                entry.text for entry in entries if entry.context == "code")
+    return found
+
+
+@cache
+def names():
+    """What the packages call layers, tasks, encodings and stored results, which lessons show as
+    they are called."""
+    encodings = (encoding for trial in TRIALS.values() for encoding in trial.encodings)
+    stored = results("09")["rows"]
+    sinks = next(row["exact with"] for row in stored if "exact with" in row)
+    stretches = (row["stretch"] for row in stored if " " in row.get("stretch", ""))
+    return dict.fromkeys([*FORMULAS, *LINEAR_FORMULAS, *STATES, *MAKERS, *RECALLERS, *TRIALS,
+                          *encodings, *sinks, *stretches])
+
+
+def said_by_script(path):
+    return texts_of_script(read(path))
+
+
+def said_by_template(path):
+    """The texts of a page's frame: _("...") in Python or in a template."""
+    method = "python" if path.suffix == ".py" else "jinja2.ext:babel_extract"
+    with path.open("rb") as file:
+        return [text for _, text, *_ in extract(method, file)]
+
+
+def said_by_drawing(path):
+    """The words of words.toml, and those that are drawn."""
+    if path.suffix == ".toml":
+        for words in tomllib.loads(read(path)).values():
+            yield from words.values()
+        return
+    tree = ast.parse(read(path))
+    yield from marked(tree)
+    left_out = docstrings(tree) | raised(tree)
+    for node, text in strings(tree).items():
+        if id(node) not in left_out and WORD.search(text) and not re.fullmatch(
+                r"#\w+|rect|start|middle|end|__\w+__|\d\d_\w+|.*\.(svg|json)", text):
+            yield text
+
+
+def words():
+    """Everything but cells and README, in order: (file, context, text)."""
+    sources = [
+        *((path, "", said_by) for folder in ("lesson_*", "exercises", "pieces")
+          for path in sorted(PACKAGE.glob(f"{folder}/*.py"))),
+        *((path, "", said_by_script) for path in sorted((PACKAGE / "pieces").glob("*.js"))),
+        *((path, "code", drawn_by) for path in LESSONS),
+        (PACKAGE / "laboratory", "name", lambda path: filter(WORD.search, names())),
+        *((path, "", lambda path: marked(ast.parse(read(path))))
+          for path in (PACKAGE / "plotting.py", *sorted((PACKAGE / "laboratory").glob("*.py")))),
+        *((path, "page", said_by_template) for path in TEMPLATES),
+        *((path, "drawing", said_by_drawing)
+          for path in (ROOT / "tools/draw/words.toml", ROOT / "tools/draw/draw.py")),
+        (ROOT / "tools/draw/_stills.py", "drawing", lambda path: marked(ast.parse(read(path))))]
+    for path in sorted(PACKAGE.glob("lesson_*/alt.toml")):
+        for entry in tomllib.loads(read(path)).values():
+            yield path, "", entry["text"] if isinstance(entry, dict) else entry
+    for path, context, say in sources:
+        yield from ((path, context, text) for text in say(path))
+
+
+def blocks(text):
+    """README in pieces: (what it is, text), where what is code, a generated table, or words."""
+    pattern = r"(?ms)^```.*?^```$|^<!-- (\w+): .*?<!-- /\1 -->|^\[.*\]\(README\.\w+\.md\)$"
+    at = 0
+    for found in re.finditer(pattern, text):
+        yield from (("words", part) for part in text[at:found.start()].split("\n\n"))
+        yield found[1] or "code", found[0]
+        at = found.end()
+    yield from (("words", part) for part in text[at:].split("\n\n"))
+
+
+def paragraphs(path):
+    """The words of a page in Markdown."""
+    return [words for kind, text in blocks(read(path)) if kind == "words"
+            and (words := text.strip("\n")) and not words.startswith("    ")]
+
+
+def taught():
+    """What teachers read: of each lesson's plan, of the routes, and of the guide."""
+    yield from marked(ast.parse(read(ROOT / "tools/classroom/guide.py")))
+    for route in tomllib.loads(read(TEACHING / "routes.toml"))["route"]:
+        yield from (route["name"], *(meeting["name"] for meeting in route["meeting"]))
+    for path in sorted(TEACHING.glob("??.toml")):
+        plan = tomllib.loads(read(path))
+        yield from (plan["board"], plan["leave_out"], *itertools.chain(*plan["ask"].values()),
+                    *(each["thinks"] for each in plan["expect"]))
+    for path in GUIDES:
+        yield from paragraphs(path)
+
+
+def room_of(path):
+    """The catalogue that a file's texts stand in."""
+    if lesson := re.search(r"lesson_(\d\d)|notebooks/(\d\d)", path.as_posix()):
+        return lesson[1] or lesson[2]
+    package = PACKAGE in path.parents or CORE in path.parents
+    return "pieces" if path.parent.name == "pieces" else "package" if package else "pages"
+
+
+def everything():
+    """Room -> what there is to translate in it: (context, English text)."""
+    found = {}
+    for path in LESSONS:
+        here = found.setdefault(path.name[:2], {})
+        here |= {(f"{path.name[:2]}/{cell['id']}", key(cell)): 0
+                 for cell in cells(path) if translates(cell)}
+    found["00"] |= {("00/map", MAP_HEAD): 0}
+    found["pages"] = {("README", text): 0 for text in paragraphs(ROOT / "README.md")}
+    found["teaching"] = {("teaching", text): 0 for text in taught()}
+    for path, context, text in words():
+        found.setdefault(room_of(path), {})[context, text] = 0
+    more = "{0} or {1}", "{0} {1}"  # what no rule finds
+    found["package"] |= {("", word): 0 for word in more}
+    return {room: [*texts] for room, texts in found.items()}
