@@ -4,7 +4,7 @@ PYTHON ?= $(shell command -v python3 || command -v python)
 RUN := .venv/$(if $(filter Windows_NT,$(OS)),Scripts,bin)/python
 ONE := OMP_NUM_THREADS=1
 PYTEST = $(ONE) $(RUN) -m pytest -n 2
-QUICK = -p no:logging --doctest-modules --dist=loadscope
+QUICK = -p no:logging -p no:anyio --doctest-modules --dist=loadscope
 NEEDS = $(RUN) tools/setup.py
 NOTEBOOKS = $(foreach name,$(NB),$(or $(wildcard notebooks/$(name)*.ipynb),\
 	$(error No notebook is called $(name))))

@@ -4,7 +4,6 @@ It is made from the stored notebooks alone: no kernel, no network. nbconvert giv
 cells (Sphinx with myst-nb replaces alternative texts by file names, Jupyter Book and Quarto can't
 build without a network), pagefind the search. To look at it: `make site ARGS=--serve`.
 """
-import asyncio
 import functools
 import http.server
 import json
@@ -12,12 +11,12 @@ import os
 import pathlib
 import re
 import shutil
+import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
+import tempfile
 
 import nbformat
 from markupsafe import Markup
-from pagefind.service import PagefindService
 
 from tools import ROOT, setup
 from tools.draw import _stills
@@ -178,39 +177,20 @@ def decks(target: pathlib.Path) -> None:
 
 
 def search(target: pathlib.Path) -> None:
-    with ThreadPoolExecutor(1) as apart_from_callers:  # which may have a loop of their own
-        apart_from_callers.submit(asyncio.run, index(target)).result()
-
-
-async def index(target: pathlib.Path) -> None:
     """Pagefind's index, in which each Chinese character is a word, as site.js asks for it.
 
     (Its binary that looks for words has 59 MB and finds others than the browser does in what is
     asked: with it, 多头注意力 finds nothing.)
     """
-    folder = target / "pagefind"
-    async with PagefindService() as service:
-        made = await service.create_index(config={"output_path": str(folder)})
-        for path in sorted(target.rglob("*.html")):
-            if "slides" not in path.relative_to(target).parts:
-                await made.add_html_file(content=apart(path.read_text("utf-8")),
-                                         source_path=path.relative_to(target).as_posix())
-        await made.write_files()
-        await written(folder)
-
-
-async def written(folder: pathlib.Path) -> None:
-    """Pagefind answers before its files are on the disk, and what ends it leaves some of them
-    empty: wait until none is, and none grows."""
-    before = {}
-    for _ in range(600):
-        sizes = {path: path.stat().st_size for path in folder.rglob("*") if path.is_file()}
-        if sizes == before and sizes and all(sizes.values()):
-            return
-        before = sizes
-        await asyncio.sleep(0.1)
-    empty = [path.name for path, size in before.items() if not size]
-    raise OSError(f"pagefind left files empty in {folder}: {', '.join(empty)}")
+    with tempfile.TemporaryDirectory() as folder:
+        for path in target.rglob("*.html"):
+            place = path.relative_to(target)
+            if place.parts[0] != "slides":
+                copy = pathlib.Path(folder, place)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                copy.write_text(apart(path.read_text("utf-8")), encoding="utf-8")
+        index = ["--site", folder, "--output-path", target / "pagefind"]
+        subprocess.run([sys.executable, "-m", "pagefind", *index], check=True, capture_output=True)
 
 
 def apart(page: str) -> str:
