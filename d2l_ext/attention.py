@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from . import torch_weights
 from .checks import check_bias, check_causal, check_divides, check_dropout, check_float
-from .checks import check_inputs, check_position, check_products, check_shape, check_size
+from .checks import check_inputs, check_position, check_shape, check_size
 from .hidden import cut_padding, hide_rows, hide_unseen, unmask_empty_rows, widened
 from .masks import Attend, as_4d, combine
 from .relative import RelativePosition
@@ -22,8 +22,8 @@ def masked_softmax(
 
     scores: (queries, keys), (batch, queries, keys) or (batch, heads, queries, keys). valid_lens:
     integers, (batch,) or (batch, queries). mask: a predicate or booleans, True = may attend.
-    Each row of the result sums to 1, or is all zeros where there is nothing to attend to; hidden
-    keys weigh exactly 0 and get no gradient; ``scores`` is not modified.
+    Each row of the result sums to 1, or is zeros where there is nothing to attend to; hidden keys
+    weigh exactly 0 and get no gradient; ``scores`` is not modified.
 
     >>> masked_softmax(torch.zeros(1, 2, 4), torch.tensor([[2, 0]])).tolist()
     [[[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]]]
@@ -41,10 +41,7 @@ def masked_softmax(
 
 
 def softmax_where(keep: Tensor | None, scores: Tensor) -> Tensor:
-    """Softmax over the last axis of what ``keep`` allows; 0 elsewhere.
-
-    Overwrites ``scores``: at long lengths new memory takes most of the time.
-    """
+    """Softmax over the last axis of what ``keep`` allows; 0 elsewhere. Overwrites ``scores``."""
     if keep is None:
         return scores.softmax(-1)
     allowed, sees = unmask_empty_rows(keep)
@@ -60,16 +57,15 @@ def dot_product_attention(
     """Scaled dot-product attention: softmax(q kᵀ / √d) v (Vaswani et al. 2017, section 3.2.1).
 
     queries (..., queries, d), keys (..., keys, d), values (..., keys, v), where ... is nothing,
-    (batch,) or (batch, heads). Returns the output (..., queries, v) and the weights
-    (..., queries, keys), with the mask and the guarantees of ``masked_softmax``. A key that no
-    query may see reaches neither.
+    (batch,) or (batch, heads). mask: as in ``masked_softmax``. Returns the output (..., queries, v)
+    and the weights (..., queries, keys), which a key that no query may see doesn't reach.
 
     >>> queries, keys, values = torch.tensor([[9., 0.]]), torch.eye(2), torch.tensor([[1.], [5.]])
     >>> output, weights = dot_product_attention(queries, keys, values)
     >>> output.shape, [round(w, 3) for w in weights[0].tolist()]
     (torch.Size([1, 1]), [0.998, 0.002])
     """
-    check_products(queries, keys, values)
+    check_inputs(queries, keys, values, None)
     q, k, v = as_4d(queries), as_4d(keys), as_4d(values)
     batch, heads, count, _ = q.shape
     keep = combine(batch, heads, count, k.shape[2], mask=mask, device=q.device)
@@ -83,10 +79,9 @@ def dot_product_attention(
 class AdditiveAttention(nn.Module):
     """Attention whose score is a small network: w_vᵀ tanh(W_q q + W_k k).
 
-    From Bahdanau et al. 2015, appendix A.1.2. queries (batch, queries, query_size),
-    keys (batch, keys, key_size), values (batch, keys, v); the two sizes equal ``num_hiddens``
-    unless given. Returns the output (batch, queries, v), with ``need_weights=True`` also the
-    weights before dropout (batch, queries, keys). Guarantees are those of ``MultiHeadAttention``.
+    From Bahdanau et al. 2015, appendix A.1.2. queries (batch, queries, query_size), keys (batch,
+    keys, key_size), values (batch, keys, v); the two sizes are ``num_hiddens`` unless given.
+    Returns what ``MultiHeadAttention`` does, with one head: weights are (batch, queries, keys).
 
     >>> attention = AdditiveAttention(num_hiddens=8, query_size=3, key_size=2)
     >>> attention(torch.rand(1, 4, 3), torch.rand(1, 5, 2), torch.rand(1, 5, 6)).shape
@@ -145,18 +140,6 @@ def merge_heads(X: Tensor) -> Tensor:
     return X.transpose(1, 2).flatten(2)
 
 
-def for_each_head(X: Tensor, num_heads: int) -> Tensor:
-    """(batch, kv heads, steps, head_size) -> (batch, heads, steps, head_size).
-
-    Neighbouring heads share one: each stands there as often as there are heads that share it.
-
-    >>> for_each_head(torch.tensor([3., 5.]).reshape(1, 2, 1, 1), num_heads=4).flatten().tolist()
-    [3.0, 3.0, 5.0, 5.0]
-    """
-    group = num_heads // X.shape[1]
-    return X if group == 1 else X.repeat_interleave(group, dim=1)
-
-
 class MultiHeadAttention(nn.Module):
     """Multi-head attention: W_o [h_1; ...; h_h], h_i = attention(W_q⁽ⁱ⁾ q, W_k⁽ⁱ⁾ k, W_v⁽ⁱ⁾ v).
 
@@ -164,9 +147,8 @@ class MultiHeadAttention(nn.Module):
     ``num_hiddens`` unless given. head_size: width of a head, ``num_hiddens / num_heads`` unless
     given. num_kv_heads: how many heads have keys and values of their own, ``num_heads`` unless
     given; fewer serve groups of neighbours (grouped-query attention: Ainslie et al. 2023, section
-    2.2), and 1 serves all (multi-query: Shazeer 2019, section 3); on a CPU PyTorch 2.8 then makes
-    all weights. position: a ``RelativePosition``, or any module with its methods. Parameters: W_q,
-    W_k, W_v, W_o, each an ``nn.Linear``; a ``state_dict`` moves to and from D2L's class as it is.
+    2.2). position: a ``RelativePosition``, or any module with its methods. Parameters: W_q, W_k,
+    W_v, W_o, each an ``nn.Linear``, as in D2L's class.
 
     >>> attention = MultiHeadAttention(num_hiddens=8, num_heads=2)
     >>> queries, keys = torch.rand(1, 3, 8), torch.rand(1, 5, 8)
@@ -221,13 +203,14 @@ class MultiHeadAttention(nn.Module):
         Guaranteed: a query with nothing to attend to gets zeros before ``W_o``, in weights, values
         and gradients. A position that no query may see reaches neither output nor gradients, NaN
         and infinity included; where only some queries may see it, this holds for finite inputs. No
-        input is modified. Second derivatives need ``need_weights=True`` or PyTorch's math backend.
+        input is modified.
         """
         widths = self.W_q.in_features, self.W_k.in_features, self.W_v.in_features
         check_inputs(queries, keys, values, widths)
         sizes = queries.shape[0], self.num_heads, queries.shape[1], keys.shape[1]
         check_causal(causal, *sizes[2:])
-        is_causal = causal and valid_lens is None and mask is None  # no row or column is empty
+        alone = valid_lens is None and mask is None and self.position is None and not need_weights
+        is_causal = causal and alone  # the kernel's own mask
         keep = None
         if not is_causal:
             keep = combine(*sizes, valid_lens, mask, causal, queries.device)
@@ -242,8 +225,6 @@ class MultiHeadAttention(nn.Module):
         if self.position is not None:
             q, k = self.position.transform(q, k)
             bias = check_bias(self.position.bias(q, k), (*q.shape[:3], k.shape[2]))
-        if is_causal and (need_weights or bias is not None):  # the kernel takes bias or is_causal
-            is_causal, keep = False, combine(*sizes, causal_=True, device=q.device)
         if not need_weights:
             return self.W_o(merge_heads(self._fused(q, k, v, keep, bias, is_causal)))
         heads, weights = self._explicit(q, k, v, keep, bias)
@@ -252,7 +233,8 @@ class MultiHeadAttention(nn.Module):
     def _explicit(
         self, q: Tensor, k: Tensor, v: Tensor, keep: Tensor | None, bias: Tensor | None,
     ) -> tuple[Tensor, Tensor]:
-        k, v = (for_each_head(X, self.num_heads) for X in (k, v))
+        if self.num_kv_heads < self.num_heads:  # neighbouring heads share one
+            k, v = (X.repeat_interleave(self.num_heads // X.shape[1], 1) for X in (k, v))
         scores = q / math.sqrt(self.head_size) @ k.mT
         weights = softmax_where(keep, scores if bias is None else scores + bias)
         return self.dropout(weights) @ v, weights
@@ -284,8 +266,7 @@ class MultiHeadAttention(nn.Module):
     def to_torch(self) -> nn.MultiheadAttention:
         """A batch-first ``nn.MultiheadAttention`` with the same weights and dropout.
 
-        Raises ValueError where it can't say the same: for a position module, heads that share keys
-        and values, and ``query_size`` or ``num_heads * head_size`` other than ``num_hiddens``.
+        Raises ValueError where it can't say the same, as for a position module.
         """
         theirs = nn.MultiheadAttention(**torch_weights.sizes_to_torch(self)).to(self.W_o.weight)
         with torch.no_grad():

@@ -102,60 +102,39 @@ def check_symbols(name: str, X: Tensor, symbols: int) -> None:
             raise ValueError(f"{name} contains {worst}, but symbols are 0 to {symbols - 1}")
 
 
-def check_counts(keys: Tensor, values: Tensor) -> None:
-    """Each key has one value."""
+def check_inputs(
+    queries: Tensor, keys: Tensor, values: Tensor, widths: tuple[int, ...] | None = (),
+) -> None:
+    """All are floating point, (batch, steps, width) of one batch, and each key has one value.
+
+    widths: those of the three, in turn. None: queries are as wide as keys, and (steps, width) and
+    (batch, heads, steps, width) are shapes, too.
+    """
+    tensors = {"queries": queries, "keys": keys, "values": values}
+    check_float(**tensors)
+    for name, X in tensors.items():
+        if X.dim() not in ((2, 3, 4) if widths is None else (3,)):
+            shapes = "(batch, steps, width)" + (", (steps, width) or (batch, heads, steps, width)"
+                                                if widths is None else "")
+            raise ValueError(f"{name} must have shape {shapes}, got {tuple(X.shape)}")
+        if X.shape[:-2] != queries.shape[:-2]:
+            raise ValueError(f"queries have batch {tuple(queries.shape[:-2])}, "
+                             f"{name} have batch {tuple(X.shape[:-2])}")
     if keys.shape[-2] != values.shape[-2]:
         raise ValueError(f"there are {keys.shape[-2]} keys but {values.shape[-2]} values: "
                          "each key needs one value")
-
-
-def check_inputs(
-    queries: Tensor, keys: Tensor, values: Tensor, widths: Iterable[int] = (),
-) -> None:
-    """All are floating point, (batch, steps, hiddens) with these widths, and of one batch.
-
-    Each key has one value.
-    """
-    tensors = {"queries": queries, "keys": keys, "values": values}
-    check_float(**tensors)
-    for name, X in tensors.items():
-        check_shape(name, X, "(batch, steps, hiddens)")
-        if X.shape[0] != queries.shape[0]:  # len would fix a size that export leaves open
-            raise ValueError(f"queries have batch {queries.shape[0]}, {name} have "
-                             f"batch {X.shape[0]}")
-    check_counts(keys, values)
-    for (name, X), width in zip(tensors.items(), widths):
+    for (name, X), width in zip(tensors.items(), keys.shape[-1:] if widths is None else widths):
         check_width(name, X, width)
-
-
-def check_products(queries: Tensor, keys: Tensor, values: Tensor) -> None:
-    """All are floating point, with two to four axes and one batch and number of heads.
-
-    Queries and keys are equally wide, and each key has one value.
-    """
-    tensors = {"queries": queries, "keys": keys, "values": values}
-    check_float(**tensors)
-    for name, X in tensors.items():
-        if X.dim() not in (2, 3, 4) or X.shape[:-2] != queries.shape[:-2]:
-            raise ValueError(
-                f"{name} have shape {tuple(X.shape)}, queries {tuple(queries.shape)}: "
-                "expected (steps, width), (batch, steps, width) or (batch, heads, steps, width), "
-                "with the same batch and heads")
-    check_counts(keys, values)
-    if queries.shape[-1] != keys.shape[-1]:
-        raise ValueError(f"queries have width {queries.shape[-1]}, "
-                         f"keys have width {keys.shape[-1]}: a dot product needs equal widths")
 
 
 def check_causal(causal: bool, queries: int, keys: int) -> None:
     """``causal`` is False, or True with as many queries as keys."""
     if not isinstance(causal, bool):
-        raise TypeError(f"causal must be True or False, got {causal!r:.60}: "
-                        "give a mask of your own as mask=, composed with &")
+        raise TypeError(f"causal must be True or False, got {causal!r:.60}: masks go to mask=")
     if causal and queries != keys:
-        example = f"mask=d2l_ext.causal(offset={keys - queries})"
         raise ValueError(f"causal=True needs as many queries as keys, got {queries=} and {keys=}: "
-                         f"say which keys a query may see, for example {example}")
+                         "say which keys a query may see, for example "
+                         f"mask=d2l_ext.causal(offset={keys - queries})")
 
 
 def check_boolean(mask: Tensor) -> None:
@@ -168,14 +147,11 @@ def check_boolean(mask: Tensor) -> None:
 def check_lengths(valid_lens: Tensor, sizes: tuple[int, int, int] | None = None) -> None:
     """``valid_lens`` has one or two axes and holds integers that aren't negative.
 
-    sizes: the batch, queries and keys that it must fit. Values are checked where they can be read:
-    not under compile, export and vmap.
+    sizes: the batch, queries and keys that it must fit. Values are checked where they can be read.
     """
     wanted = "shape (batch,) or (batch, queries)"
-    if not isinstance(valid_lens, Tensor):
-        raise TypeError(f"valid_lens must be an integer tensor of {wanted}, got {kind(valid_lens)}")
-    if not is_integer(valid_lens):
-        raise TypeError(f"valid_lens must hold integers, got {valid_lens.dtype}")
+    if not isinstance(valid_lens, Tensor) or not is_integer(valid_lens):
+        raise TypeError(f"valid_lens must hold integers, got {kind(valid_lens)}")
     if valid_lens.dim() not in (1, 2):
         raise ValueError(f"valid_lens must have {wanted}, got {tuple(valid_lens.shape)}")
     low, high = extremes(valid_lens)
@@ -193,20 +169,18 @@ def check_lengths(valid_lens: Tensor, sizes: tuple[int, int, int] | None = None)
 
 def check_position(position: object) -> None:
     """``position`` is None or a module with the methods that attention calls."""
-    if isinstance(position, type):
-        name = position.__name__
-        raise TypeError(f"position must be a module, got the class {name}: write {name}(...)")
-    if position is not None and not (hasattr(position, "transform") and hasattr(position, "bias")):
-        raise TypeError("position must have the methods transform(q, k) and bias(q, k), "
-                        f"got {type(position).__name__}")
+    methods = hasattr(position, "transform") and hasattr(position, "bias")
+    if position is not None and (isinstance(position, type) or not methods):
+        raise TypeError("position must be a module with transform(q, k) and bias(q, k), such as "
+                        f"ALiBi(num_heads), got {position!r:.60}")
 
 
 def check_bias(bias: Tensor | None, shape: tuple[int, ...]) -> Tensor | None:
-    """``bias`` is None or can be added to scores of this shape. Returns it with four axes."""
+    """``bias`` is None or can be added to scores of this shape. Returns it expanded to them."""
     if bias is None:
         return None
     axes = zip(bias.shape[::-1], shape[::-1])
     if bias.dim() > 4 or any(size not in (1, full) for size, full in axes):
         raise ValueError(f"position.bias has shape {tuple(bias.shape)}, "
                          f"which can't be added to scores of shape {tuple(shape)}")
-    return bias.reshape((1,) * (4 - bias.dim()) + tuple(bias.shape))
+    return bias.expand(shape)

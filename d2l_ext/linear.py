@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 
 import torch
@@ -16,20 +15,16 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from .attention import merge_heads
-from .checks import check_choice, check_divides, check_float, check_lengths, check_number
-from .checks import check_sequence, check_size
+from .checks import check_choice, check_divides, check_float, check_sequence, check_size
 
 Step = Callable[..., tuple[Tensor, Tensor]]  # (S, q, k, v, ...) of some steps -> outputs, new S
 
-
-# ---- forms ---------------------------------------------------------------------------------------
 
 def decay_mask(log_decay: Tensor) -> Tensor:
     """What step i still has of what step j stored: (rows, steps, steps), 0 where j > i.
 
     M_ij = a_{j+1} ⋯ a_i (Dao & Gu 2024, section 3.2.2). log_decay (rows, steps): the logarithms of
-    a, finite. With all a = 1 it is the causal mask, with all equal that of Sun et al. 2023,
-    section 2.1.
+    a, finite.
 
     >>> decay_mask(torch.tensor([[1, 0.5, 0.5]]).log())[0].tolist()
     [[1.0, 0.0, 0.0], [0.5, 1.0, 0.0], [0.25, 0.5, 1.0]]
@@ -58,7 +53,7 @@ def add_one(
 def add_many(
     S: Tensor | None, q: Tensor, k: Tensor, v: Tensor, log_decay: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """A chunk of steps: products among themselves, one reading of what came before, one update.
+    """A chunk of steps: ``products``, one reading of what came before, one update.
 
     As Dao & Gu 2024, section 6.
     """
@@ -103,28 +98,23 @@ def in_chunks(
     step: Step, size: int | None, S: Tensor | None, *inputs: Tensor,
 ) -> tuple[Tensor, Tensor | None]:
     """One chunk of ``size`` steps after another, the last may be shorter; None: all in one."""
-    if size is None:
-        return step(S, *inputs)
     outputs = []
-    for parts in zip(*(X.split(size, 1) for X in inputs)):
+    for parts in zip(*(X.split(size or X.shape[1], 1) for X in inputs)):
         Y, S = step(S, *parts)
         outputs.append(Y)
     return torch.cat(outputs, 1), S
 
-
-# ---- layers --------------------------------------------------------------------------------------
 
 FeatureMap = Callable[[Tensor], Tensor]
 
 
 def elu_plus_one(X: Tensor) -> Tensor:
     """elu(x) + 1: x + 1 above 0, eˣ below, so positive (Katharopoulos et al. 2020, equation 7)."""
-    # Not F.elu: up to PyTorch 2.13 its compiled gradient has another layout than it says.
     return torch.where(X > 0, X + 1, X.clamp(max=0).exp())
 
 
 class Memory(nn.Module):
-    """What layers with a matrix as memory share: projections, heads, lengths, a state to hand on.
+    """What layers with a matrix as memory share: projections, heads, a state to hand on.
 
     W_q, W_k, W_v and W_o are those of ``MultiHeadAttention``. chunk_size chooses how the same is
     computed: 1, token by token; c, in chunks of c steps; None, all at once. Subclasses say how the
@@ -148,43 +138,30 @@ class Memory(nn.Module):
             nn.Linear(num_hiddens, num_hiddens, bias=False) for _ in range(4))
 
     def forward(
-        self, X: Tensor, valid_lens: Tensor | None = None, *, state: Tensor | None = None,
-        need_state: bool = False,
+        self, X: Tensor, *, state: Tensor | None = None, need_state: bool = False,
     ) -> Tensor | tuple[Tensor, Tensor]:
-        """X (batch, steps, num_hiddens); valid_lens: integers, (batch,).
+        """X (batch, steps, num_hiddens), at least one step. Returns the output, of X's shape.
 
-        Returns the output, of X's shape; with ``need_state=True`` also the state after the last
-        step, (batch, heads, head_size, head_size), in single precision at least. Given as
-        ``state``, it lets another call go on where this one ended.
-
-        Guaranteed: steps beyond a length change neither the outputs within it nor the state, NaN
-        and infinity included; what the output holds at them has no meaning. No input is modified.
+        With ``need_state=True`` also the state after the last step, (batch, heads, head_size,
+        head_size), in single precision at least. Given as ``state``, it lets another call go on
+        where this one ended. No input is modified.
         """
+        check_sequence(X, self.W_q.in_features)
         heads, size = self.num_heads, self.head_size
-        X, keep, S = begin(X, self.W_q.in_features, valid_lens, state,
-                           (heads, size, size + self.extra))
+        S = check_state(state, X, (heads, size, size + self.extra))
         q, k, v = (W(X).to(at_least_single(X)).unflatten(-1, (heads, size))
                    for W in (self.W_q, self.W_k, self.W_v))
         if self.feature_map is not None:
             q, k = self.feature_map(q), self.feature_map(k)
-        if keep is not None:
-            k = torch.where(keep[..., None], k, 0.0)
         inputs = [part.transpose(1, 2).flatten(0, 1) for part in (q, k, v)]
-        gate = self.gate(X, keep)
+        gate = self.gate(X)
         if gate is not None:
             inputs.append(gate.to(q.dtype).mT.flatten(0, 1))
-        Y, S = inputs[2], None if S is None else S.flatten(0, 1)
-        if X.shape[1] > 0:
-            with no_autocast(X.device.type):
-                Y, S = self.walk(S, need_state, *inputs)
+        Y, S = self.walk(None if S is None else S.flatten(0, 1), need_state, *inputs)
         output = self.W_o(merge_heads(Y.unflatten(0, (-1, heads))).to(X.dtype))
-        if not need_state:
-            return output
-        if S is None:
-            return output, v.new_zeros(len(X), heads, size, size + self.extra)
-        return output, S.unflatten(0, (-1, heads))
+        return (output, S.unflatten(0, (-1, heads))) if need_state else output
 
-    def gate(self, X: Tensor, keep: Tensor | None) -> Tensor | None:
+    def gate(self, X: Tensor) -> Tensor | None:
         """A number for each head of each step, (batch, steps, heads), or None."""
         raise NotImplementedError
 
@@ -200,13 +177,10 @@ class LinearAttention(Memory):
 
     y_i = Σ_{j≤i} M_ij (φ(q_i)·φ(k_j)) v_j / Σ_{j≤i} M_ij (φ(q_i)·φ(k_j)), in each head
     (Katharopoulos et al. 2020, section 3.2). feature_map: φ, positive where there is a normaliser;
-    None: q and k as they are. normalise: whether to divide. decay: None, M = 1; "fixed",
-    M_ij = γ^(i-j) with γ = 1 - 2^(-5-h) in head h = 0, 1, ... (Sun et al. 2023, section 2.2);
-    "input", M as in ``decay_mask``, of which step i keeps a_i = σ(w·x_i + b): the scalar case of
-    Dao & Gu 2024, with Δ = softplus(-w·x_i - b) and A = -1. It starts near the fixed ones.
-
-    Takes, returns and guarantees what ``Memory`` says; the state has one more column where there
-    is a normaliser, for its sum.
+    None: q and k as they are. normalise: whether to divide; the state then has one more column, for
+    the sum. decay: None, M = 1; "input", M as in ``decay_mask``, of which step i keeps
+    a_i = σ(w·x_i + b): the scalar case of Dao & Gu 2024, with Δ = softplus(-w·x_i - b) and A = -1.
+    It starts near 1 - 2^(-5-h) in head h = 0, 1, ..., as Sun et al. 2023, section 2.2.
 
     >>> layer, X = LinearAttention(num_hiddens=8, num_heads=2), torch.rand(2, 5, 8)
     >>> at_once = layer(X)
@@ -222,26 +196,19 @@ class LinearAttention(Memory):
     ):
         super().__init__(num_hiddens, num_heads, feature_map, chunk_size)
         if decay is not None:
-            check_choice("decay", decay, ("fixed", "input"))
+            check_choice("decay", decay, ("input",))
         if normalise and feature_map is None:
             raise ValueError("normalise=True needs a feature_map that is positive: "
                              "scores of both signs may add up to 0")
         self.decay, self.extra = decay, int(normalise)
         if decay == "input":
             self.W_a = nn.Linear(num_hiddens, num_heads)
-            nn.init.zeros_(self.W_a.bias)
-            self.W_a.bias.data += torch.tensor(fixed_decays(num_heads)).logit()
+            starts = 1 - 2.0 ** (-5 - torch.arange(num_heads))
+            self.W_a.bias.data = starts.logit().to(self.W_a.bias)
 
-    def gate(self, X: Tensor, keep: Tensor | None) -> Tensor | None:
-        """Logarithms of decays; 0, nothing is forgotten, beyond a length."""
-        if self.decay is None:
-            return None
-        if self.decay == "input":
-            log_decay = F.logsigmoid(self.W_a(X))
-        else:
-            gammas = torch.tensor(fixed_decays(self.num_heads), dtype=torch.float64)
-            log_decay = gammas.log().to(X.device, at_least_single(X)).expand(*X.shape[:2], -1)
-        return log_decay if keep is None else torch.where(keep, log_decay, 0.0)
+    def gate(self, X: Tensor) -> Tensor | None:
+        """Logarithms of decays."""
+        return None if self.decay is None else F.logsigmoid(self.W_a(X))
 
     def walk(
         self, S: Tensor | None, need_state: bool, *inputs: Tensor,
@@ -258,21 +225,13 @@ class LinearAttention(Memory):
         return Y, S
 
 
-def fixed_decays(num_heads: int) -> list[float]:
-    """1 - 2^(-5-h) for head h (Sun et al. 2023, section 2.2)."""
-    return [1 - 2.0 ** (-5 - h) for h in range(num_heads)]
-
-
 class DeltaRule(Memory):
     """Linear attention whose memory stores what is missing, in place of all that comes.
 
     S_i = S_{i-1} + β_i k_i (v_i - S_{i-1}ᵀ k_i)ᵀ, y_i = S_iᵀ q_i, in each head: one step of
     gradient descent on |Sᵀk_i - v_i|² / 2 with rate β_i = max_rate σ(w·x_i + b) (Schlag et al.
     2021, section 4.2). Keys and queries have length 1, so that β = 1 replaces what a key had
-    stored. The share 1 - β of it stays: rates above 1 turn its sign, which lets a layer follow
-    parity (Grazzi et al. 2025); beyond 2 it would grow without bound.
-
-    Takes, returns and guarantees what ``Memory`` says.
+    stored; rates above 1 turn its sign (Grazzi et al. 2025); beyond 2 it would grow without bound.
     """
 
     def __init__(
@@ -280,14 +239,13 @@ class DeltaRule(Memory):
         chunk_size: int | None = None,
     ):
         super().__init__(num_hiddens, num_heads, partial(F.normalize, dim=-1), chunk_size)
-        check_number(max_rate=max_rate)
         if not 0 < max_rate <= 2:
             raise ValueError(f"{max_rate=} must lie in (0, 2]")
         self.max_rate = max_rate
         self.W_b = nn.Linear(num_hiddens, num_heads)
 
-    def gate(self, X: Tensor, keep: Tensor | None) -> Tensor:
-        """The rates β. Beyond a length keys are 0, and no rate matters."""
+    def gate(self, X: Tensor) -> Tensor:
+        """The rates β."""
         return self.max_rate * self.W_b(X).sigmoid()
 
     def walk(
@@ -296,8 +254,6 @@ class DeltaRule(Memory):
         step = correct_one if self.chunk_size == 1 else correct_many
         return in_chunks(step, self.chunk_size, S, *inputs)
 
-
-# ---- a selective state space ---------------------------------------------------------------------
 
 def scan(a: Tensor, b: Tensor) -> Tensor:
     """All h_t = a_t ⊙ h_{t-1} + b_t with h_0 = 0, one step after the other; steps on axis 1."""
@@ -329,8 +285,8 @@ class SelectiveStateSpace(nn.Module):
     h_t = exp(Δ_t A) ⊙ h_{t-1} + Δ_t B_t u_t, y_t = C_t·h_t + D u_t, output W_o y_t. B = W_B x and
     C = W_C x are shared by all channels, Δ = softplus(w·x + b) has a b for each of them;
     A = -exp(``log_A``) starts as -1, -2, ... The paper's gate and its short convolution are left
-    out. parallel: by ``parallel_scan``; otherwise by ``scan``. Takes, returns and guarantees what
-    ``Memory`` says; the state is (batch, num_hiddens, state_size).
+    out. parallel: by ``parallel_scan``; otherwise by ``scan``. Takes and returns what ``Memory``
+    does; the state is (batch, num_hiddens, state_size).
     """
 
     def __init__(self, num_hiddens: int, state_size: int = 16, *, parallel: bool = True):
@@ -347,61 +303,31 @@ class SelectiveStateSpace(nn.Module):
         self.D = nn.Parameter(torch.ones(num_hiddens))
 
     def forward(
-        self, X: Tensor, valid_lens: Tensor | None = None, *, state: Tensor | None = None,
-        need_state: bool = False,
+        self, X: Tensor, *, state: Tensor | None = None, need_state: bool = False,
     ) -> Tensor | tuple[Tensor, Tensor]:
-        shape = len(self.D), self.state_size
-        X, keep, h = begin(X, len(self.D), valid_lens, state, shape)
-        dtype = at_least_single(X)
-        h = X.new_zeros(len(X), *shape, dtype=dtype) if h is None else h
+        check_sequence(X, len(self.D))
+        h, dtype = check_state(state, X, (len(self.D), self.state_size)), at_least_single(X)
         u, B, C = (W(X).to(dtype) for W in (self.W_u, self.W_B, self.W_C))
         delta = F.softplus(self.W_delta(X) + self.bias).to(dtype)
-        if keep is not None:
-            delta = torch.where(keep, delta, 0.0)  # a = 1, b = 0: the state stays
-        Y = self.D * u
-        if X.shape[1] > 0:
-            a = (-delta[..., None] * self.log_A.exp()).exp()
-            b = (delta * u)[..., None] * B[:, :, None]
-            first = a[:, :1] * h[:, None] + b[:, :1]
-            H = (parallel_scan if self.parallel else scan)(a, torch.cat([first, b[:, 1:]], 1))
-            Y, h = Y + (H * C[:, :, None]).sum(-1), H[:, -1]
-        output = self.W_o(Y.to(X.dtype))
-        return (output, h) if need_state else output
+        a = (-delta[..., None] * self.log_A.exp()).exp()
+        b = (delta * u)[..., None] * B[:, :, None]
+        if h is not None:
+            b = torch.cat([b[:, :1] + a[:, :1] * h[:, None], b[:, 1:]], 1)
+        H = (parallel_scan if self.parallel else scan)(a, b)
+        output = self.W_o((self.D * u + (H * C[:, :, None]).sum(-1)).to(X.dtype))
+        return (output, H[:, -1]) if need_state else output
 
-
-# ---- what the layers share -----------------------------------------------------------------------
 
 def at_least_single(X: Tensor) -> torch.dtype:
     """The dtype of a memory: that of ``X``, but no half precision, in which sums get lost."""
     return torch.promote_types(X.dtype, torch.float32)
 
 
-def no_autocast(device_type: str) -> AbstractContextManager[object]:
-    """While open, autocast leaves products in their dtype."""
-    # PyTorch 2.8 can't compile the question; it compiles for devices that have autocast.
-    available = (torch.compiler.is_compiling()
-                 or torch.amp.autocast_mode.is_autocast_available(device_type))
-    return torch.autocast(device_type, enabled=False) if available else nullcontext()
-
-
-def begin(
-    X: Tensor, width: int, valid_lens: Tensor | None, state: Tensor | None, shape: tuple[int, ...],
-) -> tuple[Tensor, Tensor | None, Tensor | None]:
-    """Checked: X, 0 beyond the lengths; which steps lie within, (batch, steps, 1); the state.
-
-    shape: that of the state of one sequence.
-    """
-    check_sequence(X, width)
-    (batch, steps, _), keep = X.shape, None
-    if valid_lens is not None:
-        check_lengths(valid_lens, (batch, steps, steps))
-        if valid_lens.dim() != 1:
-            raise ValueError(f"valid_lens has shape {tuple(valid_lens.shape)}, expected ({batch},):"
-                             " a sequence has one length")
-        keep = (torch.arange(steps, device=X.device) < valid_lens.to(X.device)[:, None])[..., None]
-    if state is not None:
-        check_float(state=state)
-        if tuple(state.shape) != (batch, *shape):
-            raise ValueError(f"state has shape {tuple(state.shape)}, expected {(batch, *shape)}")
-        state = state.to(at_least_single(X))
-    return X if keep is None else torch.where(keep, X, 0.0), keep, state
+def check_state(state: Tensor | None, X: Tensor, shape: tuple[int, ...]) -> Tensor | None:
+    """``state`` has this shape in each sequence of ``X``. Returns it in the memory's dtype."""
+    if state is None:
+        return None
+    check_float(state=state)
+    if tuple(state.shape) != (len(X), *shape):
+        raise ValueError(f"state has shape {tuple(state.shape)}, expected {(len(X), *shape)}")
+    return state.to(at_least_single(X))

@@ -30,11 +30,9 @@ class Mask:
 
     def __init__(self, predicate: Predicate):
         if not callable(predicate):
-            got = type(predicate).__name__
-            raise TypeError(f"predicate must be a function of (query, key), got {got}")
+            raise TypeError(f"predicate must be a function of (query, key), got {kind(predicate)}")
         # Functions alone are called: up to 2.11 torch.compile asks what it calls for its truth.
-        inner = predicate.predicate if isinstance(predicate, Mask) else predicate
-        self.predicate: Predicate = inner
+        self.predicate = predicate.predicate if isinstance(predicate, Mask) else predicate
 
     def __call__(self, query: Tensor, key: Tensor) -> Tensor:
         return self.predicate(query, key)
@@ -56,15 +54,12 @@ class Mask:
         raise TypeError("masks compose with &, | and ~, not with `and`, `or`, `not`")
 
     def tensor(self, queries: int, keys: int, device: torch.device | None = None) -> Tensor:
-        """The answers for all pairs: booleans of shape (queries, keys).
-
-        Where the predicate has a batch, as ``padding`` does, it comes first.
-        """
+        """The answers for all pairs: booleans (queries, keys), after the predicate's own axes."""
         query = torch.arange(queries, device=device)[:, None]
         answer = self.predicate(query, torch.arange(keys, device=device))
         if not isinstance(answer, Tensor) or answer.dtype != torch.bool:
-            got = kind(answer)
-            raise TypeError(f"mask: the predicate must answer with a boolean tensor, got {got}")
+            raise TypeError("mask: the predicate must answer with a boolean tensor, "
+                            f"got {kind(answer)}")
         if any(size not in (1, full) for size, full in zip(answer.shape[::-1], (keys, queries))):
             raise ValueError(f"mask: the predicate answers with shape {tuple(answer.shape)}, "
                              f"which doesn't fit (queries, keys) = ({queries}, {keys})")
@@ -77,8 +72,8 @@ Attend = Mask | Predicate | Tensor  # what ``mask=`` takes: who may attend to wh
 def causal(offset: int = 0) -> Mask:
     """A query sees the keys up to its own position: key <= query + offset.
 
-    From Vaswani et al. 2017, section 3.2.3. With fewer queries than keys, as when decoding with a
-    cache, ``offset = keys - queries`` lets the last query see the last key.
+    From Vaswani et al. 2017, section 3.2.3. ``offset = keys - queries`` lets the last query see the
+    last key, as when decoding with a cache.
 
     >>> causal(offset=2).tensor(2, 4).int().tolist()
     [[1, 1, 1, 0], [1, 1, 1, 1]]
@@ -134,8 +129,7 @@ def mask_tensor(
     """``mask`` as a boolean tensor of four axes. Raises unless it is a mask of these sizes."""
     if not isinstance(mask, Tensor):
         if not callable(mask):
-            got = type(mask).__name__
-            raise TypeError(f"mask must be a predicate or a boolean tensor, got {got}")
+            raise TypeError(f"mask must be a predicate or a boolean tensor, got {kind(mask)}")
         mask = Mask(mask).tensor(queries, keys, device)
     check_boolean(mask)
     shape = tuple(mask.shape)
@@ -154,10 +148,9 @@ def as_4d(X: Tensor) -> Tensor:
 
 
 def to_sdpa(mask: Tensor) -> Tensor:
-    """Our mask for ``F.scaled_dot_product_attention``, where True = may attend too.
+    """Our mask for ``F.scaled_dot_product_attention``, where True = may attend, too.
 
-    (batch, queries, keys) becomes (batch, 1, queries, keys), since queries with four axes would
-    take its batch for heads.
+    (batch, queries, keys) becomes (batch, 1, queries, keys), or its batch would count as heads.
 
     >>> to_sdpa(torch.tensor([[[True, False]]])).tolist()
     [[[[True, False]]]]
@@ -170,8 +163,7 @@ def to_torch_mha(mask: Tensor, num_heads: int = 1) -> Tensor:
     """Our mask as ``attn_mask`` of ``torch.nn.MultiheadAttention``, where True = must *not* attend.
 
     (queries, keys) keeps its shape; (batch, queries, keys) and (batch, 1|num_heads, queries, keys)
-    become (batch * num_heads, queries, keys). Where a query has nothing to attend to, PyTorch's
-    class may return NaN.
+    become (batch * num_heads, queries, keys).
 
     >>> to_torch_mha(torch.tensor([[True, False]])).tolist()
     [[False, True]]
@@ -180,7 +172,4 @@ def to_torch_mha(mask: Tensor, num_heads: int = 1) -> Tensor:
     hidden = ~to_sdpa(mask)
     if hidden.dim() == 2:
         return hidden
-    if hidden.dim() != 4 or hidden.shape[1] not in (1, num_heads):
-        raise ValueError(f"mask has shape {tuple(mask.shape)}, expected (queries, keys), "
-                         f"(batch, queries, keys) or (batch, 1 or {num_heads}, queries, keys)")
     return hidden.expand(-1, num_heads, -1, -1).flatten(0, 1)

@@ -1,8 +1,6 @@
 """Positional encodings: what tells attention where a token stands."""
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import torch
 from torch import Tensor, nn
 
@@ -12,8 +10,8 @@ from .checks import check_dropout, check_sequence, check_size
 def sinusoids(steps: int, num_hiddens: int) -> Tensor:
     """The sinusoidal table p[i, 2j] = sin(i / 10000^(2j/d)), p[i, 2j+1] = cos(i / 10000^(2j/d)).
 
-    From Vaswani et al. 2017, section 3.5. Returns (steps, num_hiddens) in float64, since angles in
-    single precision are off by up to 0.007 at position 100,000. An odd width ends with a sine.
+    From Vaswani et al. 2017, section 3.5. Returns (steps, num_hiddens) in float64: in single
+    precision angles far out are wrong. An odd width ends with a sine.
 
     >>> sinusoids(2, 3)[1].round(decimals=4).tolist()
     [0.8415, 0.5403, 0.0022]
@@ -31,16 +29,16 @@ def periods(num_hiddens: int) -> Tensor:
 
 def sines_and_cosines(steps: int, periods: Tensor) -> Tensor:
     """sin(i / period), cos(i / period) for each period in turn: (steps, 2 * periods)."""
-    angles = torch.arange(steps, dtype=torch.float64)[:, None] / periods
+    angles = torch.arange(steps, dtype=torch.float64, device=periods.device)[:, None] / periods
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
 
 
 class PositionalEncoding(nn.Module):
     """Adds the sinusoidal table to a sequence, then drops out (Vaswani et al. 2017, section 3.5).
 
-    Takes and returns (batch, steps, num_hiddens), at most ``max_len`` steps. ``P`` is a
-    non-persistent buffer of shape (1, max_len, num_hiddens): it follows the module's device and
-    dtype and is not saved. Each move computes it again, so that no rounding stays.
+    Takes and returns (batch, steps, num_hiddens), at most ``max_len`` steps. ``P``, (1, max_len,
+    num_hiddens), is a buffer that isn't saved: it follows the module's device and dtype, and keeps
+    the rounding of a dtype that the module once had.
 
     >>> PositionalEncoding(4)(torch.zeros(1, 2, 4))[0, 0].tolist()
     [0.0, 1.0, 0.0, 1.0]
@@ -56,14 +54,6 @@ class PositionalEncoding(nn.Module):
         table = sinusoids(max_len, num_hiddens).to(torch.get_default_dtype())
         self.register_buffer("P", table[None], persistent=False)
 
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> nn.Module:
-        before = self._buffers.get("P")
-        super()._apply(fn, recurse)
-        if before is not None and self.P is not before and not self.P.is_meta:
-            with torch.device("cpu"):  # where values are, also where new tensors land on meta
-                self.P.copy_(sinusoids(*self.P.shape[1:]))
-        return self
-
     def forward(self, X: Tensor) -> Tensor:
         _, max_len, num_hiddens = self.P.shape
         check_sequence(X, num_hiddens)
@@ -76,8 +66,7 @@ class PositionalEncoding(nn.Module):
 class LearnedPositionalEncoding(PositionalEncoding):
     """Adds a learned vector per position, then drops out (Gehring et al. 2017, section 3.1).
 
-    As ``PositionalEncoding``, but ``P`` is a parameter: it is trained, saved, and starts as noise.
-    Positions that training never shows stay noise.
+    As ``PositionalEncoding``, but ``P`` is a parameter, which starts as noise.
 
     >>> sum(p.numel() for p in LearnedPositionalEncoding(num_hiddens=4, max_len=10).parameters())
     40

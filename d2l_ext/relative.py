@@ -5,13 +5,12 @@ Each class is given as ``MultiHeadAttention(position=...)``. All count offsets a
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
-from .checks import check_choice, check_number, check_size, check_width
-from .positional import periods, sines_and_cosines
+from . import positional
+from .checks import check_size, check_width
 
 
 def offsets(queries: int, keys: int, device: torch.device | None = None) -> Tensor:
@@ -46,10 +45,9 @@ class RelativePosition(nn.Module):
 class ShawRelativeKeys(RelativePosition):
     """A learned vector per offset, added to the key: qᵢ · (kⱼ + a[clip(j − i, −c, c)]) / √d.
 
-    From Shaw et al. 2018, section 3.2, for keys only: the paper's second table, for values, is left
-    out. Heads share ``table``, (2c + 1, head_size) with c = ``max_distance``; row c is offset 0,
-    and offsets beyond ±c use the outermost rows. No (queries, keys, head_size) tensor is made:
-    each query meets the 2c + 1 rows once and then picks per key.
+    From Shaw et al. 2018, section 3.2, for keys only. Heads share ``table``, (2c + 1, head_size)
+    with c = ``max_distance``; row c is offset 0. Each query meets the 2c + 1 rows once and then
+    picks per key, so that no (queries, keys, head_size) tensor is made.
 
     >>> from d2l_ext import MultiHeadAttention
     >>> position = ShawRelativeKeys(head_size=4, max_distance=2)
@@ -76,11 +74,11 @@ class T5RelativeBias(RelativePosition):
     """A learned number per head and bucket of offsets: qᵢ · kⱼ + b[head, bucket(j − i)].
 
     From Raffel et al. 2020, section 2.1; the scores are not divided by √d. Near offsets have a
-    bucket each, farther ones share buckets that grow wider in proportion to the distance, and those
-    from ``max_distance`` on share the last. bidirectional: one half of the buckets for keys up to
-    the query, the other for keys to its right; otherwise all keys to the right fall in bucket 0, as
-    suits a causal mask. T5's layers share one ``table`` (num_buckets, heads): give all of them the
-    same module. Raises ValueError for sizes that leave no room for buckets.
+    bucket each, farther ones share buckets that grow with the distance, and those from
+    ``max_distance`` on share the last. bidirectional: one half of the buckets for keys up to the
+    query, the other for keys to its right; otherwise all of these fall in bucket 0, as suits a
+    causal mask. ``table`` is (num_buckets, heads); T5's layers share one module. Raises ValueError
+    for sizes that leave no room for buckets.
 
     >>> T5RelativeBias(num_heads=2).bucket(torch.tensor([-1000, -9, -1, 0, 1, 9, 1000])).tolist()
     [15, 8, 1, 0, 17, 24, 31]
@@ -93,24 +91,18 @@ class T5RelativeBias(RelativePosition):
         super().__init__()
         check_size(num_heads=num_heads, num_buckets=num_buckets, max_distance=max_distance)
         side = num_buckets // 2 if bidirectional else num_buckets
-        exact = side // 2
-        if side < 2 or bidirectional and num_buckets % 2:
-            enough = "even and at least 4" if bidirectional else "at least 2"
-            raise ValueError(f"{num_buckets=} must be {enough} when {bidirectional=}")
-        if max_distance <= exact:
-            raise ValueError(f"{max_distance=} must exceed {exact}, "
-                             f"the offsets of {num_buckets=} that have a bucket each")
+        exact = side // 2  # how many offsets to a side have a bucket each
+        if side < 2 or bidirectional and num_buckets % 2 or max_distance <= exact:
+            raise ValueError(f"{num_buckets=} must be even and at least 4, at least 2 when "
+                             f"{bidirectional=} is False, and {max_distance=} must exceed {exact}, "
+                             "the offsets to a side that have a bucket each")
         self.table = nn.Parameter(torch.randn(num_buckets, num_heads) / math.sqrt(num_buckets))
         growth = (max_distance / exact) ** (1 / (side - exact))
         # Rounded, as 31.999999 is 32.
         wide = [math.ceil(round(exact * growth ** b, 6)) for b in range(1, side - exact)]
-        self.distances = [*range(1, exact + 1), *wide]  # where the buckets after the first begin
+        edges = torch.tensor([*range(1, exact + 1), *wide])  # where all buckets but the first begin
+        self.register_buffer("edges", edges, persistent=False)
         self.right = side if bidirectional else 0  # the first bucket for keys to the right
-
-    @property
-    def edges(self) -> Tensor:
-        """The distances at which the buckets after the first begin."""
-        return torch.tensor(self.distances, device=self.table.device)
 
     def bucket(self, offset: Tensor) -> Tensor:
         """The bucket of each offset, key minus query: how many edges its distance has reached."""
@@ -129,10 +121,10 @@ class T5RelativeBias(RelativePosition):
 class ALiBi(RelativePosition):
     """A penalty that grows with distance: qᵢ · kⱼ / √d − m |j − i|, one fixed slope m per head.
 
-    From Press et al. 2022, section 3. With ``causal=True`` this is the paper's m (j − i). Without a
-    mask it is symmetric and can't tell left from right. ``slopes``: 2^(−8/n), 2^(−16/n), ... for n
-    heads; if n isn't a power of two, as in the paper's code, those of the largest power below n,
-    then every other one of twice that power. Nothing is learned or saved.
+    From Press et al. 2022, section 3; without a causal mask it can't tell left from right.
+    ``slopes``: 2^(−8/n), 2^(−16/n), ... for n heads; if n isn't a power of two, as in the paper's
+    code, those of the largest power below n, then every other one of twice that power. Nothing is
+    learned or saved.
 
     >>> position = ALiBi(num_heads=3)
     >>> position.slopes
@@ -158,97 +150,35 @@ class ALiBi(RelativePosition):
         return (slopes[:, None, None] * -distances)[None].to(q.dtype)
 
 
-@dataclass(frozen=True)
-class Stretch:
-    """Slower rotations, for sequences that are ``factor`` times as long as in training.
-
-    A pair that turned by the angle θ per step now turns by θ', with s = ``factor``:
-
-    - by="positions": θ' = θ / s, as if positions were divided by s (Chen et al. 2023, section 2.3);
-    - by="base": θ' = θ / s^(p/(P − 1)) for pair p of P: 10000 s^(d/(d−2)) in place of 10000. The
-      fastest pair turns as before, the slowest s times slower (Peng et al. 2023, section 3.1,
-      there called NTK-aware);
-    - by="parts": θ' = γ θ + (1 − γ) θ / s, where γ rises from 0 to 1 as the turns that a pair makes
-      within ``trained`` steps rise from ``turns[0]`` to ``turns[1]`` (section 3.2).
-
-    tempered: queries and keys are multiplied by 0.1 ln s + 1, which sharpens the softmax (section
-    3.4; with "parts" this is YaRN).
-
-    >>> Stretch(4, by="base").periods(6) / Stretch(1).periods(6)
-    tensor([1., 2., 4.], dtype=torch.float64)
-    """
-
-    factor: float
-    by: str = "positions"
-    trained: int | None = None
-    turns: tuple[float, float] = (1, 32)
-    tempered: bool = False
-
-    def __post_init__(self) -> None:
-        low, high = self.turns
-        check_number(factor=self.factor, low=low, high=high)
-        check_choice("way to stretch by", self.by, ("positions", "base", "parts"))
-        if self.factor < 1:
-            raise ValueError(f"factor={self.factor} must be at least 1")
-        if not 0 < low < high:
-            raise ValueError(f"turns={self.turns} must be two numbers above 0, the first smaller")
-        if self.by == "parts":
-            if self.trained is None:
-                raise ValueError('by="parts" needs trained=, the number of steps in training')
-            check_size(trained=self.trained)
-
-    def periods(self, head_size: int) -> Tensor:
-        """1 / θ' for each pair, in float64: how many steps it takes to turn by one radian."""
-        old = periods(head_size)
-        if self.by == "positions":
-            return old * self.factor
-        if self.by == "base":
-            share = torch.linspace(0, 1, len(old), dtype=torch.float64)
-            return old * self.factor ** share
-        low, high = self.turns
-        turned = (self.trained or 0) / (2 * math.pi * old)
-        kept = ((turned - low) / (high - low)).clamp(0, 1)
-        return old / (kept + (1 - kept) / self.factor)
-
-    @property
-    def temper(self) -> float:
-        """What queries and keys are multiplied by."""
-        return 0.1 * math.log(self.factor) + 1 if self.tempered else 1.0
-
-
 class RotaryEmbedding(RelativePosition):
     """Turns queries and keys by their positions: (Rᵢ q)ᵀ (Rⱼ k) = qᵀ Rⱼ₋ᵢ k.
 
-    From Su et al. 2021, sections 3.2.2 and 3.4.2. R turns pair number p of a head's features by the
-    angle position / 10000^(2p/d): the angles of ``sinusoids``, which here rotate instead of being
-    added. interleaved: pairs are (0, 1), (2, 3), ..., as in the paper; otherwise (0, d/2),
-    (1, d/2 + 1), ..., as in GPT-NeoX and Llama. The two layouts hold the same features in another
-    order: weights trained with one are wrong with the other. stretch: a ``Stretch``, other angles
-    for sequences longer than in training. There is no longest length, and nothing is learned or
-    saved: each call makes its table, in float64, since half precision has no odd numbers beyond
-    2048 (bfloat16: 256).
+    From Su et al. 2021, sections 3.2.2 and 3.4.2. R turns pair number p of a head's features by
+    position / 10000^(2p/d), the angles of ``sinusoids``. interleaved: pairs are (0, 1), (2, 3),
+    ..., as in the paper; otherwise (0, d/2), (1, d/2 + 1), ..., as in GPT-NeoX and Llama: weights
+    trained with one layout are wrong with the other. periods: other steps per radian for each pair,
+    (head_size / 2,), in place of 10000^(2p/d). Nothing is learned or saved: each call makes its
+    table, in float64, since half precision has no odd numbers beyond 2048 (bfloat16: 256).
 
     >>> q = torch.tensor([[[[1, 0], [1, 0]]]], dtype=torch.float64)
     >>> RotaryEmbedding(head_size=2).transform(q, q)[0][0, 0, 1].round(decimals=4).tolist()
     [0.5403, 0.8415]
     """
 
-    def __init__(
-        self, head_size: int, interleaved: bool = True, *, stretch: Stretch | None = None,
-    ):
+    def __init__(self, head_size: int, interleaved: bool = True, *, periods: Tensor | None = None):
         super().__init__()
         check_size(head_size=head_size)
         if head_size % 2:
             raise ValueError(f"{head_size=} must be even: features turn in pairs")
-        if not isinstance(stretch, Stretch | None):
-            raise TypeError(f"stretch must be a Stretch, got {stretch!r:.60}")
         self.head_size, self.interleaved = head_size, interleaved
-        self.stretch = Stretch(1) if stretch is None else stretch
+        self.periods = positional.periods(head_size) if periods is None else periods
+        if self.periods.shape != (head_size // 2,):
+            raise ValueError(f"periods have shape {tuple(self.periods.shape)}, "
+                             f"expected ({head_size // 2},) for {head_size=}")
 
     def transform(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
         queries, keys = q.shape[2], k.shape[2]
-        periods = self.stretch.periods(self.head_size)
-        table = sines_and_cosines(max(queries, keys), periods) * self.stretch.temper
+        table = positional.sines_and_cosines(max(queries, keys), self.periods)
         steps = table.shape[0]
         return self.rotate(q, table[steps - queries:]), self.rotate(k, table[steps - keys:])
 

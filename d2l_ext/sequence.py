@@ -7,7 +7,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from math import ceil, inf
+from math import ceil
 from typing import NamedTuple
 
 import torch
@@ -18,7 +18,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from .attention import MultiHeadAttention
-from .checks import check_choice, check_sequence, check_size
+from .checks import check_choice, check_divides, check_sequence, check_size
 
 Layer = Callable[[Tensor], Tensor]
 # On a busy machine processor time is steadier than wall time; some systems count it too coarsely.
@@ -70,23 +70,20 @@ class Recurrence(nn.Module):
 
 
 class GRU(Recurrence):
-    """A ``Recurrence`` with gates: one mixes each number's old and new value, and reads input and
-    state (gated recurrent units: Cho et al. 2014, section 2.3; Zhang et al. 2023, section 10.2).
+    """A ``Recurrence`` with two gates (Cho et al. 2014, section 2.3; Zhang et al. 2023, section 10.2).
 
     r = σ(W_r x_i + U_r y_{i-1}), z = σ(W_z x_i + U_z y_{i-1}),
     y_i = z ⊙ y_{i-1} + (1 - z) ⊙ tanh(W x_i + r ⊙ U y_{i-1}), y_0 = 0.
-    The reset gate r acts after its product, as in PyTorch; before it, as in the two sources, one
-    step would be two products that wait for each other.
+    The reset gate r acts after its product, as in PyTorch, not before it, as in the two sources.
     """
 
     cell = nn.GRU
 
 
 class LSTM(Recurrence):
-    """A ``Recurrence`` with a cell c beside the state, changed by addition, and three gates
-    (long short-term memory: Hochreiter & Schmidhuber 1997; forget gate: Gers et al. 2000; Zhang
-    et al. 2023, section 10.1).
+    """A ``Recurrence`` with a cell c beside the state, changed by addition, and three gates.
 
+    From Hochreiter & Schmidhuber 1997 and Gers et al. 2000 (Zhang et al. 2023, section 10.1).
     i, f, o = σ(W x_i + U y_{i-1}), a pair of matrices each, and g = tanh(W_g x_i + U_g y_{i-1}):
     c_i = f ⊙ c_{i-1} + i ⊙ g, y_i = o ⊙ tanh(c_i), y_0 = c_0 = 0.
     """
@@ -98,8 +95,7 @@ class SelfAttention(nn.Module):
     """Each output is made of weighted means over all positions.
 
     Queries, keys and values are projections of one sequence (Vaswani et al. 2017, section 3.2.3).
-    Takes and returns (batch, steps, num_hiddens). With ``causal=True`` output i depends on inputs
-    up to i.
+    Takes and returns (batch, steps, num_hiddens). causal: output i depends on inputs up to i.
     """
 
     def __init__(self, num_hiddens: int, num_heads: int = 1, *, causal: bool = False):
@@ -174,7 +170,7 @@ def cost(kind: str, n: int, d: int, k: int = 3, c: int = 64, num_heads: int = 1)
 
     As Vaswani et al. 2017, table 1. ``FORMULAS`` and ``LINEAR_FORMULAS`` have them in writing;
     their keys are the kinds. A convolution has the kernel k, odd and at least 3; a chunk has c
-    tokens; ``num_heads``, in writing h, changes only what ``LINEAR_FORMULAS`` has. Numbers are
+    tokens, at most n; ``num_heads``, in writing h, changes only ``LINEAR_FORMULAS``. Numbers are
     exact where textbooks give orders, and count matrix products alone.
 
     >>> cost("recurrence", n=10, d=2)
@@ -182,25 +178,19 @@ def cost(kind: str, n: int, d: int, k: int = 3, c: int = 64, num_heads: int = 1)
     """
     formulas = FORMULAS | LINEAR_FORMULAS
     check_choice("kind", kind, formulas)
-    check_size(n=n, d=d, k=k, c=c, num_heads=num_heads)
-    if d % num_heads:
-        raise ValueError(f"{num_heads=} does not divide {d=}")
-    if k < 3 or k % 2 == 0:
-        raise ValueError(f"{k=} must be odd and at least 3: a kernel of 1 sees no neighbour")
+    check_size(n=n, d=d, c=c, num_heads=num_heads)
+    check_size(3, k=k)
+    check_divides(num_heads, d)
     c = min(c, n)
     operations, sequential, *moves = (
         worth(formulas[kind][field], n=n, d=d, k=k, c=c, h=num_heads) for field in Cost._fields)
-    if "chunks" in kind:  # the last one may be shorter
-        operations -= 4 * d * (n % c) * (c - n % c)
     return Cost(operations, sequential, *(min(n - 1, way) for way in moves))
 
 
 def state_size(kind: str, n: int, d: int, k: int = 3, num_heads: int = 1) -> int:
     """How many numbers a causal layer of width d must keep of n tokens, to go on with the next.
 
-    ``STATES`` has them in writing; arguments are those of ``cost``. A convolution keeps its last
-    k - 1 inputs, attention all keys and values, linear attention and the delta rule a matrix in
-    each head (and with a normaliser d more).
+    ``STATES`` has them in writing; arguments are those of ``cost``. A normaliser keeps d more.
 
     >>> state_size("attention layer", n=100, d=8), state_size("delta rule, by token", n=100, d=8)
     (1600, 64)
@@ -214,20 +204,16 @@ def state_size(kind: str, n: int, d: int, k: int = 3, num_heads: int = 1) -> int
 def influence(model: nn.Module, n: int, num_hiddens: int | None = None) -> Tensor:
     """How strongly input j moves output i: Σ_c |∂(r · y_i) / ∂x_jc|, c over the input's width.
 
-    x and r are random, but the same at each call. r is one direction in the space of y_i: entries
-    can be compared with each other, but are not norms of the Jacobian. Returns (n, n), rows
-    outputs, columns inputs, in float64, since the influence across a long recurrence may be too
-    small for float32. The model stays as it is. num_hiddens: the width of the input; left out, that
-    of the model's first matrix.
+    x and r are random, but the same at each call; r is one direction in the space of y_i, so that
+    entries can be compared with each other, and aren't norms of the Jacobian. Returns (n, n), rows
+    outputs, columns inputs, in float64, since float32 loses what a long recurrence passes on. The
+    model stays as it is. num_hiddens: the width of the input, by default that of the model's first
+    matrix.
     """
     check_size(n=n)
     model = copy.deepcopy(model).cpu().double().eval()
     if num_hiddens is None:
-        first = next((weight for weight in model.parameters() if weight.dim() > 1), None)
-        if first is None:
-            raise ValueError("model has no parameters to tell the width of its input: "
-                             "give num_hiddens")
-        num_hiddens = first.shape[1]
+        num_hiddens = next((W.shape[1] for W in model.parameters() if W.dim() > 1), None)
     check_size(num_hiddens=num_hiddens)
     generator = torch.Generator().manual_seed(0)
     X = torch.randn(1, n, num_hiddens, dtype=torch.float64, generator=generator)
@@ -268,7 +254,6 @@ def flops(layer: Layer, n: int, d: int) -> int:
     >>> flops(Recurrence(8), n=5, d=8) == cost("recurrence", n=5, d=8).operations
     True
     """
-    check_size(n=n, d=d)
     with visible_products(), FlopCounterMode(display=False) as counter:
         layer(torch.zeros(1, n, d))
     return counter.get_total_flops()
@@ -282,12 +267,10 @@ def longest_chain(layer: Layer, n: int, d: int) -> int:
     >>> longest_chain(Recurrence(8), n=5, d=8)
     5
     """
-    check_size(n=n, d=d)
     with visible_products():
         end = layer(torch.zeros(1, n, d, requires_grad=True)).grad_fn
     if end is None:
-        raise ValueError("PyTorch recorded no graph from the layer's input to its output: "
-                         "is it detached, or under torch.no_grad?")
+        raise ValueError("PyTorch recorded no graph from the layer's input to its output")
     length: dict[Node, int] = {}
     todo = [end]
     while todo:  # a node's length is known once those of the nodes before it are
@@ -309,38 +292,33 @@ def fastest(runs: Sequence[tuple[Layer, int, int]], repeats: int = 5) -> list[fl
     goes through all runs, since a busy machine disturbs all of them alike; the first isn't counted.
     """
     check_size(repeats=repeats)
-    threads = torch.get_num_threads()
+    threads, times = torch.get_num_threads(), []
     torch.set_num_threads(1)
     try:
-        generator = torch.Generator()
-        inputs = [torch.randn(1, n, d, generator=generator.manual_seed(0)) for _, n, d in runs]
-        best = [inf] * len(inputs)
-        with torch.no_grad():
-            for counted in [False] + [True] * repeats:
-                for i, ((layer, _, _), X) in enumerate(zip(runs, inputs)):
-                    start = CLOCK()
-                    layer(X)
-                    if counted:
-                        best[i] = min(best[i], CLOCK() - start)
-        return best
+        for _ in range(repeats + 1):
+            times.append([seconds(*run) for run in runs])
     finally:
         torch.set_num_threads(threads)
+    return [min(each) for each in zip(*times[1:])]
+
+
+@torch.no_grad()
+def seconds(layer: Layer, n: int, d: int) -> float:
+    """Of one forward pass."""
+    X = torch.ones(1, n, d)
+    start = CLOCK()
+    layer(X)
+    return CLOCK() - start
 
 
 def slope(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
-    """The power in y ~ x^power and its standard error.
+    """The power in y ~ x^power and its standard error, from three positive pairs or more.
 
     A straight line is fitted to the logarithms by least squares.
 
     >>> slope([1, 2, 4], [3, 12, 48])
     (2.0, 0.0)
     """
-    if len(x) != len(y) or len(x) < 3:
-        raise ValueError(f"{len(x)} and {len(y)} numbers: "
-                         "a slope with its error needs three pairs or more")
-    if min(*x, *y) <= 0 or len(set(x)) < 2:
-        raise ValueError("a power needs positive numbers, and x that differ; "
-                         f"got x={list(x)!r:.60}, y={list(y)!r:.60}")
     a, b = (torch.tensor(values, dtype=torch.float64).log2() for values in (x, y))
     a, b = a - a.mean(), b - b.mean()
     power = (a @ b) / (a @ a)

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from .checks import check_products, check_size
+from .checks import check_inputs, check_size
 from .hidden import hide_rows
-from .masks import Attend, Mask, as_4d, mask_tensor
+from .masks import Attend, as_4d, mask_tensor
 from .reading import known
 
 
@@ -36,9 +36,8 @@ def nothing_yet(queries: Tensor, values: Tensor) -> Running:
 def update(state: Running, scores: Tensor, values: Tensor) -> Running:
     """The state after more keys, with their scores (..., queries, more) and values (..., more, v).
 
-    What was summed was divided by exp(old maximum) and counts as divided by exp(new maximum)
-    (Milakov & Gimelshein 2018, algorithm 3; with the weighted sum: Dao et al. 2022, section 3.1). A
-    score of −inf hides a key.
+    From Milakov & Gimelshein 2018, algorithm 3, with the weighted sum of Dao et al. 2022, section
+    3.1. A score of −inf hides a key.
 
     >>> values, state = torch.tensor([[1.], [2.], [4.]]), None
     >>> state = nothing_yet(torch.zeros(1, 2), values)
@@ -76,8 +75,8 @@ class Traffic:
 def tiled_traffic(queries: int, keys: int, width: int, value_width: int, key_tile: int) -> Traffic:
     """What ``tiled_attention`` moves for one sequence and head, without a mask.
 
-    Keys and values are read once. The queries and their state are read for each tile of keys, and
-    the state is written as often, and once before (Dao et al. 2022, algorithm 1).
+    Keys and values are read once, queries and their state for each tile of keys; the state is
+    written as often, and once before (Dao et al. 2022, algorithm 1).
 
     >>> tiled_traffic(queries=8, keys=8, width=2, value_width=2, key_tile=4)
     Traffic(reads=128, writes=96)
@@ -95,16 +94,15 @@ def tiled_attention(
     """``dot_product_attention`` without its weights (Dao et al. 2022, algorithm 1).
 
     Takes the same and treats what is hidden alike. Returns the output (..., queries, v) and what
-    was moved between the memories, the mask left out. Sizes of tiles change the output by rounding
-    alone; half precision is computed in single. No tensor is larger than the inputs or
-    (queries, key_tile), a predicate's answers included. Tiles that no query may see are left out
-    where this is known.
+    was moved between the memories, the mask left out. No tensor is larger than the inputs or
+    (queries, key_tile), a predicate's answers included; half precision is computed in single. Tiles
+    that no query may see are left out where this is known.
 
     >>> output, traffic = tiled_attention(*[torch.rand(8, 2)] * 3, query_tile=4, key_tile=4)
     >>> output.shape, traffic == tiled_traffic(8, 8, 2, 2, key_tile=4)
     (torch.Size([8, 2]), True)
     """
-    check_products(queries, keys, values)
+    check_inputs(queries, keys, values, None)
     check_size(query_tile=query_tile, key_tile=key_tile)
     q, k, v = as_4d(queries), as_4d(keys), as_4d(values)
     Qs, traffic = q.split(query_tile, dim=2), Traffic()
@@ -118,18 +116,18 @@ def tiled_attention(
             traffic.load(K, V)
         for i in seen:
             traffic.load(Qs[i], *states[i])
-            states[i] = traffic.store(update_tile(states[i], Qs[i], K, V, keeps[i]))
+            states[i] = traffic.store(update(states[i], *scored(Qs[i], K, V, keeps[i])))
     output = torch.cat([state.output for state in states], dim=2).to(values.dtype)
     return output.reshape(*queries.shape[:-1], values.shape[-1]), traffic
 
 
-def update_tile(state: Running, Q: Tensor, K: Tensor, V: Tensor, keep: Tensor | None) -> Running:
-    """``update`` with a tile of keys that ``keep`` allows."""
+def scored(Q: Tensor, K: Tensor, V: Tensor, keep: Tensor | None) -> tuple[Tensor, Tensor]:
+    """The scores and values of a tile of keys, of which ``keep`` allows some."""
     if keep is not None:
         Q, K, V = hide_rows(keep, Q, K, V)
-    Q, K, V = (X.to(state.output.dtype) for X in (Q, K, V))
+    Q, K, V = (X.to(torch.promote_types(X.dtype, torch.float32)) for X in (Q, K, V))
     scores = Q / math.sqrt(Q.shape[-1]) @ K.mT
-    return update(state, scores if keep is None else scores.masked_fill(~keep, -math.inf), V)
+    return scores if keep is None else scores.masked_fill(~keep, -math.inf), V
 
 
 def tile_of_mask(
@@ -139,9 +137,8 @@ def tile_of_mask(
     if mask is None:
         return None
     batch, heads, queries, _ = q.shape
-    if not callable(mask):
+    if isinstance(mask, Tensor):
         whole = mask_tensor(mask, batch, heads, queries, k.shape[2], q.device)
         return whole[..., start:start + count]
-    inner = Mask(mask).predicate  # the function alone, for torch.compile: see Mask
-    shifted = lambda query, key: inner(query, key + start)
+    shifted = lambda query, key: mask(query, key + start)
     return mask_tensor(shifted, batch, heads, queries, count, q.device)

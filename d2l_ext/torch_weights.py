@@ -11,9 +11,6 @@ if TYPE_CHECKING:
 
 def sizes_from_torch(attention: nn.MultiheadAttention) -> dict[str, Any]:
     """Arguments of ``MultiHeadAttention`` for the sizes of PyTorch's class."""
-    if not isinstance(attention, nn.MultiheadAttention):
-        got = type(attention).__name__
-        raise TypeError(f"attention must be an nn.MultiheadAttention, got {got}")
     if attention.bias_k is not None or attention.add_zero_attn:
         raise ValueError("nn.MultiheadAttention with add_bias_kv or add_zero_attn "
                          "has no counterpart here")
@@ -22,22 +19,18 @@ def sizes_from_torch(attention: nn.MultiheadAttention) -> dict[str, Any]:
             "key_size": attention.kdim, "value_size": attention.vdim}
 
 
-def sizes_to_torch(attention: MultiHeadAttention) -> dict[str, Any]:
+def sizes_to_torch(ours: MultiHeadAttention) -> dict[str, Any]:
     """Arguments of ``nn.MultiheadAttention`` for the sizes of ours, if it can have them."""
-    hiddens, inner = attention.W_o.out_features, attention.W_o.in_features
-    query_size, position = attention.W_q.in_features, attention.position
-    if attention.num_kv_heads != attention.num_heads:
-        raise ValueError("nn.MultiheadAttention has keys and values for each head, got "
-                         f"num_kv_heads={attention.num_kv_heads} for "
-                         f"num_heads={attention.num_heads}")
-    if position is not None or query_size != hiddens or inner != hiddens:
+    hiddens, inner, query_size = ours.W_o.out_features, ours.W_o.in_features, ours.W_q.in_features
+    num_heads, num_kv_heads, position = ours.num_heads, ours.num_kv_heads, ours.position
+    if position is not None or num_kv_heads != num_heads or not inner == query_size == hiddens:
         raise ValueError(
-            "nn.MultiheadAttention needs position=None and "
-            f"query_size = num_heads * head_size = num_hiddens, got {position=}, {query_size=}, "
-            f"num_heads * head_size={inner}, num_hiddens={hiddens}")
-    return {"embed_dim": hiddens, "num_heads": attention.num_heads, "batch_first": True,
-            "dropout": attention.dropout.p, "bias": attention.W_q.bias is not None,
-            "kdim": attention.W_k.in_features, "vdim": attention.W_v.in_features}
+            "nn.MultiheadAttention needs position=None, num_kv_heads = num_heads and query_size = "
+            f"num_heads * head_size = num_hiddens, got {position=}, {num_kv_heads=}, {num_heads=}, "
+            f"{query_size=}, num_heads * head_size={inner}, num_hiddens={hiddens}")
+    return {"embed_dim": hiddens, "num_heads": num_heads, "batch_first": True,
+            "dropout": ours.dropout.p, "bias": ours.W_q.bias is not None,
+            "kdim": ours.W_k.in_features, "vdim": ours.W_v.in_features}
 
 
 def parts(attention: nn.MultiheadAttention) -> dict[str, Tensor]:

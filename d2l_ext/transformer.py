@@ -36,8 +36,7 @@ class EncoderBlock(Block):
     """Self-attention, then a feed-forward network, pre-norm (Xiong et al. 2020, section 3).
 
     X + attention(norm(X)), then X + network(norm(X)). Takes (batch, steps, num_hiddens) and lengths
-    (batch,), returns the shape of X. Steps beyond a length don't influence those within it.
-    num_kv_heads: as in ``MultiHeadAttention``.
+    (batch,), returns the shape of X. num_kv_heads: as in ``MultiHeadAttention``.
 
     >>> EncoderBlock(num_hiddens=8, num_heads=2)(torch.rand(2, 5, 8), torch.tensor([5, 3])).shape
     torch.Size([2, 5, 8])
@@ -55,7 +54,7 @@ class DecoderBlock(Block):
 
     From Vaswani et al. 2017, section 3.1, here pre-norm. Takes (batch, steps, num_hiddens),
     ``memory`` (batch, source steps, num_hiddens) and the source's lengths (batch,); returns the
-    shape of X. A step sees the steps up to its own, and the memory up to its length.
+    shape of X.
     """
 
     attentions = "attention", "cross"
@@ -73,14 +72,12 @@ class DecoderBlock(Block):
 class EncoderDecoder(nn.Module):
     """Reads a sequence of symbols and writes another (Vaswani et al. 2017, section 3).
 
-    A Transformer with sinusoidal positions; symbols are integers from 0. source_vocab_size,
-    target_vocab_size, layers, max_len: symbols on either side, blocks on either side, and the
-    longest sequence. num_kv_heads: as in ``MultiHeadAttention``, for all attentions.
+    A Transformer with sinusoidal positions; symbols are integers from 0. layers: blocks on either
+    side. max_len: of the longest sequence. num_kv_heads: as in ``MultiHeadAttention``, for all.
 
-    ``forward(source, target, valid_lens)``, with source (batch, source steps), target
-    (batch, steps) and the source's lengths (batch,), returns scores
-    (batch, steps, target_vocab_size) for the symbol *after* each step, which depend on the target
-    up to that step alone.
+    ``forward(source, target, valid_lens)``, with source (batch, source steps), target (batch,
+    steps) and the source's lengths (batch,), returns scores (batch, steps, target_vocab_size) for
+    the symbol *after* each step.
 
     >>> model = EncoderDecoder(source_vocab_size=9, target_vocab_size=5, num_hiddens=8, num_heads=2)
     >>> model(torch.randint(9, (2, 7)), torch.randint(5, (2, 3))).shape
@@ -129,8 +126,7 @@ class EncoderDecoder(nn.Module):
     ) -> Tensor:
         """Greedy decoding: begin with ``start`` and append the likeliest symbol ``length`` times.
 
-        Returns the appended symbols, (batch, length). Call ``eval()`` first, or dropout makes them
-        random.
+        Returns the appended symbols, (batch, length).
         """
         check_integer(start=start)
         check_size(0, length=length)

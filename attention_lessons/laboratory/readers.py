@@ -152,14 +152,14 @@ def writes(steps: int) -> Tensor:
 class Told(DeltaRule):
     """The delta rule, told when to write: at the values of ``recall``; with a rate it learns."""
 
-    def gate(self, X: Tensor, keep: Tensor | None) -> Tensor:
-        return super().gate(X, keep) * writes(X.shape[1])
+    def gate(self, X: Tensor) -> Tensor:
+        return super().gate(X) * writes(X.shape[1])
 
 
 class ToldFully(Told):
     """The same, with rate 1."""
 
-    def gate(self, X: Tensor, keep: Tensor | None) -> Tensor:
+    def gate(self, X: Tensor) -> Tensor:
         return writes(X.shape[1]).to(X.dtype).expand(*X.shape[:2], 1)
 
 

@@ -15,16 +15,14 @@ from d2l_ext import AdditiveAttention, ALiBi, Convolution, LearnedPositionalEnco
 from d2l_ext import MultiHeadAttention, PositionalEncoding, Recurrence, RotaryEmbedding
 from d2l_ext import ShawRelativeKeys, T5RelativeBias, causal, cost, dot_product_attention
 from d2l_ext import influence, masked_softmax, merge_heads, padding, record_attention
-from d2l_ext import sinusoids, split_heads, to_sdpa, to_torch_mha, window
+from d2l_ext import sinusoids, split_heads, to_sdpa, window
 from d2l_ext.linear import DeltaRule, LinearAttention, SelectiveStateSpace
-from d2l_ext.relative import Stretch
-from d2l_ext.sequence import FORMULAS, LINEAR_FORMULAS, fastest, longest_chain, slope, state_size
+from d2l_ext.sequence import FORMULAS, LINEAR_FORMULAS, fastest, longest_chain, state_size
 from d2l_ext.tiles import tiled_attention, tiled_traffic
 from d2l_ext.transformer import DecoderBlock, EncoderDecoder
 
 # batch 2, queries 3, keys 5, hiddens 8
-Q, K, V = torch.randn(2, 3, 8), torch.randn(2, 5, 8), torch.randn(2, 5, 8)
-S, NARROW = torch.randn(2, 3, 5), torch.randn(2, 5, 6)
+Q, K, V, S = torch.ones(2, 3, 8), torch.ones(2, 5, 8), torch.ones(2, 5, 8), torch.ones(2, 3, 5)
 ATTENTION, CODER, ONE = MultiHeadAttention(8, 4), EncoderDecoder(9, 5, 8, 2), torch.tensor([[1, 2]])
 
 
@@ -32,13 +30,13 @@ def mha(queries=Q, keys=K, values=V, *args, **options):
     return ATTENTION(queries, keys, values, *args, **options)
 
 
-def dot(queries=Q, keys=K, values=V, mask=None):
-    return dot_product_attention(queries, keys, values, mask)
+def dot(queries=Q, keys=K, values=V):
+    return dot_product_attention(queries, keys, values)
 
 
 def at(position):
     """Attention of three heads, four wide, with this position."""
-    return MultiHeadAttention(12, 3, position=position)(*[torch.randn(1, 5, 12)] * 3)
+    return MultiHeadAttention(12, 3, position=position)(*[torch.ones(1, 5, 12)] * 3)
 
 
 def lengths(*numbers):
@@ -57,13 +55,6 @@ class Biased(nn.Module):
         self.transform, self.bias = lambda q, k: (q, k), lambda q, k: torch.zeros(shape)
 
 
-def half():
-    """Turns queries and keys, and has no bias."""
-    position = Biased()
-    del position.bias
-    return position
-
-
 BUILDING = [
     (lambda: MultiHeadAttention(8, 3),
      "^num_heads=3 does not divide num_hiddens=8; give head_size to choose the width of a head "
@@ -71,51 +62,58 @@ BUILDING = [
     (lambda: MultiHeadAttention(8, 0), "^num_heads=0 must be at least 1$"),
     (lambda: MultiHeadAttention(8, 2.0), r"^num_heads must be an integer, got 2\.0$", TypeError),
     (lambda: MultiHeadAttention(8, True), "num_heads.*True", TypeError),
-    (lambda: MultiHeadAttention(8, 2, query_size=0), "query_size=0"),
     (lambda: MultiHeadAttention(8, 2, value_size=-1), "value_size=-1"),
     (lambda: MultiHeadAttention(8, 2, head_size=0), "head_size=0"),
     (lambda: MultiHeadAttention(8, 4, num_kv_heads=3),
      "^num_kv_heads=3 does not divide num_heads=4: each must serve as many heads as the others$"),
     (lambda: MultiHeadAttention(8, 2, 1.0), r"^dropout=1\.0 must lie in \[0, 1\)$"),
     (lambda: MultiHeadAttention(8, 2, -0.1), r"dropout=-0\.1"),
-    (lambda: MultiHeadAttention(8, 2, float("nan")), "dropout=nan"),
     (lambda: MultiHeadAttention(8, 2, "0.1"), r"^dropout must be a number, got '0\.1'$", TypeError),
     # D2L 0.17's order of arguments
     (lambda: MultiHeadAttention(100, 100, 100, 100, 5, 0.5), "positional arguments", TypeError),
     (lambda: MultiHeadAttention(8, 2, position=PositionalEncoding(8)),
-     r"^position must have the methods transform\(q, k\) and bias\(q, k\), got Pos", TypeError),
-    (lambda: MultiHeadAttention(8, 2, position=half()), "position.*bias.*Biased", TypeError),
-    (lambda: MultiHeadAttention(8, 2, position=ALiBi),
-     r"^position must be a module, got the class ALiBi: write ALiBi\(\.\.\.\)$", TypeError),
+     r"^position must be a module with transform\(q, k\) and bias\(q, k\), such as "
+     r"ALiBi\(num_heads\), got Pos", TypeError),
+    (lambda: MultiHeadAttention(8, 2, position=ALiBi), "got <class.*ALiBi", TypeError),
     (lambda: at(Biased(4, 7, 9)),
      r"^position.bias has shape \(4, 7, 9\), which can't be added to scores of shape \(1, 3, 5, "
      r"5\)$"),
     (lambda: at(Biased(1, 1, 3, 5, 5)), r"\(1, 1, 3, 5, 5\), which can't"),
     (lambda: AdditiveAttention(8, key_size=-2), "key_size=-2"),
+    (lambda: MultiHeadAttention.from_torch(nn.MultiheadAttention(8, 2, add_bias_kv=True)),
+     "^nn.MultiheadAttention with add_bias_kv or add_zero_attn has no counterpart here$"),
+    (lambda: MultiHeadAttention.from_torch(nn.MultiheadAttention(8, 2, add_zero_attn=True)),
+     "zero"),
+    (lambda: MultiHeadAttention(8, 2, query_size=5).to_torch(),
+     r"^nn.MultiheadAttention needs position=None, num_kv_heads = num_heads and query_size = "
+     r"num_heads \* head_size = num_hiddens, got position=None, num_kv_heads=2, num_heads=2, "
+     r"query_size=5, num_heads \* head_size=8, num_hiddens=8$"),
+    (lambda: MultiHeadAttention(8, 2, head_size=3).to_torch(), "head_size=6"),
+    (lambda: MultiHeadAttention(8, 2, position=ALiBi(2)).to_torch(), "position=ALiBi"),
+    (lambda: MultiHeadAttention(8, 4, num_kv_heads=2).to_torch(), "num_kv_heads=2, num_heads=4"),
+    (lambda: record_attention([ATTENTION]).__enter__(),
+     "^model must be an nn.Module, got list$", TypeError),
+    (lambda: attention_lessons.language("xx"), "^code='xx' has no catalogue: choose from en, zh$"),
 ]
 INPUTS = [
     (lambda: mha(values=V[:, :4]), "^there are 5 keys but 4 values: each key needs one value$"),
     (lambda: mha(queries=Q[..., :7]), "^queries have width 7, expected 8$"),
-    (lambda: mha(queries=Q[:1]), "^queries have batch 1, keys have batch 2$"),
+    (lambda: mha(queries=Q[:1]), r"^queries have batch \(1,\), keys have batch \(2,\)$"),
     (lambda: mha(queries=Q[0]),
-     r"^queries must have shape \(batch, steps, hiddens\), got \(3, 8\)$"),
+     r"^queries must have shape \(batch, steps, width\), got \(3, 8\)$"),
     (lambda: mha(queries=Q.long()),
      r"^queries must be a floating-point tensor, got torch\.int64$", TypeError),
     (lambda: mha(keys=None), "keys must be a floating-point tensor, got NoneType", TypeError),
     (lambda: AdditiveAttention(8)(Q, K[..., :7], V), "keys have width 7, expected 8"),
-    (lambda: dot(queries=Q[..., :7]),
-     "^queries have width 7, keys have width 8: a dot product needs equal widths$"),
-    (lambda: dot(keys=K[:1], values=V[:1]), r"^keys have .*, queries \(2, 3, 8\): "),
+    (lambda: dot(queries=Q[..., :7]), "^queries have width 7, expected 8$"),
     (lambda: dot(Q[0, 0], K[0, 0], V[0, 0]),
-     r"^queries have shape \(8,\), queries \(8,\): expected \(steps, width\), \(batch, steps, "
-     r"width\) or \(batch, heads, steps, width\), with the same batch and heads$"),
+     r"^queries must have shape \(batch, steps, width\), \(steps, width\) or \(batch, heads, "
+     r"steps, width\), got \(8,\)$"),
     (lambda: masked_softmax(S.long()), "scores must be .*int64", TypeError),
     (lambda: masked_softmax(torch.zeros(5)),
      r"^scores must have shape \(queries, keys\), \(batch, queries, keys\) or \(batch, heads, "
      r"queries, keys\), got \(5,\)$"),
     (lambda: split_heads(Q, 3), "^num_heads=3 does not divide the width 8$"),
-    (lambda: split_heads(Q[0], 2),
-     r"^X must have shape \(batch, steps, heads \* head_size\), got \(3, 8\)$"),
     (lambda: merge_heads(Q),
      r"^X must have shape \(batch, heads, steps, head_size\), got \(2, 3, 8\)$"),
 ]
@@ -130,12 +128,8 @@ LENGTHS = [
     (lambda: mha(valid_lens=torch.tensor([2.5, 3.0])),
      r"^valid_lens must hold integers, got torch\.float32$", TypeError),
     (lambda: mha(valid_lens=yes(2)), "valid_lens must hold integers, got torch.bool", TypeError),
-    (lambda: mha(valid_lens=[2, 3]),
-     r"^valid_lens must be an integer tensor of shape \(batch,\) or \(batch, queries\), got "
-     "list$", TypeError),
+    (lambda: mha(valid_lens=[2, 3]), "^valid_lens must hold integers, got list$", TypeError),
     (lambda: mha(Q, K[:, :0], V[:, :0], lengths(0, 1)), "contains 1.*keys=0"),
-    (lambda: LinearAttention(8)(Q, torch.ones(2, 3).long()),
-     r"^valid_lens has shape \(2, 3\), expected \(2,\): a sequence has one length$"),
 ]
 MASKS = [
     (lambda: mha(mask=yes(5, 3)),
@@ -161,42 +155,17 @@ MASKS = [
      "^causal=True needs as many queries as keys, got queries=3 and keys=5: say which keys a "
      r"query may see, for example mask=d2l_ext\.causal\(offset=2\)$"),
     (lambda: mha(K, K, V, causal=causal()),
-     "^causal must be True or False, got <d2l_ext.masks.Mask.*: give a mask of your own as mask=, "
-     "composed with &$", TypeError),
+     "^causal must be True or False, got <d2l_ext.masks.Mask.*: masks go to mask=$", TypeError),
     (lambda: tiled_attention(Q, K, V, yes(5, 3)), r"mask has shape \(5, 3\), expected \(3, 5\)"),
     (lambda: AdditiveAttention(8)(Q, K, V, mask=yes(2, 2, 3, 5)), r"\(2, 1 or 1, 3, 5\)"),
     (lambda: Mask(yes(3, 5)),
-     r"^predicate must be a function of \(query, key\), got Tensor$", TypeError),
-    (lambda: causal() & yes(3, 5), "predicate.*Tensor", TypeError),
+     r"^predicate must be a function of \(query, key\), got torch.bool$", TypeError),
+    (lambda: causal() & yes(3, 5), "predicate.*bool", TypeError),
     (lambda: causal() and window(1),
      r"^masks compose with &, \| and ~, not with `and`, `or`, `not`$", TypeError),
     (lambda: causal(Q), "offset.*tensor", TypeError),
     (lambda: window(-1), "^size=-1 must be at least 0$"),
     (lambda: to_sdpa(causal()), "^mask must be a boolean tensor.* got Mask", TypeError),
-    (lambda: to_torch_mha(yes(2, 3, 3, 5), 4),
-     r"^mask has shape \(2, 3, 3, 5\), expected \(queries, keys\), \(batch, queries, keys\) or "
-     r"\(batch, 1 or 4, queries, keys\)$"),
-]
-MOVING_AND_RECORDING = [
-    (lambda: attention_lessons.language("xx"), "^code='xx' has no catalogue: choose from en, zh$"),
-    (lambda: MultiHeadAttention.from_torch(nn.MultiheadAttention(8, 2, add_bias_kv=True)),
-     "^nn.MultiheadAttention with add_bias_kv or add_zero_attn has no counterpart here$"),
-    (lambda: MultiHeadAttention.from_torch(nn.MultiheadAttention(8, 2, add_zero_attn=True)),
-     "zero"),
-    (lambda: MultiHeadAttention.from_torch(nn.Linear(8, 8)),
-     "^attention must be an nn.MultiheadAttention, got Linear$", TypeError),
-    (lambda: MultiHeadAttention(8, 2, query_size=5).to_torch(),
-     r"^nn.MultiheadAttention needs position=None and query_size = num_heads \* head_size = "
-     r"num_hiddens, got position=None, query_size=5, num_heads \* head_size=8, num_hiddens=8$"),
-    (lambda: MultiHeadAttention(8, 2, head_size=3).to_torch(), "head_size=6"),
-    (lambda: MultiHeadAttention(8, 2, position=ALiBi(2)).to_torch(), "position=ALiBi"),
-    (lambda: MultiHeadAttention(8, 4, num_kv_heads=2).to_torch(),
-     "^nn.MultiheadAttention has keys and values for each head, got num_kv_heads=2 for "
-     "num_heads=4$"),
-    (lambda: record_attention([ATTENTION]).__enter__(),
-     "^model must be an nn.Module, got list$", TypeError),
-    (lambda: record_attention(ATTENTION, most_bytes=1.5).__enter__(),
-     "^most_bytes must be an integer, got 1.5$", TypeError),
 ]
 POSITIONS = [
     (lambda: sinusoids(-1, 4), "^steps=-1 must be at least 0$"),
@@ -206,93 +175,58 @@ POSITIONS = [
     (lambda: ShawRelativeKeys(4, -1), "max_distance=-1"),
     (lambda: at(ShawRelativeKeys(6, 2)), "^heads have width 4, expected 6$"),
     (lambda: T5RelativeBias(2, 7),
-     "^num_buckets=7 must be even and at least 4 when bidirectional=True$"),
-    (lambda: T5RelativeBias(2, 1, bidirectional=False),
-     "^num_buckets=1 must be at least 2 when bidirectional=False$"),
-    (lambda: T5RelativeBias(2, 32, 8),
-     "^max_distance=8 must exceed 8, the offsets of num_buckets=32 that have a bucket each$"),
+     "^num_buckets=7 must be even and at least 4, at least 2 when bidirectional=True is False, and "
+     "max_distance=128 must exceed 1, the offsets to a side that have a bucket each$"),
+    (lambda: T5RelativeBias(2, 2), "num_buckets=2"),
+    (lambda: T5RelativeBias(2, 1, bidirectional=False), "num_buckets=1"),
+    (lambda: T5RelativeBias(2, 32, 8), "max_distance=8 must exceed 8"),
     (lambda: at(T5RelativeBias(1)),
      "^there are 3 heads, but the position module was built for num_heads=1$"),
     (lambda: ALiBi(-4), "num_heads=-4"),
     (lambda: at(ALiBi(8)), "3 heads.*num_heads=8"),
     (lambda: RotaryEmbedding(5), "^head_size=5 must be even: features turn in pairs$"),
-    (lambda: RotaryEmbedding(8, stretch=4), "^stretch must be a Stretch, got 4$", TypeError),
+    (lambda: RotaryEmbedding(8, periods=torch.ones(8)),
+     r"^periods have shape \(8,\), expected \(4,\) for head_size=8$"),
     (lambda: at(RotaryEmbedding(8)), "^heads have width 4, expected 8$"),
-    (lambda: Stretch(0.5), r"^factor=0\.5 must be at least 1$"),
-    (lambda: Stretch("4"), "^factor must be a number, got '4'$", TypeError),
-    (lambda: Stretch(4, by="ntk"),
-     "^there is no way to stretch by 'ntk': choose from 'positions', 'base', 'parts'$"),
-    (lambda: Stretch(4, by="parts"),
-     '^by="parts" needs trained=, the number of steps in training$'),
-    (lambda: Stretch(4, by="parts", trained=0), "^trained=0 must be at least 1$"),
-    (lambda: Stretch(4, by="parts", trained=8, turns=(32, 1)),
-     r"^turns=\(32, 1\) must be two numbers above 0, the first smaller$"),
-    (lambda: Stretch(4, turns=(0, 1)), r"^turns=\(0, 1\)"),
 ]
 SEQUENCE = [
     (lambda: Convolution(8, 4), "^kernel_size=4 has no middle: a centred kernel is odd$"),
-    (lambda: Convolution(4, 0, causal=True), "kernel_size=0 must be at least 1"),
     (lambda: Recurrence(0), "num_hiddens=0"),
     (lambda: Recurrence(8)(Q[0]), r"got \(3, 8\)"),  # PyTorch would take it for one sequence
     (lambda: cost("lstm", 5, 2),
      f"^there is no kind 'lstm': choose from {str([*FORMULAS, *LINEAR_FORMULAS])[1:-1]}$"),
     (lambda: cost("recurrence", 2, 0), "^d=0"),
-    (lambda: cost("convolution", 2, 2, 1),
-     "^k=1 must be odd and at least 3: a kernel of 1 sees no neighbour$"),
-    (lambda: cost("convolution", 2, 2, 4), "k=4"),
-    (lambda: cost("linear attention, in chunks", 2, 2, 3, 0), "^c=0 must be at least 1$"),
-    (lambda: cost("recurrence", 5, 6, num_heads=4), "^num_heads=4 does not divide d=6$"),
+    (lambda: cost("convolution", 2, 2, 1), "^k=1 must be at least 3$"),
+    (lambda: cost("recurrence", 5, 6, num_heads=4), "^num_heads=4 does not divide"),
     (lambda: state_size("linear", 2, 2), "^there is no kind 'linear': choose from 'convolution'"),
-    (lambda: influence(nn.Identity(), 3),
-     "^model has no parameters to tell the width of its input: give num_hiddens$"),
-    (lambda: influence(Convolution(4), 3, num_hiddens=0), "num_hiddens=0"),
-    (lambda: longest_chain(Recurrence(2), 2, 0), "^d=0"),
-    (lambda: longest_chain(torch.detach, 3, 2),
-     "^PyTorch recorded no graph from the layer's input to its output: is it detached, or under "
-     r"torch\.no_grad\?$"),
+    (lambda: influence(nn.Identity(), 3), "^num_hiddens must be an integer, got None", TypeError),
+    (lambda: longest_chain(torch.detach, 3, 2), "^PyTorch recorded no graph"),
     (lambda: fastest([(Convolution(8), 4, 8)], repeats=0), "repeats=0"),
-    (lambda: slope([1, 2], [1, 2]),
-     "^2 and 2 numbers: a slope with its error needs three pairs or more$"),
-    (lambda: slope([1, 2, 3], [1, 2]), "^3 and 2 numbers"),
-    (lambda: slope([0, 1, 2], [1, 1, 1]),
-     r"^a power needs positive numbers, and x that differ; got x=\[0, 1, 2\], y=\[1, 1, 1\]$"),
-    (lambda: slope([1, 2, 4], [0, 1, 2]), r"y=\[0, 1, 2\]$"),
-    (lambda: slope([2, 2, 2], [1, 2, 3]), r"x=\[2, 2, 2\]"),
     (lambda: tiled_attention(Q, K, V, key_tile=0), "^key_tile=0 must be at least 1$"),
     (lambda: tiled_traffic(4, 6, 2, 0, 2), "^value_width=0 must be at least 1$"),
-]
-LINEAR = [
     (lambda: LinearAttention(8, 3), "^num_heads=3 does not divide num_hiddens=8$"),
     (lambda: LinearAttention(8, chunk_size=0), "^chunk_size=0 must be at least 1$"),
-    (lambda: LinearAttention(8, decay=0.9),
-     r"^there is no decay 0\.9: choose from 'fixed', 'input'$"),
+    (lambda: LinearAttention(8, decay=0.9), r"^there is no decay 0\.9: choose from 'input'$"),
     (lambda: LinearAttention(8, feature_map=None),
      "^normalise=True needs a feature_map that is positive: scores of both signs may add up to 0$"),
     (lambda: LinearAttention(8, 2)(Q, state=torch.zeros(2, 2, 4, 4)),
      r"^state has shape \(2, 2, 4, 4\), expected \(2, 2, 4, 5\)$"),
-    (lambda: LinearAttention(8)(Q, state=1), "^state must be a floating.*int", TypeError),
     (lambda: DeltaRule(8, max_rate=0), r"^max_rate=0 must lie in \(0, 2\]$"),
     (lambda: DeltaRule(8, max_rate=2.5), r"^max_rate=2\.5 must lie"),
-    (lambda: DeltaRule(8, max_rate="1"), "^max_rate must be a number, got '1'$", TypeError),
-    (lambda: SelectiveStateSpace(8)(Q, state=torch.zeros(2, 16)),
-     r"^state has shape \(2, 16\), expected \(2, 8, 16\)$"),
+    (lambda: SelectiveStateSpace(8)(Q, state=1), "^state must be a floating.*int", TypeError),
 ]
 TRANSFORMER = [
-    (lambda: DecoderBlock(8, 2)(K, NARROW), "memory has width 6, expected 8"),
-    (lambda: DecoderBlock(8, 2)(K, K[:1]), "batch 2.*batch 1"),
+    (lambda: DecoderBlock(8, 2)(K, V[..., :6]), "memory has width 6, expected 8"),
     (lambda: EncoderDecoder(0, 5, 8, 2), "source_vocab_size=0"),
     (lambda: EncoderDecoder(9, 5, 8, 2, layers=0), "layers=0"),
     (lambda: CODER(torch.tensor([[0, 9]]), ONE), "^source contains 9, but symbols are 0 to 8$"),
     (lambda: CODER(ONE, -ONE), "^target contains -2, but symbols are 0 to 4$"),
     (lambda: CODER([[1, 2]], ONE), "^source must be an integer tensor, got list$", TypeError),
-    (lambda: CODER(ONE > 1, ONE), "source must be an integer tensor, got torch.bool", TypeError),
     (lambda: CODER(ONE[0], ONE), r"^source must have shape \(batch, steps\), got \(2,\)$"),
     (lambda: CODER.generate(ONE, -1, 0), "^length=-1 must be at least 0$"),
-    (lambda: CODER.generate(ONE, 3, 7), "target contains 7"),
     (lambda: CODER.generate(ONE, 2, 1.5), r"start must be an integer, got 1\.5", TypeError),
 ]
-BAD = [*BUILDING, *INPUTS, *LENGTHS, *MASKS, *MOVING_AND_RECORDING, *POSITIONS, *SEQUENCE,
-       *LINEAR, *TRANSFORMER]
+BAD = [*BUILDING, *INPUTS, *LENGTHS, *MASKS, *POSITIONS, *SEQUENCE, *TRANSFORMER]
 
 
 def assert_refused(call, message, error=ValueError):
@@ -321,9 +255,3 @@ def test_values_of_lengths_are_not_looked_at_where_they_cannot_be(numbers):
     compiled = torch.compile(ATTENTION, fullgraph=True, backend="aot_eager")
     expected = mha(valid_lens=lengths(*numbers).clamp(0, 5))
     torch.testing.assert_close(compiled(Q, K, V, lengths(*numbers)), expected)
-
-
-def test_no_lengths_or_ones_that_vmap_hides_exceed_no_keys():
-    assert masked_softmax(torch.zeros(0, 3, 0), lengths()).shape == (0, 3, 0)
-    hidden = torch.vmap(masked_softmax)(torch.zeros(2, 1, 3, 0), lengths([0], [0]))
-    assert hidden.shape == (2, 1, 3, 0)

@@ -5,24 +5,23 @@ heads share keys and values, and rotary readers whose angles are stretched beyon
 The rows vary a little with the processor and with PyTorch's version.
 """
 import copy
+import math
 
 import torch
 
 from d2l_ext import Mask, RotaryEmbedding, record_attention, window
 from attention_lessons.laboratory import TRIALS, accuracy, dates, train, try_encoding
 from attention_lessons.laboratory.stored import store
-from d2l_ext.relative import Stretch
 
 SEEDS = 0, 1, 2
 WIDER = 327  # units of a feed-forward network, 256 otherwise
 LENGTH, FACTOR = 64, 4  # four times the longest in training
 STRETCHES = {
-    "as trained": None,
-    "positions": Stretch(FACTOR),
-    "base": Stretch(FACTOR, by="base"),
-    "parts": Stretch(FACTOR, by="parts", trained=16),
-    "parts, tempered": Stretch(FACTOR, by="parts", trained=16, tempered=True),
-    "parts, turns 1/4 to 1": Stretch(FACTOR, by="parts", trained=16, turns=(0.25, 1)),
+    "as trained": {"factor": 1},
+    "positions": {},
+    "base": {"by": "base"},
+    "parts": {"by": "parts"},
+    "parts, turns 1/4 to 1": {"by": "parts", "low": 0.25, "high": 1},
 }
 
 
@@ -95,11 +94,24 @@ def right_with(model, mask, unseen):
         hook.remove()
 
 
-def stretched(model, stretch):
+def angles(head_size, factor=FACTOR, by="positions", low=1, high=32):
+    """What each pair turns by in a step, for texts ``factor`` times as long as the 16 tokens of
+    training: as lesson 09 makes it."""
+    pairs = torch.arange(0, head_size, 2, dtype=torch.float64)
+    theta = 10_000 ** (-pairs / head_size)
+    if by == "base":
+        return (10_000 * factor ** (head_size / (head_size - 2))) ** (-pairs / head_size)
+    turns = 16 * theta / (2 * math.pi)
+    kept = ((turns - low) / (high - low)).clamp(0, 1) if by == "parts" else 0
+    return kept * theta + (1 - kept) * theta / factor
+
+
+def with_angles(model, stretch):
     """The model with these angles in all its layers."""
     for layer in model.modules():
         if isinstance(getattr(layer, "position", None), RotaryEmbedding):
-            layer.position = RotaryEmbedding(layer.head_size, stretch=stretch)
+            periods = 1 / angles(layer.head_size, **stretch)
+            layer.position = RotaryEmbedding(layer.head_size, periods=periods)
     return model
 
 
@@ -116,7 +128,7 @@ def stretch_rows(task, seed):
     yield first_key_row(task, trained, seed)
     for name, stretch in STRETCHES.items():
         for more_steps in (0, 60):
-            model = stretched(copy.deepcopy(trained), stretch)
+            model = with_angles(copy.deepcopy(trained), stretch)
             if more_steps:
                 train(model, trial.task, more_steps, lengths=(LENGTH, LENGTH),
                       rate=trial.rate / 4, seed=seed + 100)
