@@ -159,7 +159,9 @@ class Memory(nn.Module):
             inputs.append(gate.to(q.dtype).mT.flatten(0, 1))
         Y, S = self.walk(None if S is None else S.flatten(0, 1), need_state, *inputs)
         output = self.W_o(merge_heads(Y.unflatten(0, (-1, heads))).to(X.dtype))
-        return (output, S.unflatten(0, (-1, heads))) if need_state else output
+        if S is None or not need_state:
+            return output
+        return output, S.unflatten(0, (-1, heads))
 
     def gate(self, X: Tensor) -> Tensor | None:
         """A number for each head of each step, (batch, steps, heads), or None."""

@@ -32,7 +32,8 @@ class Mask:
         if not callable(predicate):
             raise TypeError(f"predicate must be a function of (query, key), got {kind(predicate)}")
         # Functions alone are called: up to 2.11 torch.compile asks what it calls for its truth.
-        self.predicate = predicate.predicate if isinstance(predicate, Mask) else predicate
+        inner = predicate.predicate if isinstance(predicate, Mask) else predicate
+        self.predicate: Predicate = inner
 
     def __call__(self, query: Tensor, key: Tensor) -> Tensor:
         return self.predicate(query, key)

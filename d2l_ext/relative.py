@@ -84,6 +84,8 @@ class T5RelativeBias(RelativePosition):
     [15, 8, 1, 0, 17, 24, 31]
     """
 
+    edges: Tensor
+
     def __init__(
         self, num_heads: int, num_buckets: int = 32, max_distance: int = 128,
         bidirectional: bool = True,

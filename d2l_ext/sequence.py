@@ -70,8 +70,9 @@ class Recurrence(nn.Module):
 
 
 class GRU(Recurrence):
-    """A ``Recurrence`` with two gates (Cho et al. 2014, section 2.3; Zhang et al. 2023, section 10.2).
+    """A ``Recurrence`` with two gates.
 
+    From Cho et al. 2014, section 2.3 (Zhang et al. 2023, section 10.2).
     r = σ(W_r x_i + U_r y_{i-1}), z = σ(W_z x_i + U_z y_{i-1}),
     y_i = z ⊙ y_{i-1} + (1 - z) ⊙ tanh(W x_i + r ⊙ U y_{i-1}), y_0 = 0.
     The reset gate r acts after its product, as in PyTorch, not before it, as in the two sources.
@@ -213,8 +214,10 @@ def influence(model: nn.Module, n: int, num_hiddens: int | None = None) -> Tenso
     check_size(n=n)
     model = copy.deepcopy(model).cpu().double().eval()
     if num_hiddens is None:
-        num_hiddens = next((W.shape[1] for W in model.parameters() if W.dim() > 1), None)
-    check_size(num_hiddens=num_hiddens)
+        widths = [W.shape[1] for W in model.parameters() if W.dim() > 1]
+        if not widths:
+            raise ValueError("model has no matrix to tell the width of its input: give num_hiddens")
+        num_hiddens = widths[0]
     generator = torch.Generator().manual_seed(0)
     X = torch.randn(1, n, num_hiddens, dtype=torch.float64, generator=generator)
     # Copy i is asked about output i, so that one pass backwards answers all.
