@@ -1,8 +1,8 @@
 """The rules that notebooks keep, by theme. A rule's docstring is the sentence that it tells.
 
-    layout     ids, tags, fixed cells, title, length, headings
+    layout     ids, tags, fixed cells, length, headings
     words      prose, links, pictures
-    code       what a code cell may hold, the set-up, the running example
+    code       what a code cell may hold, the running example
     outputs    what is stored: order, warnings, figures, predictions, interactive pieces
     exercises  exercises, questions, homework
     numbers    those in sentences, with their sources

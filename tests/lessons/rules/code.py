@@ -1,4 +1,4 @@
-"""Rules of what a code cell may hold, of the set-up and of the running example."""
+"""Rules of what a code cell may hold, and of the running example."""
 import ast
 import re
 import symtable

@@ -1,4 +1,4 @@
-"""Rules of ids, tags, fixed cells, title, length and headings."""
+"""Rules of ids, tags, fixed cells, length and headings."""
 import re
 
 from tools.notebooks import nbtext
