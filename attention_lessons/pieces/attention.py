@@ -2,11 +2,11 @@
 from __future__ import annotations
 
 import base64
-import struct
-import zlib
+import io
 from collections.abc import Iterable, Mapping, Sequence
 
 import torch
+from matplotlib.image import imsave
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -67,8 +67,8 @@ at bites, 0.80.
     if not min(sizes):
         raise ValueError(f"there must be tokens and keys, got {sizes[0]} and {sizes[1]}")
     numbers = {name: i for i, name in enumerate(calls) if name in fitting}
-    wanted = None if layers is None else [*layers]
-    for layer in wanted or ():
+    layers = [*numbers] if layers is None else [*layers]
+    for layer in layers:
         if layer not in numbers and layer not in numbers.values():
             raise ValueError(f"there is no layer {layer!r}: choose from "
                              f"{some([f'{name!r} ({i})' for name, i in numbers.items()], 12)}")
@@ -77,18 +77,16 @@ at bites, 0.80.
     for name, size, chosen in zip(("rows", "columns"), sizes, places):
         if not chosen or not all(0 <= i < size for i in chosen):
             raise ValueError(f"{name}= must be places in 0..{size - 1}")
-    own = None if heads is None else [*heads]
+    heads = None if heads is None else [*heads]
     maps, shown = [], []
-    for name, weights in fitting.items():
-        if wanted is None or name in wanted or numbers[name] in wanted:
-            weights = one(weights, example, window)
-            kept = [i for i in range(len(weights)) if own is None or i in own]
+    for name, number in numbers.items():
+        weights = one(fitting[name], example, window)
+        kept = [i for i in range(len(weights)) if heads is None or i in heads]
+        if kept and {name, number} & {*layers}:
             maps.append(weights[kept][:, places[0]][:, :, places[1]])
-            shown.append({"name": clean(name), "number": numbers[name], "heads": kept})
-    maps, shown = ([each for each, layer in zip(given, shown) if layer["heads"]]
-                   for given in (maps, shown))
+            shown.append({"name": clean(name), "number": number, "heads": kept})
     if not shown:
-        raise ValueError(f"no layer has a head among heads={own}")
+        raise ValueError(f"no layer has a head among heads={heads}")
     check_room(maps, shown)
 
     labels = [[clean(names[side][i]) for i in places[side]] for side in (0, 1)]
@@ -220,18 +218,7 @@ def patches(image: Tensor, tokens: int) -> tuple[dict, list[str]]:
     X = (X - X.min()) / (X.max() - X.min()).clamp(min=1e-12)
     scale = min(1.0, SIDE / max(high, wide))
     shape = max(1, round(high * scale)), max(1, round(wide * scale))
-    X = F.adaptive_avg_pool2d(X, shape).mul(255).round().byte().permute(1, 2, 0)
-    source = "data:image/png;base64," + base64.b64encode(png(X)).decode()
+    X, png = F.adaptive_avg_pool2d(X, shape).permute(1, 2, 0), io.BytesIO()
+    imsave(png, X.numpy(), format="png", metadata={"Software": None})  # the same in any version
+    source = "data:image/png;base64," + base64.b64encode(png.getvalue()).decode()
     return {"rows": rows, "columns": columns, "source": source}, names
-
-
-def png(pixels: Tensor) -> bytes:
-    """Bytes (height, width, 3) as a PNG (ISO/IEC 15948)."""
-    def chunk(kind: bytes, body: bytes) -> bytes:
-        return struct.pack(">I", len(body)) + kind + body + struct.pack(
-            ">I", zlib.crc32(kind + body))
-    high, wide, _ = pixels.shape
-    lines = b"".join(b"\0" + row.contiguous().numpy().tobytes() for row in pixels)
-    header = struct.pack(">IIBBBBB", wide, high, 8, 2, 0, 0, 0)
-    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(lines, 9))
-            + chunk(b"IEND", b""))

@@ -110,11 +110,11 @@ function allClocks({ state, drawn, hand, count, width, offsets, set, moves }) {
   const lines = Math.ceil(count / Math.min(Math.floor(width / 50), Math.max(8, count / 2)));
   const columns = Math.ceil(count / lines);
   const across = Math.min(width / columns, 102);
-  const radius = Math.min(across * 0.42, 26);
+  const radius = Math.min(across * 0.42, 24);
   const down = 2 * radius + 26;
   const clocks = places(count).map((each) => {
     const x = (each % columns + 0.5) * across;
-    const y = Math.floor(each / columns) * down + radius + 2;
+    const y = 24 + Math.floor(each / columns) * down + radius;
     const end = (angle, length) => {
       const [right, up] = tip(angle);
       return [x + length * radius * right, y - length * radius * up];
@@ -135,7 +135,8 @@ function allClocks({ state, drawn, hand, count, width, offsets, set, moves }) {
       ${chosen && disc(end(from + turns, 0.86), 6, { fill: BOLD })}
       ${text(x, y + radius + 11, columnsOf(each), { ...MIDDLE, bold: chosen })}</g>`;
   });
-  return { clocks, top: lines * down + 14 };
+  const hands = text(0, 8, t("thin hand: position i, bold hand: i + δ"), { bold: true });
+  return { clocks: [hands, clocks], top: lines * down + 26 };
 }
 
 /** A plot: x and y of its numbers, and its paper with a scale. */

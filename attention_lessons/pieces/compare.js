@@ -207,6 +207,8 @@ function net(kind, left, below, width, { choices, state, ui, set, hold }) {
   });
   return html`
     ${text(0, 10, name, { bold: true, colour })}
+    ${left + below === 0 && !ui.used && ui.out === undefined
+      && text(width, 10, t("press an output"), END)}
     ${lines.map(([from, to]) => line(at(from), at(to),
       { class: "ray", stroke: `var(--${colour})`, style: `--late: ${layers - to[0]}` }))}
     ${places(layers + 1).map((layer) => places(TOKENS).map((i) => disc(at([layer, i]), 6, {

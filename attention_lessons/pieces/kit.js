@@ -23,12 +23,15 @@ const STYLE = `
   ${colours(false)}
   &[data-dark] { color-scheme: dark; --on: black; ${colours(true)} }
   @media (forced-colors: active) { --paper: Canvas; }
-  svg { display: block; overflow: visible; forced-color-adjust: none; max-width: none; }
+  svg {
+    display: block; overflow: visible; forced-color-adjust: none; max-width: none;
+    user-select: none;
+  }
   svg text { font-size: 14px; fill: currentColor; }
   .picture { position: relative; }
   .picture svg { position: relative; }
   canvas { position: absolute; image-rendering: pixelated; forced-color-adjust: none; }
-  .grip { cursor: grab; touch-action: none; }
+  .grip { cursor: grab; display: block; touch-action: none; }  /* inline, it has no touch-action */
   .grip:active { cursor: grabbing; }
   .press { cursor: pointer; }
   .halo { fill: currentColor; opacity: 0; }

@@ -83,6 +83,7 @@ function strips(ranks, { task, length, scored }, { trained, stretch, lengths, ch
   const beyond = t("beyond training →");
   const chanceAt = bars + wide * chance[task];
   return html`
+    ${text(0, 12, t("accuracy"), { bold: true })}
     ${text(left - 10, 32, t("position"), END)}
     ${places(length / every + 1).map((i) =>
       text(x(i * every), 32, i * every, { ...MIDDLE, class: "scale" }))}

@@ -3,10 +3,11 @@ and with tokens that nobody expects."""
 import pytest
 import torch
 from pieces import HOSTILE, PIECES, STEPS
-from screen import CUT, LUMINANCE, axe, becomes, play, result, said, show, watch
+from screen import CUT, LUMINANCE, PICTURE, axe, becomes, play, result, said, show, until, watch
 from tools.draw._stills import dates, lengths, order
 
 from d2l_ext import MultiHeadAttention
+from attention_lessons.languages import languages
 from attention_lessons.pieces import heads_explorer
 
 MOVING = """() => [...document.querySelectorAll(".d2l-piece, .d2l-piece *")].filter((el) => {
@@ -99,6 +100,51 @@ def test_a_theme_changed_out_of_sight_leaves_the_picture_whole(opened, explorers
     piece.page.evaluate(RETHEME)
     assert result(piece)
     becomes(lambda: piece.locator("svg").first.get_attribute("width"), wide)
+
+
+# ---- hands ---------------------------------------------------------------------------------------
+
+# Where grips are dragged to, but for those that go 90 px to the right: a piece's first, second ...
+WAYS = {"heads": [(-300, 0)], "compare": [(-90, 0), (0, 80)] * 3, "tiles": [(90, 0), (0, 60)],
+        "memories": [(-60, 0), (60, 0)]}
+
+
+def drag(page, start, way, finger):
+    """From a point by (right, down), with a finger or a mouse."""
+    places = [[at + part * by for at, by in zip(start, way)] for part in (0, 0.4, 0.8, 1)]
+    if not finger:
+        page.mouse.move(*places[0])
+        page.mouse.down()
+        for place in places[1:]:
+            page.mouse.move(*place)
+        return page.mouse.up()
+    touch = page.context.new_cdp_session(page)
+    for kind, (x, y) in zip(("touchStart", *["touchMove"] * 3), places):
+        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y}]})
+    touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+
+
+@pytest.mark.parametrize("code", languages())
+@pytest.mark.parametrize("finger", [False, True], ids=["mouse", "finger"])
+@EVERY
+def test_what_shows_a_hand_answers_to_it(opened, monkeypatch, name, finger, code):
+    """Each part that is dragged or pressed in a picture changes it, and the page stays."""
+    monkeypatch.setattr("attention_lessons.languages.chosen", code)
+    page = opened(has_touch=finger, reduced_motion="reduce")
+    piece = show(page, PIECES[name]())
+    page.evaluate("addEventListener('pointercancel', () => console.error('scrolled'), true)")
+    for kind in ("press", "grip"):  # a drag with a finger ends in a gesture that swallows a tap
+        for i, part in enumerate(piece.locator(f"svg .{kind}[tabindex='0']").all()):
+            part.scroll_into_view_if_needed()
+            handle = part.locator(".halo").first if part.locator(".halo").count() else part
+            box, before = handle.bounding_box(), piece.evaluate(PICTURE)
+            start = (box["x"] + box["width"] * (0.2 if kind == "press" and i % 2 else 0.5),
+                     box["y"] + box["height"] * 0.4)
+            if kind == "grip":
+                drag(page, start, dict(enumerate(WAYS.get(name, []))).get(i, (90, 0)), finger)
+            else:
+                (page.touchscreen.tap if finger else page.mouse.click)(*start)
+            until(lambda: piece.evaluate(PICTURE) != before)
 
 
 # ---- tokens that nobody expects ------------------------------------------------------------------
