@@ -38,29 +38,6 @@ def slow_recurrence(W, U, X):
     return torch.stack(rows)
 
 
-def slow_gru(W, U, X):
-    """W and U hold three matrices, one below the other: reset, update, candidate."""
-    (W_r, W_z, W_c), (U_r, U_z, U_c) = W.chunk(3), U.chunk(3)
-    state, rows = torch.zeros(U.shape[1]).double(), []
-    for x in X:
-        reset, stay = torch.sigmoid(W_r @ x + U_r @ state), torch.sigmoid(W_z @ x + U_z @ state)
-        state = stay * state + (1 - stay) * torch.tanh(W_c @ x + reset * (U_c @ state))
-        rows.append(state)
-    return torch.stack(rows)
-
-
-def slow_lstm(W, U, X):
-    """W and U hold four matrices, one below the other: input, forget, candidate, output."""
-    state = cell = torch.zeros(U.shape[1]).double()
-    rows = []
-    for x in X:
-        take, keep, new, show = (W @ x + U @ state).chunk(4)
-        cell = torch.sigmoid(keep) * cell + torch.sigmoid(take) * torch.tanh(new)
-        state = torch.sigmoid(show) * torch.tanh(cell)
-        rows.append(state)
-    return torch.stack(rows)
-
-
 def slow_reach(model, n, d):
     """Change one input, see which outputs change."""
     X, columns = sequence(n, d, batch=1), []
@@ -92,12 +69,20 @@ def test_a_convolution_is_its_definition(kernel, dilation, causal):
     assert Convolution(4).conv.weight.shape == (4, 4, 3)
 
 
-@pytest.mark.parametrize("layer, slow", [(Recurrence, slow_recurrence), (GRU, slow_gru),
-                                         (LSTM, slow_lstm)])
-def test_a_recurrence_is_its_definition(layer, slow):
-    model, X = layer(4).double(), sequence(6)
+def test_a_recurrence_is_its_definition():
+    model, X = Recurrence(4).double(), sequence(6)
     W, U = model.parameters()
-    torch.testing.assert_close(model(X), torch.stack([slow(W, U, x) for x in X]))
+    torch.testing.assert_close(model(X), torch.stack([slow_recurrence(W, U, x) for x in X]))
+
+
+@pytest.mark.parametrize("layer, theirs, matrices", [(GRU, nn.GRU, 3), (LSTM, nn.LSTM, 4)])
+def test_gated_recurrences_are_pytorchs_without_biases(layer, theirs, matrices):
+    """Lesson 06 writes them out."""
+    model, X = layer(4), torch.randn(2, 6, 4)
+    same = theirs(4, 4, batch_first=True, bias=False)
+    same.load_state_dict(model.rnn.state_dict())
+    assert torch.equal(model(X), same(X)[0])
+    assert [tuple(W.shape) for W in model.parameters()] == [(4 * matrices, 4)] * 2
 
 
 @pytest.mark.parametrize("options", [dict(), dict(num_heads=2), dict(num_heads=2, causal=True)])
