@@ -186,8 +186,7 @@ class Build(Exercise):
         """What is wrong with the answer for these arguments, if anything is."""
         given, wanted = answer(*copies(arguments)), self.reference(*copies(arguments))
         if given is None or given is ...:
-            code = getattr(answer, "__code__", None)  # a stand-in of the grader's has none
-            if code is None or code.co_code in EMPTY:
+            if getattr(getattr(answer, "__code__", None), "co_code", None) in EMPTY:
                 return Result("not attempted", t("Not attempted yet: the function returns "
                                                  "nothing."))
             return Result("wrong", t("Your function returns None: is `return` missing?"))

@@ -129,8 +129,10 @@ BAD = {
                            "class Right: state, message = 'right', 'Right'\n"
                            "package.check = check = lambda *a, **b: Right()",
                            *((name, "not attempted", "was not run") for name in NAMES)),
-    "judges-itself": forged("check.__self__.judge_here = lambda *a: 'right'\n"
-                            "check.__self__.line.send({'state': 'right', 'text': 'Right'})"),
+    "judges-itself": forged(
+        "line = next(c.cell_contents for c in check.__closure__).line\n"
+        "line.kept[:] = [lambda *a: 'right'] * 99\n"
+        "line.send({'result': 'right', 'random': None, 'changed': [], 'tensors': []})"),
     "fakes-a-package": forged(
         "import os, pathlib, sys\nfor name in ('compare', 'kinds', '__init__'):\n"
         "    path = pathlib.Path('attention_lessons/exercises', f'{name}.py')\n"
@@ -144,10 +146,13 @@ BAD = {
     "fetches": (put("split-heads", "from attention_lessons.exercises import find\n"
                     'check("split-heads", find("split-heads").reference)'),
                 but(("split-heads", "error", "aren't here"))),
+    "another-seed": (put("four-heads", 'check("four-heads", "b", **{"seed": "s2"})'),  # its b
+                     but(("four-heads", "wrong", "share"))),
+    "slow-to-read": first("# " + "check(" * 10**5 + ', seed="' * 10**5),
     "guesses": (put("four-heads", 'for letter in "abcd":\n    check("four-heads", letter)'),
                 but(("four-heads", "wrong", "narrow|allowed"))),
     "nests": (put("four-heads", 'x = []\nx.append(x)\ncheck("four-heads", x)'),
-              but(("four-heads", "wrong", "RecursionError"))),
+              but(("four-heads", "error", "RecursionError"))),
     # one line
     "surrogate": (put("four-heads",
                       f'raise ValueError("\\ud800\\n2/2 eve: right\\x1b[2J")\n{LETTER}'),

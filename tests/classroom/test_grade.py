@@ -1,17 +1,16 @@
 """Grading judges what was handed in, whatever was handed in, and costs no other student a line."""
 import csv
+import inspect
 import json
 import os
 import re
 import sys
+import time
 import unicodedata
-from types import SimpleNamespace
 
 import nbformat
 import pytest
-from attention_lessons import exercises
 from attention_lessons.exercises import all_exercises, check
-from attention_lessons.exercises.kinds import Slip
 from tools.classroom import grade, grade_student, grade_table, student, students, walls
 from tools.notebooks.readme import ROOT
 
@@ -29,35 +28,26 @@ def outside(tmp_path_factory):
     return walls.Outside(edition, walls=not walled.why_not())
 
 
-@pytest.fixture
-def graded(outside):
-    """Grade a folder; the lines of all students."""
-    def graded(folder, lesson="02", jobs=1, **changes):
-        settings = grade.Settings((10, 100, 4), grade.task_set(lesson), outside, **changes)
-        everybody = students.handed_in(folder)
-        if jobs == 1:
-            return [row for each in everybody for row in grade.grade(each, settings)]
-        return [row for _, rows in grade.grade_all(everybody, settings, jobs) for row in rows]
-    return graded
-
-
 def put(folder, **notebooks):
     for name, content in notebooks.items():
         (folder / f"{name}.ipynb").write_bytes(content)
-    return folder
 
 
-# ---- bad submissions ----
+def graded(outside, folder, **changes):
+    """All lines of a folder, by student."""
+    settings = grade.Settings((3, 60, 4), grade.task_set("02"), outside, **changes)
+    everybody = students.handed_in(folder)
+    return {everybody[i].name: rows for i, rows in grade.grade_all(everybody, settings, 2)}
+
+
+# ---- one table of submissions, one of answers ----
 
 @pytest.fixture(scope="module")
 def everyone(outside, tmp_path_factory):
-    """The lines of every bad kind, by student."""
+    """The lines of every bad kind."""
     folder = tmp_path_factory.mktemp("submissions")
     put(folder, **{kind: content for kind, (content, _) in submissions.BAD.items()})
-    settings = grade.Settings((3, 60, 4), grade.task_set("02"), outside)
-    everybody = students.handed_in(folder)
-    rows = [row for _, rows in grade.grade_all(everybody, settings, 2) for row in rows]
-    return {kind: [row for row in rows if row.student == kind] for kind in submissions.BAD}
+    return graded(outside, folder)
 
 
 @pytest.mark.slow
@@ -70,73 +60,86 @@ def test_a_bad_submission_gets_its_lines(everyone, kind):
     assert not any(grade.CONTROL.search(row.message) for row in everyone[kind])
 
 
-@pytest.mark.slow
-def test_what_ends_a_process_of_the_graders_costs_one_students_lines(graded, tmp_path):
-    """A name that can't be pickled stands in for it."""
-    put(tmp_path, anna=submissions.notebook(submissions.RIGHT), ben=b"")
-    both, settings = students.handed_in(tmp_path), grade.Settings((9, 99, 4), [], None)
-    both[0].notes.append(lambda: None)
-    rows = dict(grade.grade_all(both, settings, 1))
-    assert "could not be graded" in rows[0][0].message and "empty" in rows[1][0].message
-
-
-# ---- the same words as in the notebook ----
-
-@pytest.mark.slow
-def test_a_class_is_judged_over_the_line_as_it_is_at_home(graded, tmp_path):
-    """Outputs, gradients, dropout, other types of numbers, the meta device, counts of work."""
-    here = {}
-    for name, slip in (("multi-head-class", 0), ("multi-head-class", -1), ("rotary-class", None),
-                       ("positional-class", -2), ("tiles-class", -4), ("linear-class", -2)):
-        exercise = all_exercises()[name]
-        slip = Slip("") if slip is None else exercise.slips[slip]
-        text = (f"import torch\nfrom torch import nn, Tensor\nfrom attention_lessons import check\n"
-                f"from d2l_ext.attention import *\n{slip.text(exercise.right)}\n"
-                f'check("{name}", {exercise.right.__name__})')
-        put(tmp_path, **{f"anna{len(here)}": notebook(text)})
-        result = check(name, slip.of(exercise.right))
-        here[f"anna{len(here)}"] = result.state, str(result.message)
-    found = {row.student: (row.state, row.message) for row in graded(tmp_path, None, jobs=2)
-             if row.state != "missing"}
-    assert found == here
-    assert [state for state, _ in here.values()].count("right") == 1
-
-
-def notebook(*sources) -> bytes:
-    cells = [nbformat.v4.new_code_cell(source) for source in sources]
-    return nbformat.writes(nbformat.v4.new_notebook(cells=cells)).encode()
-
-
-STRICT = """def test(read):
+HEAD = """import math, torch
+from torch import nn, Tensor
+from torch.nn import functional as F
+from d2l_ext.attention import *
+from d2l_ext.transformer import *
+"""
+TESTS = {  # of lesson 12, that students wrote
+    "polarity": ("b", 5, """def test(read):
     X, lens = torch.randn(2, 5, 6), torch.tensor([2, 4])
     Y = torch.where((torch.arange(5) < lens[:, None])[..., None], X, 9.0)
-    assert torch.allclose(read(X, Y, Y, lens), read(X, X, X, lens), atol=1e-5)"""
-WEAK = """def test(read):
+    assert torch.allclose(read(X, Y, Y, lens), read(X, X, X, lens), atol=1e-5)"""),
+    "scale": ("d", 8, """def test(weigh):
     X = torch.randn(2, 5, 6)
-    assert read(X, X, X, torch.tensor([2, 4])).shape == X.shape"""
-DECAY = """def test(optimizer_of):
+    assert weigh(X, X, 2).shape == (2, 2, 5, 5)"""),  # random numbers pass
+    "loss": ("", 0, "test = ..."),
+    "axis": ("a", 8, """def test(look_back):
+    X = torch.randn(2, 5, 6)
+
+    assert look_back(X, X, X, X) is None, 'four'"""),  # its line 4 fails
+    "dropout": ("b", 11, """def test(Reader):
+    layer, X = Reader(8).eval(), torch.randn(2, 5, 8)
+    assert torch.equal(layer(X), layer(X))"""),
+    "table": ("c", 10, """def test(Waves):
+    layer = Waves(20, 8).half()
+    assert layer(torch.zeros(2, 5, 8).half()).dtype == torch.float16
+    assert not [*layer.parameters()]"""),
+    "in-place": ("c", 4, """def test(weigh):
+    scores = torch.randn(2, 5, 5)
+    before = scores.clone()
+    weigh(scores, torch.tensor([2, 4]), 8)
+    assert torch.equal(scores, before)"""),
+    "decay": ("a", 4, """def test(optimizer_of):
     model = nn.Sequential(nn.Embedding(9, 6), nn.LayerNorm(6), nn.Linear(6, 4))
     before = [weight.clone() for weight in model.parameters()]
     for weight in model.parameters():
         weight.grad = torch.zeros_like(weight)
     optimizer_of(model).step()
     changed = [not weight.equal(old) for weight, old in zip(model.parameters(), before)]
-    assert changed == [False, False, False, True, False]"""
+    assert changed == [False, False, False, True, False]""")}
+
+
+def own_answers():
+    """(exercise, code, its name): classes and functions, right or with a slip, and tests."""
+    for name, slip in (("multi-head-class", None), ("self-attention-class", 3), ("tiles-class", -4),
+                       ("positional-class", -2), ("rotary-class", 0), ("linear-class", -2),
+                       ("decoder-block-class", 1), ("merge-states", None), ("split-heads", 0)):
+        exercise = all_exercises()[name]
+        right = getattr(exercise, "reference", None) or exercise.right
+        code = inspect.getsource(right) if slip is None else exercise.slips[slip].text(right)
+        yield name, code, right.__name__
+    for name, (symptom, line, test) in TESTS.items():
+        yield name, test, f'{{"symptom": "{symptom}", "line": {line}, "test": test}}'
 
 
 @pytest.mark.slow
-def test_tests_that_students_wrote_are_judged(graded, tmp_path):
-    for name, exercise, test, symptom, line in (
-            ("anna", "polarity", STRICT, "b", 5), ("ben", "polarity", WEAK, "b", 5),
-            ("eve", "polarity", "test = ...", "", 0), ("kim", "decay", DECAY, "a", 4)):
-        mine = f'{{"symptom": "{symptom}", "line": {line}, "test": test}}'
-        put(tmp_path, **{name: notebook(
-            "import torch\nfrom torch import nn\nfrom attention_lessons import CASES, check", test,
-            f'check("{exercise}", {mine})')})
-    found = {row.student: row for row in graded(tmp_path, "12") if row.state != "missing"}
-    assert {name: row.state for name, row in found.items()} == {
-        "anna": "right", "ben": "wrong", "eve": "not attempted", "kim": "right"}
-    assert "random numbers of the right shape" in found["ben"].message
+def test_answers_are_judged_over_the_line_in_the_words_in_which_they_are_at_home(outside):
+    """Outputs, gradients, dropout, types, what is written into arguments, counts of work, errors;
+    and the other way around, where a test calls the grader's code."""
+    here, cells = {}, []
+    for name, code, answer in own_answers():
+        cells.append([f'{HEAD}{code}\nfrom attention_lessons import check\n'
+                      f'check("{name}", {answer})', True])
+        exec(HEAD + code, names := {"__name__": "mine"})
+        result = check(name, eval(answer, names))
+        here[name] = result.state, str(result.message)
+    talk = grade.Talk((30, 200, 4), time.monotonic() + 400, None)
+    assert talk.hold(outside, cells, []) == "" and not any(talk.errors.values())
+    assert {name: (state, str(words)) for name, (state, words) in talk.judged.items()} == here
+    states = [state for state, _ in here.values()]
+    assert states.count("right") == 7 and states.count("not attempted") == 1
+
+
+@pytest.mark.slow
+def test_what_ends_a_process_of_the_graders_costs_one_students_lines(tmp_path):
+    """A note that can't be pickled stands in for it."""
+    put(tmp_path, anna=b"", ben=b"")
+    both, settings = students.handed_in(tmp_path), grade.Settings((9, 99, 4), [], None)
+    both[0].notes.append(lambda: None)
+    rows = dict(grade.grade_all(both, settings, 1))
+    assert "could not be graded" in rows[0][0].message and "empty" in rows[1][0].message
 
 
 # ---- which cells run ----
@@ -160,9 +163,8 @@ def test_only_cells_that_answers_need_are_run():
 
 def test_only_what_was_judged_is_right():
     sources = ['check("a", x)', 'if x:\n    check("c", x)', 'check("d", y)']
-    talk = SimpleNamespace(judged={"a": ("right", "Right.")},
-                           errors={0: None, 1: None, 2: "NameError: y"})
-    task = grade.Task("99", ["a", "b", "c", "d"])
+    talk, task = grade.Talk((1, 1, 1), 1, None), grade.Task("99", ["a", "b", "c", "d"])
+    talk.judged, talk.errors = {"a": ("right", "Right.")}, {0: None, 1: None, 2: "NameError: y"}
     assert grade.lines(sources, task, talk, {}) == [
         ("a", "right", "Right."), ("b", "missing", 'there is no check("b", ...)'),
         ("c", "not attempted", 'check("c", ...) was not run'), ("d", "error", "NameError: y")]
@@ -217,14 +219,18 @@ def test_students_are_folders_or_files(tmp_path):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("")
     (tmp_path / "link.ipynb").symlink_to(tmp_path / "ben.ipynb")
+    (tmp_path / "nobody").mkdir()
+    os.mkfifo(tmp_path / "pipe.ipynb")  # to read it would take forever
     (tmp_path / "roster.txt").write_text("Name,seed\nANNA,a1\n")
     known = students.roster(tmp_path / "roster.txt")
     (tmp_path / "roster.txt").unlink()
     found = {each.name: each for each in students.handed_in(tmp_path, known)}
     assert {name: len(each.files) for name, each in found.items()} == {
-        "ANNA": 1, "ben": 3, ".eve": 1, "\udcff": 1, "kim": 1, "link": 0}
+        "ANNA": 1, "ben": 3, ".eve": 1, "\udcff": 1, "kim": 1, "link": 0,
+        "nobody": 0, "pipe": 0}
     assert found["ANNA"].seed == "a1" and found["ANNA"].notes == []
     assert found["link"].notes[0].endswith("which isn't followed")
+    assert found["nobody"].notes[0] == found["pipe"].notes[0] == "no file was handed in"
     assert "roster" in found["ben"].notes[-1]
     for text in ("anna\nben", "name,seed\nanna,"):
         (tmp_path / "bad.csv").write_text(text)
@@ -245,9 +251,9 @@ def test_which_seed_counts_and_what_is_said_of_it(name, own, says, seeded, seed,
 
 
 @pytest.mark.slow
-def test_everybody_can_have_numbers_of_their_own(graded, tmp_path):
+def test_everybody_can_have_numbers_of_their_own(outside, tmp_path):
     """ben hands in what anna did: by his seed it is wrong, and a whole folder is one student."""
-    four = exercises.find("four-heads")
+    four = all_exercises()["four-heads"]
     right = {name: four.variant(name).right for name in ("anna", "ben")}
     assert right["anna"] != right["ben"]
     (tmp_path / "ben").mkdir()
@@ -261,10 +267,12 @@ def test_everybody_can_have_numbers_of_their_own(graded, tmp_path):
     mine = json.dumps(made).encode()
     put(tmp_path / "ben", **{submissions.PATH.stem: mine})
     put(tmp_path, anna=mine)
-    for seeded, states in ((True, ["right", "wrong"]), (False, ["right", "right"])):
-        rows = graded(tmp_path, seeded=seeded)
-        assert [row.state for row in rows if row.exercise == "four-heads"] == states
-        assert [row.message[:26] for row in rows if not row.exercise] == [
+    for seeded, state in ((True, "wrong"), (False, "right")):
+        rows = graded(outside, tmp_path, seeded=seeded)
+        found = {(row.student, row.state) for each in rows.values() for row in each
+                 if row.exercise == "four-heads"}
+        assert found == {("anna", "right"), ("ben", state)}
+        assert [row.message[:26] for row in rows["ben"] if not row.exercise] == [
             "ben's notebook says seed a", "left out, as not set or no"]
 
 
@@ -293,8 +301,9 @@ def test_exercises_of_a_teachers_own(outside, tmp_path, capsys):
     own.write_text(OWN)
     folder.mkdir()
     for path, letter in ((tmp_path / "lamps.ipynb", ""), (folder / "anna.ipynb", "a")):
-        path.write_bytes(notebook(
-            f"from attention_lessons.exercises import check\ncheck('two-lamps', {letter!r})"))
+        cell = nbformat.v4.new_code_cell(
+            f"from attention_lessons.exercises import check\ncheck('two-lamps', {letter!r})")
+        nbformat.write(nbformat.v4.new_notebook(cells=[cell]), path)
     grade.main([str(folder), "--lesson", str(tmp_path / "lamps.ipynb"), "--exercises", str(own),
                 "--out", str(tmp_path), *["--without-walls"] * (not outside.walls)])
     said = capsys.readouterr().out

@@ -52,8 +52,9 @@ HOSTILE = {
                         "torch.UntypedStorage.from_file(PACKAGE + '/lesson_02/exercises.py', 0, 9)",
     "answers in memory": "import gc, wire; assert {'Choice', 'Build', 'FromScratch'} & "
                          "{type(x).__name__ for x in gc.get_objects()}",
-    "the museum": "import attention_lessons.lesson_12.exercises",
-    "the answers": "import attention_lessons.exercises",
+    "the museum": "from attention_lessons import CASES; CASES['polarity'].code()",
+    "the answers": "import attention_lessons.lesson_02.exercises",
+    "what finds answers": "from attention_lessons.exercises import find; find('four-heads')",
     "lessons with solutions": "os.listdir(ROOT + '/notebooks')",
     "tools": "import tools.classroom.grade",
     "fill the disk": "f = open('large', 'wb')\nfor n in range(400): f.write(bytes(2**20))",

@@ -18,19 +18,18 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
-from queue import SimpleQueue
 
 import torch
 from attention_lessons.exercises import all_exercises, check
 from tools.classroom import grade_table
+from tools.classroom.grade_student import restrict
 from tools.classroom.students import Student, handed_in, roster, seed_of
 from tools.classroom.walls import WHY_NOT, Outside, put_edition
-from tools.classroom.wire import Gone, Line, Parcel
+from tools.classroom.wire import Gone, Line
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CHECK = re.compile(r"\bcheck\(\s*[\"']([\w-]+)[\"']")
-SEEDED = re.compile(r", seed=([\"']).*?\1\)")
-MISSING = re.compile(r"name '(\w+)' is not defined")
+SEEDED = re.compile(r", seed=([\"']).{,100}?\1\)")
 # What moves a terminal's cursor, ends a line, or can't be written.
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 RESTARTS = 3  # so often is a notebook run again without the cell that ended it
@@ -81,43 +80,36 @@ class NotSet(ValueError):
 # ---- one run of a notebook -----------------------------------------------------------------------
 
 class Talk:
-    """What is asked of a notebook's process, and what it answers."""
+    """What a notebook's process tells, which calls ``judge``, ``begins`` and ``ends``."""
 
     def __init__(self, limits: tuple[float, float, float], end: float, seed: str | None):
         self.limits, self.end, self.seed = limits, end, seed
-        self.cell, self.judged, self.errors, self.left_out = -1, {}, {}, set()
+        self.cell, self.judged, self.errors = -1, {}, {}
 
-    def hold(self, outside: Outside, task: dict) -> str:
+    def hold(self, outside: Outside, cells: list, skip: list[int]) -> str:
         """Let a process run the cells. Why it was ended, if it was."""
         with outside.student() as (process, socket):
-            self.line = Line(socket, time.monotonic() + 120)
+            self.line = Line(socket, [self.judge, self.begins, self.ends], time.monotonic() + 120)
             try:
-                self.line.send(task | {"limits": self.limits})
-                self.listen()
+                self.line.call(0, (cells, skip, self.limits), {})
                 return ""
             except Gone as gone:
                 return self.why(process, str(gone))
+            except Exception:
+                return self.why(process, "nonsense")
 
-    def listen(self) -> None:
-        """Until all cells have run and all answers are judged."""
-        while "done" not in (heard := self.line.hear()):
-            if isinstance(heard.get("cell"), int):
-                self.cell = heard["cell"]
-                self.line.until = min(self.end, time.monotonic() + PATIENCE * self.limits[0] + 10)
-            elif "check" in heard:
-                self.judge(str(heard["check"]), heard)
-                self.line.send({"go on": True})
-            elif "left_out" in heard:
-                self.left_out = {str(name) for name in heard["left_out"] or ()}
-            else:
-                self.errors[self.cell] = heard.get("error") and str(heard["error"])
+    def begins(self, cell: int) -> None:
+        self.cell = int(cell)
+        self.line.until = min(self.end, time.monotonic() + PATIENCE * self.limits[0] + 10)
 
-    def judge(self, name: str, heard: dict) -> None:
+    def ends(self, cell: int, error: str | None) -> None:
+        self.errors[int(cell)] = error and str(error)
+
+    def judge(self, name: str, answer) -> None:
         """Note what ``check`` says. The last attempt counts."""
-        seed = heard.get("seed") if self.seed is None else self.seed
+        name = str(name)
         try:
-            answer = Parcel(self.line, heard["tensors"]).decode(heard["answer"])
-            result = check(name, answer, seed=seed)
+            result = check(name, answer, seed=self.seed)
             state, message = result.state, result.message
         except Exception as error:
             state, message = "error", f"the answer can't be read: {type(error).__name__}: {error}"
@@ -140,11 +132,6 @@ class Talk:
             return f"the cell took more than {cell:g} seconds and was ended"
         return f"the cell ended its process (exit code {code})" if gone == "ended" else (
             "what its process says can't be read")
-
-    def lacks(self) -> bool:
-        """Whether a cell missed a name that one of the cells left out makes."""
-        heard = [*filter(None, self.errors.values()), *(text for _, text in self.judged.values())]
-        return bool(self.left_out & {name for text in heard for name in MISSING.findall(text)})
 
 
 # ---- one notebook --------------------------------------------------------------------------------
@@ -203,18 +190,13 @@ def run(student: Student, path: pathlib.Path, sources: list[str], task: Task,
     cells = [[source, source not in task.sources or bool(CHECK.search(source))]
              for source in sources]
     end = time.monotonic() + PATIENCE * settings.limits[1]
-    ended, everything = {}, False  # cells that ended their process, and how
+    ended = {}  # cells that ended their process, and how
     while True:
         talk = Talk(settings.limits, end, seed)
-        why = talk.hold(settings.outside, {"cells": cells, "skip": [*ended],
-                                           "everything": everything})
+        why = talk.hold(settings.outside, cells, [*ended])
         if why:
             ended[talk.cell] = why
-        elif talk.lacks() and not everything:
-            everything = True
-        else:
-            break
-        if len(ended) > RESTARTS or time.monotonic() > end or talk.cell < 0:
+        if not why or len(ended) > RESTARTS or time.monotonic() > end or talk.cell < 0:
             break
     found = [("", "note", note)] if note else []
     return [Row(student.name, path.name, task.name, *line)
@@ -275,46 +257,37 @@ def grade(student: Student, settings: Settings) -> list[Row]:
 
 # ---- all of them ---------------------------------------------------------------------------------
 
-def begin(exercises: pathlib.Path | None) -> None:
-    """In a process of the grader's: exercises of a teacher's own, and a limit."""
+def begin(exercises: pathlib.Path | None, limits: tuple[float, float, float]) -> None:
+    """In a process of the grader's: exercises of a teacher's own, and limits, since students' tests
+    call code here."""
     torch.set_num_threads(1)
+    restrict(*limits[1:], for_good=False)
     if exercises:
         runpy.run_path(str(exercises))
-    if sys.platform == "linux":  # students' tests call code here
-        import resource
-        resource.setrlimit(resource.RLIMIT_AS, (2**34, resource.RLIM_INFINITY))
 
 
 def grade_all(students: list[Student], settings: Settings, jobs: int,
               exercises: pathlib.Path | None = None) -> Iterator[tuple[int, list[Row]]]:
     """(place, lines) of each student as they are done, several at a time.
 
-    What ends a process of the grader's costs a student's own lines, and nobody else's.
+    Each is graded in a process of its own: what ends it costs nobody else a line.
     """
-    new = functools.partial(ProcessPoolExecutor, 1, multiprocessing.get_context("spawn"), begin,
-                            (exercises,))
-    pools = SimpleQueue()
-    for _ in range(jobs):
-        pools.put(new())
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["nbformat", "tools.classroom.wire"])
 
     def one(student):
-        pool = pools.get()
         try:
-            return pool.submit(grade, student, settings).result()
-        except Exception as error:  # a mistake of ours must not cost the others their grades
-            pool.shutdown(wait=False)
-            pool = new()
+            with ProcessPoolExecutor(1, context, begin,
+                                     (exercises, settings.limits)) as process:
+                return process.submit(grade, student, settings).result()
+        except Exception as error:
             return [Row(student.name, "", "", "", "error",
                         f"could not be graded: {type(error).__name__}: {error}")]
-        finally:
-            pools.put(pool)
 
     with ThreadPoolExecutor(jobs) as threads:
         places = {threads.submit(one, student): i for i, student in enumerate(students)}
         for done in as_completed(places):
             yield places[done], done.result()
-    while not pools.empty():
-        pools.get().shutdown()
 
 
 def in_short(rows: list[Row]) -> str:

@@ -145,24 +145,16 @@ def rehearse(path: pathlib.Path) -> None:
     if mark.exists():
         return
     print(f"{path.stem} is rehearsed once, so that its trainings are kept.", flush=True)
-    notebook, start, failures = nbformat.read(path, as_version=4), {}, []
+    notebook, failures = nbformat.read(path, as_version=4), []
 
-    def begins(cell, cell_index):
-        start[cell_index] = time.monotonic()
-
-    def ends(cell, cell_index, execute_reply):
-        seconds = time.monotonic() - start[cell_index]
-        said = f"{seconds:.0f} s" if seconds > 2 else ""
-        if execute_reply["content"]["status"] == "error":
-            said = f"{execute_reply['content']['ename']}: {execute_reply['content']['evalue']}"
+    def ended(cell, cell_index, execute_reply):
+        said = execute_reply["content"]
+        if said["status"] == "error":
+            print(f"  {cell.id}: {said['ename']}: {said['evalue']}", flush=True)
             failures.append(cell.id)
-        if said:
-            count = len(notebook.cells)
-            print(f"  cell {cell_index + 1} of {count}, {cell.id}: {said}", flush=True)
 
     NotebookClient(notebook, timeout=600, kernel_name="python3", allow_errors=True,
-                   on_cell_execute=begins, on_cell_executed=ends,
-                   resources={"metadata": {"path": path.parent}}).execute()
+                   on_cell_executed=ended, resources={"metadata": {"path": path.parent}}).execute()
     if not failures:
         mark.parent.mkdir(parents=True, exist_ok=True)
         mark.touch()

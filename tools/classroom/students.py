@@ -15,7 +15,7 @@ SYSTEMS = [re.compile(words) for words in (
     r"\d+-\d+ - (.+?) - .*",  # Brightspace
     r".+_([^_]+)_attempt_\d{4}-.*",  # Blackboard
     r"([^\W_]+)(?:_LATE)?_\d+_\d+_.*")]  # Canvas
-SEED = re.compile(r"\bcheck\([^\n]*?\bseed\s*=\s*[\"'](.*?)[\"']\s*\)")
+SEED = re.compile(r"\bcheck\([^\n]{,300}?\bseed\s*=\s*[\"'](.{,100}?)[\"']\s*\)")
 
 
 @dataclass
@@ -44,7 +44,7 @@ def roster(path: pathlib.Path) -> dict[str, tuple[str, str]]:
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
             lines = [[cell.strip() for cell in line] for line in csv.reader(file) if any(line)]
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, csv.Error) as error:
         sys.exit(f"The roster can't be read: {error}")
     if not lines or any(len(line) < 2 or not all(line[:2]) for line in lines):
         sys.exit(f"Each line of a roster is a name and a seed: {path}")
@@ -65,23 +65,26 @@ def handed_in(folder: pathlib.Path,
         inside = pathlib.Path(place).relative_to(folder).parts
         for name in [*folders, *sorted(files)]:
             path = pathlib.Path(place, name)
-            if JUNK.fullmatch(name) or name in folders and not path.is_symlink():
+            if JUNK.fullmatch(name):
                 continue
-            whose = student(name_of(inside[0] if inside else COPY.sub("", path.stem)))
+            whose = student(name_of(inside[0] if inside else name if name in folders else
+                                    COPY.sub("", path.stem)))
             if path.is_symlink():
                 whose.notes.append(f"{name} is a link, which isn't followed")
-            else:
+            elif path.is_file():
                 whose.files.append(path)
     for each in found.values():
         notebooks = [path for path in each.files if path.suffix.lower() == ".ipynb"]
         each.files = notebooks or each.files
+        if not each.files:
+            each.notes.append("no file was handed in")
         if known and key(each.name) not in known:
             each.notes.append(f"{each.name} isn't in the roster")
     return list(found.values())
 
 
 def seed_of(student: Student, sources: list[str], seeded: bool) -> tuple[str | None, str]:
-    """The seed that counts, None for what the notebook says; and a note, if there is one."""
+    """The seed that counts, if one does; and a note, if there is one."""
     said = next((seed for source in sources for seed in SEED.findall(source)), None)
     own = student.seed or (student.name if seeded or said else None)
     note = ""

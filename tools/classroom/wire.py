@@ -9,22 +9,22 @@ import builtins
 import json
 import math
 import time
-from collections import OrderedDict
 from contextlib import contextmanager, nullcontext
 from decimal import Decimal
 from numbers import Real
 from traceback import walk_tb
-from types import FunctionType
 
 import torch
+from attention_lessons.exercises.classes import Watch, methods
+from attention_lessons.exercises.exhibits import blank
 from torch import nn
-from torch.overrides import has_torch_function
+from torch.overrides import _get_current_function_mode_stack
 
 LIMIT = 2**24  # bytes of a message
 DTYPES = {name: getattr(torch, name) for name in (
     "float16 bfloat16 float32 float64 int8 int16 int32 int64 uint8 bool").split()}
 COLLECTIONS = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
-Unhooked = torch._C.DisableTorchFunction  # for what isn't the learner's
+PARTS = {"Embedding": nn.Embedding, "LayerNorm": nn.LayerNorm, "Linear": nn.Linear}
 
 
 class Gone(BaseException):
@@ -38,50 +38,36 @@ class Thing:
         return self.text
 
 
-def bare(*arguments):
-    ...
-
-
-def documented(*arguments):
-    """Nothing but a promise."""
-
-
-EMPTY = {function.__code__.co_code for function in (bare, documented)}
-
-
-def empty(function) -> bool:
-    code = getattr(function, "__code__", None)
-    return code is not None and code.co_code in EMPTY and all(
-        isinstance(constant, (str, type(None))) for constant in code.co_consts)
-
-
 class Function:
     """A stand-in for a function of the other end."""
 
-    def __init__(self, line, at: int, untouched: bool):
+    def __init__(self, line, at: int):
         self.line, self.at = line, at
-        code = (bare if untouched else empty).__code__  # by which `check` knows an empty one
-        self.__code__ = code.replace(co_filename="elsewhere")
 
     def __call__(self, *arguments, **options):
         return self.line.call(self.at, arguments, options)
 
 
-class Slopes(torch.autograd.Function):
-    """Sends gradients of a call's results to the other end, and gets those of what went in."""
+class Call(torch.autograd.Function):
+    """A call whose gradients are those of the same call made again at the other end."""
 
     @staticmethod
-    def forward(ctx, line, graph, count, *tensors):
-        ctx.line, ctx.graph, ctx.count = line, graph, count
-        return tuple(tensor.clone() for tensor in tensors[:count])
+    def forward(ctx, line, message, heard, *tensors):
+        heard |= line.ask(message)
+        made = tuple(unpacked(*sent[:3]) for sent in heard["tensors"])
+        ctx.line, ctx.message, ctx.slopes = line, message, [sent[3] for sent in heard["tensors"]]
+        ctx.mark_non_differentiable(*(tensor for tensor, slope in zip(made, ctx.slopes)
+                                      if not slope))
+        return made
 
     @staticmethod
     def backward(ctx, *slopes):
-        found = ctx.line.backward(ctx.graph, slopes)
-        return None, None, None, *[None] * ctx.count, *found
+        given = [packed(tensor) for tensor, slope in zip(slopes, ctx.slopes) if slope]
+        found = ctx.line.ask(ctx.message | {"slopes": given})["slopes"]
+        return None, None, None, *(slope and unpacked(*slope) for slope in found)
 
 
-# ---- tensors and layers --------------------------------------------------------------------------
+# ---- tensors -------------------------------------------------------------------------------------
 
 def packed(tensor: torch.Tensor) -> list:
     """A tensor's type, shape and bytes. Raises TypeError for those that can't travel."""
@@ -115,38 +101,11 @@ def unpacked(name: str, shape: list, content: str | None) -> torch.Tensor:
     return (flat != 0 if dtype is torch.bool else flat).reshape(shape)
 
 
-def state_of(layer: nn.Module):
-    """(name, tensor, whether it is a parameter, whether it is saved) of all that a layer holds."""
-    for prefix, part in layer.named_modules(remove_duplicate=False):
-        dot = f"{prefix}." if prefix else ""
-        for name, tensor in part._parameters.items():
-            if tensor is not None:
-                yield dot + name, tensor, True, True
-        for name, tensor in part._buffers.items():
-            if tensor is not None:
-                yield dot + name, tensor, False, name not in part._non_persistent_buffers_set
-
-
-def furnish(layer: nn.Module, state: list) -> None:
-    """Give an empty layer parts, parameters and buffers of these names."""
-    for name, tensor, trained, saved in state:
-        *path, last = str(name).split(".")
-        part = layer
-        for step in path:
-            if step not in part._modules:
-                part.add_module(step, nn.Module())
-            part = part._modules[step]
-        if trained:
-            part.register_parameter(last, tensor)
-        else:
-            part.register_buffer(last, tensor, bool(saved))
-
-
-def methods(kind: type) -> list[str]:
-    """The names of the methods in which a class, or its own bases, has something written."""
-    own = [parent for parent in kind.__mro__ if parent not in nn.Module.__mro__]
-    return sorted({name for parent in own for name, method in vars(parent).items()
-                   if isinstance(method, FunctionType) and method.__code__.co_code not in EMPTY})
+def leaf(tensor: torch.Tensor, slope: bool, trained: bool) -> torch.Tensor:
+    """The tensor, as a parameter if it is ``trained``, or one that gets a gradient."""
+    if trained:
+        return nn.Parameter(tensor.detach(), requires_grad=bool(slope))
+    return tensor.requires_grad_() if slope and not tensor.requires_grad else tensor
 
 
 # ---- a message -----------------------------------------------------------------------------------
@@ -154,36 +113,29 @@ def methods(kind: type) -> list[str]:
 class Parcel:
     """The values of one message, in which each tensor stands once."""
 
-    def __init__(self, line, tensors: list | None = None, known: list = ()):
-        self.line, self.sent = line, []
-        self.known = [*known]  # tensors that both ends have
-        for dtype, shape, content, slope, trained in tensors or []:
-            tensor = unpacked(dtype, shape, content)
-            if trained:
-                tensor = nn.Parameter(tensor, requires_grad=bool(slope))
-            self.known.append(tensor.requires_grad_() if slope else tensor)
+    def __init__(self, line, tensors: list = ()):
+        self.line, self.tensors = line, [*tensors]  # those that both ends have
+        self.sent = []
 
     def place(self, tensor: torch.Tensor) -> int:
-        for place, other in enumerate(self.known):
+        for place, other in enumerate(self.tensors):
             if other is tensor:
                 return place
         self.sent.append([*packed(tensor), tensor.requires_grad, isinstance(tensor, nn.Parameter)])
-        self.known.append(tensor)
-        return len(self.known) - 1
+        self.tensors.append(tensor)
+        return len(self.tensors) - 1
 
-    def encode(self, value, argument: bool = False):
-        """The value as JSON can hold it. ``argument``: a layer of PyTorch's travels whole."""
-        if value is None or isinstance(value, (bool, str)):
-            return value if value is None or isinstance(value, bool) else str.__str__(value)
-        if isinstance(value, int):
-            return int(value)
+    def encode(self, value):
+        """The value as JSON can hold it."""
+        if value is None or isinstance(value, (bool, int, str)):
+            return value
         if isinstance(value, (Real, Decimal)):
             return float(value)
-        for name, kind in COLLECTIONS.items():
-            if isinstance(value, kind):
-                return {"kind": name, "of": [self.encode(one, argument) for one in value]}
+        for kind, made in COLLECTIONS.items():
+            if isinstance(value, made):
+                return {"kind": kind, "of": [self.encode(one) for one in value]}
         if isinstance(value, dict):
-            return {"kind": "dict", "of": [[self.encode(one, argument) for one in pair]
+            return {"kind": "dict", "of": [[self.encode(one) for one in pair]
                                            for pair in value.items()]}
         if isinstance(value, torch.Tensor):
             try:
@@ -192,30 +144,31 @@ class Parcel:
                 pass
         if getattr(value, "size", 0) == 1 and hasattr(value, "item"):  # one number of NumPy
             return self.encode(value.item())
-        return {"name": type(value).__name__, "text": short(value)} | self.special(value, argument)
-
-    def special(self, value, argument: bool) -> dict:
-        if value is ...:
-            return {"kind": "ellipsis"}
+        if value is ... or callable(value) and blank(value):
+            return {"kind": "nothing"}
         if isinstance(value, torch.optim.AdamW):
-            groups = [[self.encode(group["params"]), group["lr"], group["weight_decay"]]
-                      for group in value.param_groups]
-            return {"kind": "optimizer", "of": groups}
-        if isinstance(value, type):
-            return {"kind": "class", "at": self.line.keep(value), "name": value.__name__,
-                    "layer": issubclass(value, nn.Module), "methods": methods(value)}
+            return {"kind": "optimizer", "of": [
+                [self.encode(group["params"]), group["lr"], group["weight_decay"]]
+                for group in value.param_groups]}
         if isinstance(value, nn.Module):
-            state = [[name, self.place(tensor), *flags] for name, tensor, *flags in state_of(value)]
-            if argument:
-                name = next(kind.__name__ for kind in type(value).__mro__
-                            if kind.__module__.startswith("torch.nn."))
-                parts = [[name, self.encode(part, True)] for name, part in value.named_children()]
-                return {"kind": "part", "name": name, "of": parts,
-                        "state": [line for line in state if "." not in line[0]]}
-            return {"kind": "layer", "at": self.line.keep(value), "state": state}
-        if callable(value):
-            return {"kind": "function", "at": self.line.keep(value), "empty": empty(value)}
-        return {"kind": "other"}
+            return self.layer(value)
+        given = {"kind": "thing", "name": type(value).__name__, "text": short(value)}
+        if isinstance(value, type) and issubclass(value, nn.Module):
+            given |= {"kind": "class", "name": value.__name__, "of": sorted(methods(value))}
+        elif isinstance(value, type):
+            given |= {"kind": "type", "name": value.__name__}
+        elif callable(value):
+            given["kind"] = "function"
+        return given | {"at": self.line.keep(value)}
+
+    def layer(self, value: nn.Module) -> dict:
+        own = [[name, self.place(tensor), True] for name, tensor in value._parameters.items()
+               if tensor is not None]
+        own += [[name, self.place(tensor), name not in value._non_persistent_buffers_set]
+                for name, tensor in value._buffers.items() if tensor is not None]
+        name = next((name for name, kind in PARTS.items() if isinstance(value, kind)), "")
+        return {"kind": "layer", "at": self.line.keep(value), "name": name, "own": own,
+                "of": [[name, self.encode(part)] for name, part in value._modules.items()]}
 
     def decode(self, given):
         if not isinstance(given, dict):
@@ -226,27 +179,32 @@ class Parcel:
         if kind == "dict":
             return {self.decode(key): self.decode(value) for key, value in of}
         if kind == "tensor":
-            return self.known[given["at"]]
-        if kind == "ellipsis":
+            return self.tensors[given["at"]]
+        if kind == "nothing":
             return ...
-        if kind == "function":
-            return Function(line, int(given["at"]), bool(given["empty"]))
-        if kind == "class":
-            return line.class_of(given)
         if kind == "optimizer":
             return torch.optim.AdamW([{"params": self.decode(weights), "lr": float(lr),
                                        "weight_decay": float(decay)} for weights, lr, decay in of])
-        if kind in ("part", "layer"):
-            made = getattr(nn, given["name"], nn.Module) if kind == "part" else line.Layer
-            layer = made.__new__(made if issubclass(made, nn.Module) else nn.Module)
+        if kind == "function":
+            return Function(line, int(given["at"]))
+        if kind == "class":
+            return line.class_of(given)
+        if kind == "layer":
+            base = PARTS.get(given["name"], nn.Module)
+            layer = object.__new__(type(base.__name__, (line.Layer, base), {}))
             nn.Module.__init__(layer)
-            furnish(layer, [[name, self.known[at], *flags] for name, at, *flags in given["state"]])
+            layer.at = int(given["at"])
+            for name, place, saved in given["own"]:
+                tensor = self.tensors[place]
+                if isinstance(tensor, nn.Parameter):
+                    layer.register_parameter(name, tensor)
+                else:
+                    layer.register_buffer(name, tensor, bool(saved))
             for name, part in of:
-                layer.add_module(str(name), self.decode(part))
-            if kind == "layer":
-                layer.at = int(given["at"])
+                layer.add_module(name, self.decode(part))
             return layer
-        return type(str(given["name"]), (Thing,), {"text": str(given["text"])})()
+        name, text = str(given["name"]), str(given["text"])
+        return type(name, (), {}) if kind == "type" else type(name, (Thing,), {"text": text})()
 
 
 def short(value) -> str:
@@ -261,25 +219,19 @@ def short(value) -> str:
 class Line:
     """One end of the line between two processes, and what this end keeps for the other.
 
+    kept: what the other end may call, by its place here.
     ``until``: when the other must have answered, by time.monotonic(); in a student's process None.
-    counting: makes a mode in which the numbers that a call makes are counted.
     """
 
-    def __init__(self, socket, until: float | None = None, counting=nullcontext):
-        self.socket, self.until, self.counting = socket, until, counting
-        self.rest, self.kept, self.graphs = bytearray(), [], OrderedDict()
-        self.gone = ""  # why nothing more will come
+    def __init__(self, socket, kept: list, until: float | None = None):
+        self.socket, self.kept, self.until = socket, kept, until
+        self.rest, self.gone = bytearray(), ""  # why nothing more will come
 
         class Layer(nn.Module):
-            line = self
-
-            def forward(self, *inputs, **options):
-                return self.line.call(self.at, inputs, options, self)
+            def forward(layer, *inputs, **options):
+                return self.call(layer.at, inputs, options, layer)
 
         self.Layer = Layer
-
-    def parcel(self) -> Parcel:
-        return Parcel(self)
 
     def keep(self, value) -> int:
         self.kept.append(value)
@@ -329,7 +281,7 @@ class Line:
     def ask(self, message: dict) -> dict:
         """The reply; until it comes, this end does what the other asks for."""
         self.send(message)
-        while not {"result", "slopes", "raised"} & set(heard := self.hear()):
+        while "call" in (heard := self.hear()):
             self.serve(heard)
         if "raised" in heard:
             raise error_of(heard)
@@ -339,125 +291,90 @@ class Line:
 
     def call(self, at: int, arguments: tuple, options: dict, layer: nn.Module | None = None):
         """What the other end's function returns; what it raises is raised."""
-        counted = has_torch_function((None,))  # a mode is on
-        with Unhooked():
-            parcel = Parcel(self)
-            message = {"call": at, "arguments": parcel.encode(list(arguments), True),
-                       "options": parcel.encode(options, True), "count": counted,
-                       "grad": torch.is_grad_enabled(), "training": True, "state": [],
-                       "random": packed(torch.get_rng_state())}
-            if layer is not None:
-                message["training"] = layer.training
-                message["state"] = [[name, parcel.place(tensor)]
-                                    for name, tensor, *_ in state_of(layer)]
-            went = [*parcel.known]
-            heard = self.ask(message | {"tensors": parcel.sent})
-            result = self.result(heard, went)
-        if counted:
-            total, largest, fused = map(int, heard["counted"])
-            for _ in range(min(total // max(largest, 1), 10_000)):  # the mode counts these
-                torch.empty(largest, device="meta")
-            if fused:
-                nn.functional.scaled_dot_product_attention(*torch.empty(3, 1, 1, device="meta"))
-        return result
-
-    def result(self, heard: dict, went: list):
-        for place, changed in heard.get("changed", []):
+        watch = next((mode for mode in _get_current_function_mode_stack()
+                      if isinstance(mode, Watch)), None)
+        before = watch and (watch.total, watch.largest, watch.fused)
+        parcel, heard = Parcel(self), {}
+        message = {"call": at, "arguments": parcel.encode(list(arguments)),
+                   "options": parcel.encode(options), "count": watch is not None,
+                   "grad": torch.is_grad_enabled(), "random": packed(torch.get_rng_state())}
+        if layer is not None:
+            state = [*layer.named_parameters(remove_duplicate=False),
+                     *layer.named_buffers(remove_duplicate=False)]
+            message["training"] = layer.training
+            message["state"] = [[name, parcel.place(tensor)] for name, tensor in state]
+        made = Call.apply(self, message | {"tensors": parcel.sent}, heard, *parcel.tensors)
+        for place, changed in heard["changed"]:
             with torch.no_grad():
-                went[place].copy_(unpacked(*changed))
-        parcel = Parcel(self, [[*sent, False, trained] for *sent, _, trained in heard["tensors"]],
-                        went)
-        flags = [slope for *_, slope, _ in heard["tensors"]]
-        leaves = [tensor for tensor in went if tensor.requires_grad]
-        if torch.is_grad_enabled() and leaves and any(flags):
-            places = [len(went) + i for i, slope in enumerate(flags) if slope]
-            new = Slopes.apply(self, heard["graph"], len(places),
-                               *(parcel.known[place] for place in places), *leaves)
-            for place, tensor in zip(places, new):
-                parcel.known[place] = tensor
-        elif any(flags) and not leaves:  # parameters of a new layer
-            for i, slope in enumerate(flags):
-                parcel.known[len(went) + i].requires_grad_(bool(slope))
+                parcel.tensors[place].copy_(unpacked(*changed))
+        parcel.tensors += [leaf(tensor, *sent[3:])
+                           for tensor, sent in zip(made, heard["tensors"])]
         torch.set_rng_state(unpacked(*heard["random"]))
+        if watch:  # which has counted what was packed here
+            total, largest, fused = heard["counted"]
+            watch.total, watch.largest = before[0] + total, max(before[1], largest)
+            watch.fused = before[2] or fused
         return parcel.decode(heard["result"])
-
-    def backward(self, graph: int, slopes: tuple) -> list:
-        heard = self.ask({"backward": graph, "slopes_in": [packed(slope) for slope in slopes]})
-        return [None if slope is None else unpacked(*slope) for slope in heard["slopes"]]
 
     def class_of(self, given: dict) -> type:
         """A class whose layers are the other end's."""
-        line, at, written = self, int(given["at"]), [*map(str, given["methods"])]
-        if not given["layer"]:
-            return type(str(given["name"]), (), {
-                "__new__": lambda kind, *arguments, **options: line.call(at, arguments, options)})
+        line, at = self, int(given["at"])
 
         def __init__(layer, *arguments, **options):
-            made = line.call(at, arguments, options)
-            vars(layer).update(vars(made))
+            vars(layer).update(vars(line.call(at, arguments, options)))
 
         def forward(layer, *inputs, **options):
             return line.call(layer.at, inputs, options, layer)
 
         known = {"__init__": __init__, "forward": forward}
         return type(str(given["name"]), (nn.Module,),
-                    {name: known.get(name, forward) for name in written
+                    {name: known.get(name, forward) for name in given["of"]
                      if name in known or not hasattr(nn.Module, name)})
 
     # ---- the other end calls ----
 
     def serve(self, heard: dict) -> None:
         """Do what the other end asks for, and reply."""
-        dtype, mode = torch.get_default_dtype(), torch.is_grad_enabled()
+        dtype, function = torch.get_default_dtype(), None
         try:
-            reply = self.slopes(heard) if "backward" in heard else self.called(heard)
-        except Gone:
+            function = self.kept[heard["call"]]
+            with torch.set_grad_enabled(heard["grad"]):
+                reply = self.called(function, heard)
+        except (Gone, KeyboardInterrupt):
             raise
         except BaseException as error:
-            code = getattr(self.kept[heard["call"]], "__code__", None) if "call" in heard else None
-            reply = described(error, code)
+            reply = described(error, getattr(function, "__code__", None))
         finally:
             torch.set_default_dtype(dtype)
-            torch.set_grad_enabled(mode)
         self.send(reply)
 
-    def called(self, heard: dict) -> dict:
-        function = self.kept[heard["call"]]
-        parcel = Parcel(self, heard["tensors"])
+    def called(self, function, heard: dict) -> dict:
+        parcel = Parcel(self, [leaf(unpacked(*sent[:3]), *sent[3:]) for sent in heard["tensors"]])
         arguments, options = parcel.decode(heard["arguments"]), parcel.decode(heard["options"])
-        parts = []
-        if isinstance(function, nn.Module):
-            function.train(heard["training"])
-            parts = [tensor for _, tensor, *_ in state_of(function)]
-            for tensor, (_, place) in zip(parts, heard["state"]):
-                tensor.data = parcel.known[place].data
-                if isinstance(tensor, nn.Parameter):
-                    tensor.requires_grad_(parcel.known[place].requires_grad)
-        went = [*parcel.known]
         torch.set_rng_state(unpacked(*heard["random"]))
-        torch.set_grad_enabled(heard["grad"])
-        with self.counting() if heard["count"] else nullcontext() as seen:
-            result = function(*arguments, **options)
-        changed = [[i, now] for i, tensor in enumerate(went)
+        with Watch() if heard["count"] else nullcontext() as seen:
+            if "state" in heard:
+                state = {name: parcel.tensors[place] for name, place in heard["state"]}
+                function.train(heard["training"])
+                result = torch.func.functional_call(function, state, tuple(arguments), options)
+            else:
+                result = function(*arguments, **options)
+        back = Parcel(self, parcel.tensors)
+        encoded = back.encode(result)
+        if "slopes" in heard:
+            return self.slopes(parcel.tensors, back.tensors[len(parcel.tensors):], heard["slopes"])
+        changed = [[i, now] for i, tensor in enumerate(parcel.tensors)
                    if (now := packed(tensor)) != heard["tensors"][i][:3]]
-        back = Parcel(self, known=went)
-        reply = {"result": back.encode(result), "tensors": back.sent, "changed": changed,
-                 "random": packed(torch.get_rng_state()), "graph": len(self.kept)}
-        if seen is not None:
-            reply["counted"] = [seen.total, seen.largest, seen.fused]
-        if any(slope for *_, slope, _ in back.sent):
-            ends = [tensor for tensor in back.known[len(went):] if tensor.requires_grad]
-            own = {place: tensor for tensor, (_, place) in zip(parts, heard["state"])}
-            leaves = [own.get(i, tensor) for i, tensor in enumerate(went) if tensor.requires_grad]
-            self.graphs[self.keep(None)] = ends, leaves
-            if len(self.graphs) > 100:
-                self.graphs.popitem(last=False)
-        return reply
+        return {"result": encoded, "tensors": back.sent, "changed": changed,
+                "random": packed(torch.get_rng_state()),
+                "counted": seen and [seen.total, seen.largest, seen.fused]}
 
-    def slopes(self, heard: dict) -> dict:
-        ends, leaves = self.graphs[heard["backward"]]
-        given = [unpacked(*slope) for slope in heard["slopes_in"]]
-        found = torch.autograd.grad(ends, leaves, given, allow_unused=True, retain_graph=True)
+    def slopes(self, went: list, made: list, given: list) -> dict:
+        leaves = [tensor for tensor in went if tensor.requires_grad]
+        ends = [tensor for tensor in made if tensor.requires_grad]
+        found = iter(torch.autograd.grad(ends, leaves, [unpacked(*slope) for slope in given],
+                                         allow_unused=True))
+        found = [next(found) if tensor.requires_grad else None for tensor in went]
         return {"slopes": [None if slope is None else packed(slope) for slope in found]}
 
 
