@@ -283,8 +283,8 @@ EXERCISES = [
         "pooling", reference=pooling, inputs=pooling_inputs, slips=POOLING,
         praise="Right: masked, scaled, and zeros where there is nothing to attend to.",
         hints=["Five steps: score, hide, softmax, clear, mix.",
-               "scores.masked_fill(~keep, lowest) hides; "
-               "torch.finfo(scores.dtype).min is the lowest number there is.",
+               "scores.masked_fill(~keep, torch.finfo(scores.dtype).min) hides: that is the lowest "
+               "number there is.",
                "In a row where all is hidden the softmax is uniform: "
                "multiply the weights with keep."],
     ),
@@ -292,10 +292,10 @@ EXERCISES = [
         "lengths", reference=length_mask, inputs=lengths_inputs, slips=LENGTHS,
         praise="Right, for lengths per sentence and per query.",
         hints=["Key j may be attended to when j < length, and torch.arange(keys) holds all j.",
-               "Bring valid_lens to shape (batch, queries, 1): valid_lens[:, None, None] "
-               "for one length per sentence, valid_lens[:, :, None] for one per query.",
-               "The result must have all three axes: "
-               "expand(-1, queries, -1) repeats one row per sentence for every query."],
+               "Bring valid_lens to shape (batch, queries): valid_lens[:, None].expand(-1, "
+               "queries) repeats one length per sentence for every query.",
+               "valid_lens[:, :, None] is then a column of lengths for each sentence: compare the "
+               "row torch.arange(keys) with it."],
     ),
     DefeatedMask(
         "defeat",

@@ -58,9 +58,9 @@ EXERCISES = [FromScratch(
            "forward: project, split, score, hide, weigh, drop, merge, mix.",
            "Split with unflatten(-1, (num_heads, -1)).transpose(1, 2), merge "
            "with transpose(1, 2).flatten(2). After splitting, the last axis is a head's width.",
-           "With places = torch.arange(keys.shape[1]), "
-           "keep is places < valid_lens[:, None, None, None], and the weights "
-           "are scores.masked_fill(~keep, torch.finfo(scores.dtype).min).softmax(-1) * keep. "
+           "With places = torch.arange(scores.shape[-1]) and lowest = "
+           "torch.finfo(scores.dtype).min, keep is places < valid_lens[:, None, None, None], and "
+           "the weights are scores.masked_fill(~keep, lowest).softmax(-1) * keep. "
            "Where all is hidden, the softmax is even, and the factor keep makes it 0."],
     stages=[TRIAL.shows("The output"), TRIAL.shows("The output with bias=True", bias=True),
             TRIAL.shows("The output with lengths 0, 3, 5", LENGTHS),

@@ -70,11 +70,12 @@ EXERCISES = [FromScratch(
            "or none, the numbers and gradients are those of the package's class.",
     hints=["Queries, keys and values are three projections of the same X. "
            "First do it without any mask.",
-           "position = torch.arange(steps) makes both masks: position <= position[:, None] "
+           "position = torch.arange(X.shape[1]) makes both masks: position <= position[:, None] "
            "for the past, position < valid_lens[:, None, None, None] for the real tokens.",
-           "Begin with keep = torch.ones(steps, steps, dtype=torch.bool) and "
-           "combine it with the masks that apply: keep & mask. The weights are those of 02: "
-           "scores.masked_fill(~keep, torch.finfo(scores.dtype).min).softmax(-1) * keep."],
+           "Begin with keep = torch.ones_like(scores, dtype=torch.bool) and combine it with the "
+           "masks that apply: keep & mask. The weights are those of 02: "
+           "scores.masked_fill(~keep, lowest).softmax(-1) * keep, with lowest = "
+           "torch.finfo(scores.dtype).min."],
     stages=[TRIAL.shows("The output with one head, nothing hidden", sizes=(10,)),
             TRIAL.shows("The output with 2 heads, nothing hidden"),
             TRIAL.shows("The output with causal=True", causal=True),

@@ -108,11 +108,12 @@ EXERCISES = [FromScratch(
            "exact to its last position, and goes where the module goes.",
     hints=["__init__ makes the table once. "
            "forward checks the length, adds the first rows of the table, and drops.",
-           "Angles are positions[:, None] / 10_000 ** (columns / num_hiddens). "
-           "Positions 0, 1, 2, ... and columns 0, 2, 4, ... both come from torch.arange(..., "
-           "dtype=torch.float64). Sines go to P[:, 0::2], cosines to P[:, 1::2].",
+           "Angles are positions / 10_000 ** (columns / num_hiddens). Positions 0, 1, 2, ... in "
+           "a column and columns 0, 2, 4, ... in a row both come from torch.arange(..., "
+           "dtype=torch.float64). Sines go to P[0, :, 0::2], cosines to P[0, :, 1::2].",
            "For an odd width there is one cosine less: angles[:, :num_hiddens // 2].cos(). "
-           'Keep the table with register_buffer("P", P.float()[None], persistent=False).'],
+           'Keep the table, torch.zeros(1, max_len, num_hiddens) once it is filled, with '
+           'register_buffer("P", P, persistent=False).'],
     stages=[TRIAL.shows("The output for width 6"),
             TRIAL.shows("The output for the odd width 7", sizes=(7,),
                         change=lambda X: draw((3, 5, 6), (2, 4, 7))[1:]),

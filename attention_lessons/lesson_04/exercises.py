@@ -210,7 +210,8 @@ EXERCISES = [
         praise="Right: sines and cosines alternate, each pair with one angle.",
         hints=["First the angles, of shape (steps, num_hiddens / 2): "
                "a column of positions divided by a row of numbers.",
-               "The row is 10_000 ** (torch.arange(0, num_hiddens, 2) / num_hiddens).",
+               "The row is 10_000 ** (columns / num_hiddens), where columns are "
+               "torch.arange(0, num_hiddens, 2).",
                "P[:, 0::2] = angles.sin() fills the even columns; "
                "the odd ones take the cosines of the same angles."],
     ),
@@ -236,8 +237,8 @@ EXERCISES = [
         praise="Right. The slowest hand is still in its first half round, so it alone tells the "
                "position.",
         hints=["Which hand has not made a full round by position 250, whatever the width?",
-               "torch.atan2(sine, cosine) is the angle of a hand; "
-               "the last two columns are the slowest.",
+               "torch.atan2(row[-2], row[-1]) is the angle of the hand in the last two columns, "
+               "the slowest.",
                "The angle is the position "
                "divided by 10_000 ** ((d - 2) / d): multiply, then round."],
     ),

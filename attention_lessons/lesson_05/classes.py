@@ -126,11 +126,11 @@ EXERCISES = [FromScratch(
            "with any base, and the score of two tokens depends on their offset alone.",
     hints=["One angle for each step and pair. "
            "x is the first number of every pair, X[..., 0::2], y the second.",
-           "Angles are positions[:, None] / base ** (columns / head_size), (steps, head_size "
-           "/ 2). Positions offset, offset + 1, ... and columns 0, 2, 4, ... both come from "
+           "Periods are base ** (pairs / head_size), angles (steps + offset)[:, None] / periods. "
+           "Pairs 0, 2, 4, ... and steps 0, 1, 2, ... both come from "
            "torch.arange(..., dtype=torch.float64). Cosines and sines go where X is: .to(X).",
            "A pair becomes x cos - y sin, x sin + y cos. "
-           "torch.stack([...], -1).flatten(-2) puts the two numbers side by side again."],
+           "torch.stack(turned, -1).flatten(-2) puts the two numbers side by side again."],
     stages=[TRIAL.shows("The output"),
             TRIAL.shows("The output for head size 6", sizes=(6,), change=narrow), TRIAL.keeps(3),
             TRIAL.shows("The output with offset=3", 3),

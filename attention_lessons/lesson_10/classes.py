@@ -96,9 +96,9 @@ EXERCISES = [FromScratch(
     hints=["First one head: project, elu + 1 on queries and keys, then a loop with a memory S "
            "and a sum z of keys.",
            "At each step S = S + k vᵀ and z = z + k, then y = q S / (q·z). "
-           "k[:, :, t, :, None] * v[:, :, t, None] is k vᵀ for all heads.",
-           "Heads: split before the loop, so that S is (batch, heads, size, size); "
-           "stack the outputs along the steps, merge the heads, then W_o."],
+           "With heads as the third axis, k[:, t, :, :, None] * v[:, t, :, None] is k vᵀ for all.",
+           "Heads: unflatten before the loop, so that S is (batch, heads, size, size); "
+           "stack the outputs along the steps, flatten the heads, then W_o."],
     stages=[TRIAL.shows("The output"), TRIAL.learns(), growth, REFUSES],
     slips=RECURRING,
 )]

@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from attention_lessons.laboratory import dates, results
-from attention_lessons.laboratory.dates import (DATA, DIGITS, LAST, LETTERS, LONGEST, PIECES, TABLE,
-                                      date_reader, encode, encode_answers, exact, load, losses_of,
-                                      pairs, read, save, shifted, train, written)
+from attention_lessons.laboratory.dates import (
+    DATA, DIGITS, LAST, LETTERS, LONGEST, PIECES, date_reader, encode, encode_answers, exact, load,
+    losses_of, pairs, read, save, shifted, train, written)
 from attention_lessons.laboratory.stored import store
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -22,19 +22,6 @@ def generator(seed=0):
 
 
 # ---- texts ----
-
-def spelled(day):
-    return {written(day, pattern, spelling)
-            for pattern in range(len(PIECES)) for spelling in (0, 1)}
-
-
-def test_the_usual_ways_of_writing_are_there():
-    assert {"march 5, 2021", "05/03/21", "friday, 5 march 2021", "05.03.2021", "2021-03-05",
-            "5 mar 2021"} <= spelled(datetime.date(2021, 3, 5))
-    assert {"1 sep 2021", "1 sept 2021"} <= spelled(datetime.date(2021, 9, 1))
-    assert written(datetime.date(2021, 9, 1), TABLE["patterns"].index("d MMM y")) == "1 sep 2021"
-    assert ["".join(pieces) for pieces in PIECES] == TABLE["patterns"]
-
 
 @pytest.mark.slow
 def test_every_text_has_one_meaning():
@@ -47,11 +34,6 @@ def test_every_text_has_one_meaning():
     assert max(map(len, meaning)) == LONGEST
 
 
-def test_a_month_first_pattern_would_have_two_meanings():
-    assert "MM/dd/y" not in TABLE["patterns"]  # 03/05/2021 for the fifth of March
-    assert "03/05/2021" in spelled(datetime.date(2021, 5, 3))
-
-
 def test_training_and_test_share_no_day_and_so_no_text():
     trained, tested = pairs(20_000, generator()), pairs(20_000, generator(1), test=True)
     assert not {text for text, _ in trained} & {text for text, _ in tested}
@@ -60,15 +42,10 @@ def test_training_and_test_share_no_day_and_so_no_text():
     assert {day.toordinal() % 10 for day in days} == set(range(1, 10))
     assert {day.toordinal() % 10 for day in test_days} == {0}
     assert {day.year for day in days} == {day.year for day in test_days} == set(range(1950, 2050))
-    assert min(test_days).toordinal() < dates.FIRST + 20
-    assert max(test_days).toordinal() > LAST - 20
     texts = {text for text, _ in trained}
     assert len(texts) > 15_000 and len(days) > 13_000
     for part in ("sep ", "sept ", "/", ".", ", "):
         assert sum(part in text for text in texts) > 100
-
-
-def test_examples_depend_on_the_seed_alone():
     assert pairs(5, generator()) == pairs(5, generator()) != pairs(5, generator(1))
 
 
@@ -128,13 +105,6 @@ def test_no_date_is_called_none(model):
         assert not dates.is_date(text)
 
 
-def test_heads_of_a_reader_may_share_keys_and_values():
-    made = date_reader(num_kv_heads=2)
-    layers = [made.encoder[0].attention, made.decoder[0].attention, made.decoder[0].cross]
-    assert [layer.num_kv_heads for layer in layers] == [2] * 3
-    assert torch.equal(date_reader(num_kv_heads=4).scores.weight, date_reader().scores.weight)
-
-
 @pytest.mark.parametrize("broken", [float("nan"), float("inf")])
 def test_a_broken_model_is_not_blamed_on_the_date(broken):
     made = date_reader().eval()
@@ -145,34 +115,12 @@ def test_a_broken_model_is_not_blamed_on_the_date(broken):
     assert not reading.answer and not reading.weights
 
 
-@pytest.mark.slow
-def test_one_pass_scores_what_writing_writes():
-    model = date_reader(seed=3)
-    train(model, 150)
-    examples = pairs(200, generator(5), test=True)
-    texts, answers = zip(*examples)
-    source, lengths = encode(texts)
-    wrote = model.generate(source, dates.STEPS, dates.START, lengths)
-    right = (wrote == encode_answers(answers)).all(1).float().mean().item()
-    assert exact(model, examples) == right and 0 < right < 1  # half trained, so that both happen
-    each = losses_of(model, examples)
-    assert each.shape == (200,) and each.requires_grad
-    torch.testing.assert_close(each[:1], losses_of(model, examples[:1]))
-
-
 # ---- weights ----
 
 @pytest.mark.slow
 def test_the_shipped_weights_are_small_and_good(model):
     assert (DATA / "dates.safetensors").stat().st_size < 400_000
     assert exact(model, pairs(2000, generator(7), test=True)) >= 0.98
-
-
-def test_three_seeds_are_in_the_table():
-    table = results("07")
-    assert [row["seed"] for row in table["rows"]] == [0, 1, 2] == table["seeds"]
-    for row in table["rows"]:
-        assert row["exact on 5000 unseen"] >= 0.98 and row["processor seconds"] < 60
 
 
 def test_weights_come_back(tmp_path):

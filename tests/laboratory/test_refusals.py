@@ -1,5 +1,4 @@
 """Bad calls to the laboratory, its dates, and the explorer that compares."""
-import datetime
 
 import pytest
 import torch
@@ -46,10 +45,3 @@ BAD = [
 @pytest.mark.parametrize("row", BAD)
 def test_a_bad_call_is_refused_by_name_and_number(row):
     assert_refused(*row)
-
-
-@pytest.mark.parametrize("call", [
-    lambda: dates.encode(["5 march 2021"]), lambda: lab.results("06"),
-    lambda: dates.written(datetime.date(2021, 3, 5), 0)])
-def test_a_good_call_is_not_refused(call):
-    call()

@@ -6,9 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from attention_lessons.laboratory import (TRIALS, accuracy, dates, find_marked, parity, reader,
-                                          readers,
-                                recall, recaller, train, training, try_encodings)
+from attention_lessons.laboratory import (
+    TRIALS, accuracy, dates, find_marked, parity, reader, recaller, train, training, try_encodings)
 
 # ---- seeds ---------------------------------------------------------------------------------------
 
@@ -106,44 +105,6 @@ def test_scoring_and_training_draw_from_their_own_seeds_what_was_asked_for():
     assert drawn == [(8, 3, 5), (8, 3, 5), (9, 6, 4), (0, 64, 5), (10_000, 512, 7)]
 
 
-LESSONS = {  # what lessons train and score: the task, steps, batch, lengths, the shortest scored
-    "copy": (TRIALS["copy"].task, 300, 64, (8, 16), 16),
-    "reverse": (TRIALS["reverse"].task, 300, 64, (16, 16), 16),
-    "repeat": (TRIALS["repeat"].task, 600, 64, (6, 16), 16),
-    "find the marked token": (find_marked(), 400, 32, (32, 32), 32),
-    "recall": (recall, 600, 32, (3, 96), 12),
-}
-
-
-def rows_seen(monkeypatch, call):
-    """The inputs of all examples that a call gives its model."""
-    rows = set()
-
-    def model(inputs):
-        rows.update(map(tuple, inputs.tolist()))
-        return torch.zeros(*inputs.shape, 32)
-
-    monkeypatch.setattr(readers, "fit", lambda model, loss_of_batch, steps, *_, **__: [
-        loss_of_batch() for _ in range(steps)])
-    call(model)
-    return rows
-
-
-@pytest.mark.parametrize("task, steps, batch, lengths, length", LESSONS.values(), ids=LESSONS)
-def test_what_is_scored_was_never_trained_on(monkeypatch, task, steps, batch, lengths, length):
-    """Example by example, for the seeds of the stored tables."""
-    def shared(task, seed, steps=steps):
-        trained = rows_seen(monkeypatch, lambda model: train(
-            model, task, steps, lengths=lengths, batch=batch, seed=seed))
-        return trained & rows_seen(monkeypatch, lambda model: accuracy(model, task, length))
-
-    def finite(generator, batch, length):
-        return task(torch.Generator().manual_seed(3), 8, length)
-
-    assert [shared(task, seed) for seed in (0, 1, 2)] == [set()] * 3
-    assert shared(finite, 0, 200), "else it could not fail"
-
-
 def test_only_scored_positions_teach():
     """Elsewhere the targets can't be learned; the loss still goes to nothing."""
     def task(generator, batch, length):
@@ -195,27 +156,6 @@ def test_a_stored_training_ends_as_it_did_and_another_one_is_really_made(tmp_pat
     for other in ({"steps": 13}, {"rate": 1e-3}, {"seed": 1}):
         _, losses, count, _ = trained(**other)
         assert count == len(losses) == other.get("steps", 12)
-
-
-def test_where_the_first_losses_are_alike_settings_tell_trainings_apart(tmp_path, monkeypatch):
-    """Each step has a row of its own, so that its loss doesn't tell what the steps before did."""
-    monkeypatch.setenv("D2L_EXT_WEIGHTS", str(tmp_path))
-    bar = SimpleNamespace()
-    monkeypatch.setattr(training, "progress_bar", lambda *about: bar)
-
-    def run(steps=9, rate=0.1, **how):
-        model, places = nn.Embedding(10, 1), itertools.count()
-        nn.init.ones_(model.weight)
-        training.fit(model, lambda: model(torch.tensor(next(places))).square().sum(), steps, rate,
-                     progress="name", **how)
-        return model.weight[:, 0].tolist(), vars(bar).copy()
-
-    changes = {}, {"steps": 10}, {"rate": 0.2}, {"one_cycle": True}
-    made, again = ([run(**change) for change in changes] for _ in range(2))
-    assert len({tuple(weights) for weights, _ in made}) == len([*tmp_path.iterdir()]) == 4
-    assert [weights for weights, _ in again] == [weights for weights, _ in made]
-    for change, (_, seen) in zip(changes, again):
-        assert seen == {"value": change.get("steps", 9), "description": "name, stored weights"}
 
 
 def test_a_lessons_own_loop_is_remembered(tmp_path, monkeypatch):

@@ -1,0 +1,37 @@
+"""Answers that no slip makes: wrong ones and what they should hear, a pattern, and right ones."""
+import math
+
+import numpy as np
+import torch
+
+PENCIL = {1: [2, 1, 1, 2], 2: [2, 1, 1], 3: [2, 2, 1], 4: [0.5, 0.25, 0.25], 5: [0.4, 0.4, 0.2],
+          6: [1.25, 0.5, 1.0, 0.2]}
+WRONG = {
+    "lengths": [(lambda lens, n, m: [[j < k for j in range(m)] for k in lens.tolist()],
+                 "Return one tensor"),
+                (lambda lens, n, m: (torch.ones(len(lens), n, m).cumsum(-1) <=
+                                     lens.view(len(lens), -1, 1)).float(), "is torch.float32")],
+    "defeat": [
+        ([0, 0, 100], "^The last score is overwritten, whatever you choose. Your visible"),
+        ([0.0, 0.0, 0.0], "^Your visible scores are far above -1e6, so the hidden key"),
+        ([-1e6, -1e6, -1e6], "Close: the hidden key gets 0.33"),
+        ([-1e6 + 50, -1e6 + 50, -2e6], "^Your visible scores are just above -1e6, so"),
+        ([-2e6, -1e6 + 50, -3e6], "^One visible score is just above -1e6: both"),
+        ([0, -2e6, 1e9], "overwritten.* One visible score is far above"),
+        ([-math.inf, -math.inf, 0], "Finite scores only"), ([-1e7, -1e7], "three scores"),
+        (["low", "low", "high"], "raises")],
+    "kernel": [(lambda x, known_x, known_y, sigma: known_x - x, "raises RuntimeError")],
+    "pencil": [(PENCIL | {4: [0.45, 0.27, 0.27]}, "Line 4: the number in place 1, 0.45, is not"),
+               (PENCIL | {6: [1.25, 0.5, 1, float("nan")]}, "Line 6: the number in place 4")],
+}
+RIGHT = {
+    "defeat": [(-1.1e6, -1.2e6, 5), torch.tensor([-2e6, -3e6, 0.0])],
+    "pencil": [{float(line): tuple(numbers) for line, numbers in PENCIL.items()}],
+    "lengths": [lambda lens, n, m: torch.tensor([
+        [[j < row[i % len(row)] for j in range(m)] for i in range(n)]
+        for row in lens.reshape(len(lens), -1).tolist()])],
+    "read-clock": [lambda row: np.int64(round(
+        math.atan2(*row[-2:].tolist()) / 10_000 ** (2 / len(row) - 1)))],
+    "windowed": [lambda n, w: (int(np.sum(np.abs(np.subtract.outer(range(n), range(n))) <= w)),
+                               -(-(n - 1) // w))],
+}
