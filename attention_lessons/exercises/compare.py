@@ -19,10 +19,10 @@ def copies(arguments: tuple) -> tuple:
                  for argument in arguments)
 
 
-def attempt(function: Callable, arguments: tuple):
+def attempt(function: Callable, *arguments):
     """What the function returns, or ``RAISES``."""
     try:
-        return function(*copies(arguments))
+        return function(*arguments)
     except (Exception, SystemExit):
         return RAISES
 

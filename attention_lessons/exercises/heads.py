@@ -80,9 +80,12 @@ MASKING = [  # 03 too
     Slip("scores.masked_fill(~keep, -1e9)", "(scores - 100.0 * ~keep)",
          "A hidden key still wins where its score was high: what you take off is not enough. "
          "Don't subtract: masked_fill(~keep, torch.finfo(scores.dtype).min)."),
-    Slip(WEIGHTS, "(e := scores.exp() * keep) / e.sum(-1, keepdim=True).clamp(min=1e-9)",
-         "The powers of high scores overflow. softmax takes the highest score off first, which "
-         "changes no weight."),
+    *(Slip(WEIGHTS, powers,
+           "The powers of high scores overflow, those of low ones are 0. softmax takes the highest "
+           "score off first, which changes no weight.")
+      for powers in ("(e := scores.exp() * keep) / e.sum(-1, keepdim=True).clamp(min=1e-9)",
+                     "((e := scores.exp() * keep) / e.sum(-1, keepdim=True)).nan_to_num()",
+                     "(e := scores.exp() * keep) / (e.sum(-1, keepdim=True) + 1e-9)")),
     Slip(WEIGHTS, "scores.softmax(-1) * keep",
          "You hide keys after the softmax, so the weights that are left no longer sum to 1. Hide "
          "the scores before it."),

@@ -182,9 +182,13 @@ class Build(Exercise):
                 return result
         return Result("right", self.praise)
 
+    def run(self, code: Callable, arguments: tuple):
+        """What is looked at: what the code returns, given arguments of its own."""
+        return code(*copies(arguments))
+
     def mistake(self, answer: Callable, arguments: tuple) -> Result | None:
         """What is wrong with the answer for these arguments, if anything is."""
-        given, wanted = answer(*copies(arguments)), self.reference(*copies(arguments))
+        given, wanted = (self.run(code, arguments) for code in (answer, self.reference))
         if given is None or given is ...:
             if getattr(getattr(answer, "__code__", None), "co_code", None) in EMPTY:
                 return Result("not attempted", t("Not attempted yet: the function returns "
@@ -197,12 +201,14 @@ class Build(Exercise):
 
     def diagnosis(self, answer: Callable) -> str | None:
         """The words for the slip that agrees with the answer on every input, if any does."""
-        tried = [(arguments, attempt(answer, arguments)) for arguments in self.inputs()]
-        for slip in self.slips:
-            wrong = slip.of(self.reference)
-            if all(agrees(given, attempt(wrong, arguments)) for arguments, given in tried):
-                return slip.words
-        return None
+        tried = [attempt(self.run, answer, arguments) for arguments in self.inputs()]
+        return next((slip.words for slip in self.slips if self.does(slip, tried)), None)
+
+    def does(self, slip: Slip, tried: list) -> bool:
+        """Whether what was seen of an answer, an input each, is what code with this slip does."""
+        wrong = slip.of(self.reference)
+        return all(agrees(given, attempt(self.run, wrong, arguments))
+                   for arguments, given in zip(self.inputs(), tried))
 
     def raised(self, answer: Callable, arguments: tuple, error: BaseException) -> Result:
         """The result where a call of the answer raises an error."""
@@ -213,6 +219,75 @@ class Build(Exercise):
         if any(tensors):
             words = t("It was called with {0} (shapes for tensors).", shown)
         return Result("wrong", raises(error) + "\n  " + words)
+
+
+@dataclass
+class Repair(Build):
+    """Code to repair: what it returns is looked at, and what became of its arguments.
+
+    given: what is wrong with the code in the lesson; handing that in is no attempt.
+    """
+
+    given: Slip = Slip("", "")
+
+    def run(self, code, arguments):
+        arguments = copies(arguments)
+        return code(*arguments), *arguments
+
+    def judge(self, answer) -> Result:
+        tried = [attempt(self.run, answer, arguments) for arguments in self.inputs()]
+        return self.untouched() if self.does(self.given, tried) else super().judge(answer)
+
+
+@dataclass
+class Drawing(Build):
+    """A table to draw, a row a line: x for True, . for False, ? for what is still to do.
+
+    reference: returns it, without arguments.
+    """
+
+    inputs: Callable[[], list[tuple]] = lambda: [()]
+
+    def judge(self, answer) -> Result:
+        rows, wanted = str(answer).split("\n"), self.reference()
+        rows = [row.split() for row in rows if row.strip()]
+        signs = {sign for row in rows for sign in row}
+        if signs == {"?"}:
+            return self.untouched()
+        if not signs <= {"x", "."} or {len(row) for row in rows} != {wanted.shape[1]} or (
+                len(rows) != len(wanted)):
+            return Result("wrong", t("Draw {0} rows of {1} signs, x or . each, with blanks between "
+                                     "them.", *wanted.shape))
+        drawn = torch.tensor([[sign == "x" for sign in row] for row in rows])
+        return super().judge(lambda: drawn)
+
+
+@dataclass
+class Order(Exercise):
+    """Lines of code to bring in order: a text of their letters.
+
+    needs: for each line the lines that must stand before it. reasons: for each line that doesn't
+    belong there, why.
+    """
+
+    needs: dict[str, str] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
+
+    def judge(self, answer) -> Result:
+        letters = [str(letter).strip().lower() for letter in answer if str(letter).strip(" ,")]
+        for letter in letters:
+            if letter in self.reasons:
+                return Result("wrong", self.reasons[letter])
+            if letter not in self.needs or letters.count(letter) > 1:
+                return Result("wrong", t("Give each line once, by its letter, as in {0}; got {1}.",
+                                         "".join(sorted(self.needs)), repr(answer)))
+        for place, letter in enumerate(letters):
+            if missing := [line for line in self.needs[letter] if line not in letters[:place]]:
+                return Result("wrong", t("Line {0} comes too early: it needs line {1} before it.",
+                                         letter, missing[0]))
+        if left := [line for line in self.needs if line not in letters]:
+            return Result("wrong", t("Right so far, but a line is missing: {0}.", left[0]))
+        return Result("right", self.praise)
 
 
 @dataclass
@@ -289,6 +364,6 @@ def called_with(arguments: tuple) -> str:
         row = isinstance(argument, torch.Tensor) and argument.dim() == 1 and is_index(argument)
         return row or isinstance(argument, (int, float, list))
 
-    if not all(map(short, arguments)):
+    if not arguments or not all(map(short, arguments)):
         return ""
     return t("\n  It was called with {0}.", ", ".join(map(repr, arguments)))

@@ -218,9 +218,10 @@ class AllPairs(Build):
     def raised(self, answer, arguments, error) -> Result:
         *_, known_y, sigma = arguments
         square = known_y.cos(), known_y.sin(), known_y, sigma
-        given = attempt(answer, square)
+        given = attempt(self.run, answer, square)
         for slip in self.slips:
-            if given is not RAISES and agrees(given, attempt(slip.of(self.reference), square)):
+            wrong = attempt(self.run, slip.of(self.reference), square)
+            if given is not RAISES and agrees(given, wrong):
                 return Result("wrong", slip.words)
         return super().raised(answer, arguments, error)
 

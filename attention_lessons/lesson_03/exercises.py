@@ -3,7 +3,7 @@ import math
 
 import torch
 
-from ..exercises.kinds import Build, Choice, Slip
+from ..exercises.kinds import Build, Choice, Drawing, Slip
 
 # ---- self-attention ----
 
@@ -148,42 +148,30 @@ TOP_LEFT = [
          "The earlier tokens belong to what it should see: that is what the cache is for."),
 ]
 
-# ---- cross-cost ----
+# ---- draw-mask ----
 
 
-def cost(queries, keys, d):
-    projections = 4 * queries * d**2 + 4 * keys * d**2
-    products = 4 * queries * keys * d
-    return projections + products
+def packed():
+    """Two sentences in one row of five tokens, of three and two words, read from left to right."""
+    sentence, place = torch.tensor([0, 0, 0, 1, 1]), torch.arange(5)
+    same = sentence == sentence[:, None]
+    past = place <= place[:, None]
+    return same & past
 
 
-CROSS_COST = [
-    Slip("(projections + products) / 2",
-         "You count a multiply and an add as one: everything is half of what it should be."),
-    Slip("keys * d**2", "queries * d**2",
-         "Keys and values are made from the other text: two of the four projections have `keys` "
-         "rows, not `queries`."),
-    Slip("queries * d**2", "keys * d**2",
-         "Queries and outputs have `queries` rows: two of the four projections are theirs."),
-    Slip("8 * keys * d**2 + 4 * keys**2 * d",
-         "That is self-attention. Here queries and keys may differ in number."),
-    Slip("8 * queries * d**2 + 4 * queries**2 * d",
-         "That is self-attention of the queries alone. Keys and values are made from the other "
-         "text, and every query meets each of them."),
-    Slip("4 * queries * d**2", "2 * queries * d**2",
-         "One projection is missing: W_o, which has `queries` rows."),
-    Slip("4 * queries * d**2 + 4 *", "2 * queries * d**2 + 6 *",
-         "W_o works on the outputs, and there is one per query, not one per key."),
-    Slip("4 * queries * keys", "2 * queries * keys",
-         "One product is missing: scores and weighted sums are two."),
-    *(Slip("queries * keys", pairs,
-           "The projections are right. In the products every query meets every key: there are "
-           "queries * keys pairs.")
-      for pairs in ("queries**2", "keys**2", "(queries + keys) ** 2")),
-    Slip("products", "Those are the two products. The four projections are missing."),
-    Slip("projections", "The two products are missing: scores and weighted sums."),
-    Slip("2 * projections + products",
-         "Every text passes through two of the four matrices, not through all."),
+DRAW_MASK = [
+    Slip("past",
+         "The second sentence reads the first. A token looks at its own sentence alone."),
+    Slip("same",
+         "Tokens see what comes after them. A row shows what one query sees: nothing to the right "
+         "of itself."),
+    Slip("(same & past).T",
+         "Rows and columns have changed places: a row belongs to a query. The first word sees "
+         "itself and nothing else, so its row has one x."),
+    Slip("<= place", "< place",
+         "A token doesn't see itself in your table. It may: the diagonal is all x."),
+    Slip("~(same & past)", "Upside down: x is what may be seen."),
+    Slip("same | past", "A key passes if either rule allows it. It must pass both."),
 ]
 
 
@@ -234,14 +222,12 @@ EXERCISES = [
                  "Nobody should read it, that is all.",
         },
     ),
-    Build(
-        "cross-cost", reference=cost, inputs=lambda: [(3, 5, 4), (1, 7, 6), (4, 4, 2)],
-        slips=CROSS_COST,
-        praise="Right. With one query it is the cost of a step without a cache of keys and values.",
-        hints=["Which of the four matrices work on the queries' side, which on the keys'? "
-               "The output has as many rows as there are queries.",
-               "A product of (a, b) and (b, c) takes 2abc operations.",
-               "Two projections of the queries' side, "
-               "two of the keys' side, two products of 2 * queries * keys * d."],
+    Drawing(
+        "draw-mask", reference=packed, slips=DRAW_MASK,
+        praise="Right: a block for each sentence, and in each block a triangle.",
+        hints=["First forget the order: which tokens belong to the sentence of token 0, of token "
+               "3? Each sentence makes a square of x.",
+               "Then take away what comes later: in each row, all that stands to the right of the "
+               "diagonal."],
     ),
 ]

@@ -142,9 +142,14 @@ SHIFT = [
     Slip("P + sinusoids(abs(offset) + 1, P.shape[1])[offset]",
          "Encodings don't add up like positions: the hands would leave their circles. Angles add, "
          "so turn them."),
-    Slip("sinusoids(len(P) + abs(offset), P.shape[1])[abs(offset):]",
-         "You build rows as if P began at position 0. Nobody said where it begins: start from the "
-         "rows themselves."),
+    *(Slip(rows,
+           "You build rows as if P began at position 0. Nobody said where it begins: start from "
+           "the rows themselves.")
+      for rows in ("sinusoids(len(P) + abs(offset), P.shape[1])[abs(offset):]",
+                   "sinusoids(len(P) + offset, P.shape[1])[offset:]",
+                   "sinusoids(99, P.shape[1])[offset:offset + len(P)]",
+                   "torch.stack([(a := (torch.arange(len(P))[:, None] + offset) * turn / offset)"
+                   ".sin(), a.cos()], -1).flatten(1)")),
 ]
 
 # ---- read-clock ----

@@ -73,6 +73,11 @@ DECODING = [
          "memory is detached: the encoder would never learn."),
     Slip(f"self.dropout({PART})", f"torch.nn.functional.dropout({PART}, self.dropout.p)",
          MODE.words),
+    *(Slip(ADDED, f"X + ({PART} if i == {i} else self.dropout({PART}))", words)
+      for i, words in enumerate((
+          "No dropout after self-attention: it acts on what each of the three parts adds to X.",
+          "No dropout after cross-attention: it acts on what each of the three parts adds to X.",
+          "No dropout after the network: it acts on what each of the three parts adds to X."))),
     Slip("self.dropout(part", "(part",
          "Nothing is dropped in training mode: dropout acts on what each part adds to X."),
     Slip(ADDED, f"self.dropout(X + {PART})",

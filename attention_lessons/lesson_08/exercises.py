@@ -1,7 +1,7 @@
 """The exercises of lesson 08, coming from d2l."""
 import torch
 
-from ..exercises.kinds import Build, Choice, Slip
+from ..exercises.kinds import Build, Choice, Order, Repair, Slip
 
 # ---- unfold-weights ----
 
@@ -30,85 +30,38 @@ UNFOLD_WEIGHTS = [
     Slip("weights", "Still folded: the first axis holds sentences and heads."),
 ]
 
-# ---- misled ----
+# ---- mend-weights ----
 
 
-def misled_inputs():
-    cases = ([2, 2, 2, 5, 5], 2), ([2, 5, 3], 2), ([4, 4, 4], 3), ([1, 3], 4), ([7, 2, 5], 1)
-    return [(torch.tensor(lens), num_heads) for lens, num_heads in cases]
+def scores_inputs():
+    """Usual scores, and scores far below -1e6 and far apart, exact in either precision."""
+    scores = torch.randn(4, 2, 5, generator=torch.Generator().manual_seed(9))
+    lens = torch.tensor([2, 5, 0, 3])
+    return [(scores, lens), (scores.mul(8).round() * 2**20 - 2**42, lens)]
 
 
-def misled(valid_lens, num_heads):
-    given = valid_lens.repeat(num_heads).reshape(-1, num_heads)
-    wrong = (given != valid_lens[:, None]).any(1)
-    return wrong.nonzero().flatten().tolist()
+def weigh(scores, valid_lens):
+    places = torch.arange(scores.shape[-1])
+    keep = (places < valid_lens[:, None, None]).expand_as(scores)
+    hidden = scores.masked_fill(~keep, torch.finfo(scores.dtype).min)
+    return hidden.softmax(-1) * keep
 
 
-INDEX = "torch.arange(len(valid_lens))"
-MISLED = [
-    Slip("!=", "==", "any", "all",
-         "Those are the sentences that get the right lengths. List the others."),
-    Slip("any", "all", "You ask that every head is wrong. One wrong head is enough."),
-    Slip("any(1)", "flatten()",
-         "Those are places in the folded batch. Return sentences: place // num_heads, each once."),
-    Slip(".any(1)", "", "flatten()", "unbind(1)[0]",
-         "The right sentences, one time per wrong head: name each once."),
-    Slip("any(1)", "any(0)", "Those are heads. Which sentences do they belong to?"),
-    Slip(".any(1)", "[:, 0]",
-         "You look at each sentence's first head only. The others may be misled too."),
-    Slip("reshape(-1, num_heads)", "reshape(num_heads, -1).T",
-         "Nobody? That would be so if heads were the outer axis. "
-         "In D2L's folding sentences are: reshape to (sentences, num_heads)."),
-    Slip("valid_lens.repeat", f"{INDEX}.repeat", "valid_lens[:, None]", f"{INDEX}[:, None]",
-         "You compare whose length it is. Another sentence's may be the same number: compare the "
-         "lengths themselves."),
-    Slip("(given != valid_lens[:, None]).any(1)", "(valid_lens != valid_lens[0]).any() | (0 > "
-                                                  "valid_lens)",
-         "Not all of them, even where lengths differ: some sentences get the right length by "
-         "luck."),
-    *(Slip(f"[*range(len(wrong))][{part}]",
-           "Neither the first nor the last sentence is always right. With lengths 2, 5, 3 and two "
-           "heads repeat gives 2, 5, 3, 2, 5, 3: the first gets 2 and 5, the last 5 and 3.")
-      for part in ("1:-1", "1:", ":-1")),
-    Slip("[*range(len(wrong))]",
-         "Not all of them: some heads get the right length by luck, and with equal lengths all "
-         "do."),
-    Slip("wrong.nonzero().flatten()", "valid_lens[wrong]",
-         "Those are lengths. Return the sentences' numbers."),
-    Slip("int(wrong.sum())", "That is how many. Return a list of which."),
-    Slip("flatten()", "flatten().add(1)", "Sentences count from 0."),
-]
-
-# ---- pack-weights ----
-
-
-def pack_inputs():
-    """PyTorch's own layout needs square matrices; their width is tried twice."""
-    generator = torch.Generator().manual_seed(9)
-    return [tuple(torch.randn(4, width, width, generator=generator)) for width in (4, 7)]
-
-
-def pack(W_q, W_k, W_v, W_o):
-    return torch.cat([W_q, W_k, W_v]), W_o
-
-
-THREE = "[W_q, W_k, W_v]"
-PACK_WEIGHTS = [
-    Slip("[W_q, W_k", "[W_k, W_q",
-         "Keys first is the order of 0.17's arguments. PyTorch wants queries, keys, values."),
-    Slip(THREE, "[W_v, W_k, W_q]", "Values come last: queries, keys, values."),
-    Slip("W_k, W_v]", "W_v, W_k]", "Keys and values are swapped: queries, keys, values."),
-    Slip("W_v])", "W_v], 1)",
-         "Yours is d x 3d, side by side. There are more outputs, and outputs are rows."),
-    Slip("cat", "stack",
-         "Three matrices in a stack make three axes. PyTorch wants one tall matrix of 3d rows."),
-    Slip(f"cat({THREE})", f"stack({THREE}, 1).flatten(0, 1)",
-         "Your rows alternate between the three. Each matrix stays in one piece."),
-    Slip("W_v])", "W_v, W_o])", "W_o has a place of its own: only three matrices are packed."),
-    Slip("]), W_o", "]), W_o.T", "W_o is turned around: both sides hold it as (outputs, inputs)."),
-    *(Slip(f"torch.cat([W_q.T, W_k.T, W_v.T]), {last}",
-           "No turning around: both sides hold (outputs, inputs).") for last in ("W_o", "W_o.T")),
-    Slip(f"W_o, torch.cat({THREE})", "They are in the other order: in_proj_weight is the first."),
+LOWEST, INTO = "torch.finfo(scores.dtype).min", "masked_fill_("
+HANDED_IN = ("The weights are right, and the scores that were handed in are changed: index "
+             "assignment and masked_fill_ write into them. masked_fill makes a new tensor.")
+TOO_HIGH = ("Where visible scores are lower still, a hidden key wins: -1e6 is a number like any "
+            "other. Fill with the lowest of the type, torch.finfo(scores.dtype).min.")
+EMPTY = ("Nearly: where a sentence has no key, its queries still read the padding. Multiply the "
+         "weights by the mask.")
+MEND_WEIGHTS = [
+    Slip("masked_fill(", INTO, HANDED_IN), Slip(LOWEST, "-1e6", TOO_HIGH),
+    Slip(" * keep", "", EMPTY), Slip("masked_fill(", INTO, LOWEST, "-1e6", TOO_HIGH),
+    Slip("masked_fill(", INTO, " * keep", "", EMPTY), Slip(LOWEST, "-1e6", " * keep", "", TOO_HIGH),
+    *(Slip(LOWEST, "-torch.inf", " * keep", cleared,
+           "A row of minus infinities is NaN after the softmax, and NaN times 0 stays NaN. Fill "
+           "with the lowest finite number, then multiply by the mask.")
+      for cleared in (" * keep", "")),
 ]
 
 
@@ -134,16 +87,17 @@ EXERCISES = [
                "weights.unflatten(0, (-1, num_heads)) "
                "gives (batch, heads, queries, keys). What is left to do?"],
     ),
-    Build(
-        "misled", reference=misled, inputs=misled_inputs, slips=MISLED,
-        praise="Right. And with one sentence, or equal lengths, the slip stays hidden: "
-               "test with lengths that all differ.",
-        hints=["torch.tensor([2, 5]).repeat(3) is 2, 5, 2, 5, 2, 5; "
-               "repeat_interleave(3) is 2, 2, 2, 5, 5, 5.",
-               "Reshape what repeat gives into (sentences, num_heads): "
-               "row i is what the heads of sentence i get.",
-               "Compare that with valid_lens[:, None], "
-               "and ask for each row whether any entry differs."],
+    Repair(
+        "mend-weights", reference=weigh, inputs=scores_inputs, slips=MEND_WEIGHTS,
+        given=Slip("masked_fill(", INTO, LOWEST, "-1e6", " * keep", "", ""),
+        praise="Right: hidden whatever the scores are, zeros where nothing is left, and what was "
+               "handed in stays as it was.",
+        hints=["Three faults: run it, and look at `scores` afterwards; give it scores near -1e7; "
+               "give it a length of 0.",
+               "scores.masked_fill(~keep, lowest) makes a new tensor, and lowest = "
+               "torch.finfo(scores.dtype).min lies below all scores.",
+               "Where all is hidden, all scores are alike and the softmax is even: multiply the "
+               "weights by keep."],
     ),
     Choice(
         "exchange", right="abd",
@@ -160,10 +114,13 @@ EXERCISES = [
                  "For the Transformer, import d2l and put our classes in.",
         },
     ),
-    Build(
-        "pack-weights", reference=pack, inputs=pack_inputs, slips=PACK_WEIGHTS,
-        praise="Right: rows under rows, nothing turned around.",
-        hints=["in_proj_weight has 3d rows and d columns: which axis grows?",
-               "torch.cat([...]) puts matrices under one another. W_o stays as it is."],
+    Order(
+        "line-up", needs={"a": "", "b": "d", "c": "af", "d": "", "f": "b", "g": "c"},
+        reasons={"e": "No turning: both sides hold (outputs, inputs)."},
+        praise="Right: rows under rows, nothing turned around, and compared at the end.",
+        hints=["Which lines use a name that another line makes?",
+               "d comes before b, b before f. The layer must be there before it takes its "
+               "weights, and they must be there before anything is compared.",
+               "One line is not needed: is either side's matrix (inputs, outputs)?"],
     ),
 ]

@@ -1,7 +1,9 @@
 """The exercises of lesson 09, longer and faster."""
 import math
+from dataclasses import dataclass
 
-from ..exercises.kinds import Build, Choice, Slip
+from ..exercises.kinds import Build, Choice, Result, Slip
+from ..languages import t
 
 # ---- merge-states ----
 
@@ -35,29 +37,42 @@ MERGE = [
          "You take the other half for a single key, as `more` takes a tile: its sum is missing."),
 ]
 
-# ---- which-head ----
+# ---- defend-cache ----
+
+LAYERS, HEADS, WIDTH, STEPS, BYTES = 40, 32, 128, 32_768, 2
 
 
-def pairs(num_heads, num_pairs):
-    dealt = [head % num_pairs for head in range(num_heads)]
-    neighbours = [head // (num_heads // num_pairs) for head in range(num_heads)]
-    return dealt, neighbours
+@dataclass
+class Design(Choice):
+    """Sizes that keep a budget, and the letter of the argument that defends them."""
 
+    def judge(self, answer) -> Result:
+        if not isinstance(answer, dict) or set(answer) != {"pairs", "window", "because"}:
+            form = '{"pairs": 16, "window": 1000, "because": "a"}'
+            return Result("wrong", t("Give a dictionary such as {0}.", form))
+        pairs, window, because = answer["pairs"], answer["window"], answer["because"]
+        if not pairs and not window and not because:
+            return self.untouched()
+        if not isinstance(pairs, int) or not isinstance(window, int) or window < 1:
+            return Result("wrong", t("pairs and window are whole numbers, at least 1; got {0} and "
+                                     "{1}.", repr(pairs), repr(window)))
+        if pairs < 4 or HEADS % pairs:
+            return Result("wrong", t("{0} pairs won't do: 32 heads are shared out evenly, and at "
+                                     "least 4 pairs stay.", pairs))
+        kept = min(window, STEPS)
+        needed = LAYERS * 2 * pairs * WIDTH * kept * BYTES / 2**30
+        if needed > 2:
+            return Result("wrong", t("It needs {0} GiB: 40 layers, 2 · {1} · 128 numbers for each "
+                                     "of {2} tokens, 2 bytes a number.", f"{needed:.4f}", pairs,
+                                     f"{kept:,}"))
+        if LAYERS * window < STEPS - 1:
+            return Result("wrong", t("It fits. But through 40 layers the last token hears of {0} "
+                                     "tokens before it, and the first is 32,767 back.",
+                                     f"{LAYERS * window:,}"))
+        if not because:
+            return Result("not attempted", t("Both sizes are right. Now defend them: because."))
+        return super().judge(because)
 
-WHICH_HEAD = [
-    Slip("neighbours, dealt",
-         "The two lists are exchanged: first what `repeat` gives, then what it should be."),
-    Slip("neighbours, neighbours",
-         "The second list is right. `repeat` doesn't do that: "
-         "it puts copies of the whole row one after the other."),
-    Slip("dealt, dealt", "The first list is right. It should be neighbours that share a pair."),
-    Slip("(num_heads // num_pairs)", "num_pairs",
-         "In the second list you divide by the number of pairs. "
-         "Divide by how many heads share one: h // g."),
-    Slip("% num_pairs", "% (num_heads // num_pairs)",
-         "In the first list the numbers of the pairs go round: there are g of them, not h // g."),
-    Slip("[head ", "[1 + head ", "Pairs are numbered from 0."),
-]
 
 # ---- window-layers ----
 
@@ -111,13 +126,22 @@ EXERCISES = [
                "a = one's sum * exp(one's largest - new), b the same for the other.",
                "The output is a mean of both outputs, with the weights a and b."],
     ),
-    Build(
-        "which-head", reference=pairs, inputs=lambda: [(4, 2), (8, 2), (6, 3), (8, 4)],
-        slips=WHICH_HEAD,
-        praise="Right: repeat deals the pairs out in turn, repeat_interleave gives them to "
-               "neighbours.",
-        hints=["Try torch.arange(2).repeat(2) and torch.arange(2).repeat_interleave(2).",
-               "The first list goes round: a remainder. The second counts groups: a division."],
+    Design(
+        "defend-cache", right="b",
+        praise="Right: a cheaper model is another model, and whether it is as good is measured.",
+        hints=["A token has 2 · pairs · 128 numbers in each of 40 layers. A window keeps no more "
+               "tokens than it is wide.",
+               "How wide must a window be for 40 layers of it to reach 32,767 back? How wide may "
+               "it be with 8 pairs, at 163,840 bytes a token?",
+               "Which argument would you accept from somebody else? Sharing and windows change "
+               "what is computed."],
+        reasons={
+            "a": "Tiles change nothing but the order of sums. A window hides keys, and shared "
+                 "pairs are other keys: the outputs are others.",
+            "c": "Every head keeps a query of its own, and W_q its size.",
+            "d": "Beyond its window a token is dropped for each that comes: the cache stays as "
+                 "large as it is.",
+        },
     ),
     Choice(
         "true-of-tiles", right="bde",

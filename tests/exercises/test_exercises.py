@@ -22,7 +22,7 @@ from attention_lessons import exercises
 from attention_lessons.exercises import all_exercises, check, hint
 from attention_lessons.lesson_02 import exercises as lesson_02
 from attention_lessons.exercises.classes import FromScratch
-from attention_lessons.exercises.kinds import Build, Choice, Result, near
+from attention_lessons.exercises.kinds import Build, Choice, Drawing, Result, near
 
 CELLS = {name: trio for notebook in all_notebooks() for name, trio in trios(notebook).items()}
 EXERCISES = all_exercises()
@@ -39,7 +39,7 @@ NAMES = {"torch": torch, "math": math, "nn": nn, "F": F, "np": np, "d2l_ext": d2
 def known(exercise):
     """What goes wrong in ways that the check knows: answers, and the words for each."""
     for letter, why in getattr(exercise, "reasons", {}).items():
-        several = len(exercise.right) > 1
+        several = len(getattr(exercise, "right", "")) > 1
         yield letter, f"Statement {letter} {why}" if several else why
     right = {line: list(numbers) for line, (numbers, _) in getattr(exercise, "lines", {}).items()}
     for line, (_, wrong) in getattr(exercise, "lines", {}).items():
@@ -47,7 +47,13 @@ def known(exercise):
             before = {each: right[each] for each in range(1, line)}
             yield before | {line: list(numbers)}, f"Line {line}: {why}"
     for slip in getattr(exercise, "slips", ()):
-        yield slip.of(getattr(exercise, "reference", None) or exercise.right), slip.words
+        wrong = slip.of(getattr(exercise, "reference", None) or exercise.right)
+        yield drawn(wrong()) if isinstance(exercise, Drawing) else wrong, slip.words
+
+
+def drawn(table):
+    """A table as a learner draws it."""
+    return "\n".join(" ".join(".x"[here] for here in row) for row in table.int().tolist())
 
 
 def run(code):
@@ -115,7 +121,7 @@ def test_untouched_stub_is_no_attempt(name):
     assert f'hint("{name}")' in result.message or "returns nothing" in result.message
 
 
-@pytest.mark.parametrize("name", [*CHOICES, *FUNCTIONS, *CLASSES, "pencil"])
+@pytest.mark.parametrize("name", [*CHOICES, *FUNCTIONS, *CLASSES, "pencil", "line-up"])
 def test_every_mistake_hears_its_own_words(name):
     for answer, words in known(EXERCISES[name]):
         result = check(name, answer)
@@ -234,3 +240,12 @@ def test_hints_are_steps_of_which_the_first_goes_on_from_nothing(name):
     hints = EXERCISES[name].hints
     assert len(set(hints)) == len(hints) >= 2
     assert not re.match("(Now|Then|At the end|Next)\\b", hints[0])
+
+
+def test_lines_in_the_right_order_run():
+    question, _, solution = CELLS["line-up"]
+    lines = dict(re.findall(r"^- \*\*(.)\*\* `(.*)`$", question.text, re.M))
+    order = run(fences(solution)[0] + "my_order")
+    names = NAMES | {"ours": d2l_ext.MultiHeadAttention(8, 2), "X": torch.randn(2, 5, 8)}
+    exec("\n".join(lines[letter] for letter in order), names)
+    assert set(lines) - set(order) == set(EXERCISES["line-up"].reasons)

@@ -20,8 +20,6 @@ TOLD = {  # of the lesson's code, or of mathematics, and nothing to write
     "batch-axis": ["X.shape[0]", "P[:batch]"], "shift": ["sin(a + b)"],
     "decoder-block-class": ["X + dropout(part(norm(X)))"], "tiles-class": ["exp(score - largest)"],
     "linear-class": ["S / (q·z)"],
-    "misled": ["torch.tensor([2, 5]).repeat(3)", "repeat_interleave(3)"],
-    "which-head": ["torch.arange(2).repeat(2)", "torch.arange(2).repeat_interleave(2)"],
 }
 OTHER = {  # where the solution goes another way, an answer made of the hints
     "share-chunk": """

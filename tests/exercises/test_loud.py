@@ -1,35 +1,97 @@
-"""Right code hears that it is right in every order of its operations, and in both types."""
+"""Right code hears that it is right in every order of its operations, and in both types.
+
+Where scores are loud, or sums are long, the last digits depend on both.
+"""
+from itertools import chain
+
 import pytest
 import torch
-from loud import WAYS, attention
+from torch.func import functional_call
 
 from attention_lessons.exercises import check, find
-from d2l_ext.attention import merge_heads, split_heads
+from attention_lessons.exercises.classes import Slip
 
-each_way = pytest.mark.parametrize("scores, dtype", WAYS)
+SCORES = [  # scaled scores of queries q and keys k, which are transposed already
+    "{q} @ {k} / {d}", "({q} / {d}) @ {k}", "{q} @ ({k} / {d})", "{q} @ {k} * (1 / {d})",
+    "({q} / ({d}) ** 0.5) @ ({k} / ({d}) ** 0.5)", "({k}.mT @ {q}.mT).mT / {d}",
+    "({q}.flip(-1) @ {k}.flip(-2)) / {d}", "({q}[..., None] * {k}[..., None, :, :]).sum(-2) / {d}"]
+ATTENTION = {
+    "pooling": ("queries", "keys.T", "math.sqrt(queries.shape[-1])"),
+    "self-attention": ("queries", "keys.T", "math.sqrt(queries.shape[1])"),
+    "multi-head-class": ("q", "k.mT", "q.shape[-1] ** 0.5"),
+    "self-attention-class": ("q", "k.mT", "q.shape[-1] ** 0.5"),
+    "tiles-class": ("queries", "K.mT", "queries.shape[-1] ** 0.5"),
+}
+MIX = "(a * x + b * y) / (a + b)"
+READ = "(q[:, :, i] * z).sum(-1, keepdim=True)"
+NORM, WIDTH = "F.layer_norm(Y, Y.shape[-1:], eps=1e-6)", "Y.shape[-1]"
+PAST, LEFT = "(q @ k.T * M) @ v + since[:, None] * (q @ S)", "(k * M[-1][:, None]).T @ v"
+RIGHT = {  # changes of right code that keep it right: old, new, old, new, ...
+    "merge-states": [
+        (MIX, "a / (a + b) * x + b / (a + b) * y"), (MIX, "(x * a + y * b) * (1 / (a + b))"),
+        (MIX, "x + (y - x) * b / (a + b)"), (MIX, "(b * y + a * x) / (b + a)"),
+        ("s * math.exp(m - new)", "math.exp(m - new + math.log(s)) if s else 0.0"),
+        (MIX, "math.fsum([a * x, b * y]) / math.fsum([a, b])")],
+    "gradient-importance": [
+        ("abs().mean(0)", "abs().sum(0) / len(slopes)"), ("abs().mean(0)", "flip(0).abs().mean(0)"),
+        ("abs().mean(0)", "square().sqrt().mean(0)"),
+        ("mean.norm(dim=-1, keepdim=True)", "mean.square().sum(-1, True).sqrt()"),
+        ("mean.norm(dim=-1, keepdim=True)", "(mean @ mean.T).diag()[:, None] ** 0.5"),
+        ("slopes.abs().mean(0)", "slopes.abs().sum(0)")],
+    "linear-class": [
+        (f"y / {READ}", f"y * (1 / {READ})"), (READ, "(q[:, :, i, None] @ z[..., None])[:, :, 0]"),
+        ("(q[:, :, i, None] @ S)[:, :, 0]", "(q[:, :, i, :, None] * S).sum(-2)"),
+        ("S + k[:, :, i, :, None] * v[:, :, i, None]",
+         "k[:, :, i, :, None] @ v[:, :, i, None] + S"),
+        ("k[:, :, i, :, None] * v[:, :, i, None]",
+         "torch.einsum('bhd,bhe->bhde', k[:, :, i], v[:, :, i])"),
+        ("nn.functional.elu(X) + 1", "torch.where(X > 0, X + 1, X.clamp(max=0).exp())")],
+    "share-chunk": [
+        (PAST, "since[:, None] * (q @ S) + (M * (q @ k.T)) @ v"), (PAST, PAST.replace(
+            "since[:, None] * (q @ S)", "(since[:, None] * q) @ S")),
+        ("(since[:, None] / since).tril()", "(since.log()[:, None] - since.log()).exp().tril()"),
+        ("a.cumprod(0)", "a.log().cumsum(0).exp()"), (LEFT, "k.T @ (v * M[-1][:, None])"),
+        (LEFT, "(k.T * M[-1]) @ v")],
+    "translate": [
+        (NORM, "(Y - Y.mean(-1, True)) / (Y.var(-1, False, keepdim=True) + 1e-6).sqrt()"),
+        (NORM, "(Y - Y.mean(-1, True)) * (Y.var(-1, False, keepdim=True) + 1e-6) ** -0.5"),
+        (NORM, f"(Z := Y - Y.sum(-1, True) / {WIDTH}) / (Z.square().mean(-1, True) + 1e-6).sqrt()"),
+        ("X + F.gelu", "F.gelu", " @ W_2", " @ W_2 + X"),
+        ("@ W_2", "[..., None, :] @ W_2[None, None]", "= X", "= X[..., None, :]",
+         "    return", "    Y = Y[..., 0, :]\n    return"),
+        ('F.gelu(X @ W_1, approximate="tanh")', "0.5 * (H := X @ W_1) * (1 + torch.tanh("
+         "(2 / torch.pi) ** 0.5 * (H + 0.044715 * H ** 3)))")],
+}
+WAYS = [*((name, (SCORES[0].format(q=q, k=k, d=d), order.format(q=q, k=k, d=d)))
+          for name, (q, k, d) in ATTENTION.items() for order in SCORES),
+        *chain(*([(name, change) for change in changes] for name, changes in RIGHT.items()))]
 
 
-@each_way
-def test_functions(scores, dtype):
-    def self_attention(X, W_q, W_k, W_v, valid_len):
-        X, W_q, W_k, W_v = (each.to(dtype) for each in (X, W_q, W_k, W_v))
-        keep = torch.ones(len(X), len(X)).tril().bool() & (torch.arange(len(X)) < valid_len)
-        return attend(X @ W_q.T, X @ W_k.T, X @ W_v.T, keep)[0]
-
-    attend = attention(scores, dtype)
-    assert check("pooling", attend).state == "right"
-    assert check("self-attention", self_attention).state == "right"
+def double(X):
+    return X.double() if isinstance(X, torch.Tensor) and X.is_floating_point() else X
 
 
-@pytest.mark.parametrize("name", ["multi-head-class", "self-attention-class"])
-@each_way
-def test_classes(name, scores, dtype):
-    def attend(self, queries, keys, values, keep):
-        q, k, v = (split_heads(project(X), self.num_heads) for project, X in (
-            (self.W_q, queries), (self.W_k, keys), (self.W_v, values)))
-        _, weights = attention(scores, dtype)(q, k, v, keep)
-        weights = torch.nn.functional.dropout(weights, self.p, self.training).to(v.dtype)
-        return self.W_o(merge_heads(weights @ v))
+def wide(right):
+    """A function, or a class, that computes in float64 whatever it is given."""
+    if not isinstance(right, type):
+        return lambda *arguments: right(*map(double, arguments))
 
-    right = find(name).right
-    assert check(name, type("Ordered", (right,), {"attend": attend})).state == "right"
+    class Wide(right):
+        inside = False
+
+        def forward(self, *inputs):
+            if self.inside:
+                return super().forward(*inputs)
+            self.inside, weights = True, {name: double(W) for name, W in self.named_parameters()}
+            return functional_call(self, weights, tuple(map(double, inputs))).to(inputs[0].dtype)
+
+    return Wide
+
+
+@pytest.mark.parametrize("dtype", [lambda right: right, wide], ids=["float32", "float64"])
+@pytest.mark.parametrize("name, change", WAYS)
+def test_every_order_of_right_code_is_right(name, change, dtype):
+    exercise = find(name)
+    right = Slip(*change, "").of(getattr(exercise, "reference", None) or exercise.right)
+    result = check(name, dtype(right))
+    assert result.state == "right", result
