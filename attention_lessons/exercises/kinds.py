@@ -155,7 +155,8 @@ def beside(right: Callable) -> list[Callable]:
 class Build(Exercise):
     """Build and Break: a function, compared with ``reference`` on ``inputs``.
 
-    inputs: returns tuples of arguments, small, random and with all sizes different.
+    inputs: returns tuples of arguments, small, random and with all sizes different. What it draws
+    is the same each time.
     slips: mistakes in ``reference``. Their words are said only if the answer agrees with the
     function with that mistake on every input; where both raise, they agree.
     larger: returns inputs that a right answer must handle as well. Slips are not tried on them,
@@ -166,6 +167,9 @@ class Build(Exercise):
     inputs: Callable[[], list[tuple]] | None = None
     slips: Sequence[Slip] = ()
     larger: Callable[[], list[tuple]] = list
+
+    def __post_init__(self):
+        self.inputs, self.larger = seeded(self.inputs), seeded(self.larger)
 
     def judge(self, answer) -> Result:
         if not callable(answer):
@@ -322,6 +326,15 @@ class Lines(Exercise):
                 return Result("wrong", t("Line {0}: {1}", number,
                                          [*words, first_wrong(given, right)][0]))
         return Result("right", self.praise)
+
+
+def seeded(draw: Callable) -> Callable:
+    """A function that draws the same list each time, and leaves the random generator as it was."""
+    def again():
+        with torch.random.fork_rng(devices=[]):
+            torch.default_generator.manual_seed(1)
+            return [*draw()]
+    return again
 
 
 def bare(*arguments):

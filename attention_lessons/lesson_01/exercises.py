@@ -12,13 +12,9 @@ from ..languages import t
 
 
 def pooling_inputs():
-    generator = torch.Generator().manual_seed(1)
-
-    def random(*shapes):
-        return [torch.randn(*shape, generator=generator) for shape in shapes]
-
-    first, other = random((4, 6), (5, 6), (5, 3)), random((3, 5), (7, 5), (7, 2))
-    queries, keys, values = random((2, 16), (4, 16), (4, 5))
+    first = torch.randn(4, 6), torch.randn(5, 6), torch.randn(5, 3)
+    other = torch.randn(3, 5), torch.randn(7, 5), torch.randn(7, 2)
+    queries, keys, values = torch.randn(2, 16), torch.randn(4, 16), torch.randn(4, 5)
     # Eighths and a width of 16: whatever the order of the operations, these products and their
     # quarters are exact in float32, or right answers would differ where scores are this low.
     queries, keys = queries.mul(8).round() / 8, keys.mul(8).round() / 8
@@ -202,12 +198,6 @@ def regression(x, known_x, known_y, sigma):
     return weights @ known_y
 
 
-def regression_inputs():
-    generator = torch.Generator().manual_seed(4)
-    x, known_x, known_y = (torch.randn(count, generator=generator) for count in (4, 7, 7))
-    return [(x, known_x, known_y, 0.7), (x, known_x, known_y, 2.0)]
-
-
 @dataclass
 class AllPairs(Build):
     """Build. An answer whose axes don't fit is tried again with as many points as known points.
@@ -320,7 +310,8 @@ EXERCISES = [
         },
     ),
     AllPairs(
-        "kernel", reference=regression, inputs=regression_inputs, slips=KERNEL,
+        "kernel", reference=regression, slips=KERNEL, inputs=lambda: [
+            (torch.randn(4), *torch.randn(2, 7), sigma) for sigma in (0.7, 2.0)],
         praise="Right: kernel regression is attention whose score is a distance.",
         hints=["x[:, None] - known_x has shape (queries, keys).",
                "Square it, divide by 2 sigma², "

@@ -10,12 +10,6 @@ from ..languages import t
 # ---- split-heads ----
 
 
-def split_inputs():
-    generator = torch.Generator().manual_seed(2)
-    large, small = (torch.randn(*shape, generator=generator) for shape in ((2, 5, 12), (1, 3, 4)))
-    return [(large, 3), (small, 2)]
-
-
 def split_heads(X, h):
     heads = X.reshape(X.shape[0], X.shape[1], h, -1).transpose(1, 2)
     return heads
@@ -207,7 +201,8 @@ EXERCISES = [
         },
     ),
     Build(
-        "split-heads", reference=split_heads, inputs=split_inputs, slips=SPLIT_HEADS,
+        "split-heads", reference=split_heads, slips=SPLIT_HEADS,
+        inputs=lambda: [(torch.randn(2, 5, 12), 3), (torch.randn(1, 3, 4), 2)],
         praise="Right: every head gets its block of columns, of every token.",
         hints=["Which shape has all four axes, in the order in which the numbers already lie?",
                "X.reshape(batch, steps, num_heads, hiddens // num_heads) "

@@ -7,12 +7,9 @@ from ..exercises.kinds import Build, Choice, Slip
 
 
 def gates_inputs():
-    generator = torch.Generator().manual_seed(7)
-    shapes = ((2, 5, 12), (2, 3)), ((3, 4, 6), (3, 2))
-    tried = [(torch.randn(*merged, generator=generator), torch.rand(*gates, generator=generator))
-             for merged, gates in shapes]
-    tried[0][1][0, 1] = 0  # a closed head among open ones
-    return tried
+    gates = torch.rand(2, 3)
+    gates[0, 1] = 0  # a closed head among open ones
+    return [(torch.randn(2, 5, 12), gates), (torch.randn(3, 4, 6), torch.rand(3, 2))]
 
 
 def gated(merged, gates):
@@ -51,11 +48,6 @@ HEAD_GATES = [
 ]
 
 # ---- gradient-importance ----
-
-
-def slopes_inputs():
-    generator = torch.Generator().manual_seed(8)
-    return [(torch.randn(*shape, generator=generator),) for shape in ((7, 2, 3), (4, 3, 5))]
 
 
 def importance(slopes):
@@ -159,8 +151,8 @@ EXERCISES = [
                "(batch, columns) needs an axis for the steps: [:, None]."],
     ),
     Build(
-        "gradient-importance", reference=importance, inputs=slopes_inputs,
-        slips=GRADIENT_IMPORTANCE,
+        "gradient-importance", reference=importance, slips=GRADIENT_IMPORTANCE,
+        inputs=lambda: [(torch.randn(7, 2, 3),), (torch.randn(4, 3, 5),)],
         praise="Right: first the absolute values, then the mean, then each layer's norm.",
         hints=["Take four texts with the slopes 1, -1, 1, -1: "
                "what should the head's importance be before the norm?",

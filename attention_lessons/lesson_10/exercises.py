@@ -7,11 +7,8 @@ from ..exercises.kinds import Build, Choice, Slip
 
 
 def chunk_inputs():
-    generator = torch.Generator().manual_seed(3)
     for c, d in ((4, 3), (5, 2), (1, 4)):
-        q, k, v = torch.randn(3, c, d, generator=generator)
-        yield (torch.randn(d, d, generator=generator), q, k, v,
-               0.3 + 0.6 * torch.rand(c, generator=generator))
+        yield torch.randn(d, d), *torch.randn(3, c, d), 0.3 + 0.6 * torch.rand(c)
 
 
 def chunk(S, q, k, v, a):
@@ -95,8 +92,7 @@ EXERCISES = [
         },
     ),
     Build(
-        "share-chunk", reference=chunk, inputs=lambda: [*chunk_inputs()],
-        slips=SHARE_CHUNK,
+        "share-chunk", reference=chunk, inputs=chunk_inputs, slips=SHARE_CHUNK,
         praise="Right: the shares go along from chunk to chunk, and through each of them.",
         hints=["a.cumprod(0) holds a[0], a[0] a[1], ...: what is left of the memory at each step.",
                "Of what step j stored, since[i] / since[j] is left at step i: a mask with tril().",

@@ -7,13 +7,6 @@ from ..exercises.kinds import Build, Choice, Slip
 # ---- to-kernel ----
 
 
-def kernel_inputs():
-    generator = torch.Generator().manual_seed(11)
-    return [(torch.randn(inner, width, generator=generator),
-             torch.randn(out, inner, generator=generator), heads)
-            for width, inner, out, heads in ((5, 12, 9, 3), (10, 8, 6, 2))]
-
-
 def kernels(W_q, W_o, num_heads):
     entering = W_q.T.unflatten(1, (num_heads, -1))
     leaving = W_o.T.unflatten(0, (num_heads, -1))
@@ -83,12 +76,8 @@ UPSIDE_DOWN = [
 
 
 def block_inputs():
-    generator = torch.Generator().manual_seed(12)
-
-    def draw(*shape):
-        return torch.randn(*shape, generator=generator)
-
-    return [(scale * draw(3, 4, 5), draw(5, 12) / 2, draw(12, 5) / 3) for scale in (2.0, 0.001)]
+    return [(scale * torch.randn(3, 4, 5), torch.randn(5, 12) / 2, torch.randn(12, 5) / 3)
+            for scale in (2.0, 0.001)]
 
 
 def block(X, W_1, W_2):
@@ -134,7 +123,9 @@ EXERCISES = [
         },
     ),
     Build(
-        "to-kernel", reference=kernels, inputs=kernel_inputs, slips=TO_KERNEL,
+        "to-kernel", reference=kernels, slips=TO_KERNEL,
+        inputs=lambda: [(torch.randn(12, 5), torch.randn(9, 12), 3),
+                        (torch.randn(8, 10), torch.randn(6, 8), 2)],
         praise="Right: turned, then parted, heads outside.",
         hints=["PyTorch computes X @ W.T, Flax X @ kernel. So what is the kernel before parting?",
                "Which axis of W_q.T counts hiddens, and which of W_o.T?",

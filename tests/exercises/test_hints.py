@@ -3,6 +3,7 @@
 So a sign that changed in a hint is seen, and a hint whose code leads nowhere.
 """
 import ast
+import inspect
 import re
 
 import pytest
@@ -71,3 +72,30 @@ def test_an_answer_made_of_hints_is_right(name):
      ["places < lens[:, None]", "f(x)[..., 0::2]"])])
 def test_code_is_found_in_a_hint(hint, code):
     assert [*code_in(hint)] == code
+
+
+def scale(weigh_heads):
+    (q, k), w = torch.randn(2, 2, 3, 8), 4
+    wanted = torch.softmax(q[..., :w] @ k[..., :w].mT / w ** 0.5, -1)
+    assert torch.allclose(weigh_heads(q, k, 2)[:, 0], wanted, atol=1e-5)
+
+
+def positions(with_positions):
+    (b, n, d), (i, t) = (2, 3, 4), (1, 1)
+    X, table = torch.randn(b, n, d), torch.randn(5, d)
+    assert with_positions(torch.zeros(b, n, d), table)[i, t].equal(table[t])
+    assert with_positions(X, table)[i, t].equal(X[i, t] + table[t])
+
+
+def forcing(training_pair):
+    tokens = torch.tensor([[4, 7, 2, 5, 9]])
+    reads, start = training_pair(tokens, 1)[0], 1
+    assert (reads[:, 0] == start).all() and reads[:, 1:].equal(tokens[:, :-1])
+
+
+@pytest.mark.parametrize("test", [scale, positions, forcing], ids=lambda test: test.__name__)
+def test_a_test_made_of_the_code_in_the_museums_hints_is_a_good_one(test):
+    name, text = test.__name__, bare(inspect.getsource(test))
+    told = [*code_in(" ".join(all_exercises()[name].hints))]
+    assert [code for code in told if "[:, t]" not in code and bare(code) not in text] == []
+    assert check(name, {"test": test}).message.startswith("Right so far: test.")

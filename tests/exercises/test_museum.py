@@ -1,5 +1,4 @@
 """The museum of lesson 12: what is shown is what is checked; exhibits are silently wrong."""
-import ast
 import re
 import sys
 
@@ -48,24 +47,6 @@ def test_the_exhibit_shown_is_the_exhibit_checked_and_one_line_is_wrong(name):
     assert len(case.slips) == len(case.hints) == len(set(case.reasons.values())) == 3
 
 
-def test_six_exhibits_are_core_and_right_letters_vary():
-    names = [cell.id.removesuffix("-exhibit") for cell in LESSON.code if "-exhibit" in cell.id]
-    assert names == [*CASES] and 15 <= len(names) <= 20
-    assert ["core" in LESSON.cell(name).tags for name in names] == [True] * 6 + [False] * 10
-    letters = [case.right for case in CASES.values()]
-    assert {letters.count(letter) for letter in "abcd"} == {4}
-
-
-@each
-def test_no_unused_name_gives_an_exhibit_away(name):
-    """A linter would find it, and no test would be needed."""
-    names = [(node.arg, ast.Store) if isinstance(node, ast.arg) else (node.id, type(node.ctx))
-             for node in ast.walk(ast.parse(CASES[name].text(0)))
-             if isinstance(node, (ast.arg, ast.Name))]
-    assert {each for each, how in names if how is ast.Store} <= {"_"} | {
-        each for each, how in names if how is ast.Load}
-
-
 @each
 def test_mistakes_are_real_and_silent(name):
     """Right versions agree; the good test fails on others, which run, with finite numbers."""
@@ -78,7 +59,7 @@ def test_mistakes_are_real_and_silent(name):
         assert isinstance(tried(test, case.code(slip)).error, AssertionError)
 
 
-# ---- the symptoms: each is seen in the exhibit, and not in right code --------------------------
+# ---- what is said of tests -----------------------------------------------------------------------
 
 def far_padding(read):
     """Answers before and after padding is changed."""
@@ -86,109 +67,6 @@ def far_padding(read):
     far = torch.where((torch.arange(5) < lens[:, None])[..., None], k, 9.0)
     return read(q, k, k, lens), read(q, far, far, lens)
 
-
-def changed(code, X, place):
-    """Where answers change with one token of a text: for each token."""
-    Y = X.clone()
-    Y[:, place] += 1
-    return (code(X) - code(Y)).abs().amax((0, 2)) > 1e-5
-
-
-def moves_rows(attend_heads):
-    k = torch.randn(2, 5, 8)
-    return changed(lambda q: attend_heads(q, k, k, 2), torch.randn(2, 3, 8), 0).sum() > 1
-
-
-def flatter(weigh_heads):
-    q, k = torch.randn(2, 3, 8), torch.randn(2, 5, 8)
-    largest, wanted = (weigh(q, k, 2).amax(-1).mean() for weigh in (
-        weigh_heads, CASES["scale"].fine))
-    return largest < wanted - 0.01
-
-
-def differs_in_evaluation(Reader):
-    layer, X = Reader(8).eval(), torch.randn(2, 5, 8)
-    return differ((layer(X), layer(X)))
-
-
-def padding_and_gaps(read_folded):
-    q, k, lens = torch.randn(2, 3, 8), torch.randn(2, 5, 8), torch.tensor([2, 5])
-    padded, missed = k.clone(), k.clone()
-    padded[0, 2:] += 1
-    missed[1, 3:] += 1
-    answers = [read_folded(q, X, X, lens, 2).unflatten(-1, (2, 4)) for X in (k, padded, missed)]
-    moved = [(answers[0] - other).abs().amax((1, 3)) > 1e-5 for other in answers[1:]]
-    return moved[0][0].any() and not moved[1][1].all()
-
-
-def one_row(with_positions):
-    added = with_positions(torch.zeros(3, 5, 8), torch.randn(20, 8))
-    return (added == added[:, :1]).all()
-
-
-def maps_alone(read_and_show):
-    q, k, lens = torch.randn(2, 3, 6), torch.randn(2, 5, 6), torch.tensor([2, 4])
-    output, maps = read_and_show(q, k, k, lens)
-    return not differ((output, CASES["maps"].fine(q, k, k, lens)[0])) and (maps[0, :, 2:] > 0).any()
-
-
-def second_call(weigh):
-    scores, lens = torch.randn(2, 3, 5), torch.tensor([2, 4])
-    right = CASES["in-place"].fine(scores.clone(), lens, 6)
-    first, second = (weigh(scores, lens, 6) for _ in range(2))
-    return not differ((first, right)) and differ((second, right))
-
-
-def first_value(go_on):
-    _, cache = go_on(*torch.randn(3, 2, 4, 6))
-    answer, _ = go_on(*torch.randn(3, 2, 1, 6), cache)
-    return not differ((answer[:, 0], cache[1][:, 0]))
-
-
-def later_row(place_left):
-    table = torch.randn(20, 8)
-    return place_left(torch.zeros(2, 5, 8), torch.tensor([2, 5]), table)[0, -2].equal(table[3])
-
-
-def lower(loss_of):
-    logits, targets, lens = torch.randn(2, 5, 7), torch.randint(7, (2, 5)), torch.tensor([2, 3])
-    short, long = (loss_of(logits[:, :n], targets[:, :n], lens) for n in (3, 5))
-    return long < short - 1e-3
-
-
-def fades(optimizer_of):
-    table = nn.Embedding(9, 6)
-    before = table.weight.detach().norm()
-    table.weight.grad = torch.zeros(9, 6)  # no batch held any
-    optimizer_of(nn.Sequential(table)).step()
-    return table.weight.norm() < before - 1e-3
-
-
-def copying_is_enough(training_pair):
-    reads, wanted = training_pair(torch.randint(1, 9, (3, 5)), 0)
-    return reads.equal(wanted)
-
-
-SYMPTOMS = {
-    "polarity": lambda read: differ(far_padding(read)), "heads": moves_rows,
-    "axis": lambda look_back: changed(lambda X: look_back(X, X, X), torch.randn(2, 5, 6), -1)[0],
-    "scale": flatter, "dropout": differs_in_evaluation,
-    "table": lambda Waves: Waves(9, 8).half()(torch.zeros(2, 5, 8).half()).dtype == torch.float32,
-    "folded": padding_and_gaps, "positions": one_row, "maps": maps_alone, "in-place": second_call,
-    "half": lambda add_waves: add_waves(torch.zeros(1, 300, 6).bfloat16())[0, 256:258].unique(
-        dim=0).shape[0] == 1,
-    "cache": first_value, "left": later_row, "loss": lower, "decay": fades,
-    "forcing": copying_is_enough}
-
-
-@each
-def test_the_symptom_is_seen_in_the_exhibit_alone(name):
-    torch.manual_seed(2)
-    case, seen = CASES[name], SYMPTOMS[name]
-    assert seen(case.code(0)) and not seen(case.code()) and not seen(case.second())
-
-
-# ---- what is said of tests -----------------------------------------------------------------------
 
 def hand_in(test, name="polarity"):
     return check(name, {"test": test})
@@ -388,13 +266,3 @@ def test_parts_are_named_in_chinese_as_they_are_written():
     (99, "from 1 to 6"), ("def read", "nothing is wrong with line 1")])
 def test_a_line_is_a_number_or_a_part_of_it(line, words):
     assert words in check("polarity", {"line": line}).message
-
-
-@each
-def test_a_variant_has_its_symptoms_in_another_order(name):
-    page, case = trios(LESSON)[name][0].text, CASES[name]
-    shown, said = (dict(re.findall(r"^- \*\*(.)\*\* (.*)$", text, re.M))
-                   for text in (case.question(page, "anna"), page))
-    right, = case.variant("anna").right
-    assert shown[right] == said[case.right]
-    assert check(name, {"symptom": right}, seed="anna").state == "not attempted"
