@@ -81,7 +81,7 @@ def scale(weigh_heads):
 
 
 def positions(with_positions):
-    (b, n, d), (i, t) = (2, 3, 4), (1, 1)
+    (b, n, d), (i, t) = (2, 3, 4), (1, 0)
     X, table = torch.randn(b, n, d), torch.randn(5, d)
     assert with_positions(torch.zeros(b, n, d), table)[i, t].equal(table[t])
     assert with_positions(X, table)[i, t].equal(X[i, t] + table[t])
