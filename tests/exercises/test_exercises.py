@@ -69,17 +69,9 @@ def test_a_variant_asks_the_same_in_another_order(name):
     question, exercise = CELLS[name][0].text, EXERCISES[name]
     said = dict(re.findall(r"^- \*\*(.)\*\* (.*)$", question, re.M))
     shown = dict(re.findall(r"^- \*\*(.)\*\* (.*)$", exercise.question(question, "anna"), re.M))
-    for letter, words in shown.items():
-        alone = [key for key, each in said.items() if each == words]
-        result, wanted = check(name, letter, seed="anna"), check(name, alone)
-        wanted = wanted.message.replace(f"Statement {alone[0]} ", f"Statement {letter} ")
-        assert result.message == wanted
     right = {letter for letter, words in shown.items()
              if words in [said[letter] for letter in exercise.right]}
     assert check(name, right, seed="anna").state == "right"
-    assert len({exercise.order(seed) for seed in range(20)}) > 4
-    with pytest.raises(ValueError, match=f"{name}: the question lists the options 'ab'"):
-        exercise.question("- **a** one\n- **b** two", "anna")
 
 
 @pytest.mark.parametrize("name", CHOICES)

@@ -180,6 +180,8 @@ def test_a_question_is_asked_in_the_order_of_its_seed():
     for seed in range(9):
         lines = [f"- **{shown}** {words[meant]}" for shown, meant in zip("abc", OWN[0].order(seed))]
         assert OWN[0].question(page, seed) == "\n".join(["Which?\n", *lines, "\nAnswer."])
+    with pytest.raises(ValueError, match="one: the question lists the options 'ab'"):
+        OWN[0].question("- **a** one\n- **b** two", 1)
 
 
 NAN = torch.tensor([1.0, torch.nan])
