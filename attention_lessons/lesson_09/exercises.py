@@ -47,14 +47,13 @@ class Design(Choice):
     """Sizes that keep a budget, and the letter of the argument that defends them."""
 
     def judge(self, answer) -> Result:
-        if not isinstance(answer, dict) or set(answer) != {"pairs", "window", "because"}:
-            form = '{"pairs": 16, "window": 1000, "because": "a"}'
-            return Result("wrong", t("Give a dictionary such as {0}.", form))
-        pairs, window, because = answer["pairs"], answer["window"], answer["because"]
+        if not isinstance(answer, (tuple, list)) or len(answer) != 3:
+            return Result("wrong", t("Give three things, such as {0}.", '(16, 1000, "a")'))
+        pairs, window, because = answer
         if not pairs and not window and not because:
             return self.untouched()
         if not isinstance(pairs, int) or not isinstance(window, int) or window < 1:
-            return Result("wrong", t("pairs and window are whole numbers, at least 1; got {0} and "
+            return Result("wrong", t("pairs and w are whole numbers, at least 1; got {0} and "
                                      "{1}.", repr(pairs), repr(window)))
         if pairs < 4 or HEADS % pairs:
             return Result("wrong", t("{0} pairs won't do: 32 heads are shared out evenly, and at "

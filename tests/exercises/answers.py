@@ -6,7 +6,6 @@ import torch
 
 PENCIL = {1: [2, 1, 1, 2], 2: [2, 1, 1], 3: [2, 2, 1], 4: [0.5, 0.25, 0.25], 5: [0.4, 0.4, 0.2],
           6: [1.25, 0.5, 1.0, 0.2]}
-DESIGN = {"pairs": 8, "window": 13_107, "because": "b"}
 WRONG = {
     "lengths": [(lambda lens, n, m: [[j < k for j in range(m)] for k in lens.tolist()],
                  "Return one tensor"),
@@ -26,19 +25,18 @@ WRONG = {
     "draw-mask": [("x . .", "^Draw 5 rows of 5 signs"), ("x . . . ?\n" * 5, "^Draw 5 rows"),
                   (". . . . .\n" * 5, "^The shape is right, 9 of 25 numbers are not")],
     "defend-cache": [
-        ({"pairs": 8}, "^Give a dictionary such"), (DESIGN | {"pairs": 12}, "^12 pairs won.t do"),
-        (DESIGN | {"pairs": 2}, "at least 4 pairs"), (DESIGN | {"window": 2.5}, "whole numbers"),
-        (DESIGN | {"window": 13_108}, "^It needs 2.0001 GiB: 40 .* · 8 · 128"),
-        (DESIGN | {"window": 99_999}, "for each of 32,768 tokens"),
-        (DESIGN | {"window": 819}, "hears of 32,760 tokens"),
-        (DESIGN | {"because": "a"}, "^Tiles change"), (DESIGN | {"because": "z"}, "^Answer with")],
+        ((8, 820), "^Give three things, such as"), ((12, 820, "b"), "^12 pairs won't do"),
+        ((2, 820, "b"), "at least 4 pairs"), ((8, 2.5, ""), "whole numbers"),
+        ((8, 13_108, "b"), "^It needs 2.0001 GiB: 40 .* · 8 · 128"),
+        ((8, 99_999, ""), "for each of 32,768 tokens"), ((8, 819, "b"), "hears of 32,760 tokens"),
+        ((8, 820, "a"), "^Tiles change"), ((8, 820, "z"), "^Answer with")],
     "mend-weights": [(lambda scores, lens: scores.softmax(-1), "^Result 1 of 3: The shape is")],
     "kernel": [(lambda x, known_x, known_y, sigma: known_x - x, "raises RuntimeError")],
     "pencil": [(PENCIL | {4: [0.45, 0.27, 0.27]}, "Line 4: the number in place 1, 0.45, is not"),
                (PENCIL | {6: [1.25, 0.5, 1, float("nan")]}, "Line 6: the number in place 4")],
 }
 RIGHT = {
-    "defend-cache": [DESIGN | {"window": 820}, DESIGN | {"pairs": 32, "window": 3276}],
+    "defend-cache": [(8, 820, "b"), [8, 13_107, "B"], (32, 3276, "b")],
     "line-up": ["adbfcg", ["D", "b", "a", "f", "c", "g"], "d, b, f, a, c, g"],
     "draw-mask": ["""x . . . .
                   x x . . .
