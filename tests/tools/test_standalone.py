@@ -14,6 +14,7 @@ from tools.notebooks import standalone
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 USES = """
 import sys
+from pathlib import Path
 exec(setup := Path("cell.py").read_text(encoding="utf-8"))
 import d2l_ext
 from attention_lessons import exercises, pieces as explorers, laboratory, plotting
