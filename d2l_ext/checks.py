@@ -28,16 +28,10 @@ def check_size(least: int = 1, **sizes: int) -> None:
             raise ValueError(f"{name}={size} must be at least {least}")
 
 
-def check_number(**numbers: float) -> None:
-    """Every argument is a number."""
-    for name, number in numbers.items():
-        if not isinstance(number, Real) or isinstance(number, bool):
-            raise TypeError(f"{name} must be a number, got {number!r:.60}")
-
-
 def check_dropout(dropout: float) -> None:
-    """0 <= dropout < 1."""
-    check_number(dropout=dropout)
+    """A number, 0 <= dropout < 1."""
+    if not isinstance(dropout, Real) or isinstance(dropout, bool):
+        raise TypeError(f"dropout must be a number, got {dropout!r:.60}")
     if not 0 <= dropout < 1:
         raise ValueError(f"{dropout=} must lie in [0, 1)")
 
@@ -60,9 +54,10 @@ def kind(X: object) -> object:
     return X.dtype if isinstance(X, Tensor) else type(X).__name__
 
 
-def is_integer(X: Tensor) -> bool:
-    """Whether a tensor holds integers; booleans don't count as such."""
-    return not (X.is_floating_point() or X.is_complex() or X.dtype == torch.bool)
+def is_integer(X: object) -> bool:
+    """Whether ``X`` is a tensor of integers; booleans don't count as such."""
+    return isinstance(X, Tensor) and not (
+        X.is_floating_point() or X.is_complex() or X.dtype == torch.bool)
 
 
 def check_float(**tensors: Tensor) -> None:
@@ -85,16 +80,16 @@ def check_width(name: str, X: Tensor, width: int) -> None:
         raise ValueError(f"{name} {verb} width {X.shape[-1]}, expected {width}")
 
 
-def check_sequence(X: Tensor, width: int, name: str = "X") -> None:
+def check_sequence(X: Tensor, width: int) -> None:
     """``X`` is floating point and (batch, steps, width)."""
-    check_float(**{name: X})
-    check_shape(name, X, "(batch, steps, hiddens)")
-    check_width(name, X, width)
+    check_float(X=X)
+    check_shape("X", X, "(batch, steps, hiddens)")
+    check_width("X", X, width)
 
 
 def check_symbols(name: str, X: Tensor, symbols: int) -> None:
     """``X`` is (batch, steps) and holds integers from 0 to ``symbols - 1``."""
-    if not isinstance(X, Tensor) or not is_integer(X):
+    if not is_integer(X):
         raise TypeError(f"{name} must be an integer tensor, got {kind(X)}")
     check_shape(name, X, "(batch, steps)")
     for worst in extremes(X):
@@ -110,12 +105,12 @@ def check_inputs(
     widths: those of the three, in turn. None: queries are as wide as keys, and (steps, width) and
     (batch, heads, steps, width) are shapes, too.
     """
-    tensors = {"queries": queries, "keys": keys, "values": values}
+    tensors, shapes = {"queries": queries, "keys": keys, "values": values}, "(batch, steps, width)"
+    if widths is None:
+        shapes += ", (steps, width) or (batch, heads, steps, width)"
     check_float(**tensors)
     for name, X in tensors.items():
-        if X.dim() not in ((2, 3, 4) if widths is None else (3,)):
-            shapes = "(batch, steps, width)" + (", (steps, width) or (batch, heads, steps, width)"
-                                                if widths is None else "")
+        if X.dim() != 3 and (widths is not None or X.dim() not in (2, 4)):
             raise ValueError(f"{name} must have shape {shapes}, got {tuple(X.shape)}")
         if X.shape[:-2] != queries.shape[:-2]:
             raise ValueError(f"queries have batch {tuple(queries.shape[:-2])}, "
@@ -150,7 +145,7 @@ def check_lengths(valid_lens: Tensor, sizes: tuple[int, int, int] | None = None)
     sizes: the batch, queries and keys that it must fit. Values are checked where they can be read.
     """
     wanted = "shape (batch,) or (batch, queries)"
-    if not isinstance(valid_lens, Tensor) or not is_integer(valid_lens):
+    if not is_integer(valid_lens):
         raise TypeError(f"valid_lens must hold integers, got {kind(valid_lens)}")
     if valid_lens.dim() not in (1, 2):
         raise ValueError(f"valid_lens must have {wanted}, got {tuple(valid_lens.shape)}")

@@ -62,7 +62,6 @@ class DecoderBlock(Block):
 
     def forward(self, X: Tensor, memory: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         check_sequence(X, self.attention.W_q.in_features)
-        check_sequence(memory, self.cross.W_k.in_features, "memory")
         Y = self.norms[0](X)
         X = X + self.dropout(self.attention(Y, Y, Y, causal=True))
         X = X + self.dropout(self.cross(self.norms[1](X), memory, memory, valid_lens))

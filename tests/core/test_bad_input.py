@@ -217,7 +217,7 @@ SEQUENCE = [
     (lambda: SelectiveStateSpace(8)(Q, state=1), "^state must be a floating.*int", TypeError),
 ]
 TRANSFORMER = [
-    (lambda: DecoderBlock(8, 2)(K, V[..., :6]), "memory has width 6, expected 8"),
+    (lambda: DecoderBlock(8, 2)(K, V[..., :6]), "keys have width 6, expected 8"),
     (lambda: EncoderDecoder(0, 5, 8, 2), "source_vocab_size=0"),
     (lambda: EncoderDecoder(9, 5, 8, 2, layers=0), "layers=0"),
     (lambda: CODER(torch.tensor([[0, 9]]), ONE), "^source contains 9, but symbols are 0 to 8$"),
