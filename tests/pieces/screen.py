@@ -22,28 +22,20 @@ RING = """() => {
 }"""
 PICTURE = """(piece) => [
   ...Array.from(piece.querySelectorAll("canvas"), (canvas) => canvas.toDataURL()),
-  ...Array.from(piece.querySelectorAll("table, .answer, .looks, .picture"),
-    (part) => part.innerHTML),
+  piece.querySelector(".picture").innerHTML,
 ]"""
-# What reaches beyond the page's right edge and can't be scrolled to within the piece, or is cut off
-# by its own box.
+# What reaches beyond the page's edges.
 CUT = """() => [...document.querySelectorAll(".d2l-piece, .d2l-piece *")].filter((el) => {
   const { width, right, left } = el.getBoundingClientRect();
-  if (!width) return false;
-  const scrolls = el.parentElement.closest(".scroll");
-  const { overflowX, textOverflow } = getComputedStyle(el);
-  const hides = overflowX === "hidden" && textOverflow !== "ellipsis";
-  const clipped = hides && el.scrollWidth > el.clientWidth + 1;
-  return clipped || (!scrolls && (right > innerWidth + 0.5 || left < -0.5));
+  return width && (right > innerWidth + 0.5 || left < -0.5);
 }).map((el) => el.outerHTML.slice(0, 90)).concat(
   document.documentElement.scrollWidth > innerWidth ? ["the page scrolls sideways"] : [])"""
 # Words of a picture that are cut off, or hide each other.
 FAULTS = """() => [...document.querySelectorAll(".d2l-piece svg")].flatMap((svg) => {
-  const edge = svg.closest(".scroll")?.getBoundingClientRect() ?? { left: 0, right: innerWidth };
   const texts = [...svg.querySelectorAll("text")].filter((text) => text.textContent.trim())
     .map((text) => [text.textContent, text.getBoundingClientRect()])
     .filter(([, { width }]) => width);
-  const cut = texts.filter(([, { left, right }]) => left < edge.left || right > edge.right);
+  const cut = texts.filter(([, { left, right }]) => left < 0 || right > innerWidth);
   const meet = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1
     && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 6;  // lines of text may touch
   const hidden = texts.filter(([, one], i) => texts.slice(i + 1).some(([, two]) => meet(one, two)));
