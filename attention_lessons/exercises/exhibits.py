@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from inspect import getsource
+from random import SystemRandom
 from traceback import walk_tb
 
 import torch
@@ -115,10 +116,12 @@ class Exhibit(Choice):
         if not callable(test):
             return Result("wrong", t('hand in the function itself, "test": test; got {0}.',
                                      type(test).__name__))
-        rights = [tried(test, code) for code in (self.code(), self.second())]
+        codes = [self.code(), self.second(), *map(self.code, range(3))]
+        runs = {place: tried(test, codes[place])  # whoever counts calls learns nothing
+                for place in SystemRandom().sample(range(5), 5)}
+        rights, wrongs = [runs[0], runs[1]], [runs[2], runs[3], runs[4]]
         if isinstance(rights[0].error, NotImplementedError):
             return self.untouched()
-        wrongs = [tried(test, self.code(slip)) for slip in range(3)]
         words = (returns(rights + wrongs) or self.asks_more(test, rights[0].passed)
                  or refuses(rights, wrongs) or self.misses(test, [run.passed for run in wrongs]))
         return Result("wrong", words) if words else Result("right", "")

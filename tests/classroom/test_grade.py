@@ -10,7 +10,7 @@ import unicodedata
 
 import nbformat
 import pytest
-from attention_lessons.exercises import all_exercises, check
+from attention_lessons.exercises import all_exercises, check, exhibits
 from tools.classroom import grade, grade_student, grade_table, student, students, walls
 from tools.notebooks.readme import ROOT
 
@@ -140,6 +140,18 @@ def test_what_ends_a_process_of_the_graders_costs_one_students_lines(tmp_path):
     both[0].notes.append(lambda: None)
     rows = dict(grade.grade_all(both, settings, 1))
     assert "could not be graded" in rows[0][0].message and "empty" in rows[1][0].message
+
+
+def test_a_test_that_counts_its_calls_gains_nothing(monkeypatch):
+    """In the order of the code versions it would pass two of right code and fail the others."""
+    calls = []
+
+    def count(read):
+        calls.append(read)
+        assert len(calls) < 3
+
+    monkeypatch.setattr(exhibits.SystemRandom, "sample", lambda self, all, k: [*all][::-1])
+    assert check("polarity", {"symptom": "b", "line": 5, "test": count}).state == "wrong"
 
 
 # ---- which cells run ----
