@@ -125,6 +125,11 @@ def test_what_is_stored_never_varies(piece):
     assert first.widget.model_id not in first.html() and " id=" not in first.html()
 
 
+def test_a_page_with_the_three_heaviest_stays_below_a_megabyte():
+    sizes = sorted(len(make().html().encode()) for make in PIECES.values())
+    assert sum(sizes[-3:]) < 1_000_000
+
+
 @pytest.mark.parametrize("piece, other", [
     ("clock", lambda: clock_explorer(8)), ("tiles", lambda: tiles(queries=[1, 2])),
 ])
