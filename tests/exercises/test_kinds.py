@@ -56,6 +56,7 @@ SAID = [  # the exercise, an answer, and what is said; a mark tells the state
                           'Give a set such as {"a", "b"}.'),
     ("three", {"a", "d"}, "✗ Statement d is false: it drips."),
     ("three", frozenset("dba"), "✗ Statement b is false: it leaks."),
+    ("three", set("abcde"), "✗ Statement b is false: it leaks."),
     ("three", "a", "✗ True so far, but 2 more of the statements hold."),
     ("three", {"a", "e"}, "✗ True so far, but 1 more of the statements holds."),
     ("three", list("eca"), "✓ All three."), ("three", set(), "○ " + UNTOUCHED),
