@@ -500,12 +500,15 @@ def patched(projection: nn.Linear, head: int, num_heads: int, run: Callable[[], 
     """While open, a head's output is what it was in ``run()``, on another prompt of equal length.
 
     projection: what follows the heads side by side, ``W_o`` or another library's. The last call of
-    it in ``run()`` counts.
+    it in ``run()`` counts. Raises ValueError where there is none, as in ``nn.MultiheadAttention``,
+    which takes the weights of its projection and doesn't call it.
     """
     size, other = projection.in_features // num_heads, []
     columns = slice(head * size, (head + 1) * size)
     with projection.register_forward_pre_hook(lambda _, inputs: other.append(inputs[0].detach())):
         run()
+    if not other:
+        raise ValueError("run() never called the projection, so that nothing can be replaced")
 
     def replace(_: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         X = inputs[0].clone()

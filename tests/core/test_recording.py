@@ -16,6 +16,7 @@ from d2l_ext import heads as measures
 
 LENGTHS = torch.tensor([5, 2])
 PADDING = torch.arange(5) >= LENGTHS[:, None]  # True = hidden, as PyTorch's modules want it
+DRAWN = torch.rand(2, 3, 9, 9, generator=torch.Generator().manual_seed(0))  # in 0..1
 
 
 class Calls(nn.Module):
@@ -55,8 +56,8 @@ def alone(model, *args, **kwargs):
 FUSED = {
     "plain": ((2, 3, 4, 6), (2, 3, 5, 6), {}),
     "scale": ((2, 3, 4, 6), (2, 3, 5, 6), {"scale": 0.9}),
-    "booleans": ((2, 3, 4, 6), (2, 3, 5, 6), {"attn_mask": torch.rand(2, 1, 4, 5) > 0.4}),
-    "numbers": ((2, 3, 4, 6), (2, 3, 5, 6), {"attn_mask": torch.randn(3, 4, 5)}),
+    "booleans": ((2, 3, 4, 6), (2, 3, 5, 6), {"attn_mask": DRAWN[:, :1, :4, :5] > 0.4}),
+    "numbers": ((2, 3, 4, 6), (2, 3, 5, 6), {"attn_mask": DRAWN[0, :, :4, :5]}),
     "causal": ((2, 3, 4, 6), (2, 3, 5, 6), {"is_causal": True}),
     "groups": ((2, 6, 4, 8), (2, 3, 5, 8), {"enable_gqa": True}),
     "causal groups": ((2, 4, 5, 8), (2, 2, 5, 8), {"is_causal": True, "enable_gqa": True}),
@@ -157,16 +158,16 @@ def packed(**change):
     return nn.MultiheadAttention(**sizes).eval()
 
 
-PACKED = {
-    "fast path": (packed(), {}),
-    "odd heads": (packed(num_heads=3), {}),
-    "padding": (packed(), {"key_padding_mask": PADDING}),
-    "causal": (packed(), {"attn_mask": nn.Transformer.generate_square_subsequent_mask(5),
-                          "is_causal": True}),
-    "one mask a head": (packed(), {"attn_mask": torch.randn(8, 5, 5)}),
-    "steps first": (packed(batch_first=False), {}),
-    "one more key": (packed(add_bias_kv=True), {}),
-    "dropout": (packed(dropout=0.5).train(), {}),
+PACKED = {  # how it differs, and its masks
+    "fast path": ({}, {}),
+    "odd heads": ({"num_heads": 3}, {}),
+    "padding": ({}, {"key_padding_mask": PADDING}),
+    "causal": ({}, {"attn_mask": nn.Transformer.generate_square_subsequent_mask(5),
+                    "is_causal": True}),
+    "one mask a head": ({}, {"attn_mask": DRAWN.flatten(0, 1)[[*range(6), 0, 1], :5, :5]}),
+    "steps first": ({"batch_first": False}, {}),
+    "one more key": ({"add_bias_kv": True}, {}),
+    "dropout": ({"dropout": 0.5}, {}),
 }
 
 
@@ -174,7 +175,8 @@ PACKED = {
 @pytest.mark.parametrize("asks", [False, True])
 @pytest.mark.parametrize("case", PACKED)
 def test_packed_attention(case, asks, grad):
-    (model, masks), X = PACKED[case], torch.randn(2, 5, 12)
+    (change, masks), X = PACKED[case], torch.randn(2, 5, 12)
+    model = packed(**change).train("dropout" in change)
     X = X if model.batch_first else X.transpose(0, 1)
     with torch.set_grad_enabled(grad):
         training = model.training
@@ -199,10 +201,12 @@ def packed_by_hand(model, X, attn_mask=None, key_padding_mask=None, is_causal=Fa
     return scores.softmax(-1)
 
 
-def encoder(depth=2, **change):
-    torch.manual_seed(0)
-    options = dict(d_model=12, nhead=4, dim_feedforward=20, batch_first=True) | change
-    return nn.TransformerEncoder(nn.TransformerEncoderLayer(**options), depth).eval()
+class MyEncoder(nn.TransformerEncoder):
+    pass
+
+
+class MyLayer(nn.TransformerEncoderLayer):
+    pass
 
 
 @pytest.mark.filterwarnings("ignore")  # PyTorch says which layers have no fast path
@@ -210,20 +214,23 @@ def encoder(depth=2, **change):
 @pytest.mark.parametrize("change", [{}, {"norm_first": True}, {"nhead": 3}, {"batch_first": False}],
                          ids=str)
 @pytest.mark.parametrize("padding", [None, PADDING, PADDING.flip(1)], ids=["all", "right", "left"])
-def test_encoders_with_and_without_their_fast_path(grad, change, padding):
+@pytest.mark.parametrize("stack, kind", [(nn.TransformerEncoder, nn.TransformerEncoderLayer),
+                                         (MyEncoder, MyLayer)], ids=["PyTorch's", "subclasses"])
+def test_encoders_with_and_without_their_fast_path(stack, kind, padding, change, grad):
     """Outputs to the bit; weights as on the slow path, where a key or a query is no padding."""
-    model, X = encoder(**change), torch.randn(2, 5, 12)
-    X = X if change.get("batch_first", True) else X.transpose(0, 1)
+    torch.manual_seed(0)
+    options = dict(d_model=12, nhead=4, dim_feedforward=20, batch_first=True) | change
+    model, X = stack(kind(**options), 2).eval(), torch.randn(2, 5, 12)
+    X = X if options["batch_first"] else X.transpose(0, 1)
     with torch.set_grad_enabled(grad):
         wanted = model(X, src_key_padding_mask=padding)
         with record_attention(model) as seen:
             output = model(X, src_key_padding_mask=padding)
         assert torch.equal(output, wanted)
-        slow = nn.ModuleList(model.layers)
-        with torch.enable_grad(), record_attention(slow) as slowly:
-            Y = X.clone().requires_grad_()
-            for layer in slow:
-                Y = layer(Y, src_key_padding_mask=padding)
+    slow, Y = nn.ModuleList(model.layers), X.clone().requires_grad_()
+    with record_attention(slow) as slowly:
+        for layer in slow:
+            Y = layer(Y, src_key_padding_mask=padding)
     rows = slice(None) if padding is None else ~padding
     for i in range(2):
         (fast,), (by_steps,) = seen[f"layers.{i}.self_attn"], slowly[f"{i}.self_attn"]
@@ -236,7 +243,7 @@ def test_encoders_with_and_without_their_fast_path(grad, change, padding):
 @pytest.mark.parametrize("asks", [False, True])
 @pytest.mark.parametrize("options", [
     {}, {"causal": True}, *({"valid_lens": torch.tensor(each)} for each in ([3, 0], [1, 2])),
-    {"mask": torch.rand(2, 3, 9, 9) > 0.7}], ids=["all", "causal", "none", "short", "mask"])
+    {"mask": DRAWN > 0.7}], ids=["all", "causal", "none", "short", "mask"])
 @pytest.mark.parametrize("made", [{}, {"num_kv_heads": 1}, {"dropout": 0.5}], ids=str)
 def test_ours(made, options, asks):
     model = MultiHeadAttention(12, 3, **made)
@@ -308,49 +315,31 @@ def test_beyond_the_limit_calls_are_counted_and_named():
     assert [len(calls) for calls in seen.values()] == [1, 1]
 
 
-def test_a_warning_points_at_the_block():
-    """Both kinds of it."""
-    model = Blocks(Calls(lambda X: X.softmax(-1)), SomeAttention(lambda X: X))
-    with pytest.warns(UserWarning) as warned, record_attention(model, most_bytes=100):
-        model(torch.randn(2, 3, 4, 5))
-    assert [warning.filename for warning in warned] == [__file__] * 2
-
-
-@pytest.mark.parametrize("attend", [
-    lambda X: X.exp() / X.exp().sum(-1, keepdim=True), lambda X: X[..., None].softmax(-2)])
-def test_attention_without_a_softmax_that_counts_is_named_with_the_hook(attend):
-    model = Blocks(Blocks(SomeAttention(attend)))
-    words = (r"^record_attention sees no weights in 'blocks.0.blocks.0', a SomeAttention: it calls "
-             r".*model.get_submodule\('blocks.0.blocks.0'\).register_forward_hook\(...\) shows")
-    with pytest.warns(UserWarning, match=words), record_attention(model) as seen:
-        model(torch.randn(2, 3, 4, 5))
-    assert seen == {}
-
-
-# ---- never changes, never breaks, never mislabels ------------------------------------------------
-
-class MyEncoder(nn.TransformerEncoder):
-    pass
-
-
-class MyLayer(nn.TransformerEncoderLayer):
-    pass
-
-
-@pytest.mark.parametrize("stack, kind", [(MyEncoder, nn.TransformerEncoderLayer),
-                                         (nn.TransformerEncoder, MyLayer)])
-def test_subclasses_of_encoders_keep_their_fast_path(stack, kind):
-    model = stack(kind(12, 4, 20, batch_first=True), 2).eval()
-    with torch.no_grad():
-        wanted = model(X := torch.randn(2, 5, 12), src_key_padding_mask=PADDING)
-        with record_attention(model) as seen:
-            assert torch.equal(model(X, src_key_padding_mask=PADDING), wanted)
-    assert [calls[0].shape for calls in seen.values()] == [(2, 4, 5, 5)] * 2
-
-
 class OneInput(nn.MultiheadAttention):
     def forward(self, X):
         return super().forward(X, X, X, need_weights=False)[0]
+
+
+LAYERS = nn.ModuleList(Calls(each) for each in [lambda X: X.softmax(-1), lambda X: X])
+SAID = {  # a model, its input, and what the warning says
+    "no softmax": (lambda: Blocks(Blocks(SomeAttention(lambda X: X.exp() / X.exp().sum()))),
+                   r"^record_attention sees no weights in 'blocks.0.blocks.0', a SomeAttention: it "
+                   r"calls .*model.get_submodule\('blocks.0.blocks.0'\).register_forward_hook\("),
+    "another axis": (lambda: SomeAttention(lambda X: X[..., None].softmax(-2)), "it calls neither"),
+    "several maps": (lambda: Calls(lambda X: X.softmax(-1).softmax(-1)),
+                     "sees parts of '', a Calls: 2 maps in one call"),
+    "a layer without": (lambda: Calls(lambda X: [layer(X) for layer in LAYERS], layers=LAYERS),
+                        "sees no attention in layers.1, though"),
+    "nothing": (lambda: Calls(lambda X: X), "recorded nothing: Calls ran without"),
+}
+
+
+@pytest.mark.parametrize("make, words", SAID.values(), ids=SAID)
+def test_what_is_not_seen_is_said_where_the_block_stands(make, words):
+    model, X = make(), torch.randn(2, 3, 4, 4)
+    with pytest.warns(UserWarning, match=words) as warned, record_attention(model):
+        model(X)
+    assert [warning.filename for warning in warned] == [__file__]
 
 
 def test_a_subclass_with_a_signature_of_its_own_runs_and_is_named():
@@ -361,6 +350,15 @@ def test_a_subclass_with_a_signature_of_its_own_runs_and_is_named():
             with record_attention(model):
                 assert torch.equal(model(X), wanted)
 
+
+def test_another_thread_is_said():
+    model = Calls(lambda X: X)
+    with pytest.warns(UserWarning, match="in another thread"), record_attention(model):
+        thread = threading.Thread(target=model, args=[torch.ones(2)])
+        thread.start(), thread.join()
+
+
+# ---- never changes, never breaks, never mislabels ------------------------------------------------
 
 def test_recordings_of_a_fast_path_can_be_nested():
     model, X, other = packed(), torch.randn(2, 5, 12), Calls(F.softmax)
@@ -378,7 +376,7 @@ def test_the_function_of_packed_attention_is_recorded():
     torch.testing.assert_close(alone(model, X), packed_by_hand(layer, X))
 
 
-IMAGES = torch.rand(2, 1, 2, 2)  # for a convolution, by which models of images are known
+IMAGES = DRAWN[:, :1, :2, :2]  # for a convolution, by which models of images are known
 ARRANGED = {  # shape of the scores, number of heads -> shape of what is recorded, or why not
     "five axes": ((2, 3, 7, 4, 5), 3, (2, 7, 3, 4, 5)),
     "windows first": ((2, 7, 3, 4, 5), 3, (2, 7, 3, 4, 5)),
@@ -417,11 +415,8 @@ def test_no_gate_on_an_axis_that_is_not_known(shape):
         model()
 
 
-def test_several_maps_in_a_call_are_named_and_not_gated():
+def test_no_gate_on_one_of_several_maps():
     model, X = Calls(lambda X: X.softmax(-1).softmax(-1)), torch.randn(2, 3, 4, 4)
-    with pytest.warns(UserWarning, match="sees parts of '', a Calls: 2 maps in one call"):
-        with record_attention(model):
-            model(X)
     with pytest.raises(ValueError, match="several maps"), measures.closed(model, [("", 0)]):
         model(X)
 
@@ -432,24 +427,6 @@ def test_channels_are_not_tokens():
     with pytest.warns(UserWarning, match="join 4 x 4 channels, not tokens"):
         with record_attention(model):
             model(X)
-
-
-def test_layers_without_attention_beside_others_are_named():
-    layers = nn.ModuleList(Calls(each) for each in [lambda X: X.softmax(-1), lambda X: X])
-    model = Calls(lambda X: [layer(X) for layer in layers], layers=layers)
-    with pytest.warns(UserWarning, match="sees no attention in layers.1, though"):
-        with record_attention(model):
-            model(torch.randn(2, 3, 4, 4))
-
-
-def test_nothing_recorded_and_another_thread_are_said():
-    model = Calls(lambda X: X)
-    with pytest.warns(UserWarning, match="recorded nothing: Calls ran without"):
-        with record_attention(model):
-            model(torch.ones(2))
-    with pytest.warns(UserWarning, match="in another thread"), record_attention(model):
-        thread = threading.Thread(target=model, args=[torch.ones(2)])
-        thread.start(), thread.join()
 
 
 # ---- gates and measures --------------------------------------------------------------------------
@@ -498,43 +475,20 @@ def siblings():
             "folded": (Folded(ours), "softmax"), "fused": (Fused(ours), "")}
 
 
-OTHERS = pytest.mark.parametrize("kind", ["packed", "folded", "fused"])
-
-
-@OTHERS
-@pytest.mark.parametrize("gate", [torch.tensor([1.0, 0, -0.5]), torch.rand(2, 3)],
+@pytest.mark.parametrize("kind", ["packed", "folded", "fused"])
+@pytest.mark.parametrize("gate", [torch.tensor([1.0, 0, -0.5]), DRAWN[:, 0, 0, :3]],
                          ids=["for all", "per example"])
 def test_gates_on_any_model_are_those_on_ours(kind, gate):
-    X, both = torch.randn(2, 5, 12), siblings()
-    outputs = []
+    """Outputs, and the gradients of gates, on which all measures rest."""
+    X, both, found = torch.randn(2, 5, 12), siblings(), []
     for model, name in (both["ours"], both[kind]):
-        before = model(X)
-        with torch.no_grad(), measures.gates(model, {name: gate}):
-            outputs.append(model(X))
-        assert torch.equal(model(X), before) and not torch.allclose(before, outputs[-1])
-    torch.testing.assert_close(*outputs)
-
-
-@OTHERS
-def test_the_four_measures_agree_with_those_of_ours(kind):
-    X, both = torch.randn(7, 5, 12), siblings()
-
-    def measured(model, name):
-        losses = lambda: (model(X) - X).square().mean((1, 2))
-        score = lambda: -losses().mean().item()
-        order, scores = measures.greedy(model, score)
-        assert {where for where, _ in order} == {name}
-        return [measures.ablate_one(model, score), measures.keep_one(model, score),
-                measures.gradient(model, losses), torch.tensor(scores),
-                torch.tensor([head for _, head in order])]
-
-    model, name = both[kind]
-    if kind != "packed":  # the layer itself is there to lend its weights, and never called
-        model.ours = Calls(None, **{name: part for name, part in vars(model.ours).items()
-                                    if name in ("num_heads", "head_size")},
-                           **dict(model.ours.named_children()))
-    for ours, theirs in zip(measured(*both["ours"]), measured(model, name)):
-        torch.testing.assert_close(theirs, ours, atol=1e-5, rtol=1e-4)
+        before, opened = model(X), gate.clone().requires_grad_()
+        with measures.gates(model, {name: opened}):
+            output = model(X)
+        slope, = torch.autograd.grad(output.square().sum(), opened)
+        found.append((output, slope))
+        assert torch.equal(model(X), before) and not torch.allclose(before, output)
+    torch.testing.assert_close(*found, atol=1e-5, rtol=1e-5)
 
 
 def test_heads_of_any_model_are_listed_in_its_order():
