@@ -416,8 +416,9 @@ class Recorder(Watch):
             gaps.append(f"sees no attention in {', '.join(missing[:8])}, though it does in others "
                         "of the same class")
         if not (recorded or self.other or self.left_out or self.elsewhere):
-            met = Counter(type(places[name]).__name__ for name in self.ran
-                          if not type(places[name]).__module__.startswith("torch.nn"))
+            met = Counter(type(module).__name__ for name, module in places.items()
+                          if name in self.ran
+                          and not type(module).__module__.startswith("torch.nn"))
             ran = ", ".join(kind for kind, _ in met.most_common(5)) or "no module of the model"
             gaps.append(f"recorded nothing: {ran} ran without PyTorch's fused attention or a "
                         "softmax over keys; exported, traced, scripted and compiled code shows "
