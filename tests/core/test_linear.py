@@ -154,8 +154,10 @@ def test_starts_and_decays_are_those_of_the_papers():
     mask = decay_mask(torch.full((1, 4), math.log(0.9)))
     i = torch.arange(4)
     torch.testing.assert_close(mask[0], (0.9 ** (i[:, None] - i).float()).tril())
-    steps = F.softplus(SelectiveStateSpace(num_hiddens=5).bias).log10()
+    layer = SelectiveStateSpace(num_hiddens=5)
+    steps = F.softplus(layer.bias).log10()
     torch.testing.assert_close(steps, torch.tensor([-3, -2.5, -2, -1.5, -1]))
+    torch.testing.assert_close(layer.log_A.exp(), torch.arange(1.0, 17).expand(5, 16))
     start = LinearAttention(8, 4, decay="input").W_a.bias.sigmoid()
     torch.testing.assert_close(start, torch.tensor([31 / 32, 63 / 64, 127 / 128, 255 / 256]))
 
