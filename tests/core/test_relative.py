@@ -147,6 +147,7 @@ def test_t5_buckets_are_those_of_the_definition_in_whole_numbers(sizes, bidirect
     expected = [slow_bucket(offset, *sizes, bidirectional) for offset in far]
     assert buckets(torch.tensor(far)).tolist() == expected
     assert min(expected) == 0 and max(expected) < sizes[0]
+    assert list(T5RelativeBias(1).state_dict()) == ["table"]
 
 
 def test_alibis_slopes():
