@@ -6,7 +6,7 @@ from pictures import pinned, unlike, vary
 from attention_lessons.plotting import bars, curves, heatmaps
 
 MAPS = torch.tensor([[[0.9, 0.1, 0.0], [0.25, 0.5, 0.25]], [[0.2, 0.3, 0.5], [0.6, 0.4, 0.0]]])
-CODE = 'heatmaps(X, rows, columns, name="02-sentence")'
+CODE = 'heatmaps(X, rows, columns, name="02-loop")'
 
 
 def maps(values=MAPS, titles=("head 1", "head 2"), **more):
@@ -42,7 +42,7 @@ def test_another_picture_is_noticed(draw, change):
 
 def test_pictures_that_vary_and_those_without_a_name_are_left_to_their_words():
     right, wrong = output(maps()), output(maps(MAPS.flip(2)))
-    for code in (CODE.replace("sentence", "seeds"), "heatmaps(X, rows, columns)"):
+    for code in (CODE.replace("loop", "seeds"), "heatmaps(X, rows, columns)"):
         assert vary(code) and unlike(code, wrong, right) == ""
     assert not vary(CODE)
 

@@ -193,7 +193,7 @@ def test_figures_tables_pictures_and_messages_speak_it(chinese):
     axis = plotting.heatmaps([[0.5, 0.5]], ["dog"], ["dog", "man"]).axes[0]
     assert (axis.get_xlabel(), axis.get_ylabel()) == ("键", "查询")
     assert "查询" in plotting.picture("02_multi_head_block").alt
-    assert "空位" in plotting.heatmaps([[1.0]], ["a"], ["a"], name="02-lengths").alt
+    assert "空位" in plotting.heatmaps([[1.0]], ["a"], ["a"], name="01-padding").alt
     wrong = repr(check("split-heads", lambda X, h: X.reshape(X.shape[0], h, X.shape[1], -1)))
     assert "转置" in wrong and not english_left(wrong)
     assert not english_left(repr(hint("split-heads", 1)))
