@@ -69,6 +69,27 @@ def pairs(count: int, generator: torch.Generator, *, test: bool = False) -> list
             for day, pattern, spelling in zip(dates, patterns, spellings)]
 
 
+def day_month_year(answers: Sequence[str]) -> tuple[list[Pair], Tensor]:
+    """Dates written like "5 march 2021", as pairs, and which letters tell each symbol.
+
+    The second is (batch, 10, letters of the longest), True where a letter belongs to the part, day,
+    month or year, that the symbol writes; nothing tells a hyphen.
+
+    >>> examples, part = day_month_year(["2021-03-05"])
+    >>> examples, part[0, 5].nonzero().flatten().tolist()
+    ([('5 march 2021', '2021-03-05')], [2, 3, 4, 5, 6])
+    """
+    pattern = TABLE["patterns"].index("d MMMM y")
+    texts = [written(datetime.date.fromisoformat(answer), pattern) for answer in answers]
+    part = torch.zeros(len(texts), STEPS, max(map(len, texts)), dtype=torch.bool)
+    for letters, text in zip(part, texts):
+        day, month, year = map(len, text.split())
+        letters[:4, len(text) - year:len(text)] = True
+        letters[5:7, day + 1:day + 1 + month] = True
+        letters[8:, :day] = True
+    return list(zip(texts, answers)), part
+
+
 def encode(texts: Sequence[str]) -> tuple[Tensor, Tensor]:
     """Texts as integers, padded with 0 to (batch, longest), and their lengths (batch,).
 

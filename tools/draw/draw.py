@@ -415,6 +415,27 @@ def who_sees_whom():
     return s
 
 
+def frameworks():
+    s = Sheet("11_frameworks", 330)
+    s.head(330, 30, "one layer, written four times")
+    s.head(690, 30, "its own layer")
+    s.box(24, 130, 132, 96, QUERY)
+    s.lines(90, 155, "the same", "sentences", "and weights", size=BODY, colour=STRONG)
+    s.box(466, 130, 132, 96, OUTPUT)
+    s.lines(532, 155, "the same", "output and", "gradients", size=BODY, colour=STRONG)
+    for i, (name, layout) in enumerate((("PyTorch", "(out, in)"), ("JAX, Flax", "(in, out)"),
+                                        ("TensorFlow, Keras", "(in, out)"),
+                                        ("MXNet, Gluon", "(out, in)"))):
+        y = 62 + 64 * i
+        s.arrow([(156, 178), (214, y + 26)], curve="h")
+        s.box(216, y, 190, 52, SKY)
+        s.text(311, y + 17, name, BODY, bold=True, colour=STRONG)
+        s.text(311, y + 38, t("a weight is {0}", layout), SMALL, colour=STRONG)
+        s.arrow([(406, y + 26), (464, 178)], OUTPUT, curve="h")
+        s.box(640, y, 100, 52, AMBER, "= ?")
+    return s
+
+
 def museum():
     s = Sheet("12_museum", 372)
     s.panel(40, 56, 210, 148)
@@ -495,6 +516,50 @@ def encoder_decoder():
     s.lines(694, 74, "in each grid", "rows: queries", "columns: keys", "filled: may attend")
     s.text(400, 426, "left out: residual connections, layer norm, "
                      "the last step from vectors to words", SMALL)
+    return s
+
+
+def cache():
+    s = Sheet("09_cache", 396)
+    words = "dog", "bites", "man", "and", "runs", "far", "away"
+    wide, tall, top = 50, 34, 84
+    bottom = top + 6 * tall
+    for x, label, total, kept in ((24, "without a cache", "27 keys and values computed", False),
+                                  (426, "with a cache", "7 computed, 7 kept", True)):
+        s.head(x + 3.5 * wide, 30, label)
+        for j, word in enumerate(words):
+            s.text(x + (j + 0.5) * wide, top - 18, word, SMALL, colour=STRONG)
+        for step in range(6):
+            for j in range(step + 2):
+                new = j == step + 1 or step == 0
+                if new or not kept:
+                    s.add("rect", x=x + j * wide + 2, y=top + step * tall + 2, width=wide - 4,
+                          height=tall - 4, rx=4, fill=tint(KEY, 0.7) if new else FAINT)
+        s.text(x + 3.5 * wide, bottom + (86 if kept else 24), total, BODY, colour=STRONG)
+    for j in range(7):
+        centre = 426 + (j + 0.5) * wide
+        s.arrow([(centre, top + max(j, 1) * tall), (centre, bottom + 20)], FAINT)
+        s.box(426 + j * wide + 2, bottom + 22, wide - 4, 38, KEY, "*k v*", SMALL, 0.3)
+    s.text(24, bottom + 52, "grey: computed before, and again", SMALL, "start")
+    return s
+
+
+def shared_heads():
+    s = Sheet("09_shared_heads", 258)
+    for panel, (pairs, label, cached) in enumerate((
+            (6, "multi-head", "6 pairs in the cache"), (3, "grouped-query", "3 pairs"),
+            (1, "multi-query", "1 pair"))):
+        left = 24 + 262 * panel
+        s.head(left + 114, 30, label)
+        for pair in range(pairs):
+            x = left + 114 + 38 * (6 / pairs) * (pair - (pairs - 1) / 2)
+            for head in range(pair * 6 // pairs, (pair + 1) * 6 // pairs):
+                s.line([(left + 19 + 38 * head, 96), (x, 158)], LINE, curve="v")
+            s.box(x - 17, 158, 17, 34, KEY, "*k*", SMALL)
+            s.box(x, 158, 17, 34, VALUE, "*v*", SMALL)
+        for head in range(6):
+            s.box(left + 19 + 38 * head - 15, 64, 30, 32, QUERY, "*q*", SMALL)
+        s.text(left + 114, 224, cached, BODY, colour=STRONG)
     return s
 
 
