@@ -36,6 +36,7 @@ LINES = ("-", "--", "-.", ":")
 WIDEST = 14  # inches of cells, for any number of maps
 SMALLEST = 0.3  # inches of a cell that holds a number
 WEIGHTS = LinearSegmentedColormap.from_list("weights", ["white", QUERY])
+BOOLEANS = LinearSegmentedColormap.from_list("booleans", ["#F2F2F2", "#66AACF"])  # of 0 and 1
 SIGNED = LinearSegmentedColormap.from_list("signed", [KEY, "white", QUERY])
 # The Chinese characters that figures need: few machines have a font with them, Colab has none.
 CHINESE = pathlib.Path(__file__).parent / "languages" / "zh.otf"
@@ -103,7 +104,8 @@ def heatmaps(
 ) -> Drawing:
     """Maps side by side in one colour scale, from white at 0 to 1.
 
-    values: (rows, columns), or (maps, rows, columns) for several; booleans get no colour bar.
+    values: (rows, columns), or (maps, rows, columns) for several. A colour bar stands beside maps
+    that show no numbers, unless they are booleans.
     rows, columns: tick labels. name: which alternative text, as in ``finish``. titles: one per map.
     signed: the scale is symmetric about 0 instead. numbers: whether each cell shows its value; left
     out, maps of up to 64 cells do. size: inches per cell; large maps get smaller cells.
@@ -113,8 +115,11 @@ def heatmaps(
     maps = array(values)
     check_maps(maps, rows, columns, titles, signed)
     maps = maps[None] if maps.ndim == 2 else maps
-    limit = max(np.abs(maps).max(), 1e-9) if signed else 1
-    colours = {"cmap": SIGNED, "vmin": -limit} if signed else {"cmap": WEIGHTS, "vmin": 0}
+    whole = getattr(values, "dtype", None) in (torch.bool, np.bool_)
+    colours = {"cmap": BOOLEANS if whole else WEIGHTS, "vmin": 0, "vmax": 1}
+    if signed:
+        limit = max(np.abs(maps).max(), 1e-9)
+        colours = {"cmap": SIGNED, "vmin": -limit, "vmax": limit}
     numbers = maps[0].size <= 64 if numbers is None else numbers
     digits = 0 if np.all(maps == maps.round()) else 2
     size = min(size, WIDEST / max(len(rows), len(maps) * len(columns)))
@@ -123,18 +128,20 @@ def heatmaps(
                          f"{SMALLEST}: leave out numbers=True")
     figure, axes = panels(len(maps), max(len(columns) * size, 1.6), max(len(rows) * size, 1.0))
     for i, (axis, panel) in enumerate(zip(axes, maps)):
-        image = axis.imshow(panel, aspect="auto", vmax=limit, **colours)
+        image = axis.imshow(panel, aspect="auto", **colours)
         label_ticks(axis.xaxis, columns, size)
         label_ticks(axis.yaxis, rows if i == 0 else [""] * len(rows), size)
         axis.set(title=plain(titles[i]) if titles else "", xlabel=plain(column_label),
                  ylabel=plain(row_label) if i == 0 else "")
         axis.tick_params(length=0)
         axis.spines[:].set_visible(False)
+        if numbers or whole:
+            part_cells(axis, panel.shape, "white" if whole else "#DDDDDD", 2 if whole else 1)
         if numbers:
             write_numbers(axis, image, digits)
         elif len(maps) > 1:  # else two maps with white edges would look like one
             axis.spines[:].set(visible=True, color="#BBBBBB")
-    if getattr(values, "dtype", None) not in (torch.bool, np.bool_):
+    if not (numbers or whole):
         figure.colorbar(image, ax=axes, shrink=0.9, pad=0.02 if len(maps) > 1 else 0.04)
     labels = [*titles, f"columns {listed(columns)}", f"rows {listed(rows)}"]
     told = (describe(panel, rows, columns, *titles[i:i + 1]) for i, panel in enumerate(maps))
@@ -166,14 +173,17 @@ def label_ticks(axis, labels: Sequence, size: float) -> None:
     axis.set_ticks(places, labels=[plain(labels[place]) for place in places])
 
 
-def write_numbers(axis, image, digits: int) -> None:
-    """The values in their cells, and lines between the cells."""
-    panel = image.get_array()
-    axis.set_xticks(np.arange(panel.shape[1] + 1) - 0.5, minor=True)
-    axis.set_yticks(np.arange(panel.shape[0] + 1) - 0.5, minor=True)
+def part_cells(axis, shape: tuple[int, int], colour: str, width: float) -> None:
+    """Lines between the cells."""
+    axis.set_xticks(np.arange(shape[1] + 1) - 0.5, minor=True)
+    axis.set_yticks(np.arange(shape[0] + 1) - 0.5, minor=True)
     axis.tick_params(which="minor", length=0)
-    axis.grid(which="minor", color="#DDDDDD", linewidth=1)
-    for (row, column), value in np.ndenumerate(panel):
+    axis.grid(which="minor", color=colour, linewidth=width)
+
+
+def write_numbers(axis, image, digits: int) -> None:
+    """The values in their cells."""
+    for (row, column), value in np.ndenumerate(image.get_array()):
         axis.text(column, row, f"{value:.{digits}f}", ha="center", va="center", fontsize=11,
                   color=readable_on(image.cmap(image.norm(value))))
 
