@@ -14,6 +14,7 @@ import sys
 import tomllib
 from collections.abc import Sequence
 from math import ceil
+from textwrap import fill
 
 import numpy as np
 import torch
@@ -298,7 +299,7 @@ def bars(
     figure, (axis,) = panels(1, max(1.0 * len(labels), 3), 2.6)
     drawn = axis.bar(range(len(labels)), heights, color=QUERY, width=0.6)  # a label may come twice
     axis.bar_label(drawn, fmt="%.3g", padding=2)
-    axis.set_xticks(range(len(labels)), labels=[plain(label) for label in labels])
+    axis.set_xticks(range(len(labels)), labels=[fill(plain(label), 13) for label in labels])
     axis.set(ylabel=plain(ylabel), title=plain(title))
     head = f"{title}: {ylabel}" if title else ylabel
     told = ", ".join(f"{label} {height:.3g}" for label, height in zip(labels, heights))
