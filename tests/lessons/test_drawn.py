@@ -64,7 +64,7 @@ def test_maps_have_the_colours_numbers_and_words_of_their_values(count, signed):
     limit = maps.abs().max().item() if signed else 1.0
     drawing = heatmaps(maps, ROWS, COLUMNS, titles=TITLES[:count], signed=signed,
                        row_label="asks", column_label="answers", numbers=True)
-    pixels, (*axes, bar) = Pixels(drawing), drawing.axes
+    pixels, axes = Pixels(drawing), drawing.axes
     assert len(axes) == count and ticks(axes[0].yaxis) == dict(enumerate(ROWS))
     for axis, panel, title in zip(axes, maps.tolist(), TITLES):
         assert axis.get_title() == title and ticks(axis.xaxis) == dict(enumerate(COLUMNS))
@@ -75,8 +75,6 @@ def test_maps_have_the_colours_numbers_and_words_of_their_values(count, signed):
         for (column, row), value in values.items():
             colour = pixels.at(axis, column + 0.35, row - 0.35)
             assert same_colour(colour, colour_of(value, limit))
-    for value in np.linspace(-0.95 * limit if signed else 0.05, 0.95 * limit, 9):
-        assert same_colour(pixels.at(bar, 0.5, value), colour_of(value, limit))
     assert [axis.get_xlabel() for axis in axes] == ["answers"] * count
     assert [axis.get_ylabel() for axis in axes] == ["asks"] + [""] * (count - 1)
 
@@ -100,10 +98,22 @@ def test_each_map_of_up_to_64_cells_shows_its_numbers_whole_ones_only_where_all_
     assert not large.texts and large.spines["top"].get_visible(), "two do not look like one"
 
 
-def test_only_yes_and_no_have_no_bar():
+@pytest.mark.parametrize("maps, signed", [(MAPS[0], False), (SIGNED, True)])
+def test_maps_without_numbers_have_a_bar(maps, signed):
+    limit = maps.abs().max().item() if signed else 1.0
+    drawing = heatmaps(maps, ROWS, COLUMNS, signed=signed, numbers=False)
+    pixels, (*axes, bar) = Pixels(drawing), drawing.axes
+    assert len(axes) == (len(maps) if signed else 1)
+    for value in np.linspace(-0.95 * limit if signed else 0.05, 0.95 * limit, 9):
+        assert same_colour(pixels.at(bar, 0.5, value), colour_of(value, limit))
+
+
+def test_yes_and_no_are_cells_of_their_own_without_a_bar():
     for yes in (MAPS[0] > 0.2, (MAPS[0] > 0.2).numpy()):
-        assert len(heatmaps(yes, ROWS, COLUMNS).axes) == 1
-    assert len(heatmaps((MAPS[0] > 0.2).float(), ROWS, COLUMNS).axes) == 2
+        drawing = heatmaps(yes, ROWS, COLUMNS, numbers=False)
+        axis, = drawing.axes
+        colours = [Pixels(drawing).at(axis, *place) for place in ((1, 0), (0, 0), (0.5, 0))]
+        assert same_colour(colours[2], np.ones(3)) and not same_colour(colours[0], colours[1])
 
 
 # ---- lines ---------------------------------------------------------------------------------------

@@ -51,8 +51,8 @@ def labels(path):
         yield "".join(chr(int(re.sub("^#(bi|[bir])", "", name), 16)) for name in names)
 
 
-NAMES = ("dog|bites|man|pad|yesterday|copy|softmax|reshape|transpose|Shaw|ALiBi|GRU|LSTM|delta"
-         "|sin|cos")
+NAMES = ("dog|bites|man|pad|yesterday|and|runs|far|away|copy|softmax|reshape|transpose|Shaw|ALiBi"
+         "|GRU|LSTM|delta|sin|cos|PyTorch|JAX|Flax|TensorFlow|Keras|MXNet|Gluon|out|（[a-z-]+）")
 
 
 def english(texts):
