@@ -28,8 +28,8 @@ test-browser: setup  ## check pages and interactive pieces in a real browser
 	@$(NEEDS) browser html slides site
 	@$(PYTEST) -m browser tests $(ARGS)
 
-test-clients: setup  ## check what is recorded of models of other packages (100 MB)
-	@$(NEEDS) clients trained
+test-clients: setup  ## check what is recorded of models of other packages
+	@$(NEEDS) clients
 	@$(PYTEST) tests/core/test_clients.py $(ARGS)
 
 address: setup  ## set the repository's address everywhere: make address URL=https://github.com/you/name
@@ -50,7 +50,7 @@ html:  ## write pages to read and play with offline into dist/html; NB="02 05": 
 standalone:  ## write notebooks that carry the packages with them into dist/standalone
 slides:  ## write decks to lecture with offline into dist/slides
 handout:  ## write PDFs to print or project into dist/handout
-site:  ## write a website into dist/site; ARGS=--serve opens it at a local address
+site:  ## write a website into dist/site
 html standalone slides site handout: setup
 	@$(NEEDS) html slides site $(if $(filter handout,$@),browser)
 	@$(RUN) -m tools.publish $@ $(NB) $(ARGS)
@@ -68,7 +68,7 @@ student: setup  ## write editions for students and for teachers into dist/studen
 grade: setup  ## grade notebooks that were handed in: make grade FOLDER=submissions
 	@$(RUN) -m tools.classroom.grade "$(or $(FOLDER),submissions)" $(ARGS)
 
-translation: setup  ## bring the other languages' lessons up to date, and show what has changed
+translation: setup  ## bring the other languages' lessons up to date, name what is missing
 	@$(RUN) -m tools.notebooks.translation $(ARGS)
 
 readme: setup  ## write minutes, tables, versions and address wherever they stand

@@ -10,6 +10,8 @@ import pytest
 
 from attention_lessons.frameworks import missing
 
+collect_ignore_glob = ["*/conftest.py"]  # plugins, no modules to test
+
 
 def pytest_collection_modifyitems(items):
     for item in items:

@@ -10,7 +10,6 @@ import io
 import json
 import pathlib
 import re
-import sys
 import tomllib
 from collections.abc import Sequence
 from math import ceil
@@ -63,36 +62,52 @@ def array(values) -> np.ndarray:
     return np.asarray(values, dtype=float)
 
 
-class Drawing(Figure):
-    """A figure that is shown where it is returned, with ``alt`` as its alternative text.
+class Shown:
+    """An image that is shown, where a cell returns it, in HTML: JupyterLab shows an image/png
+    without its alternative text. Its repr has all words, for those who compare texts."""
 
-    Its repr lists the numbers that it draws, so that comparing text finds a wrong label or map.
-    """
-
-    alt = ""
-    data = ""
+    alt = data = ""
 
     def _repr_mimebundle_(self, include=None, exclude=None):
-        png = io.BytesIO()
-        self.savefig(png, format="png", dpi=110, bbox_inches="tight")
-        leave_out_bare_images()
-        # as HTML: JupyterLab shows an image/png without its alternative text
-        shown = image_tag("image/png", slim(png), self.alt, "max-width: 100%; height: auto")
+        mime, content, style = self.image()
+        shown = (f'<img alt="{html.escape(self.alt)}" style="max-width: 100%; {style}" '
+                 f'src="data:{mime};base64,{base64.b64encode(content).decode()}">')
         return {"text/html": shown, "text/plain": repr(self)}
 
     def __repr__(self) -> str:
         said = self.alt if self.data in self.alt else f"{self.alt}\n{self.data}"
         return f"[picture] {said}"
 
-    __str__ = __repr__
 
+class Drawing(Shown):
+    """matplotlib's ``figure``, with ``alt``, its alternative text, and ``data``, what it draws.
 
-def leave_out_bare_images() -> None:
-    """Once pyplot is imported, IPython adds an image without words to each figure: not to ours."""
-    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
-    if shell is not None:
-        for mime in ("image/png", "image/jpeg", "image/svg+xml", "application/pdf"):
-            shell.display_formatter.formatters[mime].for_type(Drawing, lambda drawing: None)
+    ``name`` "02-two-rows" is the entry ``two-rows`` of ``lesson_02/alt.toml``: a text, or a table
+    of ``text`` and ``varies = true`` where numbers differ between machines and only ``labels``
+    belong in the repr. A drawing without a name says its data. Raises ValueError for a name
+    without an entry.
+    """
+
+    def __init__(self, figure: Figure, name: str, data: str, labels: str):
+        self.figure, self.alt, self.data = figure, data, data
+        if name:
+            lesson, _, cell = name.partition("-")
+            path = HERE / f"lesson_{lesson}/alt.toml"
+            entries = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+            if cell not in entries:
+                raise ValueError(f"{name=} has no alternative text: add {cell!r} to "
+                                 f"lesson_{lesson}/alt.toml")
+            entry = entries[cell] if isinstance(entries[cell], dict) else {"text": entries[cell]}
+            self.alt = str(t(entry["text"]))
+            self.data = labels if entry.get("varies") else data
+
+    def image(self) -> tuple[str, bytes, str]:
+        """In 256 colours, which take a third of the size."""
+        png, small = io.BytesIO(), io.BytesIO()
+        self.figure.savefig(png, format="png", dpi=110, bbox_inches="tight")
+        picture = Image.open(png).convert("RGB").quantize(256, dither=Image.Dither.NONE)
+        picture.save(small, "png", optimize=True)
+        return "image/png", small.getvalue(), "height: auto"
 
 
 # ---- maps ----
@@ -106,16 +121,14 @@ def heatmaps(
     """Maps side by side in one colour scale, from white at 0 to 1.
 
     values: (rows, columns), or (maps, rows, columns) for several. A colour bar stands beside maps
-    that show no numbers, unless they are booleans.
-    rows, columns: tick labels. name: which alternative text, as in ``finish``. titles: one per map.
-    signed: the scale is symmetric about 0 instead. numbers: whether each cell shows its value; left
-    out, maps of up to 64 cells do. size: inches per cell; large maps get smaller cells.
+    that show no numbers, unless they are booleans. rows, columns: tick labels. name: as in
+    ``Drawing``. titles: one per map. signed: the scale is symmetric about 0 instead. numbers:
+    whether each cell shows its value; left out, maps of up to 64 cells do. size: inches per cell;
+    large maps get smaller cells.
     Raises ValueError where there is nothing to draw, labels or titles don't fit the values, weights
     lie outside 0..1, a value is not finite, or numbers are asked for that cells are too small for.
     """
-    maps = array(values)
-    check_maps(maps, rows, columns, titles, signed)
-    maps = maps[None] if maps.ndim == 2 else maps
+    maps = checked_maps(array(values), rows, columns, titles, signed)
     whole = getattr(values, "dtype", None) in (torch.bool, np.bool_)
     colours = {"cmap": BOOLEANS if whole else WEIGHTS, "vmin": 0, "vmax": 1}
     if signed:
@@ -135,37 +148,37 @@ def heatmaps(
         axis.set(title=plain(titles[i]) if titles else "", xlabel=plain(column_label),
                  ylabel=plain(row_label) if i == 0 else "")
         axis.tick_params(length=0)
-        axis.spines[:].set_visible(False)
+        # without edges, two maps that end in white would look like one
+        axis.spines[:].set(visible=len(maps) > 1 and not numbers, color="#BBBBBB")
         if numbers or whole:
             part_cells(axis, panel.shape, "white" if whole else "#DDDDDD", 2 if whole else 1)
         if numbers:
             write_numbers(axis, image, digits)
-        elif len(maps) > 1:  # else two maps with white edges would look like one
-            axis.spines[:].set(visible=True, color="#BBBBBB")
     if not (numbers or whole):
         figure.colorbar(image, ax=axes, shrink=0.9, pad=0.02 if len(maps) > 1 else 0.04)
     labels = [*titles, f"columns {listed(columns)}", f"rows {listed(rows)}"]
     told = (describe(panel, rows, columns, *titles[i:i + 1]) for i, panel in enumerate(maps))
-    return finish(figure, name, "\n".join(told), "; ".join(labels))
+    return Drawing(figure, name, "\n".join(told), "; ".join(labels))
 
 
-def check_maps(
+def checked_maps(
     values: np.ndarray, rows: Sequence, columns: Sequence, titles: Sequence[str], signed: bool,
-) -> None:
-    """Raise ValueError for what ``heatmaps`` can't show."""
+) -> np.ndarray:
+    """(maps, rows, columns); ValueError for what ``heatmaps`` can't show."""
     if values.ndim not in (2, 3) or values.shape[-2:] != (len(rows), len(columns)):
         raise ValueError(f"values have shape {values.shape}, but there are {len(rows)} row and "
                          f"{len(columns)} column labels")
     if not values.size:
         raise ValueError(f"nothing to draw: values have shape {values.shape}")
-    count = len(values) if values.ndim == 3 else 1
-    if titles and len(titles) != count:
-        raise ValueError(f"{len(titles)} titles for {count} maps")
     for place in np.argwhere(~np.isfinite(values)):
         raise ValueError(f"values must be finite, got {values[tuple(place)]} at {place.tolist()}")
     if not signed and not (values.min() >= -1e-6 and values.max() <= 1 + 1e-6):
         raise ValueError(f"weights must lie in 0..1, got {values.min():.3g}..{values.max():.3g}: "
                          "use signed=True for other values")
+    maps = values.reshape(-1, len(rows), len(columns))
+    if titles and len(titles) != len(maps):
+        raise ValueError(f"{len(titles)} titles for {len(maps)} maps")
+    return maps
 
 
 def label_ticks(axis, labels: Sequence, size: float) -> None:
@@ -201,13 +214,13 @@ def readable_on(colour: Sequence[float]) -> str:
 @rc_context(STYLE)
 def curves(
     x, lines: dict[str, Sequence], *, xlabel: str, ylabel: str, name: str = "", title: str = "",
-    log: bool = False, markers: bool = False, width: float = 6.4, height: float = 3.2,
+    log: bool = False, markers: bool = False, height: float = 3.2,
     points: dict[str, tuple[Sequence, Sequence]] = {}, marks: dict[str, float] = {},
 ) -> Drawing:
     """Lines over ``x``, each named at its end instead of in a legend.
 
-    name: which alternative text, as in ``finish``. log: both axes are logarithmic. width, height:
-    of the axes, in inches. points: name -> (x, y), dots that no line joins. marks: name -> x,
+    name: as in ``Drawing``. log: both axes are logarithmic. height: of the
+    axes, in inches. points: name -> (x, y), dots that no line joins. marks: name -> x,
     upright lines, for example at the length of training. NaN leaves a gap in a line.
     Raises ValueError where there is nothing to draw, a line is not as long as ``x``, or a number
     can't be drawn: infinity, NaN elsewhere, 0 and less on logarithmic axes.
@@ -215,7 +228,7 @@ def curves(
     x, lines = array(x), {line: array(y) for line, y in lines.items()}
     dots = {dot: (array(across), array(up)) for dot, (across, up) in points.items()}
     check_curves(x, lines, dots, marks, log)
-    figure, (axis,) = panels(1, width, height)
+    figure, (axis,) = panels(1, 6.4, height)
     for i, y in enumerate(lines.values()):
         style, colour = LINES[i % len(LINES)], COLOURS[i % len(COLOURS)]  # 28 lines all differ
         axis.plot(x, y, style, color=colour, linewidth=2, marker="o" if markers else None,
@@ -238,11 +251,11 @@ def curves(
     ends = {line: (x[there][-1], y[there][-1])
             for line, y in lines.items() for there in [np.isfinite(y)]}
     name_line_ends(axis, ends | {dot: (across[-1], up[-1]) for dot, (across, up) in dots.items()})
-    axes = f"{title}: {ylabel} over {xlabel}" if title else f"{ylabel} over {xlabel}"
+    axes = f"{title}: " * bool(title) + f"{ylabel} over {xlabel}"
     numbers = {xlabel: x} | lines | {dot: up for dot, (_, up) in dots.items()}
     told = [axes, *(f"{what}: {sample(values)}" for what, values in numbers.items()),
             *(f"{mark} at {place:g}" for mark, place in marks.items())]
-    return finish(figure, name, "\n".join(told), axes)
+    return Drawing(figure, name, "\n".join(told), axes)
 
 
 def check_curves(x: np.ndarray, lines: dict, dots: dict, marks: dict, log: bool) -> None:
@@ -250,19 +263,19 @@ def check_curves(x: np.ndarray, lines: dict, dots: dict, marks: dict, log: bool)
     if x.ndim != 1 or not x.size or not lines:
         raise ValueError(f"nothing to draw: x has {x.size} places and shape {x.shape}, "
                          f"and there are {len(lines)} lines")
+    drawn = {"x": x} | {f"mark {mark!r}": array([place]) for mark, place in marks.items()}
     for line, y in lines.items():
         if y.shape != x.shape:
             raise ValueError(f"line {line!r} has shape {y.shape}, x has shape {x.shape}")
         if np.isnan(y).all():
             raise ValueError(f"line {line!r} is NaN everywhere")
+        drawn[f"line {line!r}"] = y[~np.isnan(y)]
     for dot, (across, up) in dots.items():
         if across.ndim != 1 or not across.size or up.shape != across.shape or dot in lines:
             raise ValueError(f"points {dot!r} need a name of their own and as many x as y, "
                              f"got shapes {across.shape} and {up.shape}")
-    upright = {f"line {line!r}": y[~np.isnan(y)] for line, y in lines.items()}
-    both = {f"points {dot!r}": np.stack(pair) for dot, pair in dots.items()}
-    across = {"x": x} | {f"mark {mark!r}": array([place]) for mark, place in marks.items()}
-    for what, numbers in (upright | both | across).items():
+        drawn[f"points {dot!r}"] = np.stack([across, up])
+    for what, numbers in drawn.items():
         for number in numbers[~np.isfinite(numbers) | (log & (numbers <= 0))].tolist():
             wanted = "finite and above 0, as the axes are logarithmic" if log else "finite"
             raise ValueError(f"{what} holds {number:g}, which can't be drawn: it must be {wanted}")
@@ -285,7 +298,7 @@ def name_line_ends(axis, ends: dict[str, tuple[float, float]]) -> None:
 def bars(
     values, labels: Sequence[str], *, ylabel: str, name: str = "", title: str = "",
 ) -> Drawing:
-    """One bar per label, its value written above it. name: as in ``finish``.
+    """One bar per label, its value written above it. name: as in ``Drawing``.
 
     Raises ValueError where there are no values, not as many labels as values, or values that
     aren't finite.
@@ -301,55 +314,18 @@ def bars(
     axis.bar_label(drawn, fmt="%.3g", padding=2)
     axis.set_xticks(range(len(labels)), labels=[fill(plain(label), 13) for label in labels])
     axis.set(ylabel=plain(ylabel), title=plain(title))
-    head = f"{title}: {ylabel}" if title else ylabel
+    head = f"{title}: " * bool(title) + ylabel
     told = ", ".join(f"{label} {height:.3g}" for label, height in zip(labels, heights))
-    return finish(figure, name, f"{head}: {told}", f"{head}: {listed(labels)}")
+    return Drawing(figure, name, f"{head}: {told}", f"{head}: {listed(labels)}")
 
 
-# ---- figures and their words ----
+# ---- what they share ----
 
 @rc_context(STYLE)
-def panels(count: int, width: float, height: float) -> tuple[Drawing, list]:
-    """A ``Drawing`` with ``count`` axes in a row, each ``width`` by ``height`` inches."""
-    size = count * width + 1.4, height + 0.9
-    figure = Drawing(figsize=size, layout="constrained")
+def panels(count: int, width: float, height: float) -> tuple[Figure, list]:
+    """A figure with ``count`` axes in a row, each ``width`` by ``height`` inches."""
+    figure = Figure((count * width + 1.4, height + 0.9), layout="constrained")
     return figure, list(figure.subplots(1, count, squeeze=False)[0])
-
-
-def finish(figure: Drawing, name: str, data: str, labels: str) -> Drawing:
-    """Give the drawing its words: ``data``, what it draws, and the alternative text ``name``.
-
-    ``"02-two-rows"`` is the entry ``two-rows`` of ``lesson_02/alt.toml``: a text, or a table of
-    ``text`` and ``varies = true`` where numbers differ between machines and only labels
-    belong in the repr. A drawing without a name says its data. Raises ValueError for a name
-    without an entry.
-    """
-    figure.alt = figure.data = data
-    if name:
-        lesson, _, cell = name.partition("-")
-        path = HERE / f"lesson_{lesson}/alt.toml"
-        entries = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        if cell not in entries:
-            raise ValueError(f"{name=} has no alternative text: add {cell!r} to "
-                             f"lesson_{lesson}/alt.toml")
-        entry = entries[cell] if isinstance(entries[cell], dict) else {"text": entries[cell]}
-        figure.alt = str(t(entry["text"]))
-        figure.data = labels if entry.get("varies") else data
-    return figure
-
-
-def image_tag(mime: str, content: bytes, alt: str, style: str) -> str:
-    """A picture that is all in one piece of HTML, with its alternative text."""
-    source = f"data:{mime};base64,{base64.b64encode(content).decode()}"
-    return f'<img alt="{html.escape(alt)}" style="{style}" src="{source}">'
-
-
-def slim(png: io.BytesIO) -> bytes:
-    """The picture in 256 colours, as notebooks store it: a third of the size."""
-    small = io.BytesIO()
-    picture = Image.open(png).convert("RGB").quantize(256, dither=Image.Dither.NONE)
-    picture.save(small, "png", optimize=True)
-    return small.getvalue()
 
 
 def plain(label) -> str:
@@ -363,7 +339,7 @@ def listed(labels: Sequence) -> str:
 
 def describe(panel: np.ndarray, rows: Sequence, columns: Sequence, title: str = "") -> str:
     """A map in words: its labels and numbers, or for a large one its shape and a sample."""
-    head = f"{title}: " if title else ""
+    head = f"{title}: " * bool(title)
     if panel.size > 100:
         ends = f"first row {sample(panel[0])}, first column {sample(panel[:, 0])}"
         return f"{head}{panel.shape[0]} x {panel.shape[1]}, {ends}"
@@ -376,7 +352,7 @@ def describe(panel: np.ndarray, rows: Sequence, columns: Sequence, title: str = 
 def sample(values: np.ndarray) -> str:
     """Up to eight of the values, evenly spaced."""
     places = np.linspace(0, len(values) - 1, min(8, len(values))).astype(int)
-    return " ".join(short(value) for value in values[places])
+    return " ".join(map(short, values[places]))
 
 
 def short(value: float) -> str:
@@ -390,7 +366,7 @@ def short(value: float) -> str:
 # ---- tables ----
 # Ours, as pandas' HTML differs between versions and marks no headers.
 
-def table(rows: Sequence[Sequence], columns: Sequence[str], digits: int = 2) -> Table:
+class Table:
     """A table to be shown as the last line of a cell: ``rows``, each as long as ``columns``.
 
     The first value of a row names it. Floats get ``digits`` digits after the point, integers get
@@ -402,19 +378,13 @@ def table(rows: Sequence[Sequence], columns: Sequence[str], digits: int = 2) -> 
        2   0.500  even
       16   0.125
     """
-    rows = [list(row) for row in rows]
-    for row in rows:
-        if len(row) != len(columns):
-            raise ValueError(f"a row has {len(row)} values for {len(columns)} columns: {row}")
-    return Table(rows, columns, digits)
 
-
-class Table:
-    """Numbers under the names of their columns, made by ``table``."""
-
-    def __init__(self, rows: Sequence[Sequence], columns: Sequence[str], digits: int):
+    def __init__(self, rows: Sequence[Sequence], columns: Sequence[str], digits: int = 2):
         self.columns = [name_of(str(column)) for column in columns]
         self.rows = [[cell_text(value, digits) for value in row] for row in rows]
+        for row in self.rows:
+            if len(row) != len(columns):
+                raise ValueError(f"a row has {len(row)} values for {len(columns)} columns: {row}")
 
     def _repr_html_(self) -> str:
         head = "".join(f'<th scope="col">{cell_html(column)}</th>' if column else "<td></td>"
@@ -429,6 +399,9 @@ class Table:
         rows = [[value.replace("`", "") for value in row] for row in (self.columns, *self.rows)]
         widths = [max(map(len, column)) for column in zip(*rows)]
         return "\n".join("  ".join(map(str.rjust, row, widths)).rstrip() for row in rows)
+
+
+table = Table
 
 
 def cell_html(text: str) -> str:
@@ -447,8 +420,11 @@ def cell_text(value, digits: int) -> str:
 
 # ---- drawings ----
 
-class Picture:
-    """A drawing from ``images/``, with its own description as alternative text."""
+class Picture(Shown):
+    """The drawing ``images/NAME.svg``, with its own description as alternative text.
+
+    Raises FileNotFoundError where there is none.
+    """
 
     def __init__(self, name: str):
         here = pathlib.Path(__file__).parent
@@ -461,18 +437,8 @@ class Picture:
         found = re.search(r"<desc[^>]*>(.*?)</desc>", self.svg.decode(), re.S)
         self.alt = " ".join(html.unescape(found[1]).split()) if found else name
 
-    def _repr_mimebundle_(self, include=None, exclude=None):
-        style = "max-width: 100%; width: 800px; background: white; border-radius: 8px"
-        shown = image_tag("image/svg+xml", self.svg, self.alt, style)
-        return {"text/html": shown, "text/plain": repr(self)}
-
-    def __repr__(self) -> str:
-        return f"[picture] {self.alt}"
+    def image(self) -> tuple[str, bytes, str]:
+        return "image/svg+xml", self.svg, "width: 800px; background: white; border-radius: 8px"
 
 
-def picture(name: str) -> Picture:
-    """The drawing ``images/NAME.svg``, to be shown as the last line of a cell.
-
-    Raises FileNotFoundError where there is none.
-    """
-    return Picture(name)
+picture = Picture  # the last line of a cell shows it

@@ -95,7 +95,6 @@ class AdditiveAttention(nn.Module):
         super().__init__()
         query_size = num_hiddens if query_size is None else query_size
         key_size = num_hiddens if key_size is None else key_size
-        check_size(num_hiddens=num_hiddens, query_size=query_size, key_size=key_size)
         check_dropout(dropout)
         self.W_q = nn.Linear(query_size, num_hiddens, bias=False)
         self.W_k = nn.Linear(key_size, num_hiddens, bias=False)
@@ -147,8 +146,7 @@ class MultiHeadAttention(nn.Module):
     ``num_hiddens`` unless given. head_size: width of a head, ``num_hiddens / num_heads`` unless
     given. num_kv_heads: how many heads have keys and values of their own, ``num_heads`` unless
     given; fewer serve groups of neighbours (grouped-query attention: Ainslie et al. 2023, section
-    2.2). position: a ``RelativePosition``, or any module with its methods. Parameters: W_q, W_k,
-    W_v, W_o, each an ``nn.Linear``, as in D2L's class.
+    2.2). position: a ``RelativePosition``. Parameters: W_q, W_k, W_v, W_o, each an ``nn.Linear``.
 
     >>> attention = MultiHeadAttention(num_hiddens=8, num_heads=2)
     >>> queries, keys = torch.rand(1, 3, 8), torch.rand(1, 5, 8)

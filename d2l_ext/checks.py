@@ -5,10 +5,10 @@ Errors name the argument, what it should be and what it is.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from numbers import Integral, Real
+from numbers import Integral
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from .reading import extremes
 
@@ -30,8 +30,6 @@ def check_size(least: int = 1, **sizes: int) -> None:
 
 def check_dropout(dropout: float) -> None:
     """A number, 0 <= dropout < 1."""
-    if not isinstance(dropout, Real) or isinstance(dropout, bool):
-        raise TypeError(f"dropout must be a number, got {dropout!r:.60}")
     if not 0 <= dropout < 1:
         raise ValueError(f"{dropout=} must lie in [0, 1)")
 
@@ -133,7 +131,7 @@ def check_causal(causal: bool, queries: int, keys: int) -> None:
 
 
 def check_boolean(mask: Tensor) -> None:
-    """``mask`` is a boolean tensor."""
+    """A tensor of booleans."""
     if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
         raise TypeError(f"mask must be a boolean tensor, True = may attend, got {kind(mask)}; "
                         "a predicate becomes one by mask.tensor(queries, keys)")
@@ -144,11 +142,11 @@ def check_lengths(valid_lens: Tensor, sizes: tuple[int, int, int] | None = None)
 
     sizes: the batch, queries and keys that it must fit. Values are checked where they can be read.
     """
-    wanted = "shape (batch,) or (batch, queries)"
     if not is_integer(valid_lens):
         raise TypeError(f"valid_lens must hold integers, got {kind(valid_lens)}")
     if valid_lens.dim() not in (1, 2):
-        raise ValueError(f"valid_lens must have {wanted}, got {tuple(valid_lens.shape)}")
+        raise ValueError("valid_lens must have shape (batch,) or (batch, queries), "
+                         f"got {tuple(valid_lens.shape)}")
     low, high = extremes(valid_lens)
     if low < 0:
         raise ValueError(f"valid_lens contains {low}: a length must not be negative")
@@ -164,8 +162,8 @@ def check_lengths(valid_lens: Tensor, sizes: tuple[int, int, int] | None = None)
 
 def check_position(position: object) -> None:
     """``position`` is None or a module with the methods that attention calls."""
-    methods = hasattr(position, "transform") and hasattr(position, "bias")
-    if position is not None and (isinstance(position, type) or not methods):
+    if position is not None and not (isinstance(position, nn.Module)
+                                     and hasattr(position, "transform")):
         raise TypeError("position must be a module with transform(q, k) and bias(q, k), such as "
                         f"ALiBi(num_heads), got {position!r:.60}")
 

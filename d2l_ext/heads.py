@@ -8,22 +8,20 @@ from __future__ import annotations
 
 import copy
 import functools
-import inspect
+import operator
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TypeVar
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from .attention import MultiHeadAttention
-from .checks import check_integer
 from .recording import Unplaced, Watch, eagerly
 
-T = TypeVar("T")
 Head = tuple[str, int]
 Score = Callable[[], float]  # runs the model; higher is better
 
@@ -55,79 +53,77 @@ def all_heads(model: nn.Module, run: Callable[[], object] | None = None) -> list
             for head in range(watch.found.get(name, 0))]
 
 
-def _check_several(heads: object) -> None:
-    if not isinstance(heads, Iterable):
-        raise TypeError(f"heads must be several, in brackets, got {heads!r:.60}")
-
-
-def _as_integer(head: object) -> int:
-    """The number of a head, which may be a tensor without axes."""
-    number = head.item() if isinstance(head, Tensor) and not head.dim() else head
-    check_integer(**{"a head": number})
-    return int(number)
-
-
-def _as_pairs(heads: Iterable[Head], known: list[Head], others: Iterable[str] = ()) -> list[Head]:
-    """A list of the heads, each checked to be known, or in one of the ``others``."""
-    _check_several(heads)
-    pairs = []
+def by_layer(heads: Iterable[Head]) -> dict[str, list[int]]:
+    """The numbers of the heads, by the names of their layers."""
+    found: dict[str, list[int]] = {}
     for head in heads:
         match head:
             case [str(name), number]:
-                pairs.append((name, _as_integer(number)))
+                found.setdefault(name, []).append(operator.index(number))
             case _:
-                got = f"got {head!r:.60}"
-                raise TypeError(f"a head is a pair such as ('decoder.0.cross', 2), {got}")
-    unknown = {(name, head) for name, head in pairs
-               if (name, head) not in known and (name not in others or head < 0)}
-    if unknown:
-        raise ValueError(f"there are no heads {sorted(unknown)}: the model has {known}")
-    return pairs
+                raise TypeError("a head is a pair such as ('decoder.0.cross', 2), "
+                                f"got {head!r:.60}")
+    return found
+
+
+def check_numbers(numbers: Iterable[int], count: int, layer: str = "the layer") -> None:
+    """All are numbers of heads in a layer of so many."""
+    if unknown := set(numbers) - set(range(count)):
+        raise ValueError(f"there are no heads {sorted(unknown)} in {layer}: it has 0 to "
+                         f"{count - 1}")
 
 
 # ---- gates ----
 
-Gate = Callable[[int], Tensor]  # for the number of heads: their gates, (heads,) or (batch, heads)
-
-
 class Gating(Watch):
     """While open, multiplies each head's output by its gate, in attention of any class.
 
+    values: for the name of a layer its gates, or the numbers of the heads that are closed.
     ``found`` is the number of heads of each layer by name. ``MultiHeadAttention`` and
     ``nn.MultiheadAttention`` say it themselves; others are seen at work.
     """
 
-    def __init__(self, model: nn.Module, gates: dict[str, Gate]):
+    def __init__(self, model: nn.Module, values: Mapping[str, Tensor | list[int]]):
         super().__init__(model)
-        self.gates, self.met = gates, set()
+        self.values = values
         self.found = {name: module.num_heads for module, name in self.names.items()
                       if isinstance(module, (MultiHeadAttention, nn.MultiheadAttention))}
+        for name in values:
+            if name in self.found:
+                self.gate(name, self.found[name])
+            elif name not in self.names.values():
+                raise KeyError(f"there is no layer {name!r}: all_heads(model, run) lists heads")
 
-    def gate(self, heads: int) -> Tensor | None:
-        """The gates for the layer that is at work, None where it has none."""
-        self.found.setdefault(self.name, heads)
-        self.met.add(self.name)
-        return self.gates[self.name](heads) if self.name in self.gates else None
+    def gate(self, name: str, heads: int) -> Tensor:
+        """The gates of a layer that has so many heads."""
+        value = self.values[name]
+        if isinstance(value, list):
+            check_numbers(value, heads, repr(name))
+            return torch.ones(heads).index_fill(0, torch.tensor(value), 0.0)
+        if value.shape[-1:] != (heads,) or value.dim() > 2:
+            raise ValueError(f"gates of {name!r} have shape {tuple(value.shape)}, "
+                             f"expected ({heads},) or (batch, {heads})")
+        return value
 
     def closing(self, output: Tensor, keys: int) -> Tensor:
         """A head's output or its weights, multiplied."""
-        running, wanted = self.running[-1], self.name in self.gates
+        running, name, wanted = self.running[-1], self.name, self.name in self.values
         running.maps += 1
         if wanted and running.maps > 1:
-            raise ValueError(f"{self.name!r} makes several maps in a call, parts or layers: no "
-                             "gate on one of them closes a head")
+            raise ValueError(f"{name!r} makes several maps in a call, parts or layers: no gate on "
+                             "one of them closes a head")
         factors = torch.ones_like(output)
         try:
             arranged = self.arranged(factors, keys)
         except Unplaced as error:
             if wanted:
                 raise
-            self.other[self.name] = str(error)
+            self.other[name] = str(error)
             return output
-        gate = self.gate(arranged.shape[-3])
-        if gate is None:
+        self.found.setdefault(name, arranged.shape[-3])
+        if not wanted:
             return output
-        gate = gate[..., None, None]
+        gate = self.gate(name, arranged.shape[-3])[..., None, None].to(output)
         arranged *= gate[:, None] if arranged.dim() == 5 and gate.dim() == 4 else gate
         return output * factors
 
@@ -139,95 +135,41 @@ class Gating(Watch):
         weights = func(*args, **kwargs)
         return self.closing(weights, weights.shape[-1])
 
-    def packed(self, func, args, kwargs):
+    def packed(self, func, given):
         """The heads side by side, multiplied, and only then projected."""
-        given = inspect.signature(func).bind(*args, **kwargs).arguments
-        gate = self.gate(given["num_heads"])
-        if gate is None:
-            return func(*args, **kwargs)
+        self.found.setdefault(self.name, given["num_heads"])
+        if self.name not in self.values:
+            return func(**given)
         W_o, bias = given["out_proj_weight"], given["out_proj_bias"]
         alone = {"out_proj_weight": torch.eye(len(W_o)).to(W_o), "out_proj_bias": None}
         merged, weights = func(**given | alone)
+        gate = self.gate(self.name, given["num_heads"])
         wide = gate.repeat_interleave(merged.shape[-1] // gate.shape[-1], dim=-1)
         return F.linear(merged * wide.to(merged), W_o, bias), weights
 
     def __exit__(self, *error):
         super().__exit__(*error)
-        if error == (None, None, None) and (idle := sorted(self.gates.keys() - self.met)):
+        if error == (None, None, None) and (idle := sorted(self.values.keys() - self.found)):
             raise ValueError(f"no attention ran in {', '.join(map(repr, idle))} while gates were "
                              "open: all_heads(model, run) lists where it does")
 
 
 @contextmanager
-def gates(model: nn.Module, values: dict[str, Tensor]) -> Iterator[None]:
+def gates(model: nn.Module, values: Mapping[str, Tensor | list[int]]) -> Iterator[None]:
     """While open, each head's output is multiplied by its gate before the heads are joined.
 
     A gate of 0 closes the head. values: for each layer's name its gates, (heads,), or
-    (batch, heads) with gates for each example. Layers left out stay as they are, and so do a
-    head's weights, except where a model writes its softmax itself: there they are multiplied. All
-    is undone at the end, also after an exception.
+    (batch, heads) with gates for each example, or a list of the heads to close. Layers left out
+    stay as they are. Where a softmax is written out, the weights are what is multiplied. All is
+    undone at the end, also after an exception.
     """
-    known = Gating(model, {}).found
-    for name in values:
-        if name not in dict(model.named_modules()):
-            listed = ", ".join(map(repr, known))
-            raise KeyError(f"there is no attention layer {name!r}, only {listed}")
-
-    def checked(name: str) -> Gate:
-        def gate(heads: int) -> Tensor:
-            value = values[name]
-            if value.shape[-1:] != (heads,) or value.dim() > 2:
-                raise ValueError(f"gates of {name!r} have shape {tuple(value.shape)}, "
-                                 f"expected ({heads},) or (batch, {heads})")
-            return value
-        return gate
-
-    made = {name: checked(name) for name in values}
-    for name in values.keys() & known.keys():
-        made[name](known[name])
-    with _gated(model, made):
+    with eagerly(), Gating(model, values):
         yield
-
-
-@contextmanager
-def _gated(model: nn.Module, made: dict[str, Gate]) -> Iterator[None]:
-    """``MultiHeadAttention`` has a hook before ``W_o``, so that its weights stay; others a mode."""
-    ours = attention_layers(model)
-    others = {name: gate for name, gate in made.items() if name not in ours}
-    handles = []
-    for name in made.keys() & ours.keys():
-        hook = _multiply_by(made[name](ours[name].num_heads), ours[name].head_size)
-        handles.append(ours[name].W_o.register_forward_pre_hook(hook))
-    try:
-        with eagerly(), Gating(model, others) if others else nullcontext():
-            yield
-    finally:
-        for handle in handles:
-            handle.remove()
-
-
-def _multiply_by(gate: Tensor, size: int) -> Callable:
-    """A hook before ``W_o``: the ``size`` columns of each head are multiplied by its gate."""
-    wide = gate.repeat_interleave(size, dim=-1)
-    wide = wide[:, None] if wide.dim() == 2 else wide  # one row of gates for all queries
-    return lambda module, inputs: (inputs[0] * wide.to(inputs[0]),)
 
 
 def closed(model: nn.Module, heads: Iterable[Head]) -> AbstractContextManager[None]:
     """``gates`` that are 0 for these heads and 1 for all others."""
-    known, places = all_heads(model), dict(model.named_modules()).keys()
-    heads = _as_pairs(heads, known, places - {name for name, _ in known})
-
-    def gate_for(name: str) -> Gate:
-        def gate(count: int) -> Tensor:
-            off = [head for where, head in heads if where == name]
-            if max(off) >= count:
-                last = count - 1
-                raise ValueError(f"there is no head {max(off)} in {name!r}: it has 0 to {last}")
-            return torch.ones(count).index_fill(0, torch.tensor(off), 0.0)
-        return gate
-
-    return _gated(model, {name: gate_for(name) for name, _ in heads})
+    return gates(model, by_layer(heads))
 
 
 # ---- four measures ----
@@ -250,9 +192,9 @@ def _score_without(model: nn.Module, score: Score, heads: list[Head]) -> float:
         return score()
 
 
-def _counted(model: nn.Module, run: Callable[[], T]) -> tuple[list[Head], T]:
+def _counted(model: nn.Module, run: Callable[[], Any]) -> tuple[list[Head], Any]:
     """The heads of ``model``, and what ``run`` returned."""
-    results: list[T] = []
+    results: list[Any] = []
     heads = all_heads(model, lambda: results.append(run()))
     if not heads:
         raise ValueError("no head of this model can be closed: record_attention(model) says why")
@@ -293,19 +235,12 @@ def gradient(model: nn.Module, losses: Callable[[], Tensor]) -> Tensor:
     with evaluating(model), torch.no_grad():
         heads, first = _counted(model, losses)
     if first.dim() != 1:
-        got = f"got shape {tuple(first.shape)}"
-        raise ValueError(f"losses() must return one loss per example, (batch,), {got}")
+        raise ValueError("losses() must return one loss per example, (batch,), "
+                         f"got shape {tuple(first.shape)}")
     opened = {name: torch.ones(len(first), count, device=first.device, requires_grad=True)
               for name, count in Counter(name for name, _ in heads).items()}
-    slopes = [None] * len(opened)
     with evaluating(model), gates(model, opened):
-        loss = losses().sum()
-        if loss.requires_grad:
-            slopes = torch.autograd.grad(loss, list(opened.values()), allow_unused=True)
-    for name, slope in zip(opened, slopes):
-        if slope is None:
-            raise ValueError(f"losses() has no gradient for the heads of {name!r}: it must run the "
-                             "layer, with gradients, and before quantize_dynamic")
+        slopes = torch.autograd.grad(losses().sum(), list(opened.values()))
     return torch.cat([F.normalize(slope.abs().mean(0), dim=0) for slope in slopes]).cpu()
 
 
@@ -315,7 +250,7 @@ def greedy(model: nn.Module, score: Score) -> tuple[list[Head], list[float]]:
     Returns the heads in the order of closing, and the scores: one with all heads open, then one
     after each closing.
     """
-    order = []
+    order: list[Head] = []
     with evaluating(model):
         remaining, full = _counted(model, score)
         scores = [full]
@@ -328,35 +263,16 @@ def greedy(model: nn.Module, score: Score) -> tuple[list[Head], list[float]]:
     return order, scores
 
 
-# ---- do two measures agree? ----
-
-def ranks(values: Sequence[float] | Tensor) -> Tensor:
-    """The rank of each value, from 0 for the smallest; equal values share the mean of their ranks.
-
-    >>> ranks([10, 30, 10]).tolist()
-    [0.5, 2.0, 0.5]
-    """
-    values = torch.as_tensor(values, dtype=torch.float64)
-    if values.dim() != 1:
-        raise ValueError(f"values must have shape (count,), got {tuple(values.shape)}")
-    if missing := int(values.isnan().sum()):
-        raise ValueError(f"{missing} of {len(values)} values are NaN, and NaN has no rank")
-    below, equal = (values[:, None] > values).sum(1), (values[:, None] == values).sum(1)
-    return below + (equal.double() - 1) / 2
-
-
 def rank_correlation(first: Sequence[float] | Tensor, second: Sequence[float] | Tensor) -> float:
-    """Spearman's coefficient, the correlation of the ranks.
+    """Spearman's coefficient, the correlation of the ranks; equal values share a rank.
 
     1 means the same order, -1 the reverse, and NaN that all values on one side are equal.
 
     >>> rank_correlation([1, 2, 3], [10, 20, 90])
     1.0
     """
-    if len(first) != len(second):
-        raise ValueError(f"there are {len(first)} values and {len(second)} values: "
-                         "each needs a partner")
-    a, b = (ranks(values) - (len(values) - 1) / 2 for values in (first, second))
+    both = [torch.as_tensor(values, dtype=torch.float64) for values in (first, second)]
+    a, b = ((X[:, None] - X).sign().sum(1) for X in both)  # twice the rank, from the middle
     return round((a @ b / (a.norm() * b.norm())).item(), 12)
 
 
@@ -365,25 +281,29 @@ def rank_correlation(first: Sequence[float] | Tensor, second: Sequence[float] | 
 def prune_heads(attention: MultiHeadAttention, heads: Iterable[int]) -> MultiHeadAttention:
     """A new, smaller layer without these heads.
 
-    Their rows of W_q, W_k, W_v and their columns of W_o are gone; the widths of inputs and outputs
-    stay. Its outputs are those of ``attention`` with the heads closed, to within rounding; what was
-    frozen stays frozen. Its ``state_dict`` loads into
-    ``MultiHeadAttention(num_hiddens, heads left, head_size=...)``. Raises ValueError for layers
-    with a position module or with heads that share keys and values, and where W_q, W_k, W_v or W_o
+    Their rows of W_q, W_k, W_v and their columns of W_o are gone, and its outputs are those of
+    ``attention`` with the heads closed, to within rounding; what was frozen stays frozen. Its
+    ``state_dict`` loads into ``MultiHeadAttention(num_hiddens, heads left, head_size=...)``. Raises
+    ValueError for a position module, for heads that share keys and values, and where a projection
     is not a plain ``nn.Linear``.
 
     >>> small = prune_heads(MultiHeadAttention(num_hiddens=8, num_heads=4), {0, 2})
     >>> small.num_heads, small.head_size, tuple(small.W_o.weight.shape)
     (2, 2, (8, 4))
     """
-    if not isinstance(attention, MultiHeadAttention):
-        raise TypeError(f"attention must be a MultiHeadAttention, got {type(attention).__name__}")
-    _check_prunable(attention)
-    _check_several(heads)
-    gone, size = [_as_integer(head) for head in heads], attention.head_size
-    if unknown := set(gone) - set(range(attention.num_heads)):
-        last = attention.num_heads - 1
-        raise ValueError(f"there are no heads {sorted(unknown)}: the layer has 0 to {last}")
+    if attention.position is not None:
+        raise ValueError("can't prune attention with a position module, "
+                         f"got {attention.position}: it may hold numbers of each head")
+    if attention.num_kv_heads != attention.num_heads:
+        raise ValueError("can't prune heads that share keys and values, got num_kv_heads="
+                         f"{attention.num_kv_heads} for num_heads={attention.num_heads}: groups "
+                         "would be left with different numbers of heads")
+    for name in ("W_q", "W_k", "W_v", "W_o"):
+        if type(linear := getattr(attention, name)) is not nn.Linear:
+            raise ValueError(f"can't prune {name}, a {type(linear).__name__}: it must be a plain "
+                             "nn.Linear. Prune before you quantize, normalise or wrap it")
+    gone, size = {operator.index(head) for head in heads}, attention.head_size
+    check_numbers(gone, attention.num_heads)
     kept = [head for head in range(attention.num_heads) if head not in gone]
     if not kept:
         raise ValueError(f"heads={sorted(gone)} are all there are: a layer needs at least one")
@@ -402,59 +322,17 @@ def prune_heads(attention: MultiHeadAttention, heads: Iterable[int]) -> MultiHea
     return small.train(attention.training)
 
 
-def _check_prunable(attention: MultiHeadAttention) -> None:
-    """Raise ValueError where cutting rows and columns would not be the same as closing heads."""
-    if attention.position is not None:
-        raise ValueError("can't prune attention with a position module, "
-                         f"got {attention.position}: it may hold numbers of each head")
-    if attention.num_kv_heads != attention.num_heads:
-        raise ValueError("can't prune heads that share keys and values, got num_kv_heads="
-                         f"{attention.num_kv_heads} for num_heads={attention.num_heads}: groups "
-                         "would be left with different numbers of heads")
-    has_bias = isinstance(attention.W_o.bias, Tensor)  # quantized layers have a method there
-    wanted = ["weight", "bias"] if has_bias else ["weight"]
-    for name in ("W_q", "W_k", "W_v", "W_o"):
-        linear = getattr(attention, name)
-        held = list(linear.state_dict())
-        if isinstance(linear, nn.Linear) and sorted(held) == sorted(wanted):
-            continue
-        kind = f"{type(linear).__module__}.{type(linear).__qualname__}"
-        raise ValueError(f"can't prune {name}, a {kind} that holds {', '.join(held)}: "
-                         f"it must be an nn.Linear that holds {', '.join(wanted)}. Prune before "
-                         "quantize_dynamic; take weight_norm off first, and put it on again")
-
-
 def prune(model: nn.Module, heads: Iterable[Head]) -> nn.Module:
-    """A copy of a model without these heads, each layer made smaller by ``prune_heads``.
-
-    It prunes ``MultiHeadAttention`` alone; for other layers its error says what can be done.
-    """
-    layers, places = attention_layers(model), dict(model.named_modules())
-    known = [(name, head) for name, layer in layers.items() for head in range(layer.num_heads)]
-    heads = _as_pairs(heads, known, places.keys() - layers.keys())
-    for name, _ in heads:
-        if name not in layers:
+    """A copy of a model without these heads, each layer made smaller by ``prune_heads``."""
+    small = {}
+    for name, numbers in by_layer(heads).items():
+        layer = model.get_submodule(name)
+        if not isinstance(layer, MultiHeadAttention):
             raise TypeError(f"prune makes MultiHeadAttention smaller, and {name!r} is a "
-                            f"{type(places[name]).__name__}: {_other_way(model, places[name])}")
-    model = copy.deepcopy(model)
-    for name, layer in attention_layers(model).items():
-        gone = {head for where, head in heads if where == name}
-        small = prune_heads(layer, gone) if gone else layer
-        if layer is model:
-            return small
-        modules = list(model.named_modules(remove_duplicate=False))  # a shared layer has several
-        for place in [place for place, module in modules if module is layer]:
-            model.set_submodule(place, small)
-    return model
-
-
-def _other_way(model: nn.Module, layer: nn.Module) -> str:
-    """What prunes the heads of a layer that isn't ours, or comes nearest."""
-    if isinstance(layer, nn.MultiheadAttention):
-        return "MultiHeadAttention.from_torch(layer) is one that can be pruned"
-    if callable(getattr(model, "prune_heads", None)):
-        return "its library's own way is model.prune_heads({layer's number: [heads]})"
-    return "closed(model, heads) closes its heads, which changes the output alike"
+                            f"{type(layer).__name__}: closed(model, heads) changes the output "
+                            "alike, and MultiHeadAttention.from_torch makes one of PyTorch's")
+        small[id(layer)] = prune_heads(layer, numbers)
+    return copy.deepcopy(model, small)  # where the copy meets a layer again, it takes the small one
 
 
 # ---- two prompts or models, and all layers ----
@@ -464,8 +342,8 @@ def beside(first: Mapping[str, Sequence[Tensor]], second: Mapping[str, Sequence[
     """Two recordings, of two prompts or two models: each layer's map in both, and the difference.
 
     Returns, by the names of ``first``, (3, batch, heads, queries, keys): the first call in
-    ``first``, that in ``second``, first − second. Layers are paired in their order. Raises
-    ValueError where their numbers or shapes differ.
+    ``first``, that in ``second``, first − second. Layers are paired in their order; ValueError
+    where their shapes differ.
 
     >>> both = beside({"layer": [torch.ones(1, 1, 1, 1)]}, {"layer": [torch.zeros(1, 1, 1, 1)]})
     >>> both["layer"].flatten().tolist()
@@ -499,9 +377,8 @@ def patched(projection: nn.Linear, head: int, num_heads: int, run: Callable[[], 
             ) -> Iterator[None]:
     """While open, a head's output is what it was in ``run()``, on another prompt of equal length.
 
-    projection: what follows the heads side by side, ``W_o`` or another library's. The last call of
-    it in ``run()`` counts. Raises ValueError where there is none, as in ``nn.MultiheadAttention``,
-    which takes the weights of its projection and doesn't call it.
+    projection: what follows the heads side by side, ``W_o`` or another library's. Its last call in
+    ``run()`` counts; ValueError where there is none, as in ``nn.MultiheadAttention``.
     """
     size, other = projection.in_features // num_heads, []
     columns = slice(head * size, (head + 1) * size)

@@ -31,7 +31,7 @@ class Mask:
     def __init__(self, predicate: Predicate):
         if not callable(predicate):
             raise TypeError(f"predicate must be a function of (query, key), got {kind(predicate)}")
-        # Functions alone are called: up to 2.11 torch.compile asks what it calls for its truth.
+        # Up to 2.11 torch.compile asks what it calls for its truth, so functions alone are called.
         inner = predicate.predicate if isinstance(predicate, Mask) else predicate
         self.predicate: Predicate = inner
 
@@ -169,7 +169,6 @@ def to_torch_mha(mask: Tensor, num_heads: int = 1) -> Tensor:
     >>> to_torch_mha(torch.tensor([[True, False]])).tolist()
     [[False, True]]
     """
-    check_size(num_heads=num_heads)
     hidden = ~to_sdpa(mask)
     if hidden.dim() == 2:
         return hidden

@@ -37,8 +37,7 @@ class PositionalEncoding(nn.Module):
     """Adds the sinusoidal table to a sequence, then drops out (Vaswani et al. 2017, section 3.5).
 
     Takes and returns (batch, steps, num_hiddens), at most ``max_len`` steps. ``P``, (1, max_len,
-    num_hiddens), is a buffer that isn't saved: it follows the module's device and dtype, and keeps
-    the rounding of a dtype that the module once had.
+    num_hiddens), is a buffer that isn't saved.
 
     >>> PositionalEncoding(4)(torch.zeros(1, 2, 4))[0, 0].tolist()
     [0.0, 1.0, 0.0, 1.0]

@@ -1,8 +1,8 @@
 """Attention seen from outside: every head's weights in a model, which stays as it is.
 
 A torch-function mode sees calls of ``F.scaled_dot_product_attention`` and softmaxes; PyTorch's
-hooks for all modules say in which module they happen, and look into ``nn.MultiheadAttention`` and
-``nn.TransformerEncoderLayer``, whose fast paths such a mode would turn off.
+hooks for all modules say in which module they happen. The mode would turn off the fast paths of
+PyTorch's own layers, so these run without it, and then once more with it, for their weights.
 """
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import math
 import sys
 import threading
 import warnings
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -23,8 +23,8 @@ from torch.nn import functional as F
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
 
-from .checks import check_integer
 from .attention import MultiHeadAttention
+from .checks import check_integer
 from .hidden import widened
 from .masks import combine
 
@@ -50,18 +50,17 @@ class Unplaced(ValueError):
 class Running:
     module: nn.Module
     shape: tuple[int, ...]  # of the first tensor that it got by position
-    seen: int  # how many maps, and how many modules, there were when it started
-    entered: int
+    seen: int  # how many maps there were when it started
+    fast: bool  # whether it may take a fast path
     maps: int = 0  # made in this call of it
 
 
 class Watch(TorchFunctionMode):
     """While open, calls ``fused``, ``softmax`` and ``packed`` for each attention inside ``model``.
 
-    These get a function and its arguments, and return its output; subclasses say what else they do.
-    The functions are ``F.scaled_dot_product_attention``, a softmax, and, where
-    ``nn.MultiheadAttention`` has no fast path, ``F.multi_head_attention_forward``. ``names`` holds
-    the name of each module, ``running`` those that are at work, the innermost last.
+    These get a function and its arguments, and return its output: that of
+    ``F.scaled_dot_product_attention``, of a softmax, and of ``F.multi_head_attention_forward``.
+    ``names`` holds the name of each module, ``running`` those at work, the innermost last.
     """
 
     fused: Callable[..., Any]
@@ -76,7 +75,7 @@ class Watch(TorchFunctionMode):
         super().__init__()
         self.names = {module: name for name, module in model.named_modules()}
         self.running: list[Running] = []
-        self.seen = self.entered = self.images = self.elsewhere = 0
+        self.seen = self.images = self.elsewhere = 0
         self.other: dict[str, str] = {}  # what was met and is not attention as it is known
 
     def __enter__(self) -> Self:
@@ -88,7 +87,7 @@ class Watch(TorchFunctionMode):
 
     def __exit__(self, *error: Any) -> None:
         self.running.clear()  # after an interruption
-        STATES._set_torch_function_state(self.state)
+        self.tune()
         for handle in self.handles:
             handle.remove()
         super().__exit__(*error)
@@ -109,25 +108,26 @@ class Watch(TorchFunctionMode):
             self.images = 0
         if isinstance(module, (nn.Conv2d, nn.Conv3d)) and not self.images and shape:
             self.images = shape[0]
-        self.entered += 1
-        self.running.append(Running(module, shape, self.seen, self.entered))
+        fast = isinstance(module, FAST) and not module.training
+        self.running.append(Running(module, shape, self.seen, fast))
         self.tune()
 
     def leaves(self, module: nn.Module, args: Any, *rest: Any) -> None:
         """``rest``: what it got by name (not after an error), and its output."""
         if not self.is_here(module) or all(each.module is not module for each in self.running):
             return
-        while (ended := self.running.pop()).module is not module:
-            pass
-        self.tune()
+        while self.running[-1].module is not module:
+            self.running.pop()
         *kwargs, output = rest
         if output is not None:
-            self.after_module(ended, args, kwargs[0])
+            self.after_module(self.running[-1], args, kwargs[0])
+        self.running.pop()
+        self.tune()
 
     def tune(self) -> None:
         """Torch functions are off while a layer with a fast path runs, but not in its parts."""
         modes = _get_current_function_mode_stack()  # modes of others end fast paths anyway
-        quiet = (self.running and has_fast_path(self.running[-1].module)
+        quiet = (self.running and self.running[-1].fast
                  and all(getattr(mode, "quietly", False) for mode in modes))
         off = STATES._TorchFunctionState.ALL_DISABLED
         STATES._set_torch_function_state(off if quiet else self.state)
@@ -150,7 +150,8 @@ class Watch(TorchFunctionMode):
             if func in SOFTMAXES and self.is_attention(args, kwargs):
                 return self.softmax(func, args, kwargs)
             if func is F.multi_head_attention_forward:
-                return self.packed(func, args, kwargs)
+                given = inspect.signature(func).bind(*args, **kwargs).arguments
+                return self.packed(func, given)
             if getattr(func, "__name__", "") == "flex_attention":
                 self.other[self.name] = "flex_attention shows no weights"
         return func(*args, **kwargs)
@@ -159,10 +160,8 @@ class Watch(TorchFunctionMode):
         """Whether a softmax is over the last of four axes or more, or of three in attention."""
         scores = args[0] if args else kwargs["input"]
         axis = args[1] if len(args) > 1 else kwargs.get("dim")
-        if axis not in (-1, scores.dim() - 1):
-            return False
-        return scores.dim() > 3 or scores.dim() == 3 and any(
-            is_called_attention(each.module) for each in self.running[-2:])
+        return axis in (-1, scores.dim() - 1) and (scores.dim() > 3 or scores.dim() == 3 and any(
+            is_called_attention(each.module) for each in self.running[-2:]))
 
     def counts(self) -> list[int]:
         """The numbers of heads that the innermost modules and their settings name."""
@@ -179,21 +178,21 @@ class Watch(TorchFunctionMode):
         told from other axes.
         """
         X = X[:, None] if X.dim() == 3 else X[None, None] if X.dim() == 2 else X
-        counts, shape, given = self.counts(), X.shape, self.running[-1].shape
-        batch, heads, queries = shape[:3]
+        counts, given, maps = self.counts(), self.running[-1].shape, (*X.shape[:-1], keys)
+        batch, heads, queries = X.shape[:3]
         width = given[-1] / counts[0] if counts and len(given) == 3 else 0
         if queries == keys == width != given[1]:
             raise Unplaced(f"its weights join {keys} x {keys} channels, not tokens")
-        if len(shape) > 5 or len(shape) == 5 and (heads in counts) == (queries in counts):
-            raise Unplaced(f"of {(*shape[:-1], keys)} not exactly one axis fits its heads")
-        if len(shape) == 5:
+        if X.dim() > 5 or X.dim() == 5 and (heads in counts) == (queries in counts):
+            raise Unplaced(f"of {maps} not exactly one axis fits its heads")
+        if X.dim() == 5:
             return X.transpose(1, 2) if heads in counts else X
         if counts and heads < counts[0] == heads * queries:  # one query, and heads that share keys
-            X = X.reshape(batch, -1, 1, shape[3])
+            X = X.reshape(batch, -1, 1, X.shape[3])
         elif counts and heads not in counts:
             folded = next((count for count in counts if batch % count == 0), 0)
             if queries in counts and (len(given) != 3 or keys != given[1]):
-                raise Unplaced(f"(batch, queries, heads, neighbours) {(*shape[:3], keys)}: "
+                raise Unplaced(f"(batch, queries, heads, neighbours) {maps}: "
                                "its last axis is not the keys")
             elif queries in counts:
                 X = X.transpose(1, 2)
@@ -202,22 +201,10 @@ class Watch(TorchFunctionMode):
                 X = X[:, :, 0] if heads == 1 else X.transpose(1, 2)
             else:
                 self.other[self.name] = f"it has {heads} heads and names {counts[0]}"
-        images = self.images
-        inside = any(each.shape[:1] == (images,) for each in self.running)
-        if inside and X.dim() == 4 and images and len(X) > images and len(X) % images == 0:
-            X = X.unflatten(0, (images, -1))
+        inside = self.images and any(each.shape[:1] == (self.images,) for each in self.running)
+        if inside and X.dim() == 4 and len(X) > self.images and len(X) % self.images == 0:
+            X = X.unflatten(0, (self.images, -1))
         return X
-
-
-def has_fast_path(module: nn.Module) -> bool:
-    """Whether PyTorch's own ``forward`` runs, by itself or called by a subclass's."""
-    return isinstance(module, FAST) and (runs_as_it_is(module) or "forward" in getattr(
-        inspect.unwrap(type(module).forward), "__code__", has_fast_path.__code__).co_names)
-
-
-def runs_as_it_is(module: nn.Module) -> bool:
-    """Whether ``forward`` is PyTorch's, not a subclass's."""
-    return any(type(module).forward is kind.forward for kind in FAST)
 
 
 def is_called_attention(module: nn.Module) -> bool:
@@ -228,61 +215,19 @@ def is_called_attention(module: nn.Module) -> bool:
 
 def fused_weights(
     query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None,
-    dropout_p: float = 0.0, is_causal: bool = False, *, scale: float | None = None,
-    enable_gqa: bool = False,
+    dropout_p: float = 0.0, is_causal: bool = False, **options: Any,
 ) -> Tensor:
     """The weights behind a call of ``F.scaled_dot_product_attention``, before dropout.
 
     Takes that function's arguments. Computed in single precision at least; a query that sees no key
     has zeros.
     """
-    wide = torch.promote_types(query.dtype, torch.float32)
-    q, k = query.detach().to(wide), key.detach().to(wide)
-    if enable_gqa:
-        k = k.repeat_interleave(q.shape[-3] // k.shape[-3], -3)
-    scores = q / math.sqrt(q.shape[-1]) @ k.mT if scale is None else q * scale @ k.mT
-    if is_causal:
-        keep = torch.ones(scores.shape[-2:], dtype=torch.bool, device=q.device).tril()
-        scores = scores.masked_fill(~keep, -math.inf)
-    if attn_mask is not None:
-        mask = attn_mask.detach()
-        scores = (scores.masked_fill(~mask, -math.inf) if mask.dtype == torch.bool
-                  else scores + mask)
-    empty = scores.isneginf().all(-1, keepdim=True)
-    return scores.softmax(-1).masked_fill(empty, 0.0)
-
-
-def packed_weights(module: nn.MultiheadAttention, *args: Any, **kwargs: Any) -> Tensor:
-    """What ``nn.MultiheadAttention`` returns as weights when asked for those of each head."""
-    given = bound(nn.MultiheadAttention, module, args, kwargs)
-    given |= {"need_weights": True, "average_attn_weights": False}
-    was, module.training = module.training, False  # weights before dropout
-    try:
-        return batched(nn.MultiheadAttention.forward(**given)[1])
-    finally:
-        module.training = was
-
-
-def batched(weights: Any) -> Tensor:
-    """(heads, queries, keys) with a batch of one before it."""
-    return weights if weights.dim() == 4 else weights[None]
-
-
-def layer_weights(layer: nn.TransformerEncoderLayer, src: Tensor, src_mask: Tensor | None = None,
-                  src_key_padding_mask: Tensor | None = None, **rest: Any) -> Tensor:
-    """The weights of a layer that took its fast path, which calls none of its modules.
-
-    Padding that the fast path left out has zeros.
-    """
-    X, rows, padding = src, None, src_key_padding_mask
-    if src.is_nested:
-        X = src.to_padded_tensor(0.0)
-        lengths = torch.tensor([len(each) for each in src.unbind()], device=X.device)
-        rows = torch.arange(X.shape[1], device=X.device) < lengths[:, None]
-        padding = ~rows
-    X = layer.norm1(X) if layer.norm_first else X
-    weights = packed_weights(layer.self_attn, X, X, X, key_padding_mask=padding, attn_mask=src_mask)
-    return weights if rows is None else weights * rows[:, None, :, None]
+    q, k, v = (X.to(torch.promote_types(X.dtype, torch.float32)) for X in (query, key, value))
+    mask = attn_mask
+    if mask is not None:
+        mask = torch.where(mask, 0.0, -math.inf) if mask.dtype == torch.bool else mask.to(q)
+    return torch.ops.aten._scaled_dot_product_attention_math(
+        q, k, v, mask, 0.0, is_causal, **options)[1]
 
 
 class Recorder(Watch):
@@ -296,24 +241,25 @@ class Recorder(Watch):
     def __init__(self, model: nn.Module, most_bytes: int):
         super().__init__(model)
         check_integer(most_bytes=most_bytes)
-        self.model, self.most, self.kept, self.full = model, most_bytes, 0, False
+        self.most, self.kept, self.full = most_bytes, 0, False
         self.recorded: dict[str, list[Tensor]] = {
-            self.names[module] or "attention": [] for module in self.names
+            name or "attention": [] for module, name in self.names.items()
             if isinstance(module, (MultiHeadAttention, nn.MultiheadAttention))}
         self.left_out: list[tuple[str, int]] = []  # each call's name and bytes
-        self.ran: set[str] = set()
+        self.ran: dict[str, str] = {}  # names and classes
 
-    def keep(self, name: str, make: Callable[[], Tensor]) -> None:
+    def keep(self, make: Callable[[], Tensor]) -> None:
         """Keep what ``make`` returns, if there is room."""
         self.seen += 1
+        self.running[-1].maps += 1
         try:
             with torch.no_grad(), torch._C.DisableTorchFunction():
                 weights = make().detach()
         except Exception as error:  # one map alone may be too large
             kind = "" if isinstance(error, Unplaced) else f"{type(error).__name__}: "
-            self.other[name] = f"{kind}{error}"[:200]
+            self.other[self.name] = f"{kind}{error}"[:200]
             return
-        name, self.full = name or "attention", self.kept + weights.nbytes > self.most
+        name, self.full = self.name or "attention", self.kept + weights.nbytes > self.most
         if self.full:
             self.left_out.append((name, weights.nbytes))
         else:
@@ -322,68 +268,71 @@ class Recorder(Watch):
 
     def fused(self, func: Callable[..., Tensor], args: Any, kwargs: Any) -> Tensor:
         output = func(*args, **kwargs)
-        self.running[-1].maps += 1
 
         def make() -> Tensor:
             with torch.autocast(output.device.type, enabled=False):
                 weights = fused_weights(*args, **kwargs)
             return self.arranged(weights, weights.shape[-1])
 
-        self.keep(self.name, make)
+        self.keep(make)
         return output
 
     def softmax(self, func: Callable[..., Tensor], args: Any, kwargs: Any) -> Tensor:
         weights = func(*args, **kwargs)
-        self.running[-1].maps += 1
-        self.keep(self.name, lambda: self.arranged(weights, weights.shape[-1]).clone())
+        self.keep(lambda: self.arranged(weights, weights.shape[-1]).clone())
         return weights
 
-    def packed(self, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        given = inspect.signature(func).bind(*args, **kwargs).arguments
-        given |= {"need_weights": True, "average_attn_weights": False, "training": False}
-        output = func(*args, **kwargs)
-        self.keep(self.name, lambda: batched(func(**given)[1]))
+    def packed(self, func: Callable[..., Any], given: dict[str, Any]) -> Any:
+        asked = {"need_weights": True, "average_attn_weights": False, "training": False}
+        output = func(**given)
+
+        def make() -> Tensor:
+            weights = func(**given | asked)[1]
+            return weights if weights.dim() == 4 else weights[None]
+
+        self.keep(make)
         return output
 
     def after_module(self, ended: Running, args: Any, kwargs: Any) -> None:
-        module, name = ended.module, self.names[ended.module]
-        self.ran.add(name)
+        module, name = ended.module, self.name
+        self.ran[name] = type(module).__name__
+        if ended.fast and self.seen == ended.seen:
+            self.run_again(ended, args, kwargs)
         if ended.maps > 1 and not isinstance(module, MultiHeadAttention):
             self.other[name] = (f"{ended.maps} maps in one call, of several layers or parts: none "
                                 "of them alone need be what it applies")
         if self.seen > ended.seen:
             if isinstance(module, MultiHeadAttention) and not self.full:
-                self.complete(module, args, kwargs)
-        elif isinstance(module, nn.MultiheadAttention) and has_fast_path(module):
-            self.recompute(module, module, packed_weights, args, kwargs)
-        elif isinstance(module, nn.TransformerEncoderLayer) and self.entered == ended.entered:
-            self.recompute(module, module.self_attn, layer_weights, args, kwargs)
+                self.clear_empty_rows(module, args, kwargs)
         elif is_called_attention(module):
             self.seen += 1
             if not self.recorded.get(name or "attention"):  # else it runs again, for gradients
                 self.other[name] = ("it calls neither PyTorch's fused attention nor a softmax over "
                                     "(batch, heads, queries, keys)")
 
-    def recompute(self, module: nn.Module, attention: Any, weights: Callable[..., Tensor],
-                  args: Any, kwargs: Any) -> None:
-        """Keep the ``weights`` of a fast path, from its arguments."""
-        def make() -> Tensor:
-            if not runs_as_it_is(module):
-                raise Unplaced("its own forward calls PyTorch's, with arguments that can't be seen")
-            return weights(module, *args, **kwargs)
+    def run_again(self, ended: Running, args: Any, kwargs: Any) -> None:
+        """Run a layer that took its fast path without it, for the weights alone."""
+        ended.fast = False
+        self.tune()
+        if args and args[0].is_nested:  # as an encoder's fast path leaves out padding
+            X = args[0].to_padded_tensor(0.0)
+            lengths = torch.tensor([len(each) for each in args[0].unbind()], device=X.device)
+            padding = torch.arange(X.shape[1], device=X.device) >= lengths[:, None]
+            args, kwargs = (X,), {"src_key_padding_mask": padding}
+        try:
+            with torch.no_grad():
+                ended.module.forward(*args, **kwargs)
+        except Exception as error:
+            self.other[self.name] = f"{type(error).__name__}: {error}"[:200]
 
-        self.keep(self.names[attention], make)
-
-    def complete(self, module: MultiHeadAttention, args: Any, kwargs: Any) -> None:
+    def clear_empty_rows(self, module: MultiHeadAttention, args: Any, kwargs: Any) -> None:
         """Ours cuts off padding first, and gives rows that see nothing zeros afterwards."""
-        calls = self.recorded[self.names[module] or "attention"]
-        given = bound(MultiHeadAttention, module, args, kwargs)
-        lengths, mask = given.get("valid_lens"), given.get("mask")
-        if lengths is None and mask is None:
-            return
-        keys, (batch, heads, queries, _) = given["keys"].shape[1], calls[-1].shape
+        given = inspect.signature(module.forward).bind(*args, **kwargs).arguments
+        calls = self.recorded[self.name or "attention"]
         with torch._C.DisableTorchFunction():
-            keep = combine(batch, heads, queries, keys, lengths, mask, device=calls[-1].device)
+            (batch, heads, queries, _), keys = calls[-1].shape, given["keys"].shape[1]
+            keep = combine(batch, heads, queries, keys, given.get("valid_lens"), given.get("mask"),
+                           device=calls[-1].device)
             if keep is not None:
                 calls[-1] = widened(calls[-1], keys) * keep.any(-1, keepdim=True)
 
@@ -395,54 +344,46 @@ class Recorder(Watch):
             gaps.append(f"left out {len(self.left_out)} of {self.seen} calls, the first "
                         f"of {first!r}: with their {size:,} bytes it would keep "
                         f"{self.kept + size:,}, more than most_bytes={self.most:,}")
-        places = {name: module for module, name in self.names.items()}
         why = defaultdict(list)
         for name, reason in self.other.items():
             why[reason].append(name)
         for reason, names in why.items():
-            kind, listed = type(places[names[0]]).__name__, ", ".join(map(repr, names[:3]))
-            more = f" and {len(names) - 3} more" * (len(names) > 3)
+            listed = ", ".join(map(repr, names[:3])) + f" and {len(names) - 3} more" * (
+                len(names) > 3)
             sees = "parts of" if (names[0] or "attention") in recorded else "no weights in"
-            gaps.append(f"sees {sees} {listed}{more}, a {kind}: {reason}; model.get_submodule("
-                        f"{names[0]!r}).register_forward_hook(...) shows what goes in and out")
+            gaps.append(f"sees {sees} {listed}, a {self.ran[names[0]]}: {reason}; "
+                        f"model.get_submodule({names[0]!r}).register_forward_hook(...) shows what "
+                        "goes in and out")
         if self.elsewhere:
             gaps.append("saw the model run in another thread, where nothing can be recorded: open "
                         "it in the thread that runs the model")
-        if compiled := [name for name, each in places.items()
+        if compiled := [name for each, name in self.names.items()
                         if getattr(each, "_orig_mod", each._compiled_call_impl) is not None]:
             gaps.append(f"ran {compiled[0] or 'the model'!r} uncompiled: its outputs are those of "
                         "the compiled one but for rounding")
-        if missing := self.layers_without(places, recorded):
+        if missing := self.layers_without(recorded):
             gaps.append(f"sees no attention in {', '.join(missing[:8])}, though it does in others "
                         "of the same class")
         if not (recorded or self.other or self.left_out or self.elsewhere):
-            met = Counter(type(module).__name__ for name, module in places.items()
-                          if name in self.ran
-                          and not type(module).__module__.startswith("torch.nn"))
-            ran = ", ".join(kind for kind, _ in met.most_common(5)) or "no module of the model"
+            kinds = [*dict.fromkeys(reversed(self.ran.values()))]  # the model itself first
+            ran = ", ".join(kinds[:5]) or "no module of the model"
             gaps.append(f"recorded nothing: {ran} ran without PyTorch's fused attention or a "
                         "softmax over keys; exported, traced, scripted and compiled code shows "
                         "neither")
         for gap in gaps:
             warnings.warn(f"record_attention {gap}", stacklevel=4)
 
-    def layers_without(self, places: dict[str, nn.Module], recorded: set[str]) -> list[str]:
+    def layers_without(self, recorded: set[str]) -> list[str]:
         """Layers that ran, in a list beside one of the same class in which attention was seen."""
         missing = []
-        for name, module in places.items():
-            if isinstance(module, nn.ModuleList):
-                inside = {f"{name}.{i}".lstrip("."): type(layer) for i, layer in enumerate(module)}
-                has = {layer for layer in inside if any(
-                    each == layer or each.startswith(f"{layer}.") for each in recorded)}
-                kinds = {inside[layer] for layer in has}
-                missing += [layer for layer, kind in inside.items()
-                            if kind in kinds and layer in self.ran - has]
+        for stack in (module for module in self.names if isinstance(module, nn.ModuleList)):
+            ran = {self.names[layer]: type(layer) for layer in stack
+                   if self.names[layer] in self.ran}
+            has = {layer for layer in ran
+                   if any(f"{name}.".startswith(f"{layer}.") for name in recorded)}
+            kinds = {ran[layer] for layer in has}
+            missing += [layer for layer in ran if layer not in has and ran[layer] in kinds]
         return missing
-
-
-def bound(kind: type[nn.Module], module: nn.Module, args: Any, kwargs: Any) -> dict[str, Any]:
-    """The arguments of a call of ``kind.forward`` by name."""
-    return inspect.signature(kind.forward).bind(module, *args, **kwargs).arguments
 
 
 @contextmanager
@@ -460,12 +401,8 @@ def record_attention(
 
     The model's outputs stay the same to the last bit, except those of compiled models and of
     flex_attention, which run uncompiled here: they differ by rounding. What a model does to its
-    weights later (a gate, a choice of the largest) isn't seen. Nothing that fails here reaches the
-    run: a warning at the end names what was left out and why, and where nothing was recorded, what
-    ran.
-
-    BertViz takes a recording of self-attention as it is:
-    ``model_view([calls[0] for calls in weights.values()], tokens)``.
+    weights later isn't seen. Nothing that fails here reaches the run: a warning at the end names
+    what was left out and why, and where nothing was recorded, what ran.
 
     >>> attention = MultiHeadAttention(8, 2)
     >>> with record_attention(attention) as weights:

@@ -29,8 +29,7 @@ def offsets(queries: int, keys: int, device: torch.device | None = None) -> Tens
 class RelativePosition(nn.Module):
     """The methods that ``MultiHeadAttention(position=...)`` calls. Here they change nothing.
 
-    q (batch, heads, queries, head_size) and k (batch, kv heads, keys, head_size) are the projected
-    queries and keys; values never come here.
+    q (batch, heads, queries, head_size) and k (batch, kv heads, keys, head_size) are projected.
     """
 
     def transform(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
@@ -46,8 +45,7 @@ class ShawRelativeKeys(RelativePosition):
     """A learned vector per offset, added to the key: qᵢ · (kⱼ + a[clip(j − i, −c, c)]) / √d.
 
     From Shaw et al. 2018, section 3.2, for keys only. Heads share ``table``, (2c + 1, head_size)
-    with c = ``max_distance``; row c is offset 0. Each query meets the 2c + 1 rows once and then
-    picks per key, so that no (queries, keys, head_size) tensor is made.
+    with c = ``max_distance``; row c is offset 0. No (queries, keys, head_size) tensor is made.
 
     >>> from d2l_ext import MultiHeadAttention
     >>> position = ShawRelativeKeys(head_size=4, max_distance=2)
@@ -77,8 +75,7 @@ class T5RelativeBias(RelativePosition):
     bucket each, farther ones share buckets that grow with the distance, and those from
     ``max_distance`` on share the last. bidirectional: one half of the buckets for keys up to the
     query, the other for keys to its right; otherwise all of these fall in bucket 0, as suits a
-    causal mask. ``table`` is (num_buckets, heads); T5's layers share one module. Raises ValueError
-    for sizes that leave no room for buckets.
+    causal mask. ``table`` is (num_buckets, heads).
 
     >>> T5RelativeBias(num_heads=2).bucket(torch.tensor([-1000, -9, -1, 0, 1, 9, 1000])).tolist()
     [15, 8, 1, 0, 17, 24, 31]
@@ -125,8 +122,7 @@ class ALiBi(RelativePosition):
 
     From Press et al. 2022, section 3; without a causal mask it can't tell left from right.
     ``slopes``: 2^(−8/n), 2^(−16/n), ... for n heads; if n isn't a power of two, as in the paper's
-    code, those of the largest power below n, then every other one of twice that power. Nothing is
-    learned or saved.
+    code, those of the largest power below n, then every other one of twice that power.
 
     >>> position = ALiBi(num_heads=3)
     >>> position.slopes
@@ -159,8 +155,8 @@ class RotaryEmbedding(RelativePosition):
     position / 10000^(2p/d), the angles of ``sinusoids``. interleaved: pairs are (0, 1), (2, 3),
     ..., as in the paper; otherwise (0, d/2), (1, d/2 + 1), ..., as in GPT-NeoX and Llama: weights
     trained with one layout are wrong with the other. periods: other steps per radian for each pair,
-    (head_size / 2,), in place of 10000^(2p/d). Nothing is learned or saved: each call makes its
-    table, in float64, since half precision has no odd numbers beyond 2048 (bfloat16: 256).
+    (head_size / 2,), in place of 10000^(2p/d). Each call makes its table, in float64, since half
+    precision has no odd numbers beyond 2048 (bfloat16: 256).
 
     >>> q = torch.tensor([[[[1, 0], [1, 0]]]], dtype=torch.float64)
     >>> RotaryEmbedding(head_size=2).transform(q, q)[0][0, 0, 1].round(decimals=4).tolist()

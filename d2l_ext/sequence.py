@@ -8,11 +8,10 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from math import ceil
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.autograd.graph import Node
 from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
@@ -21,9 +20,7 @@ from .attention import MultiHeadAttention
 from .checks import check_choice, check_divides, check_sequence, check_size
 
 Layer = Callable[[Tensor], Tensor]
-# On a busy machine processor time is steadier than wall time; some systems count it too coarsely.
-FINE = time.get_clock_info("thread_time").resolution < 1e-5
-CLOCK = time.thread_time if FINE else time.perf_counter
+CLOCK = time.thread_time  # on a busy machine it is steadier than wall time
 
 
 class Convolution(nn.Module):
@@ -61,7 +58,6 @@ class Recurrence(nn.Module):
 
     def __init__(self, num_hiddens: int):
         super().__init__()
-        check_size(num_hiddens=num_hiddens)
         self.rnn = self.cell(num_hiddens, num_hiddens, batch_first=True, bias=False)
 
     def forward(self, X: Tensor) -> Tensor:
@@ -95,8 +91,8 @@ class LSTM(Recurrence):
 class SelfAttention(nn.Module):
     """Each output is made of weighted means over all positions.
 
-    Queries, keys and values are projections of one sequence (Vaswani et al. 2017, section 3.2.3).
-    Takes and returns (batch, steps, num_hiddens). causal: output i depends on inputs up to i.
+    Takes and returns (batch, steps, num_hiddens) (Vaswani et al. 2017, section 3.2.3). causal:
+    output i depends on inputs up to i.
     """
 
     def __init__(self, num_hiddens: int, num_heads: int = 1, *, causal: bool = False):
@@ -118,36 +114,25 @@ class Cost(NamedTuple):
     meet: int        # moves until some output has seen all inputs
 
 
-FORMULAS = {
-    "convolution": {"operations": "2knd²", "sequential": "1",
-                    "path": "⌈2(n - 1)/(k - 1)⌉", "meet": "⌈(n - 1)/(k - 1)⌉",
-                    "holds for": "centred, in a stack without gaps; paths count layers"},
-    "recurrence": {"operations": "4nd²", "sequential": "n", "path": "n - 1", "meet": "n - 1",
-                   "holds for": "in one direction; paths count moves along the sequence"},
-    "GRU": {"operations": "12nd²", "sequential": "n", "path": "n - 1", "meet": "n - 1",
-            "holds for": "as the recurrence; reset gate after its product, gates' ⊙ not counted"},
-    "LSTM": {"operations": "16nd²", "sequential": "n", "path": "n - 1", "meet": "n - 1",
-             "holds for": "as the recurrence; gates' ⊙ not counted"},
-    "attention products": {"operations": "4n²d", "sequential": "2", "path": "1", "meet": "1",
-                           "holds for": "scores and weighted sums alone, nothing hidden"},
-    "attention layer": {"operations": "8nd² + 4n²d", "sequential": "4", "path": "1", "meet": "1",
-                        "holds for": "with its four projections, nothing hidden"},
-}
-LINEAR_FORMULAS = {  # of ``linear``'s layers, beside those above
-    "linear attention, at once": {
-        "operations": "8nd² + 4n²d", "sequential": "4", "path": "1", "meet": "1",
-        "holds for": "causal, h heads, no normaliser, with its four projections"},
-    "linear attention, in chunks": {
-        "operations": "8nd² + 4ncd + (4n - 2c)d²/h", "sequential": "max(4, n/c + 2)",
-        "path": "1", "meet": "1", "holds for": "as at once; c tokens in a chunk, c divides n"},
-    "linear attention, by token": {
-        "operations": "8nd² + 4nd²/h", "sequential": "n + 3", "path": "1", "meet": "1",
-        "holds for": "as at once; the memory is added to, never multiplied, so a path is one move"},
-    "delta rule, by token": {
-        "operations": "8nd² + 2ndh + (6n - 2)d²/h", "sequential": "2n + 2",
-        "path": "n - 1", "meet": "n - 1",
-        "holds for": "h heads; each step multiplies the memory, so paths count steps"},
-}
+FORMULAS = {kind: dict(zip(Cost._fields, written)) for kind, written in {
+    # centred, in a stack without gaps; paths count layers
+    "convolution": ("2knd²", "1", "⌈2(n - 1)/(k - 1)⌉", "⌈(n - 1)/(k - 1)⌉"),
+    # in one direction, reset gate after its product, gates' ⊙ not counted; paths count steps
+    "recurrence": ("4nd²", "n", "n - 1", "n - 1"),
+    "GRU": ("12nd²", "n", "n - 1", "n - 1"),
+    "LSTM": ("16nd²", "n", "n - 1", "n - 1"),
+    # nothing hidden: scores and weighted sums alone, and with the four projections
+    "attention products": ("4n²d", "2", "1", "1"),
+    "attention layer": ("8nd² + 4n²d", "4", "1", "1"),
+}.items()}
+LINEAR_FORMULAS = {kind: dict(zip(Cost._fields, written)) for kind, written in {
+    # of ``linear``'s layers: causal, h heads, no normaliser; c, tokens in a chunk, divides n
+    "linear attention, at once": ("8nd² + 4n²d", "4", "1", "1"),
+    "linear attention, in chunks": (
+        "8nd² + 4ncd + (4n - 2c)d²/h", "max(4, n/c + 2)", "1", "1"),
+    "linear attention, by token": ("8nd² + 4nd²/h", "n + 3", "1", "1"),  # the memory only adds up
+    "delta rule, by token": ("8nd² + 2ndh + (6n - 2)d²/h", "2n + 2", "n - 1", "n - 1"),
+}.items()}
 STATES = {  # what a causal layer must keep of n tokens, to go on with the next
     "convolution": "(k - 1)d", "recurrence": "d", "GRU": "d", "LSTM": "2d",
     "attention products": "2nd", "attention layer": "2nd", **dict.fromkeys(LINEAR_FORMULAS, "d²/h"),
@@ -169,10 +154,10 @@ def worth(formula: str, **sizes: int) -> int:
 def cost(kind: str, n: int, d: int, k: int = 3, c: int = 64, num_heads: int = 1) -> Cost:
     """Operations, sequential steps and path lengths of one layer over n tokens of width d.
 
-    As Vaswani et al. 2017, table 1. ``FORMULAS`` and ``LINEAR_FORMULAS`` have them in writing;
-    their keys are the kinds. A convolution has the kernel k, odd and at least 3; a chunk has c
-    tokens, at most n; ``num_heads``, in writing h, changes only ``LINEAR_FORMULAS``. Numbers are
-    exact where textbooks give orders, and count matrix products alone.
+    As Vaswani et al. 2017, table 1; ``FORMULAS`` and ``LINEAR_FORMULAS`` have them in writing, by
+    kind. k: a convolution's kernel, odd and at least 3; c: tokens in a chunk; ``num_heads``, in
+    writing h, changes only ``LINEAR_FORMULAS``. Numbers are exact where textbooks give orders, and
+    count matrix products alone.
 
     >>> cost("recurrence", n=10, d=2)
     Cost(operations=160, sequential=10, path=9, meet=9)
@@ -205,27 +190,21 @@ def state_size(kind: str, n: int, d: int, k: int = 3, num_heads: int = 1) -> int
 def influence(model: nn.Module, n: int, num_hiddens: int | None = None) -> Tensor:
     """How strongly input j moves output i: Σ_c |∂(r · y_i) / ∂x_jc|, c over the input's width.
 
-    x and r are random, but the same at each call; r is one direction in the space of y_i, so that
-    entries can be compared with each other, and aren't norms of the Jacobian. Returns (n, n), rows
-    outputs, columns inputs, in float64, since float32 loses what a long recurrence passes on. The
-    model stays as it is. num_hiddens: the width of the input, by default that of the model's first
-    matrix.
+    x and r are random, but the same at each call, so that entries can be compared with each other.
+    Returns (n, n), rows outputs, columns inputs, in float64, since float32 loses what a long
+    recurrence passes on. The model stays as it is. num_hiddens: the width of the input, by default
+    that of the model's first matrix.
     """
     check_size(n=n)
     model = copy.deepcopy(model).cpu().double().eval()
     if num_hiddens is None:
-        widths = [W.shape[1] for W in model.parameters() if W.dim() > 1]
-        if not widths:
-            raise ValueError("model has no matrix to tell the width of its input: give num_hiddens")
-        num_hiddens = widths[0]
-    generator = torch.Generator().manual_seed(0)
-    X = torch.randn(1, n, num_hiddens, dtype=torch.float64, generator=generator)
+        num_hiddens = next(W.shape[1] for W in model.parameters() if W.dim() > 1)
+    options: Any = {"generator": torch.Generator().manual_seed(0), "dtype": torch.float64}
+    X = torch.randn(1, n, num_hiddens, **options)
     # Copy i is asked about output i, so that one pass backwards answers all.
     copies = X.repeat(n, 1, 1).requires_grad_()
     Y = model(copies)
-    # Not all ones: a plain sum over the width could cancel.
-    direction = torch.randn(Y.shape[-1], dtype=torch.float64, generator=generator)
-    asked = Y[range(n), range(n)] @ direction
+    asked = Y[range(n), range(n)] @ torch.randn(Y.shape[-1], **options)
     return torch.autograd.grad(asked.sum(), copies)[0].abs().sum(-1)
 
 
@@ -250,7 +229,7 @@ def visible_products() -> Iterator[None]:
 
 
 def flops(layer: Layer, n: int, d: int) -> int:
-    """Operations that PyTorch counts for one sequence (1, n, d): matrix products and convolutions.
+    """Operations that PyTorch counts for (1, n, d): matrix products and convolutions.
 
     Fused kernels are switched off, so that those of attention and LSTM count too.
 
@@ -263,19 +242,15 @@ def flops(layer: Layer, n: int, d: int) -> int:
 
 
 def longest_chain(layer: Layer, n: int, d: int) -> int:
-    """The most matrix products that wait for each other.
-
-    They are counted in the graph that PyTorch records for one sequence (1, n, d).
+    """The most matrix products that wait for each other, in PyTorch's graph for (1, n, d).
 
     >>> longest_chain(Recurrence(8), n=5, d=8)
     5
     """
     with visible_products():
         end = layer(torch.zeros(1, n, d, requires_grad=True)).grad_fn
-    if end is None:
-        raise ValueError("PyTorch recorded no graph from the layer's input to its output")
-    length: dict[Node, int] = {}
-    todo = [end]
+    length: dict[Any, int] = {}
+    todo: list[Any] = [end]
     while todo:  # a node's length is known once those of the nodes before it are
         node = todo[-1]
         before = [earlier for earlier, _ in node.next_functions if earlier]
@@ -291,10 +266,9 @@ def longest_chain(layer: Layer, n: int, d: int) -> int:
 def fastest(runs: Sequence[tuple[Layer, int, int]], repeats: int = 5) -> list[float]:
     """Seconds of a forward pass for each (layer, n, d) in ``runs``, on the CPU, with one thread.
 
-    It is the fastest of ``repeats``: whatever disturbs a measurement makes it longer. Each round
-    goes through all runs, since a busy machine disturbs all of them alike; the first isn't counted.
+    It is the least of ``repeats`` rounds through all runs, after one that isn't counted: whatever
+    disturbs a measurement makes it longer, and disturbs the runs of a round alike.
     """
-    check_size(repeats=repeats)
     threads, times = torch.get_num_threads(), []
     torch.set_num_threads(1)
     try:

@@ -5,12 +5,12 @@ import torch
 from torch import Tensor, nn
 
 from .attention import MultiHeadAttention
-from .checks import check_dropout, check_integer, check_sequence, check_size, check_symbols
+from .checks import check_sequence, check_size, check_symbols
 from .positional import PositionalEncoding
 
 
 class Block(nn.Module):
-    """What both blocks are made of: attentions, a feed-forward network, a norm before each."""
+    """Attentions, a feed-forward network, a norm before each."""
 
     attentions: tuple[str, ...] = ("attention",)
     attention: MultiHeadAttention
@@ -20,7 +20,6 @@ class Block(nn.Module):
         num_kv_heads: int | None = None,
     ):
         super().__init__()
-        check_dropout(dropout)
         for name in self.attentions:
             layer = MultiHeadAttention(num_hiddens, num_heads, num_kv_heads=num_kv_heads)
             setattr(self, name, layer)
@@ -69,14 +68,12 @@ class DecoderBlock(Block):
 
 
 class EncoderDecoder(nn.Module):
-    """Reads a sequence of symbols and writes another (Vaswani et al. 2017, section 3).
+    """A Transformer with sinusoidal positions (Vaswani et al. 2017, section 3).
 
-    A Transformer with sinusoidal positions; symbols are integers from 0. layers: blocks on either
-    side. max_len: of the longest sequence. num_kv_heads: as in ``MultiHeadAttention``, for all.
-
-    ``forward(source, target, valid_lens)``, with source (batch, source steps), target (batch,
-    steps) and the source's lengths (batch,), returns scores (batch, steps, target_vocab_size) for
-    the symbol *after* each step.
+    layers: blocks on either side. num_kv_heads: as in ``MultiHeadAttention``, for all. Takes
+    symbols, integers from 0, source (batch, source steps) and target (batch, steps), at most
+    ``max_len``, and the source's lengths (batch,); returns scores (batch, steps,
+    target_vocab_size) for the symbol *after* each step.
 
     >>> model = EncoderDecoder(source_vocab_size=9, target_vocab_size=5, num_hiddens=8, num_heads=2)
     >>> model(torch.randint(9, (2, 7)), torch.randint(5, (2, 3))).shape
@@ -89,8 +86,7 @@ class EncoderDecoder(nn.Module):
         num_kv_heads: int | None = None,
     ):
         super().__init__()
-        check_size(source_vocab_size=source_vocab_size, target_vocab_size=target_vocab_size,
-                   layers=layers)
+        check_size(layers=layers)
         self.source = nn.Embedding(source_vocab_size, num_hiddens)
         self.target = nn.Embedding(target_vocab_size, num_hiddens)
         self.positions = PositionalEncoding(num_hiddens, dropout, max_len)
@@ -127,7 +123,6 @@ class EncoderDecoder(nn.Module):
 
         Returns the appended symbols, (batch, length).
         """
-        check_integer(start=start)
         check_size(0, length=length)
         memory = self.encode(source, valid_lens)
         target = source.new_full((len(source), 1), start)

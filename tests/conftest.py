@@ -76,12 +76,6 @@ def pytest_collection_modifyitems(config, items):
         items[:] = [item for item in items if not item.get_closest_marker("browser")]
 
 
-def pytest_terminal_summary(terminalreporter, config):
-    everything = config.args_source is config.ArgsSource.TESTPATHS
-    if everything and not in_browser(config):
-        terminalreporter.write_line("Left out are the tests in a real browser: make test-browser.")
-
-
 # ---- a browser --------------------------------------------------------------------------------
 
 @pytest.fixture(scope="session")

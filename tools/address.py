@@ -10,33 +10,29 @@ from urllib.parse import quote, urlsplit
 from tools import setup
 
 NOBODYS = "https://address.invalid/lessons"
+UPLOAD = "https://colab.research.google.com/?{host}/{path}{main}"  # asks for a file
+FORMS = {  # Colab, website, Binder
+    "github.com": ("https://colab.research.google.com/github/{path}{main}",
+                   "https://{owner}.github.io/{name}/", "https://mybinder.org/v2/gh/{path}/main"),
+    "gitlab.com": (UPLOAD, "https://{owner}.gitlab.io/{name}/",
+                   "https://mybinder.org/v2/gl/{quoted}/main"),
+    "gitee.com": (UPLOAD, "https://{host}/{path}/releases",
+                  "https://mybinder.org/v2/git/https%3A%2F%2F{host}%2F{quoted}/main"),
+    "address.invalid": tuple(f"https://address.invalid/{word}"
+                             for word in ("colab{main}", "site/", "binder/")),
+}
 
 
 def forms(address):
     """What stands for the address in different places; exits if its host isn't known."""
-    host, (owner, _, name) = urlsplit(address).netloc, urlsplit(address).path[1:].rpartition("/")
-    main = "/blob/main/notebooks/"
-    upload = f"https://colab.research.google.com/?{host}/{owner}/{name}{main}"  # asks for a file
-    binder = "https://mybinder.org/v2/"
-    if host == "github.com":
-        site = f"https://{owner}.github.io/{name}/"
-        colab = f"https://colab.research.google.com/github/{owner}/{name}{main}"
-        binder += f"gh/{owner}/{name}/main"
-    elif host == "gitlab.com":
-        site, colab = f"https://{owner}.gitlab.io/{name}/", upload
-        binder += f"gl/{quote(f'{owner}/{name}', '')}/main"
-    elif host == "gitee.com":
-        site, colab = f"{address}/releases", upload
-        binder += f"git/{quote(address, '')}/main"
-    elif address == NOBODYS:
-        site, colab, binder = (f"https://address.invalid/{word}"
-                               for word in ("site/", f"colab{main}", "binder/"))
-    else:
+    host, path = urlsplit(address).netloc, urlsplit(address).path[1:]
+    owner, _, name = path.rpartition("/")
+    if address != NOBODYS and not (host in FORMS and owner and name):
         sys.exit(f"{address} is not of the form https://HOST/owner/name, where HOST is github.com, "
                  "gitlab.com or gitee.com.")
-    if address != NOBODYS and not (owner and name):
-        sys.exit(f"{address} names no owner and repository.")
-    return [colab, site, binder, f"make -C {name} ", f"lab/tree/{name}/", address]
+    found = [form.format(host=host, path=path, owner=owner, name=name, quoted=quote(path, ""),
+                         main="/blob/main/notebooks/") for form in FORMS[host]]
+    return [*found, f"make -C {name} ", f"lab/tree/{name}/", address]
 
 
 def main(url):

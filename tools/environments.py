@@ -48,9 +48,10 @@ def lines(path):
     return [line for line in bare if line]
 
 
-def program(folder):
-    """The Python of an environment."""
-    return folder / setup.PYTHON.relative_to(setup.VENV)
+def split(packages):
+    """The first line about PyTorch, in a list, and all lines about others."""
+    torch = [line for line in packages if name_of(line) == "torch"]
+    return torch[:1], [line for line in packages if line not in torch]
 
 
 def said_by(*command):
@@ -62,7 +63,18 @@ def packages_of(python):
     return said_by(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))")
 
 
+def installed(python):
+    """What is installed, as name -> version."""
+    listed = said_by(python, "-m", "pip", "list", "--format=json", "--disable-pip-version-check")
+    return {name_of(package["name"]): package["version"] for package in json.loads(listed)}
+
+
 # ---- environments -----------------------------------------------------------------------------
+
+def program(folder):
+    """The Python of an environment."""
+    return folder / setup.PYTHON.relative_to(setup.VENV)
+
 
 def lowest(requirement):
     """`name>=1.2,<3` as `name==1.2`; what uv's lowest-direct does, without one more tool."""
@@ -72,51 +84,29 @@ def lowest(requirement):
 def find_python(wanted):
     """The Python of this version, if there is one that can make environments; else this one."""
     found = shutil.which(f"python{wanted}")
-    tried = found and subprocess.run([found, "-c", "import ensurepip"], capture_output=True)
-    works = found and tried.returncode == 0
-    return found if works else getattr(sys, "_base_executable", sys.executable)
-
-
-def installed(python):
-    """What is installed, as name -> version."""
-    listed = said_by(python, "-m", "pip", "list", "--format=json", "--disable-pip-version-check")
-    return {name_of(package["name"]): package["version"] for package in json.loads(listed)}
-
-
-def torch_from(wanted):
-    """pip's arguments for PyTorch: from an index of CPU builds, or else the build of .venv."""
-    index = os.environ.get("TORCH_INDEX", "").strip()
-    if index == "default":
-        return [wanted]
-    if not index and setup.answers(setup.CPU_INDEX + "/torch/"):
-        index = setup.CPU_INDEX
-    if index:
-        return [wanted, "--index-url", index, "--no-deps"]
-    same = f"torch=={installed(setup.PYTHON)['torch']}"
-    print(f"No index of CPU builds can be reached: {same}, as in .venv, in place of {wanted}.")
-    return [same]
+    works = found and not subprocess.run([found, "-c", "import ensurepip"],
+                                         capture_output=True).returncode
+    return found if works else setup.BASE
 
 
 def build(leg, packages, python=sys.executable, alone=(setup.D2L, "-e", ".")):
     """Make `.venv-LEG` with these packages, and some without what they ask for; return its Python.
-
-    PyTorch, where it is among them, comes first, as the first line about it says.
     """
     folder = ROOT / f".venv-{leg}"
-    torch = [torch_from(one) for one in [line for line in packages if name_of(line) == "torch"][:1]]
-    others = [line for line in packages if name_of(line) != "torch"]
-    mark = hashlib.sha256(repr([str(ROOT), python, torch, others, alone]).encode()).hexdigest()
-    if setup.read(folder / "set-up-done") == mark:
-        return program(folder)
+    ours, done = program(folder), folder / "set-up-done"
+    mark = hashlib.sha256(repr([str(ROOT), python, packages, alone]).encode()).hexdigest()
+    if setup.read(done) == mark:
+        return ours
     print(f"Making .venv-{leg} (once; a few minutes)", flush=True)
     subprocess.run([python, "-m", "venv", "--clear", folder], check=True)
-    for each in torch:
-        setup.install(*each, python=program(folder))
-    setup.install(*[each[0] for each in torch], *others, python=program(folder))
+    torch, others = split(packages)
+    for line in torch:
+        setup.install_torch(line, setup.torch_index(), python=ours)
+    setup.install(*torch, *others, python=ours)
     if alone:
-        setup.install("--no-deps", *alone, python=program(folder))
-    (folder / "set-up-done").write_text(mark, encoding="utf-8")
-    return program(folder)
+        setup.install("--no-deps", *alone, python=ours)
+    done.write_text(mark, encoding="utf-8")
+    return ours
 
 
 # ---- results ----------------------------------------------------------------------------------
@@ -173,7 +163,7 @@ def oldest(arguments):
 
 def newest(arguments):
     python = build("newest", setup.requirements())
-    others = [line for line in setup.requirements() if name_of(line) != "torch"]
+    _, others = split(setup.requirements())
     setup.install("--upgrade", "--upgrade-strategy", "eager", *others, python=python)
     return suite("newest", python, arguments)
 
@@ -193,7 +183,7 @@ def off_line(arguments):
 def frameworks(arguments):
     """MXNet's environment lies beside the others', whose interpreter starts MXNet's."""
     lists = tomllib.loads(setup.read(ROOT / "tools/frameworks.toml"))
-    torch = [line for line in lines("pins.txt") if name_of(line) == "torch"]
+    torch, _ = split(lines("pins.txt"))
     packages = [*torch, *setup.requirements(), *lists["frameworks"], "-c", "pins.txt"]
     base, lesson = find_python("3.11"), "11_other_frameworks"
     build("frameworks-mxnet", lists["frameworks-mxnet"], base, alone=(setup.D2L,))
@@ -240,20 +230,20 @@ def wheel(names):
     """Install it with what it asks for, let it copy the lessons, and run some."""
     with tempfile.TemporaryDirectory() as folder:
         made, lessons = make_wheel(folder), Path(folder, "lessons")
-        torch = next(line for line in lines("pins.txt") if name_of(line) == "torch")
-        pins = ["-c", str(ROOT / "pins.txt")]
-        python = build("wheel", [torch, *pins, f"{made}[lab]"], alone=())
+        torch, _ = split(lines("pins.txt"))
+        packages = [*torch, "-c", str(ROOT / "pins.txt"), f"{made}[lab]"]
+        python = build("wheel", packages, alone=())
         command = [python, "-I", "-c", ALONE, packages_of(python), lessons]
         subprocess.run(command, cwd=folder, check=True)
         found = [path for name in names or ["02"] for path in lessons.glob(f"{name}*.ipynb")]
-        run = [python, "-I", "-m", "nbconvert", "--execute", "--to", "notebook", "--inplace"]
-        limit = "--ExecutePreprocessor.timeout=600"
-        return subprocess.run([*run, limit, *found], cwd=folder).returncode
+        run = [python, "-I", "-m", "nbconvert", "--execute", "--to", "notebook", "--inplace",
+               "--ExecutePreprocessor.timeout=600"]
+        return subprocess.run([*run, *found], cwd=folder).returncode
 
 
 # ---- Colab ------------------------------------------------------------------------------------
 
-PACKAGE = "d2l-ext"
+ADDRESS = "https://example.org/lessons"
 FETCHED = {"08_coming_from_d2l": {"d2l"}}  # what a notebook fetches beside the package
 NBVAL = ["-q", "-p", "no:cacheprovider", "--nbval", "--nbval-current-env",
          "--nbval-cell-timeout=600", f"--nbval-sanitize-with={TESTS / 'nbval_sanitize.cfg'}"]
@@ -277,7 +267,7 @@ def machine(folder, base):
     return program(folder)
 
 
-def surroundings(folder, repository, address):
+def surroundings(folder, repository):
     """Environment variables: google.colab in each kernel, our repository at the address."""
     startup = folder / "ipython/profile_default/startup"
     startup.mkdir(parents=True)
@@ -285,11 +275,11 @@ def surroundings(folder, repository, address):
     return os.environ | {
         "OMP_NUM_THREADS": "1", "PYTHONPATH": str(TESTS / "colab"),
         "IPYTHONDIR": str(folder / "ipython"), "COLAB_LOG": str(folder / "log"),
-        "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_VALUE_0": address,
+        "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_VALUE_0": ADDRESS,
         "GIT_CONFIG_KEY_0": f"url.{repository.as_uri()}.insteadOf"}
 
 
-def attempt(notebook, folder, base, repository, address="https://example.org/lessons"):
+def attempt(notebook, folder, base, repository):
     """Run a notebook on a fresh machine and compare it strictly; counts, and complaints."""
     content = folder / "content"
     content.mkdir(parents=True)
@@ -297,25 +287,23 @@ def attempt(notebook, folder, base, repository, address="https://example.org/les
     for cell in lesson["cells"]:
         if cell["id"] == "setup":  # as `make address` would make it
             source, here = "".join(cell["source"]), readme.setup_source()
-            cell["source"] = source.replace(here, readme.setup_source(address))
+            cell["source"] = source.replace(here, readme.setup_source(ADDRESS))
         if any(tag.startswith("needs-") for tag in cell["metadata"]["tags"]):  # frameworks
             cell["metadata"]["tags"].append("nbval-skip")
     (content / notebook.name).write_text(json.dumps(lesson), encoding="utf-8")
     (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")  # no settings from above
     python = machine(folder / "machine", base)
-    variables = surroundings(folder, repository, address)
     before = installed(python)
     command = [python, "-m", "pytest", *NBVAL, "--junitxml=../report.xml", notebook.name]
-    run = subprocess.run(command, cwd=content, env=variables, capture_output=True, text=True)
+    run = subprocess.run(command, cwd=content, env=surroundings(folder, repository),
+                         capture_output=True, text=True)
     if run.returncode > 1:
         raise SystemExit(f"pytest did not finish {notebook.name}:\n{run.stdout}{run.stderr}")
-    found = counts(folder / "report.xml")
+    found, after = counts(folder / "report.xml"), installed(python)
     complaints = [run.stdout] if run.returncode else []
-    after = installed(python)
-    added = sorted(name for name in after if after[name] != before.get(name))
-    wanted = sorted({PACKAGE} | FETCHED.get(notebook.stem, set()))
-    if added != wanted:
-        complaints.append(f"added or changed were {added}, not {wanted}")
+    added = {name for name in after if after[name] != before.get(name)}
+    if added != FETCHED.get(notebook.stem, set()) | {"d2l-ext"}:
+        complaints.append(f"added or changed were {sorted(added)}")
     if not (folder / "log").exists():
         complaints.append("the set-up cell did not switch Colab's widgets on")
     name = f"{notebook.parent.name}/{notebook.name}"

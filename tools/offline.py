@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+HERE = pathlib.Path(__file__).parent
 NOT_COPIED = shutil.ignore_patterns(
     ".git", ".venv*", "dist", "build", "*.egg-info", "__pycache__", ".pytest_cache",
     ".hypothesis", ".ipynb_checkpoints")
@@ -31,7 +31,7 @@ CACHES = {
 
 def namespace() -> list[str]:
     """What to put before a command to run it in a network namespace; nothing where none is lent."""
-    inside = ["unshare", "-rn", sys.executable, "-I", __file__, "--loopback"]
+    inside = ["unshare", "-rn", sys.executable, "-I", __file__]
     try:
         tried = subprocess.run([*inside, sys.executable, "-c", ""], capture_output=True)
     except OSError:
@@ -55,7 +55,7 @@ def surroundings(base: pathlib.Path) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(private)}
     for name in ("home", "tmp", "guard"):
         (base / name).mkdir()
-    shutil.copy(ROOT / "tools/no_network.py", base / "guard/sitecustomize.py")
+    shutil.copy(HERE / "no_network.py", base / "guard/sitecustomize.py")
     home, temporary = str(base / "home"), str(base / "tmp")
     return kept | {"HOME": home, "USERPROFILE": home, "TMPDIR": temporary,
                    "OFFLINE_LOG": f"{temporary}/asked",
@@ -67,8 +67,8 @@ def listing(base: pathlib.Path) -> set[tuple]:
     found = set()
     for folder, folders, files in os.walk(base):
         place = pathlib.Path(folder).relative_to(base)
-        folders[:] = [name for name in folders
-                      if name != "__pycache__" and (place / name).as_posix() not in CACHES]
+        folders[:] = [name for name in folders if name != "__pycache__"
+                      and (place / name).as_posix() not in CACHES]
         for name in files:
             about = os.lstat(os.path.join(folder, name))
             found.add(((place / name).as_posix(), about.st_mtime_ns, about.st_size))
@@ -104,8 +104,6 @@ def prove(source: pathlib.Path, arguments: list[str]) -> int:
     return code or bool(faults)
 
 
-if __name__ == "__main__":
-    if sys.argv[1:2] == ["--loopback"]:
-        loopback_up()
-        os.execvp(sys.argv[2], sys.argv[2:])
-    sys.exit(prove(ROOT, sys.argv[1:]))
+if __name__ == "__main__":  # within the namespace
+    loopback_up()
+    os.execvp(sys.argv[1], sys.argv[1:])

@@ -4,7 +4,7 @@
 
 A finished set-up is recognised at once, an interrupted one goes on where it stopped.
 EXTRA is one of pyproject.toml's lists that not everybody needs: html, slides, site, browser,
-mutants, clients, trained.
+mutants, clients.
 Two environment variables change what is installed:
 
     PINS         the file of exact versions, pins.txt if not given;
@@ -34,6 +34,7 @@ VENV = ROOT / ".venv"
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 STAMP = VENV / "set-up-done"
 REMEMBERED = VENV / "torch-index"
+BASE = getattr(sys, "_base_executable", None) or sys.executable  # also from within a .venv
 LAB_SETTINGS = VENV / "share/jupyter/lab/settings/overrides.json"
 
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
@@ -41,7 +42,6 @@ D2L = "d2l==1.0.3"
 EXTRAS = ("lab", "d2l", "test")  # those of requirements.txt
 ALONE = {  # without what these ask for
     "slides",  # a package for Sphinx that carries reveal.js
-    "trained",  # a model's files
 }
 ORDINARY = "from the ordinary registry, as PyTorch's CPU index can't be reached or is slow"
 TORCH_SECONDS = 900  # for 200 MB
@@ -54,8 +54,7 @@ def stop(message):
 
 
 def say(line):
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
+    print(line, flush=True)
 
 
 def read(path):
@@ -115,8 +114,7 @@ def make_venv():
     except ImportError:
         stop("this Python can't make environments. On Debian and Ubuntu: sudo apt install "
              "python%d.%d-venv, " % sys.version_info[:2] + AGAIN)
-    base = getattr(sys, "_base_executable", None) or sys.executable
-    made = subprocess.run([base, "-m", "venv", "--clear", VENV], capture_output=True, text=True)
+    made = subprocess.run([BASE, "-m", "venv", "--clear", VENV], capture_output=True, text=True)
     if made.returncode:
         lines = (made.stdout + made.stderr).strip().splitlines() or ["no reason given"]
         stop("no .venv could be made in %s: %s" % (ROOT, lines[-1]))
@@ -184,6 +182,11 @@ def has_nvidia_gpu():
         return False
 
 
+def torch_index():
+    """What TORCH_INDEX says, or said when .venv was made."""
+    return os.environ.get("TORCH_INDEX", "").strip() or read(REMEMBERED)
+
+
 def torch_source(index):
     """Where PyTorch comes from, None for the ordinary registry, and a word about it."""
     if index:
@@ -197,45 +200,31 @@ def torch_source(index):
     return None, ORDINARY
 
 
-def install_torch(index, constraints):
-    requirement = next(line for line in requirements() if re.match(r"torch\b", line))
+def install_torch(requirement, index, constraints=(), python=PYTHON):
+    """PyTorch; what it needs comes later, as an index of PyTorch's lacks the pinned versions."""
     source, why = torch_source(index)
-    say("1/3 PyTorch (%s)" % why)
-    # what torch needs comes with the next step: an index of PyTorch's lacks the pinned versions
+    say("    " + why)
     arguments = ["--index-url", source, "--no-deps"] if source else []
     if index and index != read(REMEMBERED):
         arguments.append("--force-reinstall")  # another build of the same version
     if source and not index:
-        if pip(requirement, *(constraints + arguments), limit=TORCH_SECONDS) is None:
+        if pip(requirement, *constraints, *arguments, python=python, limit=TORCH_SECONDS) is None:
             return
         say("    It failed or took too long: " + ORDINARY)
         arguments = []
-    install(requirement, *(constraints + arguments))
-    if index:
-        REMEMBERED.write_text(index, encoding="utf-8")
+    install(requirement, *constraints, *arguments, python=python)
 
 
-def main(extras):
-    pins = os.environ.get("PINS", "pins.txt").strip()
-    index = os.environ.get("TORCH_INDEX", "").strip() or read(REMEMBERED)
-    if pins and not (ROOT / pins).is_file():
-        stop("there is no file %s (PINS)." % pins)
-    constraints = ["-c", pins] if pins else []
-    listed(*extras)
-    mark = fingerprint(pins, index)
-    if not PYTHON.exists() or read(STAMP) != mark:
-        set_up(index, constraints, mark)
-    for extra in extras:
-        install(*(listed(extra) + constraints + ["--no-deps"] * (extra in ALONE)))
-
-
-def set_up(index, constraints, mark):
+def set_up(pins, index, mark):
     STAMP.unlink(missing_ok=True)
     say("Setting up .venv with Python %d.%d (once; a few minutes)" % sys.version_info[:2])
     make_venv()
-    install_torch(index, constraints)
+    say("1/3 PyTorch")
+    install_torch(next(line for line in requirements() if re.match(r"torch\b", line)), index, pins)
+    if index:
+        REMEMBERED.write_text(index, encoding="utf-8")
     say("2/3 JupyterLab, what the lessons use, and d2l_ext from this folder")
-    install(*(["-r", "requirements.txt"] + constraints))
+    install("-r", "requirements.txt", *pins)
     say("3/3 d2l, to compare with")
     if pip("--no-deps", D2L) is not None:
         say("    %s could not be had, only the comparisons with it are missing; to try again: "
@@ -245,6 +234,19 @@ def set_up(index, constraints, mark):
                             '{"fetchNews": "false", "checkForUpdates": false}}\n', encoding="utf-8")
     STAMP.write_text(mark, encoding="utf-8")
     say(".venv is ready.")
+
+
+def main(extras):
+    file, index = os.environ.get("PINS", "pins.txt").strip(), torch_index()
+    if file and not (ROOT / file).is_file():
+        stop("there is no file %s (PINS)." % file)
+    pins = ["-c", file] if file else []
+    listed(*extras)
+    mark = fingerprint(file, index)
+    if not PYTHON.exists() or read(STAMP) != mark:
+        set_up(pins, index, mark)
+    for extra in extras:
+        install(*listed(extra), *pins, *["--no-deps"] * (extra in ALONE))
 
 
 if __name__ == "__main__":

@@ -24,12 +24,11 @@ __all__ = ["DotProductAttention", "Module", "PositionalEncoding", "add_to_class"
            "tensor", "torch", "try_gpu", "use_svg_display", "zeros"]
 
 
+reshape = Tensor.reshape
+
+
 def numpy(x: Tensor, *args, **kwargs):
     return x.detach().cpu().numpy(*args, **kwargs)
-
-
-def reshape(x: Tensor, *args, **kwargs) -> Tensor:
-    return x.reshape(*args, **kwargs)
 
 
 class Module(nn.Module):
@@ -122,8 +121,7 @@ def transpose_output(X: Tensor, num_heads: int) -> Tensor:
 class FoldedHeads(Module):
     """D2L's multi-head attention without its layers ``W_q, W_k, W_v, W_o``.
 
-    The heads are folded into the batch: ``attention.attention_weights`` is
-    (batch * num_heads, queries, keys).
+    ``attention.attention_weights`` is (batch * num_heads, queries, keys).
     """
 
     def __init__(self, num_hiddens: int, num_heads: int, dropout: float, **kwargs):
@@ -137,16 +135,14 @@ class FoldedHeads(Module):
         self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None = None,
     ) -> Tensor:
         check_inputs(queries, keys, values)
-        check_known_width("queries", queries, self.W_q)
-        check_known_width("keys", keys, self.W_k)
-        check_known_width("values", values, self.W_v)
         if valid_lens is not None:
             sizes = len(queries), 1, queries.shape[1], keys.shape[1]
             keep = combine(*sizes, valid_lens, device=queries.device)
             queries, keys, values = hide_unseen(keep, queries, keys, values)
             valid_lens = valid_lens.repeat_interleave(self.num_heads, dim=0)
-        inputs = (self.W_q, queries), (self.W_k, keys), (self.W_v, values)
-        q, k, v = (self.transpose_qkv(W(X)) for W, X in inputs)
+        # Only now: a call that is refused settles none.
+        settle_widths(self, queries=queries, keys=keys, values=values)
+        q, k, v = map(self.transpose_qkv, (self.W_q(queries), self.W_k(keys), self.W_v(values)))
         return self.W_o(self.transpose_output(self.attention(q, k, v, valid_lens)))
 
     def transpose_qkv(self, X: Tensor) -> Tensor:
@@ -157,11 +153,14 @@ class FoldedHeads(Module):
 
 
 class Additive(core.AdditiveAttention):
-    """D2L's additive attention without its layers; keeps ``attention_weights``, detached."""
+    """D2L's additive attention without its layers; keeps ``attention_weights``, detached.
+
+    queries (batch, queries, q), keys (batch, keys, k), values (batch, keys, v)
+    -> (batch, queries, v)
+    """
 
     def __init__(self, dropout: float, **kwargs):
-        # not the parent's: D2L makes its layers in another order, or lazily
-        nn.Module.__init__(self, **kwargs)
+        nn.Module.__init__(self, **kwargs)  # not the parent's: D2L orders its layers otherwise
         check_dropout(dropout)
         self.dropout = nn.Dropout(dropout)
 
@@ -169,19 +168,20 @@ class Additive(core.AdditiveAttention):
         self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None = None,
     ) -> Tensor:
         check_inputs(queries, keys, values)
-        for name, X, linear in (("queries", queries, self.W_q), ("keys", keys, self.W_k)):
-            check_known_width(name, X, linear)
-            if isinstance(linear, nn.LazyLinear):
-                linear(X)  # settles the width that the parent checks
+        settle_widths(self, queries=queries, keys=keys)
         output, weights = super().forward(queries, keys, values, valid_lens, need_weights=True)
         self.attention_weights = weights.detach()
         return output
 
 
-def check_known_width(name: str, X: Tensor, linear: nn.Linear) -> None:
-    """Raise ValueError unless the last axis of ``X`` has the layer's input width, once known."""
-    if not is_lazy(linear.weight):
-        check_width(name, X, linear.weight.shape[1])
+def settle_widths(attention: nn.Module, **inputs: Tensor) -> None:
+    """``W_q`` takes the queries' width, and so on, if it has none; else it must be the same."""
+    for name, X in inputs.items():
+        linear = getattr(attention, f"W_{name[0]}")
+        if not is_lazy(linear.weight):
+            check_width(name, X, linear.weight.shape[1])
+        if isinstance(linear, nn.LazyLinear):
+            linear(X)
 
 
 def load_pyplot(name: str):
@@ -195,8 +195,7 @@ def load_pyplot(name: str):
 
 def use_svg_display() -> None:
     """Let notebooks show figures as SVG from now on, the same text for the same figure."""
-    shell = "IPython" in sys.modules and sys.modules["IPython"].get_ipython()
-    if shell:
+    if "IPython" in sys.modules and sys.modules["IPython"].get_ipython():
         from matplotlib_inline.backend_inline import set_matplotlib_formats
         load_pyplot("plt").rcParams["svg.hashsalt"] = "d2l"
         set_matplotlib_formats("svg", metadata={"Date": None, "Creator": None})
@@ -221,9 +220,7 @@ def plot(
     axes.cla()
     curves = as_curves(X if Y is None else Y)
     places = [range(len(curve)) for curve in curves] if Y is None else as_curves(X)
-    if len(places) != len(curves):
-        places = places * len(curves)
-    for x, y, fmt in zip(places, curves, itertools.cycle(fmts)):
+    for x, y, fmt in zip(itertools.cycle(places), curves, itertools.cycle(fmts)):
         axes.plot(x, y, fmt)
     axes.set(xlabel=xlabel, ylabel=ylabel, xscale=xscale, yscale=yscale, xlim=xlim, ylim=ylim)
     if legend:
@@ -249,14 +246,13 @@ def show_heatmaps(
     use_svg_display()
     matrices = numpy(torch.as_tensor(matrices))
     if matrices.ndim != 4:
-        shape = matrices.shape
-        raise ValueError(f"matrices must have shape (rows, columns, queries, keys), got {shape}")
+        raise ValueError("matrices must have shape (rows, columns, queries, keys), "
+                         f"got {matrices.shape}")
     rows, columns = matrices.shape[:2]
-    shared = {"sharex": True, "sharey": True, "squeeze": False}
-    figure, axes = load_pyplot("plt").subplots(rows, columns, figsize=figsize, **shared)
-    low, high = matrices.min(), matrices.max()
+    figure, grid = load_pyplot("plt").subplots(
+        rows, columns, figsize=figsize, sharex=True, sharey=True, squeeze=False)
     for i, j in itertools.product(range(rows), range(columns)):
-        image = axes[i, j].imshow(matrices[i, j], cmap=cmap, vmin=low, vmax=high)
-        below, left = xlabel if i == rows - 1 else "", ylabel if j == 0 else ""
-        axes[i, j].set(xlabel=below, ylabel=left, title=titles[j] if titles else "")
-    figure.colorbar(image, ax=axes, shrink=0.6)
+        image = grid[i, j].imshow(matrices[i, j], cmap, vmin=matrices.min(), vmax=matrices.max())
+        grid[i, j].set(title=titles[j] if titles else "", ylabel="" if j else ylabel,
+                       xlabel=xlabel if i == rows - 1 else "")
+    figure.colorbar(image, ax=grid, shrink=0.6)

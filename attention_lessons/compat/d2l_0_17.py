@@ -30,18 +30,13 @@ class MultiHeadAttention(_common.FoldedHeads):
         dropout: float, bias: bool = False, **kwargs,
     ):
         super().__init__(num_hiddens, num_heads, dropout, **kwargs)
-        self.W_q = nn.Linear(query_size, num_hiddens, bias=bias)
-        self.W_k = nn.Linear(key_size, num_hiddens, bias=bias)
-        self.W_v = nn.Linear(value_size, num_hiddens, bias=bias)
-        self.W_o = nn.Linear(num_hiddens, num_hiddens, bias=bias)
+        self.W_q, self.W_k, self.W_v, self.W_o = (
+            nn.Linear(size, num_hiddens, bias=bias)
+            for size in (query_size, key_size, value_size, num_hiddens))
 
 
 class AdditiveAttention(_common.Additive):
-    """Additive attention; first come the widths of keys and queries, in this order.
-
-    queries (batch, queries, query_size), keys (batch, keys, key_size), values (batch, keys, v)
-    -> (batch, queries, v)
-    """
+    """Additive attention; first come the widths of keys and queries, in this order."""
 
     def __init__(self, key_size: int, query_size: int, num_hiddens: int, dropout: float, **kwargs):
         super().__init__(dropout, **kwargs)

@@ -33,16 +33,12 @@ class MultiHeadAttention(_common.FoldedHeads):
         self, num_hiddens: int, num_heads: int, dropout: float, bias: bool = False, **kwargs,
     ):
         super().__init__(num_hiddens, num_heads, dropout)
-        for name in ("W_q", "W_k", "W_v", "W_o"):
-            setattr(self, name, nn.LazyLinear(num_hiddens, bias=bias))
+        self.W_q, self.W_k, self.W_v, self.W_o = (
+            nn.LazyLinear(num_hiddens, bias=bias) for _ in range(4))
 
 
 class AdditiveAttention(_common.Additive):
-    """Additive attention whose input widths are those of its first inputs (``nn.LazyLinear``).
-
-    queries (batch, queries, q), keys (batch, keys, k), values (batch, keys, v)
-    -> (batch, queries, v)
-    """
+    """Additive attention whose input widths are those of its first inputs (``nn.LazyLinear``)."""
 
     def __init__(self, num_hiddens: int, dropout: float, **kwargs):
         super().__init__(dropout, **kwargs)

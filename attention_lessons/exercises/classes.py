@@ -18,7 +18,7 @@ from torch.overrides import TorchFunctionMode
 
 from ..languages import t
 from .compare import copies, first_difference, same
-from .kinds import EMPTY, Exercise, Result, Slip
+from .kinds import Build, NotYet, Slip, raises, unwritten
 
 Results = dict[str, object]  # what was looked at -> a tensor, or words
 Stage = Callable[[type], Results]
@@ -29,62 +29,45 @@ class Trouble(Exception):
 
 
 @dataclass
-class FromScratch(Exercise):
-    """A class, compared with ``right``, which keeps the promise.
+class FromScratch(Build):
+    """A class, compared with ``reference``, which keeps the promise.
 
-    stages: what is looked at, one after the other.
-    slips: mistakes in ``right``. The words are said if the answer fails in the same stage, with the
-    same results. Of several such slips it is the one that agrees with the answer in most stages.
+    stages: what is looked at, one after the other. A slip explains what was found in the first in
+    which the answer fails, and before it.
     sizes: what the class is tried with, in words.
     """
 
-    right: type = nn.Module
     stages: Sequence[Stage] = ()
-    slips: Sequence[Slip] = field(default=(), repr=False)
     sizes: str = ""
 
-    def judge(self, answer) -> Result:
+    def __post_init__(self):
+        self.inputs, self.slips = lambda: self.stages, [*map(Slip, self.slips)]
+
+    def fault(self, answer):
         if not isinstance(answer, type):
-            return Result("wrong", t(
-                "Give the class itself, got {0}: check('{1}', TheClass), without brackets behind "
-                "it.", type(answer).__name__, self.name))
+            return t("Give the class itself, got {0}: check('{1}', TheClass), without brackets "
+                     "behind it.", type(answer).__name__, self.name)
         if not issubclass(answer, nn.Module):
-            return Result("wrong", t("A layer is an nn.Module: begin with class {0}(nn.Module).",
-                                     answer.__name__))
+            return t("A layer is an nn.Module: begin with class {0}(nn.Module).", answer.__name__)
         written = methods(answer)
         if not written:
-            return Result("not attempted", t(
-                'Not attempted yet: the class is empty. Try hint("{0}").', self.name))
+            raise NotYet(t('Not attempted yet: the class is empty. Try hint("{0}").', self.name))
         for method in ("__init__", "forward"):
             if method not in written:
-                promise = f"{method}{inspect.signature(getattr(self.right, method))}"
-                return Result("wrong", t("There is no {0} yet. The promise asks for {1}.",
-                                         method, promise))
-        try:
-            return self.compare(answer)
-        except Trouble as trouble:
-            return Result("wrong", trouble.args[0])
+                promise = f"{method}{inspect.signature(getattr(self.reference, method))}"
+                return t("There is no {0} yet. The promise asks for {1}.", method, promise)
+        return super().fault(answer)
 
-    def compare(self, answer: type) -> Result:
-        evidence = []
-        for stage in self.stages:
-            given, wanted = stage(answer), stage(self.right)
-            evidence.append((stage, given))
-            if not equal(given, wanted):
-                words = self.diagnosis(answer, evidence) or self.difference(given, wanted)
-                return Result("wrong", words)
-        return Result("right", self.praise)
+    def run(self, code, case):
+        return case(code)
 
-    def diagnosis(self, answer: type, evidence: list[tuple[Stage, Results]]) -> str | None:
-        """The words for the misconception that explains what was found so far, if any does."""
-        known = [slip for slip in self.slips if all(agree(stage, slip.of(self.right), given)
-                                                    for stage, given in reversed(evidence))]
-        if len(known) > 1:
-            known.sort(key=lambda slip: -sum(agree(stage, slip.of(self.right), answer)
-                                             for stage in self.stages))
-        return known[0].words if known else None
+    def raised(self, answer, case, error):
+        return error.args[0] if isinstance(error, Trouble) else raises(error)
 
-    def difference(self, given: Results, wanted: Results) -> str:
+    def telling(self, case):
+        return self.stages[self.stages.index(case)::-1]
+
+    def difference(self, given, wanted, case):
         what = next(name for name in wanted if not same(given[name], wanted[name]))
         if isinstance(wanted[what], str):
             return t("{0}: expected {1}, yours: {2}.", what, wanted[what], given[what])
@@ -98,19 +81,7 @@ def methods(answer: type) -> set[str]:
     """The names of the methods in which something is written, in the class or its own bases."""
     own = [parent for parent in answer.__mro__ if parent not in nn.Module.__mro__]
     return {name for parent in own for name, method in vars(parent).items()
-            if isinstance(method, FunctionType) and method.__code__.co_code not in EMPTY}
-
-
-def equal(given: Results, wanted: Results) -> bool:
-    return all(same(given[name], wanted[name]) for name in wanted)
-
-
-def agree(stage: Stage, wrong: type, given: Results | type) -> bool:
-    """Whether a stage finds in a wrong class what was found, or what it finds in another class."""
-    try:
-        return equal(stage(given) if isinstance(given, type) else given, stage(wrong))
-    except Exception:  # either may raise anything
-        return False
+            if isinstance(method, FunctionType) and not unwritten(method)}
 
 
 # ---- what the stages are made of -----------------------------------------------------------------

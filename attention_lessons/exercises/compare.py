@@ -29,6 +29,8 @@ def attempt(function: Callable, *arguments):
 
 def same(given, wanted, atol: float = 1e-5) -> bool:
     """Whether a result has the structure, the shapes and, up to rounding, the numbers wanted."""
+    if isinstance(wanted, dict):
+        return all(same(given[name], wanted[name], atol) for name in wanted)
     if isinstance(wanted, (tuple, list)):
         return (isinstance(given, (tuple, list)) and len(given) == len(wanted)
                 and all(same(*pair, atol) for pair in zip(given, wanted)))

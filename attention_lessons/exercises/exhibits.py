@@ -8,15 +8,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from inspect import getsource
+from functools import partial
 from random import SystemRandom
 from traceback import walk_tb
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from ..languages import t
-from .kinds import EMPTY, Choice, Result, Slip
+from .kinds import Choice, NotYet, Slip, blank, unwritten
 
 PARTS = ("symptom", "line", "test")
 LINES = 200_000  # of a test, until it counts as endless
@@ -30,30 +30,30 @@ class Exhibit(Choice):
     Parts may be handed in one by one: "" and 0 are blank, and so is a function without a body.
     The symptom is chosen among the options that follow the exhibit in the lesson.
 
-    fine, other: functions or classes that keep the promise, written in two ways.
-    slips: changes of the text of ``fine``: first the exhibit's, then those of two siblings of its
-    mistake. A sibling's words go on from "code that".
+    fine: a function or class that keeps the promise. All else is a change of its text.
+    other: to code that keeps it in another way.
+    slips: first the exhibit's mistake, then two siblings. A sibling's words go on from "code that".
     use: code -> a function of X (batch, steps, hiddens), whose answers are (batch, steps, ...), and
     lengths (batch,), through which the lesson's five checks see it.
     promises: which of "padding", "order" (of steps) and "causal" right code keeps.
-    careful: a change to code that does more than is promised, with words for a test that asks for
-    it. careless: to code that is worse than the exhibit, with words for a test that finds this
-    alone.
+    careful: to code that does more than is promised, with words for a test that asks for it.
+    careless: to code that is worse than the exhibit, with words for a test that finds this alone.
 
     A test fails a version if it raises anything there, an AssertionError or another error, as
     under pytest. What it returns would not be looked at there, so it must return nothing. Each
     version is new for each run, with the same seed; a test may change it as it likes.
     """
 
-    fine: Callable | None = None
-    other: Callable | None = None
-    slips: Sequence[Slip] = ()
-    use: Callable[[Callable], Answers] | None = None
+    fine: Callable
+    other: tuple
+    slips: Sequence[tuple]
+    use: Callable[[Callable], Answers]
     promises: frozenset = frozenset()
-    careful: Slip | None = None
-    careless: Slip | None = None
+    careful: tuple = ()
+    careless: tuple = ()
 
-    # ---- the code ----
+    def __post_init__(self):
+        self.slips = [*map(Slip, self.slips)]
 
     def text(self, slip: int | None = None) -> str:
         """Right code, or with ``slip=0`` the exhibit, with 1 and 2 its siblings.
@@ -62,111 +62,88 @@ class Exhibit(Choice):
         >>> print(CASES["positions"].text(0).splitlines()[3].strip())
         rows = table[:X.shape[0], None]
         """
-        return getsource(self.fine) if slip is None else self.slips[slip].text(self.fine)
+        return self.version(slip).text(self.fine)
 
     def code(self, slip: int | None = None) -> Callable:
         """The same as objects of their own: what a test does to them changes no others."""
-        return made(self.text(slip), self.fine)
+        return self.version(slip).made(self.fine)
+
+    def version(self, slip: int | None) -> Slip:
+        return Slip([""]) if slip is None else self.slips[slip]
 
     def second(self) -> Callable:
-        """The other right version, with the same name."""
-        again = made(getsource(self.other), self.other)
-        again.__name__ = self.fine.__name__
-        return again
+        """The other right version."""
+        return Slip(self.other).made(self.fine)
 
     # ---- what is said ----
 
-    def judge(self, answer) -> Result:
+    def fault(self, answer):
         if not isinstance(answer, dict) or not set(PARTS).issuperset(answer):
-            form = '{"symptom": "a", "line": 3, "test": test}'
-            return Result("wrong", t("Give a dictionary such as {0}.", form))
-        given = {part: answer[part] for part in PARTS if not blank(answer.get(part))}
-        judges = {"symptom": super().judge, "line": self.judge_line, "test": self.judge_test}
+            return t("Give a dictionary such as {0}.", '{"symptom": "a", "line": 3, "test": test}')
+        given = {part: value for part in PARTS
+                 if not blank(value := answer.get(part)) and not unwritten(value)}
+        faults = {"symptom": super().fault, "line": self.fault_of_line, "test": self.fault_of_test}
         for part, value in given.items():
-            result = judges[part](value)
-            if result.state != "right":
-                return Result(result.state, t("The {0}: {1}", part, result.message))
+            if words := faults[part](value):
+                return t("The {0}: {1}", part, words)
         if not given:
-            return self.untouched()
+            raise NotImplementedError
         if missing := [part for part in PARTS if part not in given]:
-            return Result("not attempted", t("Right so far: {0}. Still to do: {1}.",
-                                             ", ".join(given), ", ".join(missing)))
-        return Result("right", self.praise)
+            raise NotYet(t("Right so far: {0}. Still to do: {1}.", ", ".join(given),
+                           ", ".join(missing)))
 
-    def judge_line(self, given) -> Result:
+    def fault_of_line(self, given):
         lines, fine = (self.text(slip).splitlines() for slip in (0, None))
         place = given
         if isinstance(given, str):
             places = [i for i, line in enumerate(lines, 1) if given.strip() in line]
             if len(places) != 1:
-                return Result("wrong", t(
-                    "{0} stands in {1} of the exhibit's lines; give a number, or a part that "
-                    "stands in one.", f"{given!r:.60}", len(places) or t("none")))
+                return t("{0} stands in {1} of the exhibit's lines; give a number, or a part that "
+                         "stands in one.", f"{given!r:.60}", len(places) or t("none"))
             place = places[0]
         if not isinstance(place, int) or not 1 <= place <= len(lines):
-            return Result("wrong", t("Give a number from 1 to {0}, got {1}.", len(lines),
-                                     f"{given!r:.60}"))
+            return t("Give a number from 1 to {0}, got {1}.", len(lines), f"{given!r:.60}")
         if lines[place - 1] in fine:
-            return Result("wrong", t(
-                "nothing is wrong with line {0}, `{1}`. Compare what the docstring promises, line "
-                "by line.", int(place), lines[place - 1].strip()))
-        return Result("right", "")
+            return t("nothing is wrong with line {0}, `{1}`. Compare what the docstring promises, "
+                     "line by line.", int(place), lines[place - 1].strip())
 
-    def judge_test(self, test) -> Result:
+    def fault_of_test(self, test):
         if not callable(test):
-            return Result("wrong", t('hand in the function itself, "test": test; got {0}.',
-                                     type(test).__name__))
+            return t('hand in the function itself, "test": test; got {0}.', type(test).__name__)
         codes = [self.code(), self.second(), *map(self.code, range(3))]
         runs = {place: tried(test, codes[place])  # whoever counts calls learns nothing
                 for place in SystemRandom().sample(range(5), 5)}
         rights, wrongs = [runs[0], runs[1]], [runs[2], runs[3], runs[4]]
         if isinstance(rights[0].error, NotImplementedError):
-            return self.untouched()
-        words = (returns(rights + wrongs) or self.asks_more(test, rights[0].passed)
-                 or refuses(rights, wrongs) or self.misses(test, [run.passed for run in wrongs]))
-        return Result("wrong", words) if words else Result("right", "")
+            raise NotImplementedError
+        return (returns(rights + wrongs) or self.asks_more(test, rights[0].passed)
+                or refuses(rights, wrongs) or self.misses(test, [run.passed for run in wrongs]))
 
-    def passes(self, test, slip: Slip) -> bool:
+    def passes(self, test, slip: tuple) -> bool:
         """Whether the test passes right code with such a change."""
-        return tried(test, made(slip.text(self.fine), self.fine)).passed
+        return tried(test, Slip(slip).made(self.fine)).passed
 
     def asks_more(self, test, passed: bool) -> str | None:
         """What to say where the test refuses right code, and passes code that does more."""
         more = self.careful and not passed and self.passes(test, self.careful)
-        return self.careful.words if more else None
+        return self.careful[-1] if more else None
 
     def misses(self, test, passed: list[bool]) -> str | None:
         """Why the test lets the exhibit pass, or which siblings it does."""
         if passed[0]:
             if self.careless and not self.passes(test, self.careless):
-                return self.careless.words
-            for probe, words in PROBES:
-                if tried(test, probe(self.code())).passed:
+                return self.careless[-1]
+            for through, words in PROBES:
+                if tried(test, changed(self.code(), through)).passed:
                     return words
             return t("it passes right code, and the exhibit as well. Look for inputs on which the "
                      "two differ: sizes, lengths and numbers that are all different.")
         missed = [t(slip.words) for slip, each in zip(self.slips[1:], passed[1:]) if each]
-        if not missed:
-            return None
         if len(missed) == 1:
             return t("the exhibit is caught, but not code that {0}.", *missed)
-        return t("the exhibit is caught, but two other mistakes pass: code that {0}, and code that "
-                 "{1}.", *missed)
-
-
-def made(text: str, like: Callable) -> Callable:
-    """What the text defines under the name of ``like``, beside which it could stand."""
-    names = dict(vars(sys.modules[like.__module__]))
-    exec(text, names)
-    return names[like.__name__]
-
-
-def blank(value) -> bool:
-    """Whether a part is still as the lesson has it."""
-    if code := getattr(value, "__code__", None):  # a function's
-        return code.co_code in EMPTY and all(isinstance(x, (str, type(None)))
-                                             for x in code.co_consts)
-    return value is None or value is ... or isinstance(value, (str, int)) and value in ("", 0)
+        if missed:
+            return t("the exhibit is caught, but two other mistakes pass: code that {0}, and code "
+                     "that {1}.", *missed)
 
 
 # ---- one run of a test ---------------------------------------------------------------------------
@@ -217,11 +194,11 @@ def line_of(error: BaseException, test: Callable) -> int | None:
 
     Where a test runs in another process, as when it is graded, its error knows.
     """
-    code, found = getattr(test, "__code__", None), getattr(error, "line_elsewhere", None)
+    code, found = getattr(test, "__code__", None), None
     for frame, number in walk_tb(error.__traceback__):
         if frame.f_code is code:
             found = number - code.co_firstlineno + 1
-    return found
+    return getattr(error, "line_elsewhere", found)
 
 
 def in_limits(test: Callable, code: Callable):
@@ -275,55 +252,44 @@ def refuses(rights: list[Run], wrongs: list[Run]) -> str | None:
 
 # ---- code that a weak test lets pass -------------------------------------------------------------
 
-def nothing(code: Callable) -> Callable:
-    """Code that takes anything and returns nothing."""
-    class Nothing(nn.Module):
-        def __init__(self, *sizes, **options):
-            super().__init__()
-
-        def forward(self, *inputs):
-            return None
-
-    return Nothing if isinstance(code, type) else lambda *inputs, **options: None
-
-
-def changed_answers(code: Callable, change: Callable[[Tensor], Tensor]) -> Callable:
-    """Code whose answers are changed: tensors, and an optimizer's rates of decay."""
-    def through(answer):
-        if isinstance(answer, tuple):
-            return tuple(map(through, answer))
-        if isinstance(answer, torch.optim.Optimizer):
-            for group in answer.param_groups:
-                group["weight_decay"] = float(change(torch.tensor(group["weight_decay"])).abs())
-        return change(answer) if isinstance(answer, Tensor) else answer
-
+def changed(code: Callable, through: Callable) -> Callable:
+    """Code whose answers go through a function."""
     if isinstance(code, type):
         return type(code.__name__, (code,), {
             "forward": lambda self, *inputs: through(code.forward(self, *inputs))})
     return lambda *inputs, **options: through(code(*inputs, **options))
 
 
-def noise(size: float) -> Callable[[Callable], Callable]:
-    """Code whose numbers are off by about ``size``, whole ones by chance, anew at each call."""
-    def change(X):
-        floating = X.is_floating_point()
-        return X + size * torch.randn_like(X) if floating else torch.randint_like(X, 9)
-    return lambda code: changed_answers(code, change)
+def noise(size: float, X: Tensor) -> Tensor:
+    """Numbers off by about ``size``, whole ones by chance, anew at each call."""
+    return X + size * torch.randn_like(X) if X.is_floating_point() else torch.randint_like(X, 9)
 
 
-def distorted(code: Callable) -> Callable:
-    """Code whose numbers are all wrong, in the same way at each call."""
-    return changed_answers(code, lambda X: 1.5 * X + 0.5 if X.is_floating_point() else X + 1)
+def distorted(X: Tensor) -> Tensor:
+    """Numbers that are all wrong, in the same way at each call."""
+    return 1.5 * X + 0.5 if X.is_floating_point() else X + 1
 
 
-PROBES = [  # the first that a test passes tells what it lacks
-    (nothing, t("it can't fail: it passes even code that returns nothing at all.")),
-    (noise(3.0), t(
+def numbers(change: Callable[[Tensor], Tensor], answer):
+    """An answer with other numbers: in tensors, and in an optimizer's rates of decay."""
+    if isinstance(answer, tuple):
+        return tuple(numbers(change, part) for part in answer)
+    if isinstance(answer, torch.optim.Optimizer):
+        for group in answer.param_groups:
+            group["weight_decay"] = float(change(torch.tensor(group["weight_decay"])).abs())
+    return change(answer) if isinstance(answer, Tensor) else answer
+
+
+PROBES = [  # what becomes of answers. The first with which a test passes tells what it lacks
+    (lambda answer: None,
+     t("it can't fail: it passes even code that returns nothing at all.")),
+    (partial(numbers, partial(noise, 3.0)), t(
         "it passes code that returns random numbers of the right shape, so no number matters to "
         "it. In what do right code and the exhibit differ?")),
-    (noise(0.1), t("it passes code whose numbers are all off by about a tenth. Its tolerance is "
-                   "wider than the mistake.")),
-    (distorted, t(
+    (partial(numbers, partial(noise, 0.1)), t(
+        "it passes code whose numbers are all off by about a tenth. Its tolerance is wider than "
+        "the mistake.")),
+    (partial(numbers, distorted), t(
         "it compares two calls of the code, in which the mistake is the same. Choose calls in "
         "which it isn't, or compare with numbers from elsewhere, such as a loop over tokens.")),
 ]

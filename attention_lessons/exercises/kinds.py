@@ -4,8 +4,9 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from hashlib import sha256
 
 import torch
@@ -27,6 +28,10 @@ class Result:
         return f"{MARKS[self.state]} {t(self.message)}"
 
 
+class NotYet(Exception):
+    """What is said of an answer that was not attempted, or in part."""
+
+
 @dataclass
 class Exercise:
     """What all exercises have: a name, hints in steps, and the words for a right answer."""
@@ -36,12 +41,22 @@ class Exercise:
     praise: str
 
     def judge(self, answer) -> Result:
-        """Judge an answer that was attempted. ``check`` turns errors into messages."""
-        raise NotImplementedError
+        """The result for an answer. Whatever the answer raises becomes part of the message."""
+        try:
+            if blank(answer):
+                raise NotImplementedError
+            wrong = self.fault(answer)
+        except NotImplementedError:
+            return Result("not attempted", t('Not attempted yet. Try hint("{0}").', self.name))
+        except NotYet as so_far:
+            return Result("not attempted", so_far.args[0])
+        except (Exception, SystemExit) as error:  # the learner's code may raise anything
+            wrong = raises(error)
+        return Result("wrong", wrong) if wrong else Result("right", self.praise)
 
-    def untouched(self) -> Result:
-        """The result where nothing was attempted."""
-        return Result("not attempted", t('Not attempted yet. Try hint("{0}").', self.name))
+    def fault(self, answer) -> str | None:
+        """What is wrong with an answer that was attempted, if anything is."""
+        raise NotImplementedError
 
     def variant(self, seed) -> Exercise:
         """The exercise with other numbers, or options in another order: one for each seed.
@@ -72,25 +87,22 @@ class Choice(Exercise):
         """All letters, right and wrong."""
         return "".join(sorted([*self.right, *self.reasons]))
 
-    def judge(self, answer) -> Result:
+    def fault(self, answer):
         letters = answer if isinstance(answer, (set, frozenset, list, tuple)) else [answer]
         given = {str(letter).strip().lower() for letter in letters}
+        several = len(self.right) > 1
         if not given <= set(self.options):
             words = t("Answer with letters from {0}; got {1}.", ", ".join(self.options),
                       repr(answer))
-            if len(self.right) > 1:
-                words += t(' Give a set such as {"a", "b"}.')
-            return Result("wrong", words)
-        if surplus := sorted(given - set(self.right)):
-            why = t(self.reasons[surplus[0]])
-            several = len(self.right) > 1
-            return Result("wrong", t("Statement {0} {1}", surplus[0], why) if several else why)
+            return words + t(' Give a set such as {"a", "b"}.') if several else words
+        for letter in sorted(given - set(self.right)):
+            why = t(self.reasons[letter])
+            return t("Statement {0} {1}", letter, why) if several else why
         missing = len(self.right) - len(given)
         if missing == 1:
-            return Result("wrong", t("True so far, but 1 more of the statements holds."))
+            return t("True so far, but 1 more of the statements holds.")
         if missing:
-            return Result("wrong", t("True so far, but {0} more of the statements hold.", missing))
-        return Result("right", self.praise)
+            return t("True so far, but {0} more of the statements hold.", missing)
 
     def order(self, seed) -> str:
         """The lesson's letters in the order in which the variant shows these options."""
@@ -112,37 +124,37 @@ class Choice(Exercise):
                       flags=re.M)
 
 
-class Slip:
+class Slip(tuple):
     """A mistake as a change of right code, with the words for whoever made it.
 
-    ``Slip(old, new, words)`` replaces a part of its text, and takes more pairs before the words;
-    ``Slip(new, words)`` replaces what a function returns. Diagnosis, teachers' pages and tests are
-    made from it. Raises ValueError where the text has no such part.
+    ``(old, new, words)`` replaces a part of its text, and takes more pairs before the words;
+    ``(new, words)`` replaces what a function returns. Diagnosis, teachers' pages and tests are made
+    from it. Raises ValueError where the text has no such part.
     """
 
-    def __init__(self, *changes: str):
-        *self.changes, self.words = changes
-        self.made = {}
+    @property
+    def words(self) -> str:
+        return self[-1]
 
     def text(self, right: Callable) -> str:
         """The right code's text with the mistake in it; of a class, with its bases' beside it."""
-        text = "\n\n".join(map(inspect.getsource, beside(right)))
-        if len(self.changes) == 1:
-            return text[:text.rindex("return ")] + f"return {self.changes[0]}\n"
-        for old, new in zip(self.changes[::2], self.changes[1::2], strict=True):
+        text, changes = "\n\n".join(map(inspect.getsource, beside(right))), self[:-1]
+        if len(changes) == 1:
+            return text[:text.rindex("return ")] + f"return {changes[0]}\n"
+        for old, new in zip(changes[::2], changes[1::2], strict=True):
             if old not in text:
                 raise ValueError(f"{right.__name__} has no {old!r}")
             text = text.replace(old, new)
         return text
 
-    def of(self, right: Callable) -> Callable:
-        """The function or class with the mistake in it."""
-        if right not in self.made:
-            names = {name: thing for each in beside(right)
-                     for name, thing in vars(sys.modules[each.__module__]).items()}
-            exec(self.text(right), names)
-            self.made[right] = names[right.__name__]
-        return self.made[right]
+    def made(self, right: Callable) -> Callable:
+        """The function or class with the mistake in it, an object of its own."""
+        names = {name: thing for each in beside(right)
+                 for name, thing in vars(sys.modules[each.__module__]).items()}
+        exec(self.text(right), names)
+        return names[right.__name__]
+
+    of = cache(made)  # the same, made once
 
 
 def beside(right: Callable) -> list[Callable]:
@@ -157,72 +169,83 @@ class Build(Exercise):
 
     inputs: returns tuples of arguments, small, random and with all sizes different. What it draws
     is the same each time.
-    slips: mistakes in ``reference``. Their words are said only if the answer agrees with the
-    function with that mistake on every input; where both raise, they agree.
+    slips: mistakes in ``reference``, each as a ``Slip`` or its parts. Their words are said only if
+    the answer agrees with the function with that mistake on every input; where both raise, they
+    agree.
     larger: returns inputs that a right answer must handle as well. Slips are not tried on them,
     since they would overflow or lose digits there.
     """
 
     reference: Callable | None = None
     inputs: Callable[[], list[tuple]] | None = None
-    slips: Sequence[Slip] = ()
+    slips: Sequence[tuple] = ()
     larger: Callable[[], list[tuple]] = list
 
     def __post_init__(self):
         self.inputs, self.larger = seeded(self.inputs), seeded(self.larger)
+        self.slips = [*map(Slip, self.slips)]
 
-    def judge(self, answer) -> Result:
+    def fault(self, answer):
         if not callable(answer):
-            return Result("wrong", t("Give the function itself, got {0}: check({1}, "
-                                     "your_function).", type(answer).__name__, repr(self.name)))
-        for arguments in [*self.inputs(), *self.larger()]:
+            return t("Give the function itself, got {0}: check({1}, your_function).",
+                     type(answer).__name__, repr(self.name))
+        if unwritten(answer):
+            raise NotYet(t("Not attempted yet: the function returns nothing."))
+        for case in [*self.inputs(), *self.larger()]:
             try:
-                result = self.mistake(answer, arguments)
+                given = self.run(answer, case)
             except NotImplementedError:
-                return self.untouched()
+                raise
             except (Exception, SystemExit) as error:  # the learner's code may raise anything
-                return self.raised(answer, arguments, error)
-            if result:
-                return result
-        return Result("right", self.praise)
+                return self.raised(answer, case, error)
+            wanted = self.run(self.reference, case)
+            if given is None or given is ...:
+                return t("Your function returns None: is `return` missing?")
+            if not same(given, wanted):
+                return self.known(answer, self.telling(case)) or self.difference(
+                    given, wanted, case)
 
-    def run(self, code: Callable, arguments: tuple):
+    def run(self, code: Callable, case: tuple):
         """What is looked at: what the code returns, given arguments of its own."""
-        return code(*copies(arguments))
+        return code(*copies(case))
 
-    def mistake(self, answer: Callable, arguments: tuple) -> Result | None:
-        """What is wrong with the answer for these arguments, if anything is."""
-        given, wanted = (self.run(code, arguments) for code in (answer, self.reference))
-        if given is None or given is ...:
-            if getattr(getattr(answer, "__code__", None), "co_code", None) in EMPTY:
-                return Result("not attempted", t("Not attempted yet: the function returns "
-                                                 "nothing."))
-            return Result("wrong", t("Your function returns None: is `return` missing?"))
-        if same(given, wanted):
-            return None
-        return Result("wrong", self.diagnosis(answer)
-                      or first_difference(given, wanted) + called_with(arguments))
+    def telling(self, case: tuple) -> list[tuple]:
+        """The cases in which a mistake must do what the answer does, if it failed in this one."""
+        return self.inputs()
 
-    def diagnosis(self, answer: Callable) -> str | None:
-        """The words for the slip that agrees with the answer on every input, if any does."""
-        tried = [attempt(self.run, answer, arguments) for arguments in self.inputs()]
-        return next((slip.words for slip in self.slips if self.does(slip, tried)), None)
+    def known(self, answer: Callable, cases: list[tuple]) -> str | None:
+        """The words for the slip that does what the answer does, if any does.
 
-    def does(self, slip: Slip, tried: list) -> bool:
-        """Whether what was seen of an answer, an input each, is what code with this slip does."""
+        Of several it is the first of those that agree in most cases.
+        """
+        tried = self.tries(answer, cases)
+        known = [slip for slip in self.slips if all(self.alike(slip, tried))]
+        if len(known) > 1:
+            tried = self.tries(answer, self.inputs())
+            known.sort(key=lambda slip: -sum(self.alike(slip, tried)))
+        return known[0].words if known else None
+
+    def tries(self, answer: Callable, cases: list[tuple]) -> list[tuple]:
+        return [(case, attempt(self.run, answer, case)) for case in cases]
+
+    def alike(self, slip: Slip, tried: list[tuple]) -> Iterator[bool]:
+        """For each case, whether what was seen of an answer is what code with this slip does."""
         wrong = slip.of(self.reference)
-        return all(agrees(given, attempt(self.run, wrong, arguments))
-                   for arguments, given in zip(self.inputs(), tried))
+        return (agrees(given, attempt(self.run, wrong, case)) for case, given in tried)
 
-    def raised(self, answer: Callable, arguments: tuple, error: BaseException) -> Result:
-        """The result where a call of the answer raises an error."""
-        tensors = [isinstance(argument, torch.Tensor) for argument in arguments]
+    def difference(self, given, wanted, case: tuple) -> str:
+        """What differs first, in words."""
+        return first_difference(given, wanted) + called_with(case)
+
+    def raised(self, answer: Callable, case: tuple, error: BaseException) -> str:
+        """What is said where a call of the answer raises an error."""
+        tensors = [isinstance(argument, torch.Tensor) for argument in case]
         shown = ", ".join(str(tuple(argument.shape)) if is_tensor else repr(argument)
-                          for argument, is_tensor in zip(arguments, tensors))
+                          for argument, is_tensor in zip(case, tensors))
         words = t("It was called with {0}.", shown)
         if any(tensors):
             words = t("It was called with {0} (shapes for tensors).", shown)
-        return Result("wrong", raises(error) + "\n  " + words)
+        return raises(error) + "\n  " + words
 
 
 @dataclass
@@ -232,15 +255,16 @@ class Repair(Build):
     given: what is wrong with the code in the lesson; handing that in is no attempt.
     """
 
-    given: Slip = Slip("", "")
+    given: tuple = ()
 
-    def run(self, code, arguments):
-        arguments = copies(arguments)
+    def run(self, code, case):
+        arguments = copies(case)
         return code(*arguments), *arguments
 
-    def judge(self, answer) -> Result:
-        tried = [attempt(self.run, answer, arguments) for arguments in self.inputs()]
-        return self.untouched() if self.does(self.given, tried) else super().judge(answer)
+    def fault(self, answer):
+        if all(self.alike(Slip(self.given), self.tries(answer, self.inputs()))):
+            raise NotImplementedError
+        return super().fault(answer)
 
 
 @dataclass
@@ -252,18 +276,17 @@ class Drawing(Build):
 
     inputs: Callable[[], list[tuple]] = lambda: [()]
 
-    def judge(self, answer) -> Result:
-        rows, wanted = str(answer).split("\n"), self.reference()
-        rows = [row.split() for row in rows if row.strip()]
+    def fault(self, answer):
+        wanted = self.reference()
+        rows = [row.split() for row in str(answer).split("\n") if row.strip()]
         signs = {sign for row in rows for sign in row}
         if signs == {"?"}:
-            return self.untouched()
-        if not signs <= {"x", "."} or {len(row) for row in rows} != {wanted.shape[1]} or (
-                len(rows) != len(wanted)):
-            return Result("wrong", t("Draw {0} rows of {1} signs, x or . each, with blanks between "
-                                     "them.", *wanted.shape))
+            raise NotImplementedError
+        if not signs <= {"x", "."} or [len(row) for row in rows] != [wanted.shape[1]] * len(wanted):
+            return t("Draw {0} rows of {1} signs, x or . each, with blanks between them.",
+                     *wanted.shape)
         drawn = torch.tensor([[sign == "x" for sign in row] for row in rows])
-        return super().judge(lambda: drawn)
+        return super().fault(lambda: drawn)
 
 
 @dataclass
@@ -277,21 +300,21 @@ class Order(Exercise):
     needs: dict[str, str] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
 
-    def judge(self, answer) -> Result:
+    def fault(self, answer):
         letters = [str(letter).strip().lower() for letter in answer if str(letter).strip(" ,")]
         for letter in letters:
             if letter in self.reasons:
-                return Result("wrong", self.reasons[letter])
+                return self.reasons[letter]
             if letter not in self.needs or letters.count(letter) > 1:
-                return Result("wrong", t("Give each line once, by its letter, as in {0}; got {1}.",
-                                         "".join(sorted(self.needs)), repr(answer)))
+                return t("Give each line once, by its letter, as in {0}; got {1}.",
+                         "".join(sorted(self.needs)), repr(answer))
         for place, letter in enumerate(letters):
             if missing := [line for line in self.needs[letter] if line not in letters[:place]]:
-                return Result("wrong", t("Line {0} comes too early: it needs line {1} before it.",
-                                         letter, missing[0]))
-        if left := [line for line in self.needs if line not in letters]:
-            return Result("wrong", t("Right so far, but a line is missing: {0}.", left[0]))
-        return Result("right", self.praise)
+                return t("Line {0} comes too early: it needs line {1} before it.", letter,
+                         missing[0])
+        for line in self.needs:
+            if line not in letters:
+                return t("Right so far, but a line is missing: {0}.", line)
 
 
 @dataclass
@@ -303,29 +326,25 @@ class Lines(Exercise):
 
     lines: dict[int, tuple[Sequence[float], dict[tuple, str]]] = field(default_factory=dict)
 
-    def judge(self, answer) -> Result:
+    def fault(self, answer):
         if not isinstance(answer, dict):
-            return Result("wrong", t("Give a dictionary of lines, got {0}.",
-                                     type(answer).__name__))
+            return t("Give a dictionary of lines, got {0}.", type(answer).__name__)
         for line in answer:
             if line not in self.lines:
-                return Result("wrong", t("The lines are numbered 1 to {0}, with whole numbers; "
-                                         "there is no line {1}.", len(self.lines), repr(line)))
+                return t("The lines are numbered 1 to {0}, with whole numbers; there is no line "
+                         "{1}.", len(self.lines), repr(line))
         for number, (right, known) in self.lines.items():
             given = answer.get(number, [])
             if not isinstance(given, (list, tuple)):
-                return Result("wrong", t("Line {0}: give a list of numbers, got {1}.", number,
-                                         type(given).__name__))
+                return t("Line {0}: give a list of numbers, got {1}.", number,
+                         type(given).__name__)
             if not given and number == 1:
-                return self.untouched()
+                raise NotImplementedError
             if not given:
-                return Result("not attempted", t("Right up to line {0}; go on with line {1}.",
-                                                 number - 1, number))
+                raise NotYet(t("Right up to line {0}; go on with line {1}.", number - 1, number))
             if not near(given, right):
                 words = [t(words) for wrong, words in known.items() if near(given, wrong)]
-                return Result("wrong", t("Line {0}: {1}", number,
-                                         [*words, first_wrong(given, right)][0]))
-        return Result("right", self.praise)
+                return t("Line {0}: {1}", number, [*words, first_wrong(given, right)][0])
 
 
 def seeded(draw: Callable) -> Callable:
@@ -335,6 +354,19 @@ def seeded(draw: Callable) -> Callable:
             torch.default_generator.manual_seed(1)
             return [*draw()]
     return again
+
+
+def blank(value) -> bool:
+    """Whether an answer is as the lesson has it."""
+    plain = isinstance(value, (str, int, set, frozenset, list, tuple, dict))
+    return value is None or value is ... or plain and not value
+
+
+def unwritten(value) -> bool:
+    """Whether this is a function without a body."""
+    code = getattr(value, "__code__", None)
+    return code is not None and code.co_code in EMPTY and all(
+        isinstance(constant, (str, type(None))) for constant in code.co_consts)
 
 
 def bare(*arguments):

@@ -1,12 +1,13 @@
 """A room in which the cells of one framework run, here or in an interpreter of its own.
 
 Run as a script it serves such a room: ``python rooms.py mxnet`` takes messages from its input and
-answers on its output. It imports NumPy alone, and of another version than the notebook's: messages
-are arrays by name, a ``.npz`` file each, after its length in 8 bytes.
+answers on its output, a line of JSON each. It imports NumPy alone, and of another version than the
+notebook's.
 """
 import ast
 import contextlib
 import io
+import json
 import os
 import subprocess
 import sys
@@ -86,26 +87,25 @@ class Elsewhere:
             stderr=subprocess.DEVNULL, env=os.environ | {"MPLBACKEND": "Agg"})  # no kernel there
 
     def __contains__(self, name: str) -> bool:
-        return bool(self.ask("has", name)[0])
+        return self.ask("__contains__", name)
 
     def run(self, source: str, filename: str = "<cell>"):
         """Run a cell, print what it prints, and return the text of its last line's value."""
-        shown = str(self.ask("run", source)[0])
-        return Shown(shown) if shown else None
+        shown = self.ask("run", source)
+        return None if shown is None else Shown(shown)
 
     def call(self, name: str, arguments):
         """Call a function of this room with NumPy arrays, and return NumPy arrays."""
-        several, *values = self.ask("call", name, *arguments)
-        return tuple(values) if several else values[0]
+        return self.ask("call", name, [*map(np.asarray, arguments)])
 
-    def ask(self, *words) -> list:
-        """Send words and arrays, wait for the answer; RuntimeError holds the traceback there."""
-        send(self.process.stdin, words)
-        error, printed, *values = receive(self.process.stdout)
-        sys.stdout.write(str(printed))
-        if str(error):
+    def ask(self, *question):
+        """Send a question, and wait for the answer; RuntimeError holds the traceback there."""
+        send(self.process.stdin, question)
+        value, printed, error = receive(self.process.stdout)
+        sys.stdout.write(printed)
+        if error:
             raise RuntimeError(f"in the other interpreter:\n{error}")
-        return values
+        return value
 
     def __del__(self):
         self.process.stdin.close()  # the other interpreter ends when it hears no more
@@ -121,47 +121,42 @@ class Shown(str):
 
 # ---- messages ----
 
-def send(stream, values) -> None:
-    packed = io.BytesIO()
-    np.savez(packed, **{str(i): np.asarray(value) for i, value in enumerate(values)})
-    stream.write(len(packed.getvalue()).to_bytes(8, "big") + packed.getvalue())
+def send(stream, message) -> None:
+    """Arrays become their type and their numbers, all else is text, numbers, None and tuples."""
+    line = json.dumps(message, default=lambda array: {array.dtype.str: array.tolist()})
+    stream.write(line.encode() + b"\n")
     stream.flush()
 
 
-def receive(stream) -> list:
-    """The values that were sent; EOFError where the other side has gone."""
-    length = stream.read(8)
-    if len(length) < 8:
+def receive(stream) -> tuple:
+    """The message that was sent; EOFError where the other side has gone."""
+    line = stream.readline()
+    if not line:
         raise EOFError("the other interpreter has ended")
-    with np.load(io.BytesIO(stream.read(int.from_bytes(length, "big")))) as values:
-        return [values[str(i)] for i in range(len(values))]
+    message = json.loads(line, object_hook=lambda array: np.array(*array.values(), *array.keys()))
+    return as_tuples(message)
 
 
-def obey(room: Room, command: str, first: str, *arguments) -> list:
-    """Do what was asked for: the values of the answer."""
-    if command == "has":
-        return [first in room]
-    if command == "run":
-        value = room.run(first)
-        return ["" if value is None else repr(value)]
-    value = room.call(first, arguments)
-    return [True, *value] if isinstance(value, tuple) else [False, value]
+def as_tuples(value):
+    return tuple(map(as_tuples, value)) if isinstance(value, list) else value
 
 
 def serve(framework: str, questions, answers) -> None:
     room = Room(framework)
     while True:
         try:
-            command, first, *arguments = receive(questions)
+            command, *arguments = receive(questions)
         except EOFError:
             return
-        error, printed, values = "", io.StringIO(), []
+        error, printed, value = "", io.StringIO(), None
         with contextlib.redirect_stdout(printed):
             try:
-                values = obey(room, str(command), str(first), *arguments)
+                value = getattr(room, command)(*arguments)
+                if command == "run" and value is not None:
+                    value = repr(value)
             except Exception:
-                error = traceback.format_exc(limit=-1)
-        send(answers, [error, printed.getvalue(), *values])
+                value, error = None, traceback.format_exc(limit=-1)
+        send(answers, [value, printed.getvalue(), error])
 
 
 if __name__ == "__main__":

@@ -90,16 +90,19 @@ def day_month_year(answers: Sequence[str]) -> tuple[list[Pair], Tensor]:
     return list(zip(texts, answers)), part
 
 
+def unknown_in(text: str) -> str:
+    """Its letters that the model never met, with blanks between."""
+    return " ".join(sorted(set(text) - set(LETTERS)))
+
+
 def encode(texts: Sequence[str]) -> tuple[Tensor, Tensor]:
     """Texts as integers, padded with 0 to (batch, longest), and their lengths (batch,).
 
     Raises ValueError for letters outside ``LETTERS``.
     """
     for text in texts:
-        unknown = sorted(set(text) - set(LETTERS))
-        if unknown:
-            letters = " ".join(unknown)
-            raise ValueError(f"{text!r:.60} has letters that the model never met: {letters!r:.40}")
+        if unknown := unknown_in(text):
+            raise ValueError(f"{text!r:.60} has letters that the model never met: {unknown!r:.40}")
     lengths = torch.tensor([len(text) for text in texts], dtype=torch.long)
     source = torch.zeros(len(texts), max(lengths.tolist(), default=0), dtype=torch.long)
     for row, text in zip(source, texts):
@@ -128,13 +131,12 @@ def shifted(answers: Tensor) -> Tensor:
 # ---- the model and its training ----
 
 def date_reader(
-    num_hiddens: int = 64, num_heads: int = 4, layers: int = 1, seed: int = 0, *,
-    num_kv_heads: int | None = None,
+    layers: int = 1, seed: int = 0, *, num_kv_heads: int | None = None,
 ) -> EncoderDecoder:
-    """An untrained model for the task. Its weights depend on the arguments alone."""
+    """An untrained model of width 64 with four heads. Its weights depend on the arguments alone."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return EncoderDecoder(len(LETTERS) + 1, len(DIGITS) + 1, num_hiddens, num_heads, layers,
+        return EncoderDecoder(len(LETTERS) + 1, len(DIGITS) + 1, 64, 4, layers,
                               num_kv_heads=num_kv_heads)
 
 
@@ -147,31 +149,27 @@ def scores_of(model: EncoderDecoder, examples: Sequence[Pair]) -> tuple[Tensor, 
 
     Shapes: (batch, 10, symbols) and (batch, 10).
     """
-    texts, dates = [text for text, _ in examples], [answer for _, answer in examples]
     device = device_of(model)
-    source, lengths = (part.to(device) for part in encode(texts))
-    answers = encode_answers(dates).to(device)
+    source, lengths = (part.to(device) for part in encode([text for text, _ in examples]))
+    answers = encode_answers([answer for _, answer in examples]).to(device)
     return model(source, shifted(answers), lengths), answers
 
 
-def train(
-    model: EncoderDecoder, steps: int = 1200, *, batch: int = 64, rate: float = 5e-3,
-    seed: int = 0, progress: str = "",
-) -> list[float]:
-    """Train with ``fit`` on ``steps`` batches of fresh examples, one cycle of the learning rate.
+def train(model: EncoderDecoder, steps: int = 1200, *, seed: int = 0) -> list[float]:
+    """Train with ``fit`` on ``steps`` batches of 64 fresh examples, one cycle of the learning rate.
 
     Returns the loss of each step, the mean cross-entropy of a symbol. The model stays on its
-    device; examples are drawn on the CPU, the same for the same seed. progress: the name of a bar.
-    Raises ValueError for fewer than 1 step or example.
+    device; examples are drawn on the CPU, the same for the same seed. Raises ValueError for fewer
+    than 1 step.
     """
-    check_size(steps=steps, batch=batch)
+    check_size(steps=steps)
     generator = torch.Generator().manual_seed(seed)
 
     def loss_of_batch() -> Tensor:
-        scores, answers = scores_of(model, pairs(batch, generator))
+        scores, answers = scores_of(model, pairs(64, generator))
         return F.cross_entropy(scores.flatten(0, 1), answers.flatten())
 
-    return fit(model, loss_of_batch, steps, rate, one_cycle=True, progress=progress)
+    return fit(model, loss_of_batch, steps, 5e-3, one_cycle=True)
 
 
 def losses_of(model: EncoderDecoder, examples: Sequence[Pair]) -> Tensor:
@@ -217,8 +215,7 @@ def problem_with(text: str) -> str:
     if len(text) > LONGEST:
         return (f"These are {len(text)} characters; the model was trained on up to {LONGEST}. "
                 "Type a shorter date.")
-    unknown = " ".join(sorted(set(text) - set(LETTERS)))
-    if unknown:
+    if unknown := unknown_in(text):
         return (f"The model never met {unknown[:40]}: it knows digits, the letters of English "
                 "months and weekdays, and , . / -")
     return ""

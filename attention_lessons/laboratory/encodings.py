@@ -98,16 +98,15 @@ def try_encoding(
     return model
 
 
-def try_encodings(name: str, seed: int = 0) -> dict[str, Reader]:
+def try_encodings(name: str) -> dict[str, Reader]:
     """``try_encoding`` for all that differ in this task, with a bar that counts them.
 
     Raises ValueError for an unknown task.
     """
     check_choice("task", name, TRIALS)
-    encodings = TRIALS[name].encodings
+    models, encodings = {}, TRIALS[name].encodings
     bar = progress_bar("training", len(encodings))
-    models = {}
     for encoding in encodings:
-        models[encoding] = try_encoding(name, encoding, seed)
+        models[encoding] = try_encoding(name, encoding)
         bar.value += 1
     return models

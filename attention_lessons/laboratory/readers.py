@@ -68,19 +68,15 @@ def half_identity(U: Tensor) -> Tensor:
     return nn.init.eye_(U).mul_(0.5)
 
 
-def attentions(count: int, sees: Mask | Tensor | None = None) -> Maker:
-    """Self-attentions of four heads; a token attends to what the mask ``sees`` allows, or all."""
-    def make(d: int, causal: bool) -> list[nn.Module]:
-        if sees is None:
-            return [SelfAttention(d, 4, causal=causal) for _ in range(count)]
-        return [Masked(d, sees, causal) for _ in range(count)]
-    return make
+def attentions(count: int, sees: Callable[[], Mask | Tensor | None] = lambda: None) -> Maker:
+    """Self-attentions of four heads; a token attends to what the mask ``sees()`` allows, or all."""
+    return lambda d, causal: [Masked(d, sees(), causal) for _ in range(count)]
 
 
 class Masked(SelfAttention):
-    """Self-attention of four heads with a mask: a ``Mask``, or a tensor (steps, steps)."""
+    """Self-attention of four heads with a mask: a ``Mask``, a tensor (steps, steps), or None."""
 
-    def __init__(self, num_hiddens: int, sees: Mask | Tensor, causal: bool):
+    def __init__(self, num_hiddens: int, sees: Mask | Tensor | None, causal: bool):
         super().__init__(num_hiddens, 4, causal=causal)
         self.sees = sees
 
@@ -88,14 +84,11 @@ class Masked(SelfAttention):
         return self.attention(X, X, X, causal=self.causal, mask=self.sees)
 
 
-def random_pairs(length: int, near: int) -> Tensor:
-    """A mask (length, length): each query sees itself and random keys.
-
-    They are as many as ``window(near)`` would let it see.
-    """
+def random_pairs() -> Tensor:
+    """A mask (32, 32): each query sees itself and random keys, as many as ``window(7)`` lets it."""
     generator = torch.Generator().manual_seed(0)
-    counts = window(near).tensor(length, length).sum(1)
-    draws = torch.rand(length, length, generator=generator).fill_diagonal_(2)  # itself is first
+    counts = window(7).tensor(32, 32).sum(1)
+    draws = torch.rand(32, 32, generator=generator).fill_diagonal_(2)  # itself is first
     return draws.argsort(1, descending=True).argsort(1) < counts[:, None]
 
 
@@ -112,8 +105,8 @@ MAKERS = {  # name: (width, layers of that width), about 16,400 numbers in all t
     "convolutions, gaps 1 2 4 8 16 16": (30, convolutions(1, 2, 4, 8, 16, 16)),
     "convolutions, gaps 16 1 2 4 8 16": (30, convolutions(16, 1, 2, 4, 8, 16)),
     "five self-attentions": (28, attentions(5)),  # 15,680: four heads must divide the width
-    "five self-attentions, window 7": (28, attentions(5, window(7))),
-    "five self-attentions, random pairs": (28, attentions(5, random_pairs(32, 7))),
+    "five self-attentions, window 7": (28, attentions(5, lambda: window(7))),
+    "five self-attentions, random pairs": (28, attentions(5, random_pairs)),
     "linear attention": (64, lambda d, causal: [LinearAttention(d, 4)]),
     "linear attention, decay": (64, lambda d, causal: [LinearAttention(d, 4, decay="input")]),
     "delta rule": (64, lambda d, causal: [DeltaRule(d, 4)]),

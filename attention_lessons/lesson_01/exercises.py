@@ -4,9 +4,27 @@ from dataclasses import dataclass
 
 import torch
 
-from ..exercises.compare import RAISES, agrees, attempt, copies
-from ..exercises.kinds import Build, Choice, Exercise, Result, Slip
+from ..exercises.kinds import Build, Choice, Exercise
 from ..languages import t
+
+EXERCISES = []
+
+
+EXERCISES.append(Choice(
+    "between-two", right="b",
+    praise="Right. Two keys fit equally well, so each gives half.",
+    hints=["Compute the four dot products of (10, 10, 0) with the keys.",
+           "They are 100, 100, 0, 0. "
+           "After dividing by 8, how do the weights of 12.5 and 0 compare?"],
+    reasons={
+        "a": "That is the sum of both values. "
+             "Weights sum to 1, so the output is a mean: never more than the largest value.",
+        "c": "That is the mean of all four values. "
+             "Two of the keys score 0 here, against 12.5: they get almost no weight.",
+        "d": "A Python dictionary would return the first that fits. "
+             "The softmax treats equal scores equally.",
+    }))
+
 
 # ---- pooling ----
 
@@ -43,65 +61,74 @@ SCALE, HIDE, WEIGHTS = (
 CLEAR = " * keep", ""
 NOT_LOW = "", ".clamp(min=1e-30)"  # a row of zeros comes out as nan, or as zeros
 POOLING = [
-    *(Slip(HIDE, "scores + ~keep * -math.inf", WEIGHTS, f"hidden.softmax(-1){cleared}",
-           "Your weights are NaN: (~keep) * -inf is 0 · -inf = NaN where nothing is hidden. Use "
-           "masked_fill.") for cleared in ("", ".where(keep, 0)")),
-    Slip("softmax(-1)", "softmax(0)",
-         "Your columns sum to 1: the softmax is over the queries, the wrong axis. Keys are the "
-         "last axis: softmax(-1)."),
-    Slip(SCALE, "1",
-         "The scores are not scaled. Divide them by the square root of the width of the queries."),
-    Slip(SCALE, "2",
-         "You divide by 2 = math.sqrt(4), the root of the lesson's width. Here the width is "
-         "another: queries.shape[-1]."),
-    *(Slip(SCALE, f"math.sqrt(len({tokens}))",
-           "You divide by the root of a number of tokens. What counts is the width of a query: "
-           "queries.shape[-1].") for tokens in ("keys", "queries")),
-    Slip(SCALE, "math.sqrt(values.shape[1])",
-         "You divide by the root of the values' width. What counts is the width of a query."),
-    Slip("/ math", "* math", "You multiply by the root of the width: divide."),
-    Slip(SCALE, "queries.shape[-1]",
-         "You divide by the width, not by its square root: the weights come out too even."),
-    Slip(WEIGHTS, "scores.softmax(-1)",
-         "The mask has no effect: where keep is False, the weight must be 0."),
-    *(Slip("~keep, -1e9", f"keep, {fill}", CLEAR[0], cleared,
-           "The mask is upside down: True marks what may be attended to, and you hide exactly "
-           "that.") for fill, cleared in (("-1e9", " * ~keep"), ("-1e9", ""), ("-math.inf", ""))),
-    Slip("~keep", "keep",
-         "The mask is upside down where you hide: masked_fill(keep, ...) overwrites what may be "
-         "seen. Hide ~keep, then multiply with keep."),
-    Slip(WEIGHTS, "scores.softmax(-1) * keep",
-         "You hide keys after the softmax, so the weights that are left no longer sum to 1. Hide "
-         "the scores before it."),
-    *(Slip(WEIGHTS, f"(left := scores.softmax(-1) * keep) / left.sum(-1, keepdim=True){clamped}",
-           "You hide keys after the softmax and divide by what is left. Where a hidden score is "
-           "far above the others, nothing is left. Hide before the softmax.")
+    *((HIDE, "scores + ~keep * -math.inf", WEIGHTS, f"hidden.softmax(-1){cleared}",
+       "Your weights are NaN: (~keep) * -inf is 0 · -inf = NaN where nothing is hidden. Use "
+       "masked_fill.") for cleared in ("", ".where(keep, 0)")),
+    ("softmax(-1)", "softmax(0)",
+     "Your columns sum to 1: the softmax is over the queries, the wrong axis. Keys are the "
+     "last axis: softmax(-1)."),
+    (SCALE, "1",
+     "The scores are not scaled. Divide them by the square root of the width of the queries."),
+    (SCALE, "2",
+     "You divide by 2 = math.sqrt(4), the root of the lesson's width. Here the width is "
+     "another: queries.shape[-1]."),
+    *((SCALE, f"math.sqrt(len({tokens}))",
+       "You divide by the root of a number of tokens. What counts is the width of a query: "
+       "queries.shape[-1].") for tokens in ("keys", "queries")),
+    (SCALE, "math.sqrt(values.shape[1])",
+     "You divide by the root of the values' width. What counts is the width of a query."),
+    ("/ math", "* math", "You multiply by the root of the width: divide."),
+    (SCALE, "queries.shape[-1]",
+     "You divide by the width, not by its square root: the weights come out too even."),
+    (WEIGHTS, "scores.softmax(-1)",
+     "The mask has no effect: where keep is False, the weight must be 0."),
+    *(("~keep, -1e9", f"keep, {fill}", CLEAR[0], cleared,
+       "The mask is upside down: True marks what may be attended to, and you hide exactly "
+       "that.") for fill, cleared in (("-1e9", " * ~keep"), ("-1e9", ""), ("-math.inf", ""))),
+    ("~keep", "keep",
+     "The mask is upside down where you hide: masked_fill(keep, ...) overwrites what may be "
+     "seen. Hide ~keep, then multiply with keep."),
+    (WEIGHTS, "scores.softmax(-1) * keep",
+     "You hide keys after the softmax, so the weights that are left no longer sum to 1. Hide "
+     "the scores before it."),
+    *((WEIGHTS, f"(left := scores.softmax(-1) * keep) / left.sum(-1, keepdim=True){clamped}",
+       "You hide keys after the softmax and divide by what is left. Where a hidden score is "
+       "far above the others, nothing is left. Hide before the softmax.")
       for clamped in NOT_LOW),
-    *(Slip(WEIGHTS, f"(left := scores.exp() * keep) / left.sum(-1, keepdim=True){clamped}",
-           "Where all visible scores are low, such as -2800, your own exponentials round to 0. "
-           "Hide, then leave it to softmax: it subtracts the row's largest score first.")
+    *((WEIGHTS, f"(left := scores.exp() * keep) / left.sum(-1, keepdim=True){clamped}",
+       "Where all visible scores are low, such as -2800, your own exponentials round to 0. "
+       "Hide, then leave it to softmax: it subtracts the row's largest score first.")
       for clamped in NOT_LOW),
-    *(Slip(HIDE, "scores * keep", WEIGHTS, f"hidden.softmax(-1){cleared}",
-           "A score multiplied by 0 is 0, and a score of 0 still gets weight. Hide it with a very "
-           "low number instead.") for cleared in ("", CLEAR[0])),
-    *(Slip("-1e9", fill, CLEAR[0], cleared,
-           "Your number is not low enough to hide with: where the visible scores are lower still, "
-           "such as -3e6, the hidden keys win. Use minus infinity, or the lowest number of the "
-           "type.") for fill in ("-100", "-1e4") for cleared in CLEAR),
-    Slip(*CLEAR,
-         "All right except for the query that may attend to nothing: it gets the mean of hidden "
-         "values. It should get zeros."),
-    Slip("-1e9", "-math.inf", *CLEAR,
-         "All right except for the query that may attend to nothing: its row is 0 divided by 0, "
-         "which is NaN, and NaN · 0 stays NaN. Hide with the lowest number, then multiply the "
-         "weights with keep."),
-    Slip("@ values", "@ keys",
-         "The weights are right. The output mixes the values, and yours mixes the keys."),
-    Slip("weights @ values",
-         "The output is right. Return the weights as well: return output, weights."),
-    Slip("weights, weights @ values",
-         "The two results have changed places: first the output, then the weights."),
+    *((HIDE, "scores * keep", WEIGHTS, f"hidden.softmax(-1){cleared}",
+       "A score multiplied by 0 is 0, and a score of 0 still gets weight. Hide it with a very "
+       "low number instead.") for cleared in ("", CLEAR[0])),
+    *(("-1e9", fill, CLEAR[0], cleared,
+       "Your number is not low enough to hide with: where the visible scores are lower still, "
+       "such as -3e6, the hidden keys win. Use minus infinity, or the lowest number of the "
+       "type.") for fill in ("-100", "-1e4") for cleared in CLEAR),
+    (*CLEAR,
+     "All right except for the query that may attend to nothing: it gets the mean of hidden "
+     "values. It should get zeros."),
+    ("-1e9", "-math.inf", *CLEAR,
+     "All right except for the query that may attend to nothing: its row is 0 divided by 0, "
+     "which is NaN, and NaN · 0 stays NaN. Hide with the lowest number, then multiply the "
+     "weights with keep."),
+    ("@ values", "@ keys",
+     "The weights are right. The output mixes the values, and yours mixes the keys."),
+    ("weights @ values",
+     "The output is right. Return the weights as well: return output, weights."),
+    ("weights, weights @ values",
+     "The two results have changed places: first the output, then the weights."),
 ]
+
+EXERCISES.append(Build(
+    "pooling", reference=pooling, inputs=pooling_inputs, slips=POOLING,
+    praise="Right: masked, scaled, and zeros where there is nothing to attend to.",
+    hints=["Five steps: score, hide, softmax, clear, mix.",
+           "scores.masked_fill(~keep, torch.finfo(scores.dtype).min) hides: that is the lowest "
+           "number there is.",
+           "In a row where all is hidden the softmax is uniform: multiply the weights with keep."]))
+
 
 # ---- lengths ----
 
@@ -110,15 +137,13 @@ POOLING = [
 class BuildMask(Build):
     """Build a boolean mask: numbers 0 and 1 can't be used with ~ and masked_fill."""
 
-    def judge(self, answer) -> Result:
-        result = super().judge(answer)
-        if result.state != "right":
-            return result
-        for arguments in self.inputs():
-            if (dtype := answer(*copies(arguments)).dtype) != torch.bool:
-                return Result("wrong", t("The numbers are right, but a mask is boolean, and yours "
-                                         "is {0}. A comparison gives booleans.", dtype))
-        return result
+    def fault(self, answer):
+        if words := super().fault(answer):
+            return words
+        for case in self.inputs():
+            if (dtype := self.run(answer, case).dtype) != torch.bool:
+                return t("The numbers are right, but a mask is boolean, and yours is {0}. A "
+                         "comparison gives booleans.", dtype)
 
 
 def lengths_inputs():
@@ -139,24 +164,32 @@ NO_AXIS = ("The axis of the queries is missing: (batch, keys) should be (batch, 
            "Every query of a sentence gets the same row.")
 SHORT_AXIS = "Right except for the shape: expand the axis of the queries from 1 to their number."
 LENGTHS = [  # lengths per sentence, and in some slips per query too
-    Slip("<", ">=",
-         "Upside down: True marks keys that may be attended to, so the first valid_lens are True."),
-    Slip("<", "<=",
-         "One key too many: a length of 2 means positions 0 and 1, so compare with <."),
-    Slip("arange(keys)", "arange(1, keys + 1)",
-         "One key too few: a length of 2 means positions 0 and 1, and torch.arange counts from 0."),
-    Slip(COLUMN, "lens.repeat(queries).reshape(-1, queries)", OTHERS),
-    Slip(COLUMN, "lens.expand(len(lens), -1)", OTHERS),
-    Slip(f"({COMPARED}(lens[:, None] if lens.dim() == 1 else lens)).expand(len(lens), -1, -1)",
-         OTHERS),
-    Slip("arange(keys)", "arange(keys).flip(0)",
-         "You keep the last keys. Padding stands at the end: the first valid_lens keys are the "
-         "real ones."),
-    Slip(f"{COMPARED}lens[:, None]", NO_AXIS),
-    Slip("each[:, :, None]", "(lens[:, None] if lens.dim() == 1 else each[:, :, None])", NO_AXIS),
-    Slip(f"{COMPARED}lens[:, None, None]", SHORT_AXIS),
-    Slip(".expand(-1, queries)", "", SHORT_AXIS),
+    ("<", ">=",
+     "Upside down: True marks keys that may be attended to, so the first valid_lens are True."),
+    ("<", "<=", "One key too many: a length of 2 means positions 0 and 1, so compare with <."),
+    ("arange(keys)", "arange(1, keys + 1)",
+     "One key too few: a length of 2 means positions 0 and 1, and torch.arange counts from 0."),
+    (COLUMN, "lens.repeat(queries).reshape(-1, queries)", OTHERS),
+    (COLUMN, "lens.expand(len(lens), -1)", OTHERS),
+    (f"({COMPARED}(lens[:, None] if lens.dim() == 1 else lens)).expand(len(lens), -1, -1)", OTHERS),
+    ("arange(keys)", "arange(keys).flip(0)",
+     "You keep the last keys. Padding stands at the end: the first valid_lens keys are the "
+     "real ones."),
+    (f"{COMPARED}lens[:, None]", NO_AXIS),
+    ("each[:, :, None]", "(lens[:, None] if lens.dim() == 1 else each[:, :, None])", NO_AXIS),
+    (f"{COMPARED}lens[:, None, None]", SHORT_AXIS),
+    (".expand(-1, queries)", "", SHORT_AXIS),
 ]
+
+EXERCISES.append(BuildMask(
+    "lengths", reference=length_mask, inputs=lengths_inputs, slips=LENGTHS,
+    praise="Right, for lengths per sentence and per query.",
+    hints=["Key j may be attended to when j < length, and torch.arange(keys) holds all j.",
+           "Bring valid_lens to shape (batch, queries): valid_lens[:, None].expand(-1, "
+           "queries) repeats one length per sentence for every query.",
+           "valid_lens[:, :, None] is then a column of lengths for each sentence: compare the "
+           "row torch.arange(keys) with it."]))
+
 
 # ---- defeat ----
 
@@ -165,27 +198,48 @@ LENGTHS = [  # lengths per sentence, and in some slips per query too
 class DefeatedMask(Exercise):
     """Break: three scores whose last one wins although -1e6 is written over it."""
 
-    def judge(self, answer) -> Result:
+    def fault(self, answer):
         scores = torch.as_tensor(answer, dtype=torch.float32).detach()
         if scores.shape != (3,):
-            return Result("wrong", t("Give three scores, got shape {0}.", tuple(scores.shape)))
+            return t("Give three scores, got shape {0}.", tuple(scores.shape))
         if not scores.isfinite().all():
-            return Result("wrong", "Finite scores only: with infinity it would be too easy, "
-                                   "and NaN breaks any softmax.")
+            return ("Finite scores only: with infinity it would be too easy, and NaN breaks any "
+                    "softmax.")
         visible, last = scores[:2], scores[2]
         weight = torch.tensor([*visible, -1e6]).softmax(-1)[2].item()
         if weight > 0.9:
-            return Result("right", self.praise)
+            return None
         if weight >= 0.01:
-            return Result("wrong", t("Close: the hidden key gets {0} of the weight. How do both "
-                                     "visible scores compare with -1e6?", f"{weight:.2f}"))
+            return t("Close: the hidden key gets {0} of the weight. How do both visible scores "
+                     "compare with -1e6?", f"{weight:.2f}")
         above = "far above -1e6" if visible.max() >= -1e6 + 100 else "just above -1e6"
         words = t("Your visible scores are {0}, so the hidden key gets nothing.", t(above))
         if visible.min() < -1e6:
             words = t("One visible score is {0}: both must be lower.", t(above))
         if last > visible.max():
             words = t("The last score is overwritten, whatever you choose. {0}", words)
-        return Result("wrong", words)
+        return words
+
+
+EXERCISES.append(DefeatedMask(
+    "defeat",
+    praise="Right: next to scores below -1e6, a hidden key is the most attractive of all. "
+           "The lowest number of the type cannot be undercut.",
+    hints=["The hidden score becomes -1e6 whatever you write there. "
+           "What counts is how the other two compare with it.",
+           "A softmax looks at differences only: "
+           "the visible scores need to be lower than -1e6, by 10 or more."]))
+
+
+EXERCISES.append(Choice(
+    "why-scale", right="ade",
+    praise="Right: variance d, typical size √d, and a scale that keeps gradients alive.",
+    hints=["Three statements are true. The section 'Why divide by √d?' measured all three.",
+           "Does dividing by a positive number change which of several numbers is the largest?"],
+    reasons={
+        "b": "is false: the softmax divides by its sum, with any scale.",
+        "c": "is false: dividing all scores by the same positive number keeps their order.",
+    }))
 
 
 # ---- kernel ----
@@ -205,116 +259,53 @@ class AllPairs(Build):
     Then it runs, and what it returns tells which axes it has confused.
     """
 
-    def raised(self, answer, arguments, error) -> Result:
-        *_, known_y, sigma = arguments
+    def raised(self, answer, case, error):
+        *_, known_y, sigma = case
         square = known_y.cos(), known_y.sin(), known_y, sigma
-        given = attempt(self.run, answer, square)
-        for slip in self.slips:
-            wrong = attempt(self.run, slip.of(self.reference), square)
-            if given is not RAISES and agrees(given, wrong):
-                return Result("wrong", slip.words)
-        return super().raised(answer, arguments, error)
+        return self.known(answer, [square]) or super().raised(answer, case, error)
 
 
 PAIRS = "x[:, None] - known_x"
 KERNEL = [
-    *(Slip(PAIRS, "known_x[:, None] - x", "softmax(-1)", f"softmax({axis})",
-           "Your differences are turned around: known points in the rows, new points in the "
-           "columns. Rows are queries, here the new points: x[:, None] - known_x, and "
-           "softmax(-1).") for axis in (-1, 0)),
-    *(Slip(PAIRS, "x - known_x", "weights @", f"weights {times}",
-           "x - known_x compares the first with the first, the second with the second. Each x "
-           "needs its distance to every known point: x[:, None] - known_x.") for times in "@*"),
-    Slip("-distance", "distance", "The minus is missing: far points get the most weight."),
-    Slip("distance**2", "distance.abs()",
-         "Square the distance; its absolute value gives another kernel."),
-    Slip("distance**2", "distance",
-         "Square the distance: as it is, one side of x counts as nearer than x itself."),
-    Slip("scores.softmax", "scores.exp().softmax",
-         "The softmax takes the exponential itself: give it the scores as they are."),
-    Slip("weights @ known_y / len(known_x)",
-         "You take the mean of weight times y. The weights sum to 1 already: add up."),
-    Slip("known_y.mean().expand(len(x))",
-         "Every x gets the plain mean. Near points should count more."),
-    Slip("(2 * sigma**2)", "(2 * sigma) ** 2",
-         "You square the 2 as well: only sigma is squared, 2 * sigma**2."),
-    Slip(" / (2 * sigma**2)", "", "sigma has no effect: divide by 2 sigma²."),
-    Slip("sigma**2", "sigma", "sigma needs a square as well: divide by 2 sigma²."),
-    Slip("(2 * sigma**2)", "sigma**2", "The 2 is missing: divide by 2 sigma²."),
-    Slip("(2 * sigma**2)", "2 * sigma**2",
-         "You multiply by sigma²: in a / 2 * b Python divides by 2 alone. Put 2 * sigma**2 in "
-         "brackets."),
-    Slip("scores.softmax(-1)", "scores.exp()",
-         "The weights don't sum to 1: take the softmax, not the exponential alone."),
-    Slip("softmax(-1)", "softmax(0)",
-         "The softmax is over the queries: the weights of a known point sum to 1. Those of each "
-         "query must: use the last axis, the known points."),
-    Slip("known_y[distance.abs().argmin(-1)]",
-         "That is the nearest point's y alone. Every point counts, near ones more."),
+    *((PAIRS, "known_x[:, None] - x", "softmax(-1)", f"softmax({axis})",
+       "Your differences are turned around: known points in the rows, new points in the "
+       "columns. Rows are queries, here the new points: x[:, None] - known_x, and "
+       "softmax(-1).") for axis in (-1, 0)),
+    *((PAIRS, "x - known_x", "weights @", f"weights {times}",
+       "x - known_x compares the first with the first, the second with the second. Each x "
+       "needs its distance to every known point: x[:, None] - known_x.") for times in "@*"),
+    ("-distance", "distance", "The minus is missing: far points get the most weight."),
+    ("distance**2", "distance.abs()",
+     "Square the distance; its absolute value gives another kernel."),
+    ("distance**2", "distance",
+     "Square the distance: as it is, one side of x counts as nearer than x itself."),
+    ("scores.softmax", "scores.exp().softmax",
+     "The softmax takes the exponential itself: give it the scores as they are."),
+    ("weights @ known_y / len(known_x)",
+     "You take the mean of weight times y. The weights sum to 1 already: add up."),
+    ("known_y.mean().expand(len(x))",
+     "Every x gets the plain mean. Near points should count more."),
+    ("(2 * sigma**2)", "(2 * sigma) ** 2",
+     "You square the 2 as well: only sigma is squared, 2 * sigma**2."),
+    (" / (2 * sigma**2)", "", "sigma has no effect: divide by 2 sigma²."),
+    ("sigma**2", "sigma", "sigma needs a square as well: divide by 2 sigma²."),
+    ("(2 * sigma**2)", "sigma**2", "The 2 is missing: divide by 2 sigma²."),
+    ("(2 * sigma**2)", "2 * sigma**2",
+     "You multiply by sigma²: in a / 2 * b Python divides by 2 alone. Put 2 * sigma**2 in "
+     "brackets."),
+    ("scores.softmax(-1)", "scores.exp()",
+     "The weights don't sum to 1: take the softmax, not the exponential alone."),
+    ("softmax(-1)", "softmax(0)",
+     "The softmax is over the queries: the weights of a known point sum to 1. Those of each "
+     "query must: use the last axis, the known points."),
+    ("known_y[distance.abs().argmin(-1)]",
+     "That is the nearest point's y alone. Every point counts, near ones more."),
 ]
 
-
-EXERCISES = [
-    Choice(
-        "between-two", right="b",
-        praise="Right. Two keys fit equally well, so each gives half.",
-        hints=["Compute the four dot products of (10, 10, 0) with the keys.",
-               "They are 100, 100, 0, 0. "
-               "After dividing by 8, how do the weights of 12.5 and 0 compare?"],
-        reasons={
-            "a": "That is the sum of both values. "
-                 "Weights sum to 1, so the output is a mean: never more than the largest value.",
-            "c": "That is the mean of all four values. "
-                 "Two of the keys score 0 here, against 12.5: they get almost no weight.",
-            "d": "A Python dictionary would return the first that fits. "
-                 "The softmax treats equal scores equally.",
-        },
-    ),
-    Build(
-        "pooling", reference=pooling, inputs=pooling_inputs, slips=POOLING,
-        praise="Right: masked, scaled, and zeros where there is nothing to attend to.",
-        hints=["Five steps: score, hide, softmax, clear, mix.",
-               "scores.masked_fill(~keep, torch.finfo(scores.dtype).min) hides: that is the lowest "
-               "number there is.",
-               "In a row where all is hidden the softmax is uniform: "
-               "multiply the weights with keep."],
-    ),
-    BuildMask(
-        "lengths", reference=length_mask, inputs=lengths_inputs, slips=LENGTHS,
-        praise="Right, for lengths per sentence and per query.",
-        hints=["Key j may be attended to when j < length, and torch.arange(keys) holds all j.",
-               "Bring valid_lens to shape (batch, queries): valid_lens[:, None].expand(-1, "
-               "queries) repeats one length per sentence for every query.",
-               "valid_lens[:, :, None] is then a column of lengths for each sentence: compare the "
-               "row torch.arange(keys) with it."],
-    ),
-    DefeatedMask(
-        "defeat",
-        praise="Right: next to scores below -1e6, a hidden key is the most attractive of all. "
-               "The lowest number of the type cannot be undercut.",
-        hints=["The hidden score becomes -1e6 whatever you write there. "
-               "What counts is how the other two compare with it.",
-               "A softmax looks at differences only: "
-               "the visible scores need to be lower than -1e6, by 10 or more."],
-    ),
-    Choice(
-        "why-scale", right="ade",
-        praise="Right: variance d, typical size √d, and a scale that keeps gradients alive.",
-        hints=["Three statements are true. The section 'Why divide by √d?' measured all three.",
-               "Does dividing by a positive "
-               "number change which of several numbers is the largest?"],
-        reasons={
-            "b": "is false: the softmax divides by its sum, with any scale.",
-            "c": "is false: "
-                 "dividing all scores by the same positive number keeps their order.",
-        },
-    ),
-    AllPairs(
-        "kernel", reference=regression, slips=KERNEL, inputs=lambda: [
-            (torch.randn(4), *torch.randn(2, 7), sigma) for sigma in (0.7, 2.0)],
-        praise="Right: kernel regression is attention whose score is a distance.",
-        hints=["x[:, None] - known_x has shape (queries, keys).",
-               "Square it, divide by 2 sigma², "
-               "put a minus in front, softmax over the last axis, multiply with known_y."],
-    ),
-]
+EXERCISES.append(AllPairs(
+    "kernel", reference=regression, slips=KERNEL, inputs=lambda: [
+        (torch.randn(4), *torch.randn(2, 7), sigma) for sigma in (0.7, 2.0)],
+    praise="Right: kernel regression is attention whose score is a distance.",
+    hints=["x[:, None] - known_x has shape (queries, keys).",
+           "Square it, divide by 2 sigma², "
+           "put a minus in front, softmax over the last axis, multiply with known_y."]))

@@ -1,7 +1,7 @@
 """The class that lesson 02 asks for, and the ways to go wrong in it."""
 import torch
 
-from ..exercises.classes import FromScratch, Slip, Trial, build, draw, factors, in_words
+from ..exercises.classes import FromScratch, Trial, build, draw, factors, in_words
 from ..exercises.heads import (
     DETACHED, KNOWN, LENGTHS, MASKING, MERGE, MODE, REFUSES, UNCHECKED, WEIGHING, Heads)
 from ..languages import t
@@ -9,15 +9,15 @@ from ..languages import t
 DROP = "nn.functional.dropout(weights, self.p, self.training)"
 DROPPING = [
     MODE,
-    Slip(DROP, "weights",
-         "Dropout has no effect on the weights. It belongs after the softmax, before the weights "
-         "meet the values."),
-    Slip(DROP, "weights", MERGE, f"nn.functional.dropout({MERGE}, self.p, self.training)",
-         "You drop numbers of the answers. Here dropout acts on the weights: a head's answer to "
-         "one key is kept or dropped as a whole."),
-    Slip(DROP, "weights * (torch.rand(weights.shape) > self.p) if self.training else weights",
-         "What is kept must be divided by 1 - dropout, so that the mean stays as it is. "
-         "nn.Dropout does both."),
+    (DROP, "weights",
+     "Dropout has no effect on the weights. It belongs after the softmax, before the weights "
+     "meet the values."),
+    (DROP, "weights", MERGE, f"nn.functional.dropout({MERGE}, self.p, self.training)",
+     "You drop numbers of the answers. Here dropout acts on the weights: a head's answer to "
+     "one key is kept or dropped as a whole."),
+    (DROP, "weights * (torch.rand(weights.shape) > self.p) if self.training else weights",
+     "What is kept must be divided by 1 - dropout, so that the mean stays as it is. "
+     "nn.Dropout does both."),
 ]
 
 
@@ -51,7 +51,7 @@ TRIAL = Trial(Heads, (10, 2), options={"dropout": 0.0, "bias": False}, last="val
               inputs={"queries": (3, 4, 10), "keys": (3, 7, 10), "values": (3, 7, 10)}, known=KNOWN)
 
 EXERCISES = [FromScratch(
-    "multi-head-class", right=Heads, sizes="batch 3, 4 queries, 7 keys, 2 heads of width 5",
+    "multi-head-class", reference=Heads, sizes="batch 3, 4 queries, 7 keys, 2 heads of width 5",
     praise="Right: values, gradients, "
            "lengths and dropout are those of the package's class, and the weights fit both.",
     hints=["__init__ checks the sizes and keeps num_heads, four nn.Linear and an nn.Dropout. "

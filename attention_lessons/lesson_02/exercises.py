@@ -4,8 +4,26 @@ from dataclasses import replace
 
 import torch
 
-from ..exercises.kinds import Build, Choice, Lines, Slip, stable_hash
+from ..exercises.kinds import Build, Choice, Lines, stable_hash
 from ..languages import t
+
+EXERCISES = []
+
+
+EXERCISES.append(Choice(
+    "four-heads", right="a",
+    praise="Right. Each question needs one number, and the two stay in different heads.",
+    hints=["Write down head 1's matrices: which of their rows has anything in it?",
+           "Columns 0 and 2 hold the two questions. "
+           "In which heads are they when each head has one column?"],
+    reasons={
+        "b": "One head mixes the questions because both columns share its row of weights. "
+             "With four heads, do columns 0 and 2 share one?",
+        "c": "Columns 1 and 3 of the values are empty: nothing there can become 1 or 3.",
+        "d": "Width 1 is allowed: four heads of width 1 make 4. "
+             "A head compares tokens through that one number.",
+    }))
+
 
 # ---- split-heads ----
 
@@ -17,27 +35,35 @@ def split_heads(X, h):
 
 CUT = "X.shape[0], X.shape[1], h, -1).transpose(1, 2)"
 SPLIT_HEADS = [
-    Slip(CUT, "X.shape[0], h, X.shape[1], -1)",
-         "The shape is right, but a reshape without a transpose cuts the sentence into stretches: "
-         "the first head holds neighbouring numbers of the first tokens. Cut each token first, "
-         "then swap the axes."),
-    Slip(".transpose(1, 2)", "",
-         "Each token is cut into heads; now the heads have to come before the steps: swap axes 1 "
-         "and 2."),
-    Slip(CUT, "X.shape[0], X.shape[1], -1, h).permute(0, 3, 1, 2)",
-         "You deal the columns out in turn (the first head gets columns 0, h, 2h ...). A head is a "
-         "block of neighbouring columns: heads before head size in the reshape."),
-    Slip(f"X.reshape({CUT}", "X.mT.reshape(X.shape[0], h, X.shape[1], -1)",
-         "You transpose, then cut. Cut each token first: reshape into heads, then swap the axes."),
-    Slip("heads.mT",
-         "Steps and head size have changed places. Swap axes 1 and 2, not the last two."),
-    Slip("heads.transpose(0, 1)",
-         "Your heads stand before the batch: the result is (batch, heads, steps, head size)."),
-    Slip("1], h,", "1], 2,", "You cut into two heads, whatever num_heads says."),
-    Slip("heads.flatten(0, 1)",
-         "This is D2L's shape, heads folded into the batch. Keep them as an axis of their own: "
-         "(batch, heads, steps, head size)."),
+    (CUT, "X.shape[0], h, X.shape[1], -1)",
+     "The shape is right, but a reshape without a transpose cuts the sentence into stretches: "
+     "the first head holds neighbouring numbers of the first tokens. Cut each token first, "
+     "then swap the axes."),
+    (".transpose(1, 2)", "",
+     "Each token is cut into heads; now the heads have to come before the steps: swap axes 1 "
+     "and 2."),
+    (CUT, "X.shape[0], X.shape[1], -1, h).permute(0, 3, 1, 2)",
+     "You deal the columns out in turn (the first head gets columns 0, h, 2h ...). A head is a "
+     "block of neighbouring columns: heads before head size in the reshape."),
+    (f"X.reshape({CUT}", "X.mT.reshape(X.shape[0], h, X.shape[1], -1)",
+     "You transpose, then cut. Cut each token first: reshape into heads, then swap the axes."),
+    ("heads.mT", "Steps and head size have changed places. Swap axes 1 and 2, not the last two."),
+    ("heads.transpose(0, 1)",
+     "Your heads stand before the batch: the result is (batch, heads, steps, head size)."),
+    ("1], h,", "1], 2,", "You cut into two heads, whatever num_heads says."),
+    ("heads.flatten(0, 1)",
+     "This is D2L's shape, heads folded into the batch. Keep them as an axis of their own: "
+     "(batch, heads, steps, head size)."),
 ]
+
+EXERCISES.append(Build(
+    "split-heads", reference=split_heads, slips=SPLIT_HEADS,
+    inputs=lambda: [(torch.randn(2, 5, 12), 3), (torch.randn(1, 3, 4), 2)],
+    praise="Right: every head gets its block of columns, of every token.",
+    hints=["Which shape has all four axes, in the order in which the numbers already lie?",
+           "X.reshape(batch, steps, num_heads, hiddens // num_heads) cuts each token into heads.",
+           "Now two axes must change places: transpose(1, 2)."]))
+
 
 # ---- mixed-up ----
 
@@ -48,22 +74,46 @@ def tokens_in_head(head, steps, hiddens, num_heads):
 
 
 MIXED_UP = [
-    Slip("list(range(steps))",
-         "That would be the right split: every token in every head. Without the transpose a head "
-         "gets only a stretch."),
-    Slip("[head]",
-         "Heads and tokens are not the same count: a head holds steps * hiddens / num_heads "
-         "numbers. How many tokens is that?"),
-    Slip("list(range(steps * head // num_heads, steps * (head + 1) // num_heads))",
-         "Where a head begins or ends in the middle of a token, that token is in it too: it gets "
-         "at least one number."),
-    Slip("list(range(steps))[head::num_heads]",
-         "The tokens are not dealt out in turn: reshape keeps the order, so each head gets "
-         "neighbours."),
-    Slip("(steps)", "(hiddens)", "(steps, hiddens)", "(hiddens, steps)",
-         "Those are columns. Each row of X is a token, of hiddens numbers."),
-    Slip("[head]", "[head].add(1)", "Tokens count from 0."),
+    ("list(range(steps))",
+     "That would be the right split: every token in every head. Without the transpose a head "
+     "gets only a stretch."),
+    ("[head]",
+     "Heads and tokens are not the same count: a head holds steps * hiddens / num_heads "
+     "numbers. How many tokens is that?"),
+    ("list(range(steps * head // num_heads, steps * (head + 1) // num_heads))",
+     "Where a head begins or ends in the middle of a token, that token is in it too: it gets "
+     "at least one number."),
+    ("list(range(steps))[head::num_heads]",
+     "The tokens are not dealt out in turn: reshape keeps the order, so each head gets "
+     "neighbours."),
+    ("(steps)", "(hiddens)", "(steps, hiddens)", "(hiddens, steps)",
+     "Those are columns. Each row of X is a token, of hiddens numbers."),
+    ("[head]", "[head].add(1)", "Tokens count from 0."),
 ]
+
+EXERCISES.append(Build(
+    "mixed-up", reference=tokens_in_head,
+    inputs=lambda: [(1, 5, 12, 3), (0, 5, 12, 3), (1, 3, 4, 2), (0, 7, 8, 4)],
+    slips=MIXED_UP,
+    praise="Right: each head gets a stretch of the sentence.",
+    hints=["Follow the numbers: fill a (steps, hiddens) "
+           "tensor with each token's own number, then reshape it the wrong way.",
+           "torch.arange(steps)[:, None].expand(steps, hiddens) is that tensor; "
+           ".unique().tolist() reads it off."]))
+
+
+EXERCISES.append(Choice(
+    "why-split", right="bde",
+    praise="Right: rows of weights are gained, width per head is lost, parameters and work stay.",
+    hints=["Three statements are true. "
+           "The notebook counted parameters and operations for several h.",
+           "On rank see the deeper section on low rank, on blocks the ladder's rung three."],
+    reasons={
+        "a": "is false: 'Why split?' counted the same for 1, 2, 4 and 8 heads.",
+        "c": "is false: each head does 1/h of the work, "
+             "so the sum does not depend on h. 'What it costs' counted it.",
+    }))
+
 
 # ---- count-parameters ----
 
@@ -77,32 +127,43 @@ def count(num_hiddens, num_heads, head_size, query_size, key_size, value_size, b
 
 BIASES = "(3 * inner + num_hiddens)"
 COUNT_PARAMETERS = [
-    Slip("(weights + biases) * num_heads",
-         "You multiply by num_heads twice: num_heads * head_size is already the width of all heads "
-         "together."),
-    Slip("num_heads * head_size", "head_size",
-         "That is one head. All heads together have the width num_heads * head_size."),
-    Slip(BIASES, "4 * inner", "W_o's bias is as wide as its output, num_hiddens."),
-    Slip(BIASES, "3 * inner", "W_o has a bias too: num_hiddens more numbers."),
-    Slip(BIASES, "4 * num_hiddens",
-         "The biases of W_q, W_k and W_v are as wide as the heads together, num_heads * "
-         "head_size."),
-    Slip("value_size + num_hiddens)", "value_size)", BIASES, "3 * inner",
-         "The output projection W_o is missing."),
-    Slip("num_heads * head_size", "num_hiddens",
-         "You take num_hiddens for the heads' common width. The head size may be chosen freely: "
-         "that width is num_heads * head_size."),
-    *(Slip("value_size + num_hiddens) * inner", f"value_size) * inner + {width} ** 2",
-           "W_o isn't square: it leads from num_heads * head_size to num_hiddens.")
+    ("(weights + biases) * num_heads",
+     "You multiply by num_heads twice: num_heads * head_size is already the width of all heads "
+     "together."),
+    ("num_heads * head_size", "head_size",
+     "That is one head. All heads together have the width num_heads * head_size."),
+    (BIASES, "4 * inner", "W_o's bias is as wide as its output, num_hiddens."),
+    (BIASES, "3 * inner", "W_o has a bias too: num_hiddens more numbers."),
+    (BIASES, "4 * num_hiddens",
+     "The biases of W_q, W_k and W_v are as wide as the heads together, num_heads * head_size."),
+    ("value_size + num_hiddens)", "value_size)", BIASES, "3 * inner",
+     "The output projection W_o is missing."),
+    ("num_heads * head_size", "num_hiddens",
+     "You take num_hiddens for the heads' common width. The head size may be chosen freely: "
+     "that width is num_heads * head_size."),
+    *(("value_size + num_hiddens) * inner", f"value_size) * inner + {width} ** 2",
+       "W_o isn't square: it leads from num_heads * head_size to num_hiddens.")
       for width in ("inner", "num_hiddens")),
-    Slip("4 * num_hiddens ** 2",
-         "4 * num_hiddens ** 2 holds only when all widths are equal. Here the inputs have widths "
-         "of their own."),
-    Slip(" * bias", "", "Biases are counted even where bias=False."),
-    Slip("weights", "The biases are missing: one number per output of each matrix."),
-    Slip(BIASES, "(query_size + key_size + value_size + inner)",
-         "A bias is as wide as its matrix's output, not its input."),
+    ("4 * num_hiddens ** 2",
+     "4 * num_hiddens ** 2 holds only when all widths are equal. Here the inputs have widths "
+     "of their own."),
+    (" * bias", "", "Biases are counted even where bias=False."),
+    ("weights", "The biases are missing: one number per output of each matrix."),
+    (BIASES, "(query_size + key_size + value_size + inner)",
+     "A bias is as wide as its matrix's output, not its input."),
 ]
+
+EXERCISES.append(Build(
+    "count-parameters", reference=count,
+    inputs=lambda: [(8, 2, 3, 5, 7, 9, False), (8, 2, 3, 5, 7, 9, True),
+                    (64, 4, 16, 64, 64, 64, False), (10, 4, 2, 9, 3, 6, True)],
+    slips=COUNT_PARAMETERS,
+    praise="Right, and a test would compare it with sum(W.numel() for W in layer.parameters()).",
+    hints=["All heads together have the width num_heads * head_size.",
+           "W_q, W_k and W_v lead from their inputs' widths to that width, "
+           "W_o from it to num_hiddens.",
+           "A bias has as many numbers as its matrix has outputs."]))
+
 
 # ---- pencil ----
 
@@ -185,77 +246,16 @@ class Pencil(Lines):
         return text
 
 
-EXERCISES = [
-    Choice(
-        "four-heads", right="a",
-        praise="Right. Each question needs one number, and the two stay in different heads.",
-        hints=["Write down head 1's matrices: which of their rows has anything in it?",
-               "Columns 0 and 2 hold the two questions. "
-               "In which heads are they when each head has one column?"],
-        reasons={
-            "b": "One head mixes the questions because both columns share its row of weights. "
-                 "With four heads, do columns 0 and 2 share one?",
-            "c": "Columns 1 and 3 of the values are empty: nothing there can become 1 or 3.",
-            "d": "Width 1 is allowed: four heads of width 1 make 4. "
-                 "A head compares tokens through that one number.",
-        },
-    ),
-    Build(
-        "split-heads", reference=split_heads, slips=SPLIT_HEADS,
-        inputs=lambda: [(torch.randn(2, 5, 12), 3), (torch.randn(1, 3, 4), 2)],
-        praise="Right: every head gets its block of columns, of every token.",
-        hints=["Which shape has all four axes, in the order in which the numbers already lie?",
-               "X.reshape(batch, steps, num_heads, hiddens // num_heads) "
-               "cuts each token into heads.",
-               "Now two axes must change places: transpose(1, 2)."],
-    ),
-    Build(
-        "mixed-up", reference=tokens_in_head,
-        inputs=lambda: [(1, 5, 12, 3), (0, 5, 12, 3), (1, 3, 4, 2), (0, 7, 8, 4)],
-        slips=MIXED_UP,
-        praise="Right: each head gets a stretch of the sentence.",
-        hints=["Follow the numbers: fill a (steps, hiddens) "
-               "tensor with each token's own number, then reshape it the wrong way.",
-               "torch.arange(steps)[:, None].expand(steps, hiddens) is that tensor; "
-               ".unique().tolist() reads it off."],
-    ),
-    Choice(
-        "why-split", right="bde",
-        praise="Right: rows of weights are gained, "
-               "width per head is lost, parameters and work stay.",
-        hints=["Three statements are true. "
-               "The notebook counted parameters and operations for several h.",
-               "On rank see the deeper section on low rank, on blocks the ladder's rung three."],
-        reasons={
-            "a": "is false: 'Why split?' counted the same for 1, 2, 4 and 8 heads.",
-            "c": "is false: each head does 1/h of the work, "
-                 "so the sum does not depend on h. 'What it costs' counted it.",
-        },
-    ),
-    Build(
-        "count-parameters", reference=count,
-        inputs=lambda: [(8, 2, 3, 5, 7, 9, False), (8, 2, 3, 5, 7, 9, True),
-                        (64, 4, 16, 64, 64, 64, False), (10, 4, 2, 9, 3, 6, True)],
-        slips=COUNT_PARAMETERS,
-        praise="Right, and a test would compare "
-               "it with sum(W.numel() for W in layer.parameters()).",
-        hints=["All heads together have the width num_heads * head_size.",
-               "W_q, W_k and W_v lead from their inputs' widths to that width, "
-               "W_o from it to num_hiddens.",
-               "A bias has as many numbers as its matrix has outputs."],
-    ),
-    Pencil(
-        "pencil",
-        praise="Right, all six lines. You have computed multi-head attention by hand.",
-        hints=["The token bites has one number that isn't zero, the third: "
-               "W_q x is the third column of W_q.",
-               "A key is W_k x: for dog it is the sum of columns 1 and 4 of W_k, "
-               "with its height as the factor of the fourth.",
-               "Lines 2 and 4 are head 1's, from the first two rows of both matrices, lines 3 and "
-               "5 head 2's, from the last two. A score of 2 counts 4.11, of 1 2.03, of 0 1; divide "
-               "each by their sum.",
-               "Line 6: W_v x is a token's value. Head 1 mixes the first two numbers of the values "
-               "by line 4, head 2 the last two by line 5. W_o changes nothing."],
-        lines=pencil_lines(*GIVEN),
-    ),
-]
+EXERCISES.append(Pencil(
+    "pencil",
+    praise="Right, all six lines. You have computed multi-head attention by hand.",
+    hints=["The token bites has one number that isn't zero, the third: "
+           "W_q x is the third column of W_q.",
+           "A key is W_k x: for dog it is the sum of columns 1 and 4 of W_k, "
+           "with its height as the factor of the fourth.",
+           "Lines 2 and 4 are head 1's, from the first two rows of both matrices, lines 3 and "
+           "5 head 2's, from the last two. A score of 2 counts 4.11, of 1 2.03, of 0 1; divide "
+           "each by their sum.",
+           "Line 6: W_v x is a token's value. Head 1 mixes the first two numbers of the values "
+           "by line 4, head 2 the last two by line 5. W_o changes nothing."],
+    lines=pencil_lines(*GIVEN)))

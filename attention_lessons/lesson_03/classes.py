@@ -1,7 +1,7 @@
 """The class that lesson 03 asks for, and the ways to go wrong in it: those of 02, and masks."""
 import torch
 
-from ..exercises.classes import FromScratch, Slip, Trial
+from ..exercises.classes import FromScratch, Trial
 from ..exercises.heads import (
     DETACHED, KNOWN, LENGTHS, MASKING, REFUSES, UNCHECKED, WEIGHING, WEIGHTS, Heads)
 
@@ -24,25 +24,23 @@ class SelfHeads(Heads):
 ONE_MASK = "{} if self.causal else past & real"
 EITHER = "A key passes if either mask allows it. It must pass both: & instead of |."
 CAUSAL = [
-    Slip("keep.tril()", "keep",
-         "causal=True has no effect: a step must not see the steps after it."),
-    Slip("tril()", "tril(-1)",
-         "A step doesn't see itself. It sees the steps up to its own, itself included."),
-    Slip("tril()", "triu()",
-         "The causal mask looks the wrong way: a step sees the future, not the past."),
-    Slip("tril()", "tril(1)",
-         "A step sees one step too many: the next one. Key positions go up to the query's own."),
-    Slip("past & real", ONE_MASK.format("real"),
-         "With lengths given, the causal mask is lost. A key must pass both masks: combine them "
-         "with &."),
-    Slip("past & real", ONE_MASK.format("past"),
-         "With causal=True, the lengths are lost. A key must pass both masks: combine them with "
-         "&."),
-    Slip("past & real", ONE_MASK.format("past | real"), EITHER),
-    Slip("past & real", "past | real", EITHER),
+    ("keep.tril()", "keep", "causal=True has no effect: a step must not see the steps after it."),
+    ("tril()", "tril(-1)",
+     "A step doesn't see itself. It sees the steps up to its own, itself included."),
+    ("tril()", "triu()",
+     "The causal mask looks the wrong way: a step sees the future, not the past."),
+    ("tril()", "tril(1)",
+     "A step sees one step too many: the next one. Key positions go up to the query's own."),
+    ("past & real", ONE_MASK.format("real"),
+     "With lengths given, the causal mask is lost. A key must pass both masks: combine them "
+     "with &."),
+    ("past & real", ONE_MASK.format("past"),
+     "With causal=True, the lengths are lost. A key must pass both masks: combine them with &."),
+    ("past & real", ONE_MASK.format("past | real"), EITHER),
+    ("past & real", "past | real", EITHER),
 ]
 ROWS = [  # whole rows are hidden: they come out as zeros, even, or NaN
-    Slip("past & real", new, WEIGHTS, f"scores.masked_fill(~keep, {fill}", words)
+    ("past & real", new, WEIGHTS, f"scores.masked_fill(~keep, {fill}", words)
     for new, words in [
         ("past & real.mT",
          "Your lengths hide queries. A length hides keys, the last axis of the scores: "
@@ -65,7 +63,7 @@ def apart(X):
 
 
 EXERCISES = [FromScratch(
-    "self-attention-class", right=SelfHeads, sizes="batch 3, 7 steps, 2 heads of width 5",
+    "self-attention-class", reference=SelfHeads, sizes="batch 3, 7 steps, 2 heads of width 5",
     praise="Right: with both masks, one, "
            "or none, the numbers and gradients are those of the package's class.",
     hints=["Queries, keys and values are three projections of the same X. "
@@ -73,9 +71,8 @@ EXERCISES = [FromScratch(
            "position = torch.arange(X.shape[1]) makes both masks: position <= position[:, None] "
            "for the past, position < valid_lens[:, None, None, None] for the real tokens.",
            "Begin with keep = torch.ones_like(scores, dtype=torch.bool) and combine it with the "
-           "masks that apply: keep & mask. The weights are those of 02: "
-           "scores.masked_fill(~keep, lowest).softmax(-1) * keep, with lowest = "
-           "torch.finfo(scores.dtype).min."],
+           "masks that apply: keep & mask. The weights are those of 02: scores.masked_fill(~keep, "
+           "lowest).softmax(-1) * keep, with lowest = torch.finfo(scores.dtype).min."],
     stages=[TRIAL.shows("The output with one head, nothing hidden", sizes=(10,)),
             TRIAL.shows("The output with 2 heads, nothing hidden"),
             TRIAL.shows("The output with causal=True", causal=True),

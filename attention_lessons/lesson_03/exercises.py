@@ -3,7 +3,24 @@ import math
 
 import torch
 
-from ..exercises.kinds import Build, Choice, Drawing, Slip
+from ..exercises.kinds import Build, Choice, Drawing
+
+EXERCISES = []
+
+
+EXERCISES.append(Choice(
+    "swapped-end", right="b",
+    praise="Right. Only dog still sees the same words, itself.",
+    hints=["For each word, write down the set of words that it sees, before and after.",
+           "dog sees dog, both times. What does man see, third or second?"],
+    reasons={
+        "a": "Order is invisible only where nothing is hidden. "
+             "Here a word that moves sees other words.",
+        "c": "man saw all three words and now sees two; bites saw two and now sees three. "
+             "Other words, other outputs.",
+        "d": "One word still sees what it saw before: look at the first.",
+    }))
+
 
 # ---- self-attention ----
 
@@ -32,27 +49,25 @@ def self_attention(X, W_q, W_k, W_v, valid_len):
 def emptied(old, new, words):
     """Slips that hide whole rows. These come out as nan, an even mean or zeros."""
     for fill, cleared in (("-math.inf", ""), ("-1e9", ""), ("-math.inf", ".nan_to_num()")):
-        yield Slip(old, new, "-math.inf", fill, "weights @ values", f"(weights @ values){cleared}",
-                   words)
+        yield (old, new, "-math.inf", fill, "weights @ values", f"(weights @ values){cleared}",
+               words)
 
 
 KEEP, HIDDEN = "(key <= query) & (key < valid_len)", "scores.masked_fill(~keep, -math.inf)"
 SCALE = "math.sqrt(queries.shape[1])"
 SELF_ATTENTION = [
-    Slip(HIDDEN, "(scores + ~keep * -math.inf)",
-         "Every number is nan. You added (~keep) * -math.inf, and 0 times infinity is nan: use "
-         "masked_fill."),
-    Slip("(weights @ values)[:valid_len]",
-         "The real tokens are right, but only they have a row. One row per token, padding "
-         "included."),
-    Slip("(key <= query) & ", "",
-         "The padding is hidden, the future is not: a query may see keys up to its own position."),
-    Slip(" & (key < valid_len)", "",
-         "The future is hidden, the padding is not: keys from valid_len on must get no weight."),
-    Slip("~keep", "~(keep | True)",
-         "Neither mask has an effect: future and padding still get weight."),
-    Slip(") & (", ") | (",
-         "You let a key through when either mask allows it. Both must: & instead of |."),
+    (HIDDEN, "(scores + ~keep * -math.inf)",
+     "Every number is nan. You added (~keep) * -math.inf, and 0 times infinity is nan: use "
+     "masked_fill."),
+    ("(weights @ values)[:valid_len]",
+     "The real tokens are right, but only they have a row. One row per token, padding included."),
+    ("(key <= query) & ", "",
+     "The padding is hidden, the future is not: a query may see keys up to its own position."),
+    (" & (key < valid_len)", "",
+     "The future is hidden, the padding is not: keys from valid_len on must get no weight."),
+    ("~keep", "~(keep | True)", "Neither mask has an effect: future and padding still get weight."),
+    (") & (", ") | (",
+     "You let a key through when either mask allows it. Both must: & instead of |."),
     *emptied("~keep", "keep",
              "The mask is upside down: you hide what may be seen, and look at the rest."),
     *emptied("<= query", "> query",
@@ -64,51 +79,59 @@ SELF_ATTENTION = [
     *emptied("<= query", "< query",
              "You hide the token from itself. Then the first one sees nothing at all: key <= "
              "query."),
-    Slip("< valid_len", "<= valid_len",
-         "One key too many: a length of 2 means positions 0 and 1."),
-    Slip("-math.inf", "0.0",
-         "You set hidden scores to 0. A score of 0 still counts, e^0 = 1: set them to minus "
-         "infinity."),
-    Slip("(weights @ values).where(query < valid_len, 0)",
-         "Nearly: the real tokens are right, but the padding's own row is zero. The padding is a "
-         "query too and gets an output, though nobody reads it."),
-    *(Slip("key < valid_len", "query < valid_len", "-math.inf", fill,
-           "You hide the padding as a query. It may ask; as a key it must not be seen.")
+    ("< valid_len", "<= valid_len", "One key too many: a length of 2 means positions 0 and 1."),
+    ("-math.inf", "0.0",
+     "You set hidden scores to 0. A score of 0 still counts, e^0 = 1: set them to minus infinity."),
+    ("(weights @ values).where(query < valid_len, 0)",
+     "Nearly: the real tokens are right, but the padding's own row is zero. The padding is a "
+     "query too and gets an output, though nobody reads it."),
+    *(("key < valid_len", "query < valid_len", "-math.inf", fill,
+       "You hide the padding as a query. It may ask; as a key it must not be seen.")
       for fill in ("-math.inf", "-1e9")),
-    Slip(f"{HIDDEN}.softmax(-1)", "scores.softmax(-1) * keep",
-         "You hide keys after the softmax, so the weights that are left no longer sum to 1. Hide "
-         "the scores before it."),
+    (f"{HIDDEN}.softmax(-1)", "scores.softmax(-1) * keep",
+     "You hide keys after the softmax, so the weights that are left no longer sum to 1. Hide "
+     "the scores before it."),
     *emptied("softmax(-1)", "softmax(0)",
              "Your softmax goes over the queries. Each query's weights over the keys must sum to "
              "1: the last axis."),
-    Slip(SCALE, "1", "The scores are not scaled: divide by the square root of the width."),
-    Slip(SCALE, "queries.shape[1]", "You divide by the width, not by its square root."),
-    Slip("/ math", "* math", "You multiply by the square root of the width: divide."),
-    Slip(SCALE, "math.sqrt(len(X))",
-         "You divide by the square root of the number of tokens. What counts is the width of a "
-         "query: q.shape[1]."),
-    Slip(SCALE, "math.sqrt(X.shape[1])",
-         "You divide by the square root of the tokens' width. Matrices need not be square: what "
-         "counts is the width of a query, q.shape[1]."),
-    Slip(SCALE, "math.sqrt(len(W_v))",
-         "You divide by the square root of the values' width. What counts is the width of a "
-         "query: q.shape[1]."),
-    Slip(SCALE, "2",
-         "You divide by 2, whatever the width of a query is: math.sqrt(q.shape[1])."),
-    *(Slip("-math.inf", fill,
-           "Your number is not low enough to hide with: where the scores of visible keys are lower "
-           "still, the hidden ones win. Use minus infinity.") for fill in ("-100.0", "-1e4")),
-    Slip("<= query", "<= query + 1",
-         "Each token sees the next one: key <= query, itself and no further."),
-    Slip("W_k.T", "W_q.T", "Keys are made with W_q: a token has a key of its own, from W_k."),
-    Slip("X @ W_k.T", "X", "The keys are the tokens themselves: W_k is missing."),
-    Slip("X @ W_q.T", "X", "The queries are the tokens themselves: W_q is missing."),
-    Slip("X @ W_v.T", "X", "The values are the tokens themselves: W_v is missing."),
-    Slip("W_v.T", "W_k.T",
-         "Values are made with W_k: a token has a value of its own, from W_v."),
-    Slip("W_q.T", "W_q", "W_k.T", "W_k", "W_v.T", "W_v",
-         "Your matrices are turned around: they are (outputs, inputs), so it is X @ W.T."),
+    (SCALE, "1", "The scores are not scaled: divide by the square root of the width."),
+    (SCALE, "queries.shape[1]", "You divide by the width, not by its square root."),
+    ("/ math", "* math", "You multiply by the square root of the width: divide."),
+    (SCALE, "math.sqrt(len(X))",
+     "You divide by the square root of the number of tokens. What counts is the width of a "
+     "query: q.shape[1]."),
+    (SCALE, "math.sqrt(X.shape[1])",
+     "You divide by the square root of the tokens' width. Matrices need not be square: what "
+     "counts is the width of a query, q.shape[1]."),
+    (SCALE, "math.sqrt(len(W_v))",
+     "You divide by the square root of the values' width. What counts is the width of a "
+     "query: q.shape[1]."),
+    (SCALE, "2", "You divide by 2, whatever the width of a query is: math.sqrt(q.shape[1])."),
+    *(("-math.inf", fill,
+       "Your number is not low enough to hide with: where the scores of visible keys are lower "
+       "still, the hidden ones win. Use minus infinity.") for fill in ("-100.0", "-1e4")),
+    ("<= query", "<= query + 1",
+     "Each token sees the next one: key <= query, itself and no further."),
+    ("W_k.T", "W_q.T", "Keys are made with W_q: a token has a key of its own, from W_k."),
+    ("X @ W_k.T", "X", "The keys are the tokens themselves: W_k is missing."),
+    ("X @ W_q.T", "X", "The queries are the tokens themselves: W_q is missing."),
+    ("X @ W_v.T", "X", "The values are the tokens themselves: W_v is missing."),
+    ("W_v.T", "W_k.T", "Values are made with W_k: a token has a value of its own, from W_v."),
+    ("W_q.T", "W_q", "W_k.T", "W_k", "W_v.T", "W_v",
+     "Your matrices are turned around: they are (outputs, inputs), so it is X @ W.T."),
 ]
+
+EXERCISES.append(Build(
+    "self-attention", reference=self_attention, inputs=attention_inputs,
+    slips=SELF_ATTENTION,
+    praise="Right: causal and padded, and every row sums to 1 before it meets the values.",
+    hints=["Queries, keys and values first: X @ W_q.T and so on. "
+           "Then scores, divided by the square root of a query's width.",
+           "position = torch.arange(len(X)); "
+           "a key may be seen where position <= position[:, None] and position < valid_len.",
+           "Set the scores that are not kept to minus infinity, "
+           "then softmax over the last axis, then @ values."]))
+
 
 # ---- top-left ----
 
@@ -121,29 +144,52 @@ def keys_seen(i, queries, keys):
 
 PLACES = "range(keys - queries + i + 1)"
 TOP_LEFT = [
-    Slip("should_see, shown",
-         "The right two lists, in the wrong order: first what it is shown, then what it should "
-         "see."),
-    Slip(PLACES, "range(keys)",
-         "Not every new token may see all keys: only the last one. With 2 new ones, the first must "
-         "not see the second."),
-    Slip("shown, shown",
-         "You take the query's number for its place. The new tokens come last: query 0 stands at "
-         "place keys - queries."),
-    Slip("should_see, should_see",
-         "That would be right decoding. But is_causal counts queries from the start of the text: "
-         "it lines query 0 up with key 0."),
-    Slip("shown[:-1], should_see[:-1]",
-         "A query sees its own key too: the last one is missing in both lists."),
-    Slip("shown, should_see[:-1]",
-         "In what it should see, its own key is missing, number keys - queries + i."),
-    Slip("len(shown), len(should_see)",
-         "Those are counts. Return two lists of places, such as [0, 1] and [0, 1, 2, 3]."),
-    Slip("[i + 1 for i in shown], [i + 1 for i in should_see]",
-         "Places count from 0: the first key is number 0."),
-    Slip("shown, should_see[keys - queries:]",
-         "The earlier tokens belong to what it should see: that is what the cache is for."),
+    ("should_see, shown",
+     "The right two lists, in the wrong order: first what it is shown, then what it should see."),
+    (PLACES, "range(keys)",
+     "Not every new token may see all keys: only the last one. With 2 new ones, the first must "
+     "not see the second."),
+    ("shown, shown",
+     "You take the query's number for its place. The new tokens come last: query 0 stands at "
+     "place keys - queries."),
+    ("should_see, should_see",
+     "That would be right decoding. But is_causal counts queries from the start of the text: "
+     "it lines query 0 up with key 0."),
+    ("shown[:-1], should_see[:-1]",
+     "A query sees its own key too: the last one is missing in both lists."),
+    ("shown, should_see[:-1]",
+     "In what it should see, its own key is missing, number keys - queries + i."),
+    ("len(shown), len(should_see)",
+     "Those are counts. Return two lists of places, such as [0, 1] and [0, 1, 2, 3]."),
+    ("[i + 1 for i in shown], [i + 1 for i in should_see]",
+     "Places count from 0: the first key is number 0."),
+    ("shown, should_see[keys - queries:]",
+     "The earlier tokens belong to what it should see: that is what the cache is for."),
 ]
+
+EXERCISES.append(Build(
+    "top-left", reference=keys_seen,
+    inputs=lambda: [(0, 1, 4), (1, 2, 5), (2, 3, 3), (0, 2, 6)], slips=TOP_LEFT,
+    praise="Right. So nothing is wrong in training, "
+           "where both counts agree, and everything in decoding.",
+    hints=["Shown is what is_causal does: query i sees the keys 0 to i.",
+           "The new tokens are the last ones. Which place in the text has the first of them, "
+           "if there are 5 tokens and 2 are new?"]))
+
+
+EXERCISES.append(Choice(
+    "hidden", right="ade",
+    praise="Right: a mask hides a token as a key; as a query it stays.",
+    hints=["Three statements are true.",
+           "The sections 'Does a causal layer see order?', "
+           "'Hiding' and 'What does a masked token still change?' decide three of the five."],
+    reasons={
+        "b": "is false: the last query sees a set of words. The "
+             "section 'Does a causal layer see order?' found equal outputs after one layer.",
+        "c": "is false: the padding has a query of its own and gets an output. "
+             "Nobody should read it, that is all.",
+    }))
+
 
 # ---- draw-mask ----
 
@@ -157,74 +203,23 @@ def packed():
 
 
 DRAW_MASK = [
-    Slip("past",
-         "The second sentence reads the first. A token looks at its own sentence alone."),
-    Slip("same",
-         "Tokens see what comes after them. A row shows what one query sees: nothing to the right "
-         "of itself."),
-    Slip("(same & past).T",
-         "Rows and columns have changed places: a row belongs to a query. The first word sees "
-         "itself and nothing else, so its row has one x."),
-    Slip("<= place", "< place",
-         "A token doesn't see itself in your table. It may: the diagonal is all x."),
-    Slip("~(same & past)", "Upside down: x is what may be seen."),
-    Slip("same | past", "A key passes if either rule allows it. It must pass both."),
+    ("past", "The second sentence reads the first. A token looks at its own sentence alone."),
+    ("same",
+     "Tokens see what comes after them. A row shows what one query sees: nothing to the right "
+     "of itself."),
+    ("(same & past).T",
+     "Rows and columns have changed places: a row belongs to a query. The first word sees "
+     "itself and nothing else, so its row has one x."),
+    ("<= place", "< place",
+     "A token doesn't see itself in your table. It may: the diagonal is all x."),
+    ("~(same & past)", "Upside down: x is what may be seen."),
+    ("same | past", "A key passes if either rule allows it. It must pass both."),
 ]
 
-
-EXERCISES = [
-    Choice(
-        "swapped-end", right="b",
-        praise="Right. Only dog still sees the same words, itself.",
-        hints=["For each word, write down the set of words that it sees, before and after.",
-               "dog sees dog, both times. What does man see, third or second?"],
-        reasons={
-            "a": "Order is invisible only where nothing is hidden. "
-                 "Here a word that moves sees other words.",
-            "c": "man saw all three words and now sees two; bites saw two and now sees three. "
-                 "Other words, other outputs.",
-            "d": "One word still sees what it saw before: look at the first.",
-        },
-    ),
-    Build(
-        "self-attention", reference=self_attention, inputs=attention_inputs,
-        slips=SELF_ATTENTION,
-        praise="Right: causal and padded, and every row sums to 1 before it meets the values.",
-        hints=["Queries, keys and values first: X @ W_q.T and so on. "
-               "Then scores, divided by the square root of a query's width.",
-               "position = torch.arange(len(X)); "
-               "a key may be seen where position <= position[:, None] and position < valid_len.",
-               "Set the scores that are not kept to minus infinity, "
-               "then softmax over the last axis, then @ values."],
-    ),
-    Build(
-        "top-left", reference=keys_seen,
-        inputs=lambda: [(0, 1, 4), (1, 2, 5), (2, 3, 3), (0, 2, 6)], slips=TOP_LEFT,
-        praise="Right. So nothing is wrong in training, "
-               "where both counts agree, and everything in decoding.",
-        hints=["Shown is what is_causal does: query i sees the keys 0 to i.",
-               "The new tokens are the last ones. Which place in the text has the first of them, "
-               "if there are 5 tokens and 2 are new?"],
-    ),
-    Choice(
-        "hidden", right="ade",
-        praise="Right: a mask hides a token as a key; as a query it stays.",
-        hints=["Three statements are true.",
-               "The sections 'Does a causal layer see order?', "
-               "'Hiding' and 'What does a masked token still change?' decide three of the five."],
-        reasons={
-            "b": "is false: the last query sees a set of words. The "
-                 "section 'Does a causal layer see order?' found equal outputs after one layer.",
-            "c": "is false: the padding has a query of its own and gets an output. "
-                 "Nobody should read it, that is all.",
-        },
-    ),
-    Drawing(
-        "draw-mask", reference=packed, slips=DRAW_MASK,
-        praise="Right: a block for each sentence, and in each block a triangle.",
-        hints=["First forget the order: which tokens belong to the sentence of token 0, of token "
-               "3? Each sentence makes a square of x.",
-               "Then take away what comes later: in each row, all that stands to the right of the "
-               "diagonal."],
-    ),
-]
+EXERCISES.append(Drawing(
+    "draw-mask", reference=packed, slips=DRAW_MASK,
+    praise="Right: a block for each sentence, and in each block a triangle.",
+    hints=["First forget the order: which tokens belong to the sentence of token 0, of token "
+           "3? Each sentence makes a square of x.",
+           "Then take away what comes later: in each row, all that stands to the right of the "
+           "diagonal."]))

@@ -3,7 +3,7 @@ import torch
 from torch import nn
 
 from ..exercises.classes import (
-    FromScratch, Slip, Trial, build, draw, factors, in_words, precision, refusal)
+    FromScratch, Trial, build, draw, factors, in_words, precision, refusal)
 from ..exercises.heads import MODE
 from ..languages import t
 
@@ -26,46 +26,45 @@ class Positions(nn.Module):
 
 DROP_SUM = "nn.functional.dropout(X + rows, self.p, self.training)"
 ENCODING = [
-    Slip("angles.sin(), angles.cos()", "angles.cos(), angles.sin()",
-         "Sines and cosines have changed places: the even columns are sines."),
-    Slip("stack(", "cat(", "-1).flatten(1)", "1)",
-         "All sines stand before all cosines. They alternate: column 0 is a sine, column 1 the "
-         "cosine of the same angle."),
-    Slip("[:, None] /", "[:, None].add(1) /",
-         "Positions are counted from 1. The first row belongs to position 0: 0, 1, 0, 1, ..."),
-    Slip("/ num_hiddens", "/ num_hiddens * 2",
-         "The exponent is twice as large as it should be: torch.arange(0, d, 2) already holds "
-         "the 2j of the formula."),
-    Slip("10_000", "1_000", "The base is 10000, not 1000."),
-    Slip("self.P[:, :X.shape[1]]", "self.P[0, :X.shape[0], None]",
-         "Each sentence gets the row of its own number. Rows belong to steps, the second axis of "
-         "a batch-first X."),
-    Slip("X + rows", "rows.expand_as(X)", "You return the table alone: it is to be added to X."),
-    Slip("X + rows", "X * X.shape[2] ** 0.5 + rows",
-         "X is multiplied by the square root of the width first. A whole Transformer does that "
-         "elsewhere; here X and P are added as they are."),
-    Slip("X + rows", "X.detach() + rows",
-         "X is detached: no gradient reaches what stands before this layer."),
-    Slip("X + rows", "X.add_(rows)",
-         "forward changes the X it is given: X += P writes into it. Write X + P, which is a new "
-         "tensor."),
-    Slip('self.register_buffer("P", table.float(), persistent=False)', "self.P = table.float()",
-         "P is a plain attribute, which .to() leaves behind. Make it a buffer: "
-         'register_buffer("P", table, persistent=False).'),
-    Slip("float64", "float32",
-         "Far positions are off: you compute the angles in single precision. Compute in "
-         "torch.float64 and round the finished table."),
-    Slip(".to(X.dtype)", "",
-         "The output is not of X's kind: P in float32 turns a 16-bit X into 32 bits. Add "
-         "P[...].to(X.dtype)."),
+    ("angles.sin(), angles.cos()", "angles.cos(), angles.sin()",
+     "Sines and cosines have changed places: the even columns are sines."),
+    ("stack(", "cat(", "-1).flatten(1)", "1)",
+     "All sines stand before all cosines. They alternate: column 0 is a sine, column 1 the "
+     "cosine of the same angle."),
+    ("[:, None] /", "[:, None].add(1) /",
+     "Positions are counted from 1. The first row belongs to position 0: 0, 1, 0, 1, ..."),
+    ("/ num_hiddens", "/ num_hiddens * 2",
+     "The exponent is twice as large as it should be: torch.arange(0, d, 2) already holds "
+     "the 2j of the formula."),
+    ("10_000", "1_000", "The base is 10000, not 1000."),
+    ("self.P[:, :X.shape[1]]", "self.P[0, :X.shape[0], None]",
+     "Each sentence gets the row of its own number. Rows belong to steps, the second axis of "
+     "a batch-first X."),
+    ("X + rows", "rows.expand_as(X)", "You return the table alone: it is to be added to X."),
+    ("X + rows", "X * X.shape[2] ** 0.5 + rows",
+     "X is multiplied by the square root of the width first. A whole Transformer does that "
+     "elsewhere; here X and P are added as they are."),
+    ("X + rows", "X.detach() + rows",
+     "X is detached: no gradient reaches what stands before this layer."),
+    ("X + rows", "X.add_(rows)",
+     "forward changes the X it is given: X += P writes into it. Write X + P, which is a new "
+     "tensor."),
+    ('self.register_buffer("P", table.float(), persistent=False)', "self.P = table.float()",
+     "P is a plain attribute, which .to() leaves behind. Make it a buffer: "
+     'register_buffer("P", table, persistent=False).'),
+    ("float64", "float32",
+     "Far positions are off: you compute the angles in single precision. Compute in "
+     "torch.float64 and round the finished table."),
+    (".to(X.dtype)", "",
+     "The output is not of X's kind: P in float32 turns a 16-bit X into 32 bits. Add "
+     "P[...].to(X.dtype)."),
     MODE,
-    Slip(DROP_SUM, "X + rows",
-         "In training mode nothing is dropped: dropout acts on the sum X + P."),
-    Slip(DROP_SUM, "nn.functional.dropout(X, self.p, self.training) + rows",
-         "Dropout acts on X alone. It acts on the sum X + P."),
-    Slip("raise ValueError", "pass",
-         "Too long an input fails with a message about shapes. Raise a ValueError that says what "
-         "to do: build it with a larger max_len."),
+    (DROP_SUM, "X + rows", "In training mode nothing is dropped: dropout acts on the sum X + P."),
+    (DROP_SUM, "nn.functional.dropout(X, self.p, self.training) + rows",
+     "Dropout acts on X alone. It acts on the sum X + P."),
+    ("raise ValueError", "pass",
+     "Too long an input fails with a message about shapes. Raise a ValueError that says what "
+     "to do: build it with a larger max_len."),
 ]
 TRIAL = Trial(Positions, (6,), {"X": (3, 5, 6)})
 
@@ -102,7 +101,7 @@ def too_long(answer):
 
 
 EXERCISES = [FromScratch(
-    "positional-class", right=Positions,
+    "positional-class", reference=Positions,
     sizes="batch 3, 5 steps, width 6, and batch 2, 4 steps, width 7",
     praise="Right: the table is a buffer, "
            "exact to its last position, and goes where the module goes.",

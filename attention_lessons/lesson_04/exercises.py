@@ -4,7 +4,22 @@ import math
 import torch
 
 from d2l_ext.positional import sinusoids
-from ..exercises.kinds import Build, Choice, Slip
+from ..exercises.kinds import Build, Choice
+
+EXERCISES = []
+
+
+EXERCISES.append(Choice(
+    "position-zero", right="c",
+    praise="Right. Every hand stands upright, so even the first token changes.",
+    hints=["At position 0 all angles are 0. What are sin 0 and cos 0?",
+           "Even columns hold sines, odd columns cosines."],
+    reasons={
+        "a": "The angles are zero, but cos 0 is 1: half of the columns change.",
+        "b": "Sines come first, and sin 0 is 0.",
+        "d": "The numbers are right, the order isn't: sines and cosines take turns.",
+    }))
+
 
 # ---- sinusoid-table ----
 
@@ -19,53 +34,64 @@ def waves(steps, num_hiddens):
 
 EVEN = "(column - column % 2)"
 SINUSOID_TABLE = [
-    Slip(EVEN, "column",
-         "Each of your columns has an angle of its own. Columns 2j and 2j + 1 share one: the "
-         "exponent is 2j/d in both."),
-    Slip(EVEN, "(column // 2)",
-         "Your exponent is j/d; it should be 2j/d. As it is, the hands slow down by half as much "
-         "as they should."),
-    Slip(EVEN, f"(2 * {EVEN})",
-         "Your exponent is 4j/d; it should be 2j/d. The column's number is 2j already, not j."),
-    Slip("/ num_hiddens", "/ (num_hiddens - 2)",
-         "Your exponent is 2j/(d - 2); it should be 2j/d: divide by the whole width."),
-    Slip("== 0", "== 1", "Sine and cosine are swapped: even columns hold the sines."),
-    Slip("torch.cat([table[:, 0::2], table[:, 1::2]], dim=1)",
-         "All sines come first and all cosines after them. Other code does that; here they take "
-         "turns, column by column."),
-    Slip("column % 2 ==", "position % 2 ==",
-         "You give sines to even positions and cosines to odd ones. The 2i of the paper's formula "
-         "counts columns: every position has both."),
-    Slip("angles.sin()",
-         "All your columns hold sines. The odd ones hold the cosines of the same angles."),
-    Slip("angles.cos()",
-         "All your columns hold cosines. The even ones hold the sines of the same angles."),
-    *(Slip("10_000", base, "The base is 10000: yours has another number of zeros.")
+    (EVEN, "column",
+     "Each of your columns has an angle of its own. Columns 2j and 2j + 1 share one: the "
+     "exponent is 2j/d in both."),
+    (EVEN, "(column // 2)",
+     "Your exponent is j/d; it should be 2j/d. As it is, the hands slow down by half as much "
+     "as they should."),
+    (EVEN, f"(2 * {EVEN})",
+     "Your exponent is 4j/d; it should be 2j/d. The column's number is 2j already, not j."),
+    ("/ num_hiddens", "/ (num_hiddens - 2)",
+     "Your exponent is 2j/(d - 2); it should be 2j/d: divide by the whole width."),
+    ("== 0", "== 1", "Sine and cosine are swapped: even columns hold the sines."),
+    ("torch.cat([table[:, 0::2], table[:, 1::2]], dim=1)",
+     "All sines come first and all cosines after them. Other code does that; here they take "
+     "turns, column by column."),
+    ("column % 2 ==", "position % 2 ==",
+     "You give sines to even positions and cosines to odd ones. The 2i of the paper's formula "
+     "counts columns: every position has both."),
+    ("angles.sin()",
+     "All your columns hold sines. The odd ones hold the cosines of the same angles."),
+    ("angles.cos()",
+     "All your columns hold cosines. The even ones hold the sines of the same angles."),
+    *(("10_000", base, "The base is 10000: yours has another number of zeros.")
       for base in ("1_000", "100_000")),
-    Slip("angles[:, ::2]",
-         "Those are the angles. Their sines go into the even columns, their cosines into the odd "
-         "ones."),
-    Slip("arange(steps,", "arange(1, steps + 1,",
-         "Positions count from 0: the first row has all angles 0."),
-    Slip("position /", "position *",
-         "You multiply by the powers of 10000. The hands should slow down: divide."),
-    *(Slip(EVEN, exponent,
-           "All your hands have the same speed. The exponent 2j/d makes each one slower than the "
-           "one before.") for exponent in ("0 * column", "(0 * column + num_hiddens)")),
-    *(Slip(f"10_000 ** ({EVEN} / num_hiddens)", power,
-           "Brackets: the power is 2j/d; yours is divided by d afterwards.")
+    ("angles[:, ::2]",
+     "Those are the angles. Their sines go into the even columns, their cosines into the odd "
+     "ones."),
+    ("arange(steps,", "arange(1, steps + 1,",
+     "Positions count from 0: the first row has all angles 0."),
+    ("position /", "position *",
+     "You multiply by the powers of 10000. The hands should slow down: divide."),
+    *((EVEN, exponent,
+       "All your hands have the same speed. The exponent 2j/d makes each one slower than the "
+       "one before.") for exponent in ("0 * column", "(0 * column + num_hiddens)")),
+    *((f"10_000 ** ({EVEN} / num_hiddens)", power,
+       "Brackets: the power is 2j/d; yours is divided by d afterwards.")
       for power in (f"10_000 ** {EVEN} / num_hiddens", f"(10_000 ** {EVEN} / num_hiddens)")),
-    *(Slip("angles.sin(), angles.cos()", f"angles.{turned}.sin(), angles.{turned}.cos()",
-           "Radians: torch.sin takes no degrees, and the formula gives none.")
+    *(("angles.sin(), angles.cos()", f"angles.{turned}.sin(), angles.{turned}.cos()",
+       "Radians: torch.sin takes no degrees, and the formula gives none.")
       for turned in ("rad2deg()", "deg2rad()")),
-    Slip("position /", "2 * position /",
-         "Your positions go in steps of two. The 2 in the formula belongs to the column, not to "
-         "the position."),
-    Slip("table.T", "Rows and columns have changed places: a row for each position."),
-    Slip("table[None]",
-         "One axis too many: the table is (steps, num_hiddens), the batch comes in when it is "
-         "added."),
+    ("position /", "2 * position /",
+     "Your positions go in steps of two. The 2 in the formula belongs to the column, not to "
+     "the position."),
+    ("table.T", "Rows and columns have changed places: a row for each position."),
+    ("table[None]",
+     "One axis too many: the table is (steps, num_hiddens), the batch comes in when it is added."),
 ]
+
+EXERCISES.append(Build(
+    "sinusoid-table", reference=waves, inputs=lambda: [(3, 4), (5, 6), (9, 4)],
+    larger=lambda: [(60, 32)], slips=SINUSOID_TABLE,
+    praise="Right: sines and cosines alternate, each pair with one angle.",
+    hints=["First the angles, of shape (steps, num_hiddens / 2): "
+           "a column of positions divided by a row of numbers.",
+           "The row is 10_000 ** (columns / num_hiddens), where columns are "
+           "torch.arange(0, num_hiddens, 2).",
+           "P[:, 0::2] = angles.sin() fills the even columns; "
+           "the odd ones take the cosines of the same angles."]))
+
 
 # ---- batch-axis ----
 
@@ -75,25 +101,31 @@ def sentence_numbers(batch, steps):
 
 
 BATCH_AXIS = [
-    Slip("[list(range(steps)) for sentence in range(batch)]",
-         "Those would be the right positions. But the code takes X.shape[0] rows, one per "
-         "sentence, and spreads each over the words."),
-    Slip("[[word] * batch for word in range(steps)]",
-         "Your outer list is the words. The rows of P line up with the first axis of X, the "
-         "sentences."),
-    Slip("torch.arange(batch * steps).reshape(batch, steps).tolist()",
-         "The positions don't run on through the batch: P[:batch] has a row for each sentence, no "
-         "more."),
-    Slip("[sentence]", "[0]",
-         "That holds for the first sentence. The second one gets row 1 of P."),
-    Slip("[sentence]", "[sentence + 1]", "Positions count from 0, and so do the rows of P."),
-    Slip("[list(range(batch))] * steps",
-         "Each sentence has one number, the same for all its words."),
-    Slip("torch.arange(batch)[:, None].expand(batch, steps)",
-         "Right numbers; return nested lists (`.tolist()`)."),
-    Slip("list(range(batch))",
-         "Right numbers; write one for each word: a list per sentence."),
+    ("[list(range(steps)) for sentence in range(batch)]",
+     "Those would be the right positions. But the code takes X.shape[0] rows, one per "
+     "sentence, and spreads each over the words."),
+    ("[[word] * batch for word in range(steps)]",
+     "Your outer list is the words. The rows of P line up with the first axis of X, the "
+     "sentences."),
+    ("torch.arange(batch * steps).reshape(batch, steps).tolist()",
+     "The positions don't run on through the batch: P[:batch] has a row for each sentence, no "
+     "more."),
+    ("[sentence]", "[0]", "That holds for the first sentence. The second one gets row 1 of P."),
+    ("[sentence]", "[sentence + 1]", "Positions count from 0, and so do the rows of P."),
+    ("[list(range(batch))] * steps", "Each sentence has one number, the same for all its words."),
+    ("torch.arange(batch)[:, None].expand(batch, steps)",
+     "Right numbers; return nested lists (`.tolist()`)."),
+    ("list(range(batch))", "Right numbers; write one for each word: a list per sentence."),
 ]
+
+EXERCISES.append(Build(
+    "batch-axis", reference=sentence_numbers, inputs=lambda: [(2, 3), (4, 2), (1, 5)],
+    slips=BATCH_AXIS,
+    praise="Right: each word gets the number of its sentence. In a batch of one, all get 0.",
+    hints=["Which axis of X has length X.shape[0]: the sentences or the words?",
+           "P[:batch] has shape (batch, 1, d). "
+           "It is added to (batch, steps, d): along which axis is each row repeated?"]))
+
 
 # ---- shift ----
 
@@ -113,44 +145,53 @@ def shift_inputs():
 
 
 SHIFT = [
-    Slip("= offset", "= -offset",
-         "You turn the wrong way: these are the rows offset positions before. Look at the signs in "
-         "the addition formulas."),
-    Slip("= offset", "= abs(offset)",
-         "A negative offset turns the hands back: you turn them on by as much."),
-    Slip("offset /", "offset *",
-         "You multiply by 10000^(2j/d). The hands of later columns are slower: divide."),
-    Slip("P + offset",
-         "You add the offset to sines and cosines. It is the hands' angles that grow: turn the "
-         "hands."),
-    Slip("columns.double()", "0 * columns.double()",
-         "All your hands turn by the same angle. Each has its own speed: divide the offset by "
-         "10000^(2j/d)."),
-    Slip("columns.double()", "columns.double() / 2",
-         "Your exponent is j/d; the speed of hand j is 1 / 10000^(2j/d)."),
-    Slip("- sine", "+ sine", "A sign: cos(a + b) = cos a cos b - sin a sin b."),
-    Slip("+ cosine", "- cosine", "A sign: sin(a + b) = sin a cos b + cos a sin b."),
-    Slip("torch.zeros_like(P)",
-         "Your rows are all zeros: nothing has been written into the result. Fill the even columns "
-         "with the new sines, the odd ones with the new cosines."),
-    Slip("- sine", "- new_sine",
-         "You have overwritten the sines before the cosines were computed from them. Keep the old "
-         "ones."),
-    Slip("torch.roll(P, -offset, 0)",
-         "Rolling only exchanges the rows you were given. The rows further on aren't among them: "
-         "turn the hands."),
-    Slip("P + sinusoids(abs(offset) + 1, P.shape[1])[offset]",
-         "Encodings don't add up like positions: the hands would leave their circles. Angles add, "
-         "so turn them."),
-    *(Slip(rows,
-           "You build rows as if P began at position 0. Nobody said where it begins: start from "
-           "the rows themselves.")
+    ("= offset", "= -offset",
+     "You turn the wrong way: these are the rows offset positions before. Look at the signs in "
+     "the addition formulas."),
+    ("= offset", "= abs(offset)",
+     "A negative offset turns the hands back: you turn them on by as much."),
+    ("offset /", "offset *",
+     "You multiply by 10000^(2j/d). The hands of later columns are slower: divide."),
+    ("P + offset",
+     "You add the offset to sines and cosines. It is the hands' angles that grow: turn the hands."),
+    ("columns.double()", "0 * columns.double()",
+     "All your hands turn by the same angle. Each has its own speed: divide the offset by "
+     "10000^(2j/d)."),
+    ("columns.double()", "columns.double() / 2",
+     "Your exponent is j/d; the speed of hand j is 1 / 10000^(2j/d)."),
+    ("- sine", "+ sine", "A sign: cos(a + b) = cos a cos b - sin a sin b."),
+    ("+ cosine", "- cosine", "A sign: sin(a + b) = sin a cos b + cos a sin b."),
+    ("torch.zeros_like(P)",
+     "Your rows are all zeros: nothing has been written into the result. Fill the even columns "
+     "with the new sines, the odd ones with the new cosines."),
+    ("- sine", "- new_sine",
+     "You have overwritten the sines before the cosines were computed from them. Keep the old "
+     "ones."),
+    ("torch.roll(P, -offset, 0)",
+     "Rolling only exchanges the rows you were given. The rows further on aren't among them: "
+     "turn the hands."),
+    ("P + sinusoids(abs(offset) + 1, P.shape[1])[offset]",
+     "Encodings don't add up like positions: the hands would leave their circles. Angles add, "
+     "so turn them."),
+    *((rows,
+       "You build rows as if P began at position 0. Nobody said where it begins: start from "
+       "the rows themselves.")
       for rows in ("sinusoids(len(P) + abs(offset), P.shape[1])[abs(offset):]",
                    "sinusoids(len(P) + offset, P.shape[1])[offset:]",
                    "sinusoids(99, P.shape[1])[offset:offset + len(P)]",
                    "torch.stack([(a := (torch.arange(len(P))[:, None] + offset) * turn / offset)"
                    ".sin(), a.cos()], -1).flatten(1)")),
 ]
+
+EXERCISES.append(Build(
+    "shift", reference=shift, inputs=shift_inputs, slips=SHIFT,
+    praise="Right. You didn't need to know where the rows stand.",
+    hints=["Each pair of columns is a hand that turns by offset times its speed; "
+           "write those angles as a row of d / 2 numbers.",
+           "sin(a + b) = sin a cos b + cos a sin b, and sin a and cos a stand in P.",
+           "P[:, 0::2] are the sines, P[:, 1::2] the cosines. "
+           "Don't overwrite the one before the other is done."]))
+
 
 # ---- read-clock ----
 
@@ -168,97 +209,50 @@ def read_inputs():
 
 
 READ_CLOCK = [
-    Slip("row[-2:]", "row[:2]",
-         "The first two columns are the fastest hand, which goes round every 6.28 positions. Read "
-         "the last two."),
-    Slip("row[-2:]", "row[:2]", "round(position)", "round(angle)",
-         "You read the fastest hand. It goes round every 6.28 positions, so it can't tell 1 from "
-         "45. Read the slowest."),
-    Slip("atan2(sine, cosine)", "atan2(cosine, sine)",
-         "Sine and cosine have changed places: atan2 takes the sine first."),
-    Slip("math.atan2(sine, cosine)", "math.asin(sine)",
-         "The sine alone can't tell 100 from 214: it is the same before and after a quarter round. "
-         "Use both numbers: atan2."),
-    Slip("math.atan2(sine, cosine)", "math.atan(sine / cosine)",
-         "atan of the quotient cannot tell opposite hands apart: use atan2 of both."),
-    Slip("position", "Nearly: round to the nearest whole number."),
-    *(Slip("math.atan2(sine, cosine)", angle, "round(", "int(",
-           "Nearly: round to the nearest whole number, int() cuts off.")
+    ("row[-2:]", "row[:2]",
+     "The first two columns are the fastest hand, which goes round every 6.28 positions. Read "
+     "the last two."),
+    ("row[-2:]", "row[:2]", "round(position)", "round(angle)",
+     "You read the fastest hand. It goes round every 6.28 positions, so it can't tell 1 from "
+     "45. Read the slowest."),
+    ("atan2(sine, cosine)", "atan2(cosine, sine)",
+     "Sine and cosine have changed places: atan2 takes the sine first."),
+    ("math.atan2(sine, cosine)", "math.asin(sine)",
+     "The sine alone can't tell 100 from 214: it is the same before and after a quarter round. "
+     "Use both numbers: atan2."),
+    ("math.atan2(sine, cosine)", "math.atan(sine / cosine)",
+     "atan of the quotient cannot tell opposite hands apart: use atan2 of both."),
+    ("position", "Nearly: round to the nearest whole number."),
+    *(("math.atan2(sine, cosine)", angle, "round(", "int(",
+       "Nearly: round to the nearest whole number, int() cuts off.")
       for angle in ("math.atan2(sine, cosine)", "float(torch.atan2(row[-2], row[-1]))")),
-    Slip(" ** ((len(row) - 2) / len(row))", "",
-         "The slowest hand isn't 10000 times slower than the first, but 10000^((d - 2)/d) times."),
-    Slip("- 2) /", "- 1) /",
-         "The exponent of the last pair is (d - 2)/d: sine and cosine share that of the even "
-         "column."),
-    Slip("(len(row) - 2)", "(len(row) / 2 - 1)",
-         "The last hand has the number j = d/2 - 1, and its exponent is 2j/d, twice yours."),
-    Slip("round(angle)",
-         "That is the angle. The position is the angle divided by the hand's speed."),
+    (" ** ((len(row) - 2) / len(row))", "",
+     "The slowest hand isn't 10000 times slower than the first, but 10000^((d - 2)/d) times."),
+    ("- 2) /", "- 1) /",
+     "The exponent of the last pair is (d - 2)/d: sine and cosine share that of the even column."),
+    ("(len(row) - 2)", "(len(row) / 2 - 1)",
+     "The last hand has the number j = d/2 - 1, and its exponent is 2j/d, twice yours."),
+    ("round(angle)", "That is the angle. The position is the angle divided by the hand's speed."),
 ]
 
+EXERCISES.append(Build(
+    "read-clock", reference=read, inputs=read_inputs, slips=READ_CLOCK,
+    praise="Right. The slowest hand is still in its first half round, so it alone tells the "
+           "position.",
+    hints=["Which hand has not made a full round by position 250, whatever the width?",
+           "torch.atan2(row[-2], row[-1]) is the angle of the hand in the last two columns, "
+           "the slowest.",
+           "The angle is the position divided by 10_000 ** ((d - 2) / d): multiply, then round."]))
 
-EXERCISES = [
-    Choice(
-        "position-zero", right="c",
-        praise="Right. Every hand stands upright, so even the first token changes.",
-        hints=["At position 0 all angles are 0. What are sin 0 and cos 0?",
-               "Even columns hold sines, odd columns cosines."],
-        reasons={
-            "a": "The angles are zero, but cos 0 is 1: half of the columns change.",
-            "b": "Sines come first, and sin 0 is 0.",
-            "d": "The numbers are right, the order isn't: sines and cosines take turns.",
-        },
-    ),
-    Build(
-        "sinusoid-table", reference=waves, inputs=lambda: [(3, 4), (5, 6), (9, 4)],
-        larger=lambda: [(60, 32)], slips=SINUSOID_TABLE,
-        praise="Right: sines and cosines alternate, each pair with one angle.",
-        hints=["First the angles, of shape (steps, num_hiddens / 2): "
-               "a column of positions divided by a row of numbers.",
-               "The row is 10_000 ** (columns / num_hiddens), where columns are "
-               "torch.arange(0, num_hiddens, 2).",
-               "P[:, 0::2] = angles.sin() fills the even columns; "
-               "the odd ones take the cosines of the same angles."],
-    ),
-    Build(
-        "batch-axis", reference=sentence_numbers, inputs=lambda: [(2, 3), (4, 2), (1, 5)],
-        slips=BATCH_AXIS,
-        praise="Right: each word gets the number of its sentence. In a batch of one, all get 0.",
-        hints=["Which axis of X has length X.shape[0]: the sentences or the words?",
-               "P[:batch] has shape (batch, 1, d). "
-               "It is added to (batch, steps, d): along which axis is each row repeated?"],
-    ),
-    Build(
-        "shift", reference=shift, inputs=shift_inputs, slips=SHIFT,
-        praise="Right. You didn't need to know where the rows stand.",
-        hints=["Each pair of columns is a hand that turns by offset times its speed; "
-               "write those angles as a row of d / 2 numbers.",
-               "sin(a + b) = sin a cos b + cos a sin b, and sin a and cos a stand in P.",
-               "P[:, 0::2] are the sines, P[:, 1::2] the cosines. "
-               "Don't overwrite the one before the other is done."],
-    ),
-    Build(
-        "read-clock", reference=read, inputs=read_inputs, slips=READ_CLOCK,
-        praise="Right. The slowest hand is still in its first half round, so it alone tells the "
-               "position.",
-        hints=["Which hand has not made a full round by position 250, whatever the width?",
-               "torch.atan2(row[-2], row[-1]) is the angle of the hand in the last two columns, "
-               "the slowest.",
-               "The angle is the position "
-               "divided by 10_000 ** ((d - 2) / d): multiply, then round."],
-    ),
-    Choice(
-        "true-of-sinusoids", right="ace",
-        praise="Right: what a shift does is known everywhere; "
-               "what a model does beyond its training isn't.",
-        hints=["Three statements are true. All three follow from the rotation.",
-               "Look again at the curve of similarity and at the race."],
-        reasons={
-            "b": "is false: the curve in `similar` falls at first, "
-                 "and rises at offset 5 for d = 32.",
-            "d": "is false: the row for position 200 is there, "
-                 "but in the race accuracy "
-                 "was down to about a half or less three positions after the last trained one.",
-        },
-    ),
-]
+
+EXERCISES.append(Choice(
+    "true-of-sinusoids", right="ace",
+    praise="Right: what a shift does is known everywhere; "
+           "what a model does beyond its training isn't.",
+    hints=["Three statements are true. All three follow from the rotation.",
+           "Look again at the curve of similarity and at the race."],
+    reasons={
+        "b": "is false: the curve in `similar` falls at first, and rises at offset 5 for d = 32.",
+        "d": "is false: the row for position 200 is there, but in the race accuracy was down to "
+             "about a half or less three positions after the last trained one.",
+    }))

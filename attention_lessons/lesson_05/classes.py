@@ -2,7 +2,7 @@
 import torch
 from torch import Tensor, nn
 
-from ..exercises.classes import FromScratch, Slip, Trial, build, draw, precision, refuses, trying
+from ..exercises.classes import FromScratch, Trial, build, draw, precision, refuses, trying
 from ..languages import t
 
 
@@ -28,55 +28,54 @@ class Rotary(nn.Module):
 LAST = "second = a * s + b * c"
 JOIN = "torch.stack([first, second], -1).flatten(-2)", "torch.cat([first, second], -1)"
 TURNING = [
-    Slip("a * c - b * s", "a * c + b * s", LAST, "second = b * c - a * s",
-         "You turn the wrong way: the first of a pair is x cos - y sin, the second x sin + y cos."),
-    Slip("X[..., 0::2], X[..., 1::2]", "X.chunk(2, -1)", *JOIN,
-         "You pair the first half with the second. Here neighbours are pairs: (0, 1), (2, 3), ..."),
-    Slip(*JOIN,
-         "The turning is right, the order is not: put the two numbers of a pair side by side again "
-         "(stack, then flatten)."),
-    Slip(LAST, "second = first * s + b * c",
-         "The second number of a pair is computed from the first after it was turned. Use the "
-         "old one in both lines."),
-    Slip("a * c - b * s", "a + s", LAST, "second = b + c",
-         "You add sines and cosines. Rotary multiplies: it turns each pair."),
-    Slip(" - b * s", "", LAST, "second = b * s",
-         "Each number is multiplied alone. A turn mixes the two of a pair."),
-    Slip("+ offset", "+ offset + 1",
-         "Positions are counted from 1. Row 0 stands at position offset: with offset=0 it "
-         "doesn't turn."),
-    Slip("a * c - b * s", "a", LAST, "second = b", "Nothing is turned: the output is X itself."),
-    Slip(" / d", " * 2 / d",
-         "The exponent is twice as large as it should be: torch.arange(0, d, 2) already holds "
-         "the 2r of the formula."),
-    Slip(" / d", " / 2 / d",
-         "The exponent is half as large as it should be: 2r / head_size, where r counts pairs."),
-    Slip("self.base ** (", "self.base ** -(",
-         "The speeds are upside down: pair r turns by position / base^(2r/d), the later pairs "
-         "more slowly."),
-    Slip("+ offset", "+ 0", "offset has no effect: row i stands at position offset + i."),
-    Slip("+ offset", "- offset", "offset is subtracted: row i stands at position offset + i."),
-    Slip("self.base = base", "columns = torch.arange(0, head_size, 2, dtype=torch.float64)\n"
-         "        self.register_buffer('speeds', base ** (columns / head_size), persistent=False)",
-         "self.base ** (torch.arange(0, d, 2, dtype=torch.float64) / d)", "self.speeds",
-         "A buffer is cast with the module: after .half() the speeds have three digits left. "
-         "Compute them in forward, in torch.float64."),
-    Slip("self.base **", "10_000.0 **",
-         "base has no effect: 10000 is its default, not its only value."),
-    Slip("Y.to(X.dtype)", "X.copy_(Y)",
-         "forward changes the X it is given. Put the turned numbers into a new tensor."),
-    Slip("a, b = X", "X = X.detach(); a, b = X",
-         "X is detached: no gradient reaches the queries and keys."),
-    Slip("float64", "float32",
-         "Far positions are off: you compute the angles in single precision. Compute them in "
-         "torch.float64."),
-    Slip("torch.arange(X.shape[2], dtype=torch.float64)", "torch.arange(X.shape[2], dtype=X.dtype)",
-         "For a 16-bit X you count positions in 16 bits, which has no odd numbers beyond 2048. "
-         "Count in torch.float64, whatever X is."),
-    Slip(".to(X.dtype)", "",
-         "The output is not of X's kind: a 16-bit X comes back in 32 bits. End with .to(X.dtype)."),
-    Slip("raise ValueError", "pass",
-         "An odd head_size is accepted: raise a ValueError in __init__."),
+    ("a * c - b * s", "a * c + b * s", LAST, "second = b * c - a * s",
+     "You turn the wrong way: the first of a pair is x cos - y sin, the second x sin + y cos."),
+    ("X[..., 0::2], X[..., 1::2]", "X.chunk(2, -1)", *JOIN,
+     "You pair the first half with the second. Here neighbours are pairs: (0, 1), (2, 3), ..."),
+    (*JOIN,
+     "The turning is right, the order is not: put the two numbers of a pair side by side again "
+     "(stack, then flatten)."),
+    (LAST, "second = first * s + b * c",
+     "The second number of a pair is computed from the first after it was turned. Use the "
+     "old one in both lines."),
+    ("a * c - b * s", "a + s", LAST, "second = b + c",
+     "You add sines and cosines. Rotary multiplies: it turns each pair."),
+    (" - b * s", "", LAST, "second = b * s",
+     "Each number is multiplied alone. A turn mixes the two of a pair."),
+    ("+ offset", "+ offset + 1",
+     "Positions are counted from 1. Row 0 stands at position offset: with offset=0 it "
+     "doesn't turn."),
+    ("a * c - b * s", "a", LAST, "second = b", "Nothing is turned: the output is X itself."),
+    (" / d", " * 2 / d",
+     "The exponent is twice as large as it should be: torch.arange(0, d, 2) already holds "
+     "the 2r of the formula."),
+    (" / d", " / 2 / d",
+     "The exponent is half as large as it should be: 2r / head_size, where r counts pairs."),
+    ("self.base ** (", "self.base ** -(",
+     "The speeds are upside down: pair r turns by position / base^(2r/d), the later pairs "
+     "more slowly."),
+    ("+ offset", "+ 0", "offset has no effect: row i stands at position offset + i."),
+    ("+ offset", "- offset", "offset is subtracted: row i stands at position offset + i."),
+    ("self.base = base", "columns = torch.arange(0, head_size, 2, dtype=torch.float64)\n"
+     "        self.register_buffer('speeds', base ** (columns / head_size), persistent=False)",
+     "self.base ** (torch.arange(0, d, 2, dtype=torch.float64) / d)", "self.speeds",
+     "A buffer is cast with the module: after .half() the speeds have three digits left. "
+     "Compute them in forward, in torch.float64."),
+    ("self.base **", "10_000.0 **",
+     "base has no effect: 10000 is its default, not its only value."),
+    ("Y.to(X.dtype)", "X.copy_(Y)",
+     "forward changes the X it is given. Put the turned numbers into a new tensor."),
+    ("a, b = X", "X = X.detach(); a, b = X",
+     "X is detached: no gradient reaches the queries and keys."),
+    ("float64", "float32",
+     "Far positions are off: you compute the angles in single precision. Compute them in "
+     "torch.float64."),
+    ("torch.arange(X.shape[2], dtype=torch.float64)", "torch.arange(X.shape[2], dtype=X.dtype)",
+     "For a 16-bit X you count positions in 16 bits, which has no odd numbers beyond 2048. "
+     "Count in torch.float64, whatever X is."),
+    (".to(X.dtype)", "",
+     "The output is not of X's kind: a 16-bit X comes back in 32 bits. End with .to(X.dtype)."),
+    ("raise ValueError", "pass", "An odd head_size is accepted: raise a ValueError in __init__."),
 ]
 TRIAL = Trial(Rotary, (8,), {"X": (2, 3, 5, 8)}, last="offset")
 
@@ -120,7 +119,7 @@ def device(answer):
 
 
 EXERCISES = [FromScratch(
-    "rotary-class", right=Rotary,
+    "rotary-class", reference=Rotary,
     sizes="batch 2, 3 heads, 5 steps, head size 8, and batch 3, 2 heads, 4 steps, head size 6",
     praise="Right: from any position on, "
            "with any base, and the score of two tokens depends on their offset alone.",

@@ -1,7 +1,23 @@
 """The exercises of lesson 06, convolution, recurrence and self-attention."""
 import math
 
-from ..exercises.kinds import Build, Choice, Slip
+from ..exercises.kinds import Build, Choice
+
+EXERCISES = []
+
+
+EXERCISES.append(Choice(
+    "cheapest", right="b",
+    praise="Right: 236, 249 and 315 million operations.",
+    hints=["Put the numbers into 12nd², 16nd² and 8nd² + 4n²d.",
+           "Divide by nd²: a GRU takes 12, an LSTM 16, attention 8 + 4n/d."],
+    reasons={
+        "a": "Its two products alone take fewer than a GRU here. "
+             "But the layer also projects, and so it is cheaper than a GRU only while n < d.",
+        "c": "Its work grows with n, but it passes an LSTM's only at n = 2d, here 512.",
+        "d": "An LSTM has eight matrices, a GRU six: 16nd² against 12nd².",
+    }))
+
 
 # ---- receptive-field ----
 
@@ -11,32 +27,39 @@ def receptive_field(kernel_size, dilations):
 
 
 RECEPTIVE_FIELD = [
-    Slip(" // 2", "", "That is from one side to the other. One side is half of it."),
-    Slip("(kernel_size - 1) * sum(dilations) + 1",
-         "That is how many places lie in the field, both sides and the middle. "
-         "The question is how far one side reaches."),
-    Slip("sum", "len",
-         "That holds without gaps. "
-         "A layer reaches its half kernel times its gap: multiply each by its gap."),
-    Slip("(kernel_size - 1) * len(dilations)",
-         "That is both sides together, and without gaps: multiply half of k - 1 by each layer's "
-         "gap."),
-    Slip("2 ** len(dilations) - 1",
-         "That holds for kernel 3 and gaps 1, 2, 4 ... Here the kernel and the gaps vary."),
-    Slip("sum", "max", "That is the widest layer alone. Messages go on from layer to layer: add."),
-    Slip("sum", "math.prod",
-         "Reaches add from layer to layer, they don't multiply. "
-         "With gaps 1, 2, 4 the sum still grows like a power of 2."),
-    Slip("(kernel_size - 1) // 2", "kernel_size",
-         "A kernel of width k has k // 2 places on one side of its middle, not k."),
-    Slip("sum(dilations)", "dilations[-1]",
-         "That is the last layer alone. Messages go on from layer to layer: add."),
-    *(Slip(new, "The middle place is on neither side: half of k - 1, not half of k.")
+    (" // 2", "", "That is from one side to the other. One side is half of it."),
+    ("(kernel_size - 1) * sum(dilations) + 1",
+     "That is how many places lie in the field, both sides and the middle. "
+     "The question is how far one side reaches."),
+    ("sum", "len",
+     "That holds without gaps. "
+     "A layer reaches its half kernel times its gap: multiply each by its gap."),
+    ("(kernel_size - 1) * len(dilations)",
+     "That is both sides together, and without gaps: multiply half of k - 1 by each layer's gap."),
+    ("2 ** len(dilations) - 1",
+     "That holds for kernel 3 and gaps 1, 2, 4 ... Here the kernel and the gaps vary."),
+    ("sum", "max", "That is the widest layer alone. Messages go on from layer to layer: add."),
+    ("sum", "math.prod",
+     "Reaches add from layer to layer, they don't multiply. "
+     "With gaps 1, 2, 4 the sum still grows like a power of 2."),
+    ("(kernel_size - 1) // 2", "kernel_size",
+     "A kernel of width k has k // 2 places on one side of its middle, not k."),
+    ("sum(dilations)", "dilations[-1]",
+     "That is the last layer alone. Messages go on from layer to layer: add."),
+    *((new, "The middle place is on neither side: half of k - 1, not half of k.")
       for new in ("kernel_size * sum(dilations) // 2", "kernel_size / 2 * sum(dilations)")),
-    Slip("return ", "return 1 + ", "You counted the output's own place: distances start at 0."),
-    Slip("sum(dilations)",
-         "That holds for kernel 3. A wider kernel has k // 2 places on one side."),
+    ("return ", "return 1 + ", "You counted the output's own place: distances start at 0."),
+    ("sum(dilations)", "That holds for kernel 3. A wider kernel has k // 2 places on one side."),
 ]
+
+EXERCISES.append(Build(
+    "receptive-field", reference=receptive_field,
+    inputs=lambda: [(5, [1, 6, 4]), (3, [1, 2, 4]), (7, [2]), (9, [1, 3, 9, 27])],
+    slips=RECEPTIVE_FIELD,
+    praise="Right: half of k - 1 times the gap, added up over the layers.",
+    hints=["One layer, kernel 3, gap 1: one place. Kernel 5, gap 1: two places. Kernel 3, gap 4?",
+           "Layers add: the message goes on from where the last layer brought it."]))
+
 
 # ---- work ----
 
@@ -50,26 +73,36 @@ def operations(n, d, inner):
 
 NETWORK = "d * inner + 2 * n * inner * d"
 WORK = [
-    Slip("2 * n", "n", "Half of what it should be: a multiply and an add are two operations."),
-    Slip("4 * 2", "4",
-         "A projection is 2nd², not nd²: a multiply and an add are two operations there, too."),
-    Slip("+ network", "+ network + n * inner",
-         "Only matrix products are counted, no ReLU between the two linear layers."),
-    Slip("projections + products", "products", "The four projections are missing: 2nd² each."),
-    Slip("4 * 2", "3 * 2", "You have three projections: W_q, W_k, W_v. There is a fourth, W_o."),
-    Slip("+ products ", "", "The two products, scores and weighted sums, are missing."),
-    Slip("2 * 2 * n**2", "2 * n**2",
-         "One product is missing: first the scores, then the weighted sums, 2n²d each."),
-    Slip(NETWORK, "d * inner", "The small network has two layers: to inner, and back."),
-    Slip(" + network", "", "The small network is missing: two linear layers."),
-    *(Slip(NETWORK, new, "The small network has two matrices, d to inner and inner to d. None is "
-                         "inner by inner.")
+    ("2 * n", "n", "Half of what it should be: a multiply and an add are two operations."),
+    ("4 * 2", "4",
+     "A projection is 2nd², not nd²: a multiply and an add are two operations there, too."),
+    ("+ network", "+ network + n * inner",
+     "Only matrix products are counted, no ReLU between the two linear layers."),
+    ("projections + products", "products", "The four projections are missing: 2nd² each."),
+    ("4 * 2", "3 * 2", "You have three projections: W_q, W_k, W_v. There is a fourth, W_o."),
+    ("+ products ", "", "The two products, scores and weighted sums, are missing."),
+    ("2 * 2 * n**2", "2 * n**2",
+     "One product is missing: first the scores, then the weighted sums, 2n²d each."),
+    (NETWORK, "d * inner", "The small network has two layers: to inner, and back."),
+    (" + network", "", "The small network is missing: two linear layers."),
+    *((NETWORK, new, "The small network has two matrices, d to inner and inner to d. None is "
+                     "inner by inner.")
       for new in ("2 * inner**2", "inner**2", "d * inner + 2 * n * inner**2",
                   f"{NETWORK} + 2 * n * inner**2", "2 * d * inner**2")),
-    Slip(NETWORK, "8 * d**2", "That holds for inner = 4d. Here inner is a number of its own."),
-    Slip("(projections + products + network) / n",
-         "That is the work per token. Count it for all n tokens."),
+    (NETWORK, "8 * d**2", "That holds for inner = 4d. Here inner is a number of its own."),
+    ("(projections + products + network) / n",
+     "That is the work per token. Count it for all n tokens."),
 ]
+
+EXERCISES.append(Build(
+    "work", reference=operations, inputs=lambda: [(7, 5, 11), (60, 16, 64), (3, 2, 1)],
+    slips=WORK,
+    praise="Right: projections, products, network. With inner = 4d the network alone takes 16nd².",
+    hints=["A matrix product of (n, a) with (a, b) takes 2nab operations. "
+           "List all matrices of the block.",
+           "Four projections d to d; scores n to n over d; "
+           "sums over n of width d; two linear layers d to inner and back."]))
+
 
 # ---- unconnected ----
 
@@ -87,39 +120,65 @@ def unconnected(dilations, n):
 
 
 UNCONNECTED = [
-    Slip("[{i} for i in range(n)]", "{i: {i} for i in range(-99, 99)}",
-         "[set() for i in range(n)]", "{i: set() for i in known}",
-         "for i in range(n):", "for i in known:", "0 <= j < n", "j in known",
-         "Your messages leave the sequence and come back. "
-         "Outside stand zeros: a step to -1 or to n ends there."),
-    Slip("(i - gap, i, i + gap)", "(i - gap, i + gap)",
-         "A kernel of width 3 has a middle: place i keeps what it knew before."),
-    Slip("[set() for i in range(n)]", "known",
-         "You changed sets while the layer was still reading them. "
-         "Build all new sets from the old ones, then replace them."),
-    Slip("0 <= j < n", "j < n",
-         "known[-1] is the last place, not a place outside: leave out i - gap where it is below "
-         "0."),
-    Slip("[(i, j)", "[(j, i)",
-         "Right pairs, but written (input, output), and so not sorted. They are (output, input)."),
-    Slip("[(i, j)", "{(i, j)", "known[i]]", "known[i]}",
-         "The right pairs, in a set. Return a sorted list."),
-    Slip("in dilations", "in dilations[::-1]",
-         "Either output and input have changed places, or the layers their order: both "
-         "mistakes give this list. Pairs are (output, input), the first gap is the first layer's."),
-    Slip("j not in known[i]", "abs(i - j) > sum(dilations)",
-         "Reach is not enough: a distance must also be a sum of the gaps, on a way that stays "
-         "inside."),
-    Slip("known[i]]", "known[i] and i < j]",
-         "Each direction counts by itself: where i doesn't know j, j may still know i. List both."),
-    Slip("[(i, j)", "[(i + 1, j + 1)", "Count places from 0."),
-    Slip("not in", "in", "Those are the pairs that do meet. List the others."),
-    Slip("j not in known[i]", "False",
-         "An empty list says that every pair meets. "
-         "Take gaps 2 and 3 and n = 5: how would input 4 get to output 0?"),
-    Slip("in dilations", "in dilations[-1:]",
-         "That is the last layer alone. What a place knew before must go into the next layer."),
+    ("[{i} for i in range(n)]", "{i: {i} for i in range(-99, 99)}",
+     "[set() for i in range(n)]", "{i: set() for i in known}",
+     "for i in range(n):", "for i in known:", "0 <= j < n", "j in known",
+     "Your messages leave the sequence and come back. "
+     "Outside stand zeros: a step to -1 or to n ends there."),
+    ("(i - gap, i, i + gap)", "(i - gap, i + gap)",
+     "A kernel of width 3 has a middle: place i keeps what it knew before."),
+    ("[set() for i in range(n)]", "known",
+     "You changed sets while the layer was still reading them. "
+     "Build all new sets from the old ones, then replace them."),
+    ("0 <= j < n", "j < n",
+     "known[-1] is the last place, not a place outside: leave out i - gap where it is below 0."),
+    ("[(i, j)", "[(j, i)",
+     "Right pairs, but written (input, output), and so not sorted. They are (output, input)."),
+    ("[(i, j)", "{(i, j)", "known[i]]", "known[i]}",
+     "The right pairs, in a set. Return a sorted list."),
+    ("in dilations", "in dilations[::-1]",
+     "Either output and input have changed places, or the layers their order: both "
+     "mistakes give this list. Pairs are (output, input), the first gap is the first layer's."),
+    ("j not in known[i]", "abs(i - j) > sum(dilations)",
+     "Reach is not enough: a distance must also be a sum of the gaps, on a way that stays inside."),
+    ("known[i]]", "known[i] and i < j]",
+     "Each direction counts by itself: where i doesn't know j, j may still know i. List both."),
+    ("[(i, j)", "[(i + 1, j + 1)", "Count places from 0."),
+    ("not in", "in", "Those are the pairs that do meet. List the others."),
+    ("j not in known[i]", "False",
+     "An empty list says that every pair meets. "
+     "Take gaps 2 and 3 and n = 5: how would input 4 get to output 0?"),
+    ("in dilations", "in dilations[-1:]",
+     "That is the last layer alone. What a place knew before must go into the next layer."),
 ]
+
+EXERCISES.append(Build(
+    "unconnected", reference=unconnected,
+    inputs=lambda: [([2, 3], 5), ([1, 4], 8), ([1, 3, 9], 10), ([1, 1], 5), ([9, 3, 1], 10),
+                    ([1, 2, 4, 8], 10)],
+    slips=UNCONNECTED,
+    praise="Right. Gaps that triple leave one way for each distance, "
+           "and near the ends that way leads outside.",
+    hints=["For each place keep the set of inputs that it knows. At first a place knows itself.",
+           "A layer with a gap: place i now knows what i - gap, "
+           "i and i + gap knew, those of them that are inside 0 to n - 1.",
+           "At the end list the pairs (i, j) where j is not in the set of i."]))
+
+
+EXERCISES.append(Choice(
+    "why-attention", right="bce",
+    praise="Right: a short path and no waiting, at a price per token that grows.",
+    hints=["Three statements are supported. For one of the others see 'Short sentences: "
+           "who is cheaper?'. For the other: can one task show something about every task?",
+           "Divide 8nd² + 4n²d by n: does n stay?"],
+    reasons={
+        "a": "is true of the products alone, or of the layer against a GRU. "
+             "'Short sentences: who is cheaper?' "
+             "found no length at which the layer takes fewer than the plain recurrence.",
+        "d": "goes too far: one task says nothing about every task. It "
+             "found the marks sooner; parity, in a deeper section, recurrences learn sooner.",
+    }))
+
 
 # ---- windowed ----
 
@@ -132,109 +191,46 @@ def windowed(n, w):
 
 PAIRS = "n * (2 * w + 1) - w * (w + 1)"
 WINDOWED = [
-    Slip(" - w * (w + 1)", "",
-         "The path is right. The pairs: "
-         "at the two ends part of the window lies outside, where there is no token."),
-    Slip("/ w)", "/ (2 * w))",
-         "The pairs are right. After so many layers the middle sees all; "
-         "from end to end it takes twice as many."),
-    Slip(" - w * (w + 1)", "", "/ w)", "/ (2 * w))",
-         "Two things: near the ends the window is cut off, "
-         "and a layer moves a message by w, to either side."),
-    Slip("ceil", "floor",
-         "The pairs are right. The path has to be rounded up: "
-         "what is left of a window needs a layer, too."),
-    Slip("(n - 1)", "n",
-         "The pairs are right. From the first to the last token it is n - 1 places, not n; "
-         "and where w divides n - 1, no extra layer."),
-    Slip("math.ceil((n - 1) / w)", "1",
-         "The pairs are right. "
-         "But with a window one layer no longer connects all: a message moves by w."),
-    Slip(PAIRS, "n * w",
-         "The path is right. "
-         "A token's window has w tokens on each side and itself, less near the ends."),
-    Slip(PAIRS, "n + n * w - w * (w + 1) // 2",
-         "The path is right. You counted each pair once, or only looked back: that i asks j "
-         "is one pair, that j asks i another; and the window has w tokens after, too."),
-    Slip("2 * w + 1", "2 * w",
-         "The path is right. A token attends to itself as well: n pairs are missing."),
-    Slip("- w * (w + 1)", "- w * (w + 1) // 2",
-         "The path is right. The window is cut off at both ends of the sentence; you took off "
-         "one."),
-    Slip(PAIRS, "n**2",
-         "The path is right. Only pairs inside the window are scored, that is what it saves."),
-    Slip("layers, pairs",
-         "Both numbers are right, in the wrong order: first the pairs, then the layers."),
+    (" - w * (w + 1)", "",
+     "The path is right. The pairs: "
+     "at the two ends part of the window lies outside, where there is no token."),
+    ("/ w)", "/ (2 * w))",
+     "The pairs are right. After so many layers the middle sees all; "
+     "from end to end it takes twice as many."),
+    (" - w * (w + 1)", "", "/ w)", "/ (2 * w))",
+     "Two things: near the ends the window is cut off, "
+     "and a layer moves a message by w, to either side."),
+    ("ceil", "floor",
+     "The pairs are right. The path has to be rounded up: "
+     "what is left of a window needs a layer, too."),
+    ("(n - 1)", "n",
+     "The pairs are right. From the first to the last token it is n - 1 places, not n; "
+     "and where w divides n - 1, no extra layer."),
+    ("math.ceil((n - 1) / w)", "1",
+     "The pairs are right. "
+     "But with a window one layer no longer connects all: a message moves by w."),
+    (PAIRS, "n * w",
+     "The path is right. "
+     "A token's window has w tokens on each side and itself, less near the ends."),
+    (PAIRS, "n + n * w - w * (w + 1) // 2",
+     "The path is right. You counted each pair once, or only looked back: that i asks j "
+     "is one pair, that j asks i another; and the window has w tokens after, too."),
+    ("2 * w + 1", "2 * w",
+     "The path is right. A token attends to itself as well: n pairs are missing."),
+    ("- w * (w + 1)", "- w * (w + 1) // 2",
+     "The path is right. The window is cut off at both ends of the sentence; you took off one."),
+    (PAIRS, "n**2",
+     "The path is right. Only pairs inside the window are scored, that is what it saves."),
+    ("layers, pairs",
+     "Both numbers are right, in the wrong order: first the pairs, then the layers."),
 ]
 
-
-EXERCISES = [
-    Choice(
-        "cheapest", right="b",
-        praise="Right: 236, 249 and 315 million operations.",
-        hints=["Put the numbers into 12nd², 16nd² and 8nd² + 4n²d.",
-               "Divide by nd²: a GRU takes 12, an LSTM 16, attention 8 + 4n/d."],
-        reasons={
-            "a": "Its two products alone take fewer than a GRU here. "
-                 "But the layer also projects, and so it is cheaper than a GRU only while n < d.",
-            "c": "Its work grows with n, but it passes an LSTM's only at n = 2d, here 512.",
-            "d": "An LSTM has eight matrices, a GRU six: 16nd² against 12nd².",
-        },
-    ),
-    Build(
-        "receptive-field", reference=receptive_field,
-        inputs=lambda: [(5, [1, 6, 4]), (3, [1, 2, 4]), (7, [2]), (9, [1, 3, 9, 27])],
-        slips=RECEPTIVE_FIELD,
-        praise="Right: half of k - 1 times the gap, added up over the layers.",
-        hints=["One layer, kernel 3, gap 1: one place. "
-               "Kernel 5, gap 1: two places. Kernel 3, gap 4?",
-               "Layers add: the message goes on from where the last layer brought it."],
-    ),
-    Build(
-        "work", reference=operations, inputs=lambda: [(7, 5, 11), (60, 16, 64), (3, 2, 1)],
-        slips=WORK,
-        praise="Right: projections, products, network. "
-               "With inner = 4d the network alone takes 16nd².",
-        hints=["A matrix product of (n, a) with (a, b) takes 2nab operations. "
-               "List all matrices of the block.",
-               "Four projections d to d; scores n to n over d; "
-               "sums over n of width d; two linear layers d to inner and back."],
-    ),
-    Build(
-        "unconnected", reference=unconnected,
-        inputs=lambda: [([2, 3], 5), ([1, 4], 8), ([1, 3, 9], 10), ([1, 1], 5), ([9, 3, 1], 10),
-                        ([1, 2, 4, 8], 10)],
-        slips=UNCONNECTED,
-        praise="Right. Gaps that triple leave one way for each distance, "
-               "and near the ends that way leads outside.",
-        hints=["For each place keep the set of inputs that it knows. "
-               "At first a place knows itself.",
-               "A layer with a gap: place i now knows what i - gap, "
-               "i and i + gap knew, those of them that are inside 0 to n - 1.",
-               "At the end list the pairs (i, j) where j is not in the set of i."],
-    ),
-    Choice(
-        "why-attention", right="bce",
-        praise="Right: a short path and no waiting, at a price per token that grows.",
-        hints=["Three statements are supported. For one of the others see 'Short sentences: "
-               "who is cheaper?'. For the other: can one task show something about every task?",
-               "Divide 8nd² + 4n²d by n: does n stay?"],
-        reasons={
-            "a": "is true of the products alone, or of the layer against a GRU. "
-                 "'Short sentences: who is cheaper?' "
-                 "found no length at which the layer takes fewer than the plain recurrence.",
-            "d": "goes too far: one task says nothing about every task. It "
-                 "found the marks sooner; parity, in a deeper section, recurrences learn sooner.",
-        },
-    ),
-    Build(
-        "windowed", reference=windowed, inputs=lambda: [(10, 2), (9, 3), (12, 1), (7, 6)],
-        slips=WINDOWED,
-        praise="Right: with a window, work grows with n alone, as a convolution's does, "
-               "and the path is a convolution's.",
-        hints=["In the middle of the sentence a token has w + 1 + w partners. "
-               "How many are missing at the first token, the second, ...?",
-               "A layer moves a message by w places at most. "
-               "How far is it from the first token to the last?"],
-    ),
-]
+EXERCISES.append(Build(
+    "windowed", reference=windowed, inputs=lambda: [(10, 2), (9, 3), (12, 1), (7, 6)],
+    slips=WINDOWED,
+    praise="Right: with a window, work grows with n alone, as a convolution's does, "
+           "and the path is a convolution's.",
+    hints=["In the middle of the sentence a token has w + 1 + w partners. "
+           "How many are missing at the first token, the second, ...?",
+           "A layer moves a message by w places at most. "
+           "How far is it from the first token to the last?"]))

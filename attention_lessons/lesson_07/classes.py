@@ -2,7 +2,7 @@
 import torch
 
 from d2l_ext.transformer import DecoderBlock
-from ..exercises.classes import FromScratch, Slip, Trial, build, draw, factors, in_words
+from ..exercises.classes import FromScratch, Trial, build, draw, factors, in_words
 from ..exercises.heads import LENGTHS, MODE, REFUSES
 from ..languages import t
 
@@ -28,60 +28,58 @@ SOME = "None if valid_lens is None else valid_lens"
 ALIKE = "valid_lens if X.shape[1] == memory.shape[1] else None"
 THEIRS = "The lengths are the source's. In self-attention they hide steps of the target."
 DECODING = [
-    Slip(", causal=True", "",
-         "A step sees the steps after it: self-attention in a decoder is causal."),
-    Slip("causal=True", "mask=lambda query, key: key < query",
-         "A step doesn't see itself. It sees the steps up to its own, itself included."),
-    Slip(ADDED, "self.norms[i](X + self.dropout(part(X)))",
-         "You normalise after adding (post-norm). The promise normalises what goes into each "
-         "part: X + part(norm(X))."),
-    Slip(ADDED, f"self.dropout({PART})",
-         "The residual connections are missing: add each part's result to X."),
-    *(Slip(ADDED, f"(self.norms[i](X) if {where} else X) + self.dropout({PART})",
-           "You add to the normalised X. The residual is X itself, as it was before the norm.")
+    (", causal=True", "", "A step sees the steps after it: self-attention in a decoder is causal."),
+    ("causal=True", "mask=lambda query, key: key < query",
+     "A step doesn't see itself. It sees the steps up to its own, itself included."),
+    (ADDED, "self.norms[i](X + self.dropout(part(X)))",
+     "You normalise after adding (post-norm). The promise normalises what goes into each "
+     "part: X + part(norm(X))."),
+    (ADDED, f"self.dropout({PART})",
+     "The residual connections are missing: add each part's result to X."),
+    *((ADDED, f"(self.norms[i](X) if {where} else X) + self.dropout({PART})",
+       "You add to the normalised X. The residual is X itself, as it was before the norm.")
       for where in ("True", "i == 0", "i == 1", "i == 2")),
-    Slip("self.norms[i](X)", "X", "The norms are built and never used: each part gets norm(X)."),
-    Slip("norms[i]", "norms[0]",
-         "One norm serves all three parts. Each part has its own, norms[0], norms[1], norms[2]."),
-    Slip(READ, "self.cross(Y, Y, Y)",
-         "Cross-attention never looks at memory: its queries come from the decoder, its keys and "
-         "values from memory."),
-    Slip(READ, "self.cross(Y, *[self.norms[1](memory)] * 2, valid_lens)",
-         "memory is normalised once more. It comes from the encoder as it should be; the norm is "
-         "for X."),
-    Slip("self.cross", "self.attention",
-         "Both attentions use the same matrices. Cross-attention has its own: self.cross."),
-    Slip(FIRST, "HERE", SECOND, FIRST, "HERE", SECOND,
-         "Cross-attention comes before self-attention. The order is: self-attention, "
-         "cross-attention, network."),
-    Slip(f"X = {FIRST}", f"Z = X; X = {FIRST}", "self.add(X, 1", "X - Z + self.add(Z, 1",
-         "self.add(X, 2", "X - Z + self.add(Z, 2",
-         "All three parts read the same X. Each part reads what the one before it has left."),
-    Slip(NETWORK, "self.network[2](self.network[0](Y))",
-         "There is no ReLU between the two linear maps of the network."),
-    Slip(NETWORK, "self.network[2](torch.nn.functional.gelu(self.network[0](Y)))",
-         "Between the linear maps stands a GELU. The promise says ReLU."),
-    Slip(READ, "self.cross(Y, memory, memory)",
-         "The lengths have no effect: cross-attention must not look at the source's padding."),
-    Slip(READ, f"self.cross(Y, memory, memory, {SOME} + 1)",
-         "One source step too many: a length of 3 means positions 0, 1 and 2."),
-    Slip("causal=True", f"causal=True, valid_lens={SOME}.clamp(max=4)", THEIRS),
-    Slip("causal=True", f"causal=True, valid_lens={ALIKE}",
-         "Self-attention takes the lengths where target and source have as many steps. They are "
-         "the source's all the same."),
-    Slip("memory, memory", "memory.detach(), memory.detach()",
-         "memory is detached: the encoder would never learn."),
-    Slip(f"self.dropout({PART})", f"torch.nn.functional.dropout({PART}, self.dropout.p)",
-         MODE.words),
-    *(Slip(ADDED, f"X + ({PART} if i == {i} else self.dropout({PART}))", words)
-      for i, words in enumerate((
+    ("self.norms[i](X)", "X", "The norms are built and never used: each part gets norm(X)."),
+    ("norms[i]", "norms[0]",
+     "One norm serves all three parts. Each part has its own, norms[0], norms[1], norms[2]."),
+    (READ, "self.cross(Y, Y, Y)",
+     "Cross-attention never looks at memory: its queries come from the decoder, its keys and "
+     "values from memory."),
+    (READ, "self.cross(Y, *[self.norms[1](memory)] * 2, valid_lens)",
+     "memory is normalised once more. It comes from the encoder as it should be; the norm is "
+     "for X."),
+    ("self.cross", "self.attention",
+     "Both attentions use the same matrices. Cross-attention has its own: self.cross."),
+    (FIRST, "HERE", SECOND, FIRST, "HERE", SECOND,
+     "Cross-attention comes before self-attention. The order is: self-attention, "
+     "cross-attention, network."),
+    (f"X = {FIRST}", f"Z = X; X = {FIRST}", "self.add(X, 1", "X - Z + self.add(Z, 1",
+     "self.add(X, 2", "X - Z + self.add(Z, 2",
+     "All three parts read the same X. Each part reads what the one before it has left."),
+    (NETWORK, "self.network[2](self.network[0](Y))",
+     "There is no ReLU between the two linear maps of the network."),
+    (NETWORK, "self.network[2](torch.nn.functional.gelu(self.network[0](Y)))",
+     "Between the linear maps stands a GELU. The promise says ReLU."),
+    (READ, "self.cross(Y, memory, memory)",
+     "The lengths have no effect: cross-attention must not look at the source's padding."),
+    (READ, f"self.cross(Y, memory, memory, {SOME} + 1)",
+     "One source step too many: a length of 3 means positions 0, 1 and 2."),
+    ("causal=True", f"causal=True, valid_lens={SOME}.clamp(max=4)", THEIRS),
+    ("causal=True", f"causal=True, valid_lens={ALIKE}",
+     "Self-attention takes the lengths where target and source have as many steps. They are "
+     "the source's all the same."),
+    ("memory, memory", "memory.detach(), memory.detach()",
+     "memory is detached: the encoder would never learn."),
+    (f"self.dropout({PART})", f"torch.nn.functional.dropout({PART}, self.dropout.p)", MODE[-1]),
+    *((ADDED, f"X + ({PART} if i == {i} else self.dropout({PART}))", words)
+      for i, words in enumerate([
           "No dropout after self-attention: it acts on what each of the three parts adds to X.",
           "No dropout after cross-attention: it acts on what each of the three parts adds to X.",
-          "No dropout after the network: it acts on what each of the three parts adds to X."))),
-    Slip("self.dropout(part", "(part",
-         "Nothing is dropped in training mode: dropout acts on what each part adds to X."),
-    Slip(ADDED, f"self.dropout(X + {PART})",
-         "You drop numbers of X itself. Dropout acts on what a part adds, before it is added."),
+          "No dropout after the network: it acts on what each of the three parts adds to X."])),
+    ("self.dropout(part", "(part",
+     "Nothing is dropped in training mode: dropout acts on what each part adds to X."),
+    (ADDED, f"self.dropout(X + {PART})",
+     "You drop numbers of X itself. Dropout acts on what a part adds, before it is added."),
 ]
 TRIAL = Trial(Block, (10, 2), {"X": (3, 4, 10), "memory": (3, 7, 10)}, {"dropout": 0.0},
               last="valid_lens", known={"valid_lens contains 5": THEIRS})
@@ -110,7 +108,7 @@ def dropping(answer):
 
 
 EXERCISES = [FromScratch(
-    "decoder-block-class", right=Block,
+    "decoder-block-class", reference=Block,
     sizes="batch 3, 4 or 7 steps, 7 source steps, 2 heads of width 5",
     praise="Right: a state_dict moves between yours and the package's block, "
            "and all numbers and gradients are the same.",

@@ -1,7 +1,26 @@
 """The exercises of lesson 07, what heads learn."""
 import torch
 
-from ..exercises.kinds import Build, Choice, Slip
+from ..exercises.kinds import Build, Choice
+
+EXERCISES = []
+
+
+EXERCISES.append(Choice(
+    "closed-map", right="a",
+    praise="Right. The gate comes after the weighted sum: the head looks, and nobody listens.",
+    hints=["Write down the order: scores, "
+           "softmax, weighted sum, gate, W_o. Where in it is the map?",
+           "In cells: is the gate an argument of anything that computes weights?"],
+    reasons={
+        "b": "A gate of zero makes the head's output zero, not its weights: "
+             "the softmax still sums to 1.",
+        "c": "Even weights need equal scores, and the gate changes no score. "
+             "In the lesson W_q is set to 0 for that.",
+        "d": "Heads of one layer don't know of each other; "
+             "each computes its weights from the same input as before.",
+    }))
+
 
 # ---- head-gates ----
 
@@ -18,34 +37,42 @@ def gated(merged, gates):
 
 
 HEAD_GATES = [
-    Slip("repeat_interleave(width, -1)", "repeat(1, width)",
-         "`repeat` puts the gates end to end, so that columns are dealt out in turn. "
-         "A head is a block of neighbouring columns: repeat_interleave."),
-    Slip("gates.repeat", "gates[:1].repeat",
-         "All texts get the first one's gates. Each text has a row of its own."),
-    Slip("gates.repeat", "gates.mean(0, True).repeat",
-         "You average the gates over the texts. Each text has a row of its own."),
-    Slip("(merged.reshape(*gates.shape, -1, width) * gates[..., None, None]).reshape(merged.shape)",
-         "That reshape cuts the sentence into stretches. "
-         "A head is a block of neighbouring columns of every token."),
-    *(Slip("gates.repeat", f"gates.{switched}().repeat",
-           "A gate is a number to multiply with, not a switch: 0.5 halves the head.")
+    ("repeat_interleave(width, -1)", "repeat(1, width)",
+     "`repeat` puts the gates end to end, so that columns are dealt out in turn. "
+     "A head is a block of neighbouring columns: repeat_interleave."),
+    ("gates.repeat", "gates[:1].repeat",
+     "All texts get the first one's gates. Each text has a row of its own."),
+    ("gates.repeat", "gates.mean(0, True).repeat",
+     "You average the gates over the texts. Each text has a row of its own."),
+    ("(merged.reshape(*gates.shape, -1, width) * gates[..., None, None]).reshape(merged.shape)",
+     "That reshape cuts the sentence into stretches. "
+     "A head is a block of neighbouring columns of every token."),
+    *(("gates.repeat", f"gates.{switched}().repeat",
+       "A gate is a number to multiply with, not a switch: 0.5 halves the head.")
       for switched in ("round", "ceil")),
-    *(Slip("repeat_interleave(width, -1)[:, None]", f"{one}(-1)[:, None, None]",
-           "All heads are multiplied with the same number. Each head has its own gate.")
+    *(("repeat_interleave(width, -1)[:, None]", f"{one}(-1)[:, None, None]",
+       "All heads are multiplied with the same number. Each head has its own gate.")
       for one in ("mean", "sum", "prod")),
-    Slip("merged * gates", "merged + merged * gates",
-         "You add the gated tensor to the one that came. "
-         "A gate of 0 should leave nothing of its head."),
-    Slip("gates.repeat", "gates.softmax(-1).repeat",
-         "No softmax over gates: they are used as they are, and need not sum to 1."),
-    Slip("merged", "Nothing is gated: this is merged as it came."),
-    Slip("gates.repeat", "(1 - gates).repeat",
-         "Upside down: a gate of 1 leaves the head as it is, 0 closes it."),
-    Slip("merged.unflatten(-1, (-1, width)) * gates[:, None, :, None]",
-         "The heads are gated; now merge them again: "
-         "flatten the last two axes, since W_o takes (batch, steps, heads * head size)."),
+    ("merged * gates", "merged + merged * gates",
+     "You add the gated tensor to the one that came. "
+     "A gate of 0 should leave nothing of its head."),
+    ("gates.repeat", "gates.softmax(-1).repeat",
+     "No softmax over gates: they are used as they are, and need not sum to 1."),
+    ("merged", "Nothing is gated: this is merged as it came."),
+    ("gates.repeat", "(1 - gates).repeat",
+     "Upside down: a gate of 1 leaves the head as it is, 0 closes it."),
+    ("merged.unflatten(-1, (-1, width)) * gates[:, None, :, None]",
+     "The heads are gated; now merge them again: "
+     "flatten the last two axes, since W_o takes (batch, steps, heads * head size)."),
 ]
+
+EXERCISES.append(Build(
+    "head-gates", reference=gated, inputs=gates_inputs, slips=HEAD_GATES,
+    praise="Right: one gate for each head's block of columns, the same at every step.",
+    hints=["How many columns has a head? merged.shape[-1] // gates.shape[-1].",
+           "repeat_interleave(size, dim=-1) repeats each gate next to itself.",
+           "(batch, columns) needs an axis for the steps: [:, None]."]))
+
 
 # ---- gradient-importance ----
 
@@ -56,41 +83,64 @@ def importance(slopes):
 
 
 GRADIENT_IMPORTANCE = [
-    Slip("abs().mean(0)", "mean(0).abs()",
-         "This is the colleague's, scaled: "
-         "the mean comes before the absolute value, so opposite texts still cancel."),
-    Slip("abs().mean(0)", "mean(0).abs()", " / mean.norm(dim=-1, keepdim=True)", "",
-         "Opposite texts still cancel, and the layers' norms are missing: absolute value, mean, "
-         "norm."),
-    Slip("mean(0)", "sum(0)", " / mean.norm(dim=-1, keepdim=True)", "",
-         "Sums grow with the number of texts: take the mean. "
-         "Then divide each layer by its root of summed squares."),
-    Slip("mean.softmax(-1)",
-         "Michel takes no softmax: divide each layer by its root of summed squares."),
-    Slip("mean.norm(", "mean.square().sum(",
-         "The root is missing: divide by the root of summed squares."),
-    Slip("mean", "The mean is right. Now divide each layer by its root of summed squares."),
-    Slip("dim=-1, keepdim=True", "",
-         "You divide by one norm for all layers. Each layer gets its own: norm(dim=-1, "
-         "keepdim=True)."),
-    Slip("mean.norm(", "mean.sum(",
-         "Each layer sums to 1 here. Michel divides by the root of summed squares."),
-    Slip("dim=-1", "dim=0",
-         "You divide by norms over the layers. "
-         "Each layer is a row: its norm goes over the heads, the last axis."),
-    Slip("abs()", "square()", "You square the slopes. The measure takes their absolute value."),
-    Slip("abs().mean(0)", "square().mean(0).sqrt()",
-         "The root of the mean square weighs large slopes more. "
-         "The measure is the mean of absolute values."),
-    Slip("abs().", "",
-         "Without the absolute value opposite texts cancel, and importances come out negative."),
-    Slip(".mean(0)", "", "return mean / mean.norm(dim=-1, keepdim=True)",
-         "return (mean / mean.norm(dim=-1, keepdim=True)).mean(0)",
-         "You take the norm within each text and then the mean. "
-         "First the mean over texts, then the norm."),
-    Slip("mean.norm(", "mean.amax(",
-         "You divide by each layer's largest. Michel divides by the root of summed squares."),
+    ("abs().mean(0)", "mean(0).abs()",
+     "This is the colleague's, scaled: "
+     "the mean comes before the absolute value, so opposite texts still cancel."),
+    ("abs().mean(0)", "mean(0).abs()", " / mean.norm(dim=-1, keepdim=True)", "",
+     "Opposite texts still cancel, and the layers' norms are missing: absolute value, mean, norm."),
+    ("mean(0)", "sum(0)", " / mean.norm(dim=-1, keepdim=True)", "",
+     "Sums grow with the number of texts: take the mean. "
+     "Then divide each layer by its root of summed squares."),
+    ("mean.softmax(-1)",
+     "Michel takes no softmax: divide each layer by its root of summed squares."),
+    ("mean.norm(", "mean.square().sum(",
+     "The root is missing: divide by the root of summed squares."),
+    ("mean", "The mean is right. Now divide each layer by its root of summed squares."),
+    ("dim=-1, keepdim=True", "",
+     "You divide by one norm for all layers. Each layer gets its own: norm(dim=-1, keepdim=True)."),
+    ("mean.norm(", "mean.sum(",
+     "Each layer sums to 1 here. Michel divides by the root of summed squares."),
+    ("dim=-1", "dim=0",
+     "You divide by norms over the layers. "
+     "Each layer is a row: its norm goes over the heads, the last axis."),
+    ("abs()", "square()", "You square the slopes. The measure takes their absolute value."),
+    ("abs().mean(0)", "square().mean(0).sqrt()",
+     "The root of the mean square weighs large slopes more. "
+     "The measure is the mean of absolute values."),
+    ("abs().", "",
+     "Without the absolute value opposite texts cancel, and importances come out negative."),
+    (".mean(0)", "", "return mean / mean.norm(dim=-1, keepdim=True)",
+     "return (mean / mean.norm(dim=-1, keepdim=True)).mean(0)",
+     "You take the norm within each text and then the mean. "
+     "First the mean over texts, then the norm."),
+    ("mean.norm(", "mean.amax(",
+     "You divide by each layer's largest. Michel divides by the root of summed squares."),
 ]
+
+EXERCISES.append(Build(
+    "gradient-importance", reference=importance, slips=GRADIENT_IMPORTANCE,
+    inputs=lambda: [(torch.randn(7, 2, 3),), (torch.randn(4, 3, 5),)],
+    praise="Right: first the absolute values, then the mean, then each layer's norm.",
+    hints=["Take four texts with the slopes 1, -1, 1, -1: "
+           "what should the head's importance be before the norm?",
+           "slopes.abs().mean(0) has the shape (layers, heads).",
+           "Divide each row by its own norm: norm(dim=-1, keepdim=True)."]))
+
+
+EXERCISES.append(Choice(
+    "four-measures", right="bce",
+    praise="Right: whether a head is missed, "
+           "whether it suffices, and its slope are three different things.",
+    hints=["Three statements are true. The twins decide one that is not.",
+           "Missed, yet useless alone: look at cross 2 in the first and the second measure. "
+           "On layer norms, see the words before the picture of the third."],
+    reasons={
+        "a": "is false: both twins were called worthless, "
+             "and without both nearly half of the dates were lost.",
+        "d": "is false: greedy never reopens a head, and tries no pairs. "
+             "A good set by another path escapes it.",
+    }))
+
 
 # ---- pruned-cost ----
 
@@ -103,83 +153,31 @@ def operations(n, d, num_heads, kept):
 
 
 PRUNED_COST = [
-    Slip("kept * d // num_heads", "d",
-         "That is the whole layer: it doesn't depend on how many heads are kept."),
-    Slip("d * inner", "inner * inner", "inner * d\n", "inner * inner\n",
-         "The projections don't shrink on both sides: they still lead from width d, and back to "
-         "it."),
-    Slip("d * inner", "d * d", "inner * d\n", "d * d\n",
-         "Only the products shrink in your count. "
-         "Rows of W_q, W_k, W_v and columns of W_o are gone too."),
-    Slip("n * n * inner", "n * n * d",
-         "Only the projections shrink in your count. "
-         "Scores and weighted sums are computed for kept heads alone."),
-    Slip("inner * d\n", "d * d\n", "W_o shrinks too: it has no columns for heads that are gone."),
-    Slip("2 * 2 * n", "2 * n",
-         "One product is missing: scores, then weighted sums, 2 n² inner each."),
-    Slip("kept / num_heads",
-         "That is the share of heads that stays. Count the layer's operations."),
-    Slip("kept * d", "(num_heads - kept) * d",
-         "You count what is cut away. `kept` says how many heads stay."),
-    Slip("2 * n", "n", "A multiply and an add count as two operations, as in 02."),
-    Slip("kept * d", "d", "That is a single head. `kept` heads remain."),
-    Slip("+ back ", "", "W_o is missing: there are four projections."),
+    ("kept * d // num_heads", "d",
+     "That is the whole layer: it doesn't depend on how many heads are kept."),
+    ("d * inner", "inner * inner", "inner * d\n", "inner * inner\n",
+     "The projections don't shrink on both sides: they still lead from width d, and back to it."),
+    ("d * inner", "d * d", "inner * d\n", "d * d\n",
+     "Only the products shrink in your count. "
+     "Rows of W_q, W_k, W_v and columns of W_o are gone too."),
+    ("n * n * inner", "n * n * d",
+     "Only the projections shrink in your count. "
+     "Scores and weighted sums are computed for kept heads alone."),
+    ("inner * d\n", "d * d\n", "W_o shrinks too: it has no columns for heads that are gone."),
+    ("2 * 2 * n", "2 * n", "One product is missing: scores, then weighted sums, 2 n² inner each."),
+    ("kept / num_heads", "That is the share of heads that stays. Count the layer's operations."),
+    ("kept * d", "(num_heads - kept) * d",
+     "You count what is cut away. `kept` says how many heads stay."),
+    ("2 * n", "n", "A multiply and an add count as two operations, as in 02."),
+    ("kept * d", "d", "That is a single head. `kept` heads remain."),
+    ("+ back ", "", "W_o is missing: there are four projections."),
 ]
 
-
-EXERCISES = [
-    Choice(
-        "closed-map", right="a",
-        praise="Right. The gate comes after the weighted sum: the head looks, and nobody listens.",
-        hints=["Write down the order: scores, "
-               "softmax, weighted sum, gate, W_o. Where in it is the map?",
-               "In cells: is the gate an argument of anything that computes weights?"],
-        reasons={
-            "b": "A gate of zero makes the head's output zero, not its weights: "
-                 "the softmax still sums to 1.",
-            "c": "Even weights need equal scores, and the gate changes no score. "
-                 "In the lesson W_q is set to 0 for that.",
-            "d": "Heads of one layer don't know of each other; "
-                 "each computes its weights from the same input as before.",
-        },
-    ),
-    Build(
-        "head-gates", reference=gated, inputs=gates_inputs, slips=HEAD_GATES,
-        praise="Right: one gate for each head's block of columns, the same at every step.",
-        hints=["How many columns has a head? merged.shape[-1] // gates.shape[-1].",
-               "repeat_interleave(size, dim=-1) repeats each gate next to itself.",
-               "(batch, columns) needs an axis for the steps: [:, None]."],
-    ),
-    Build(
-        "gradient-importance", reference=importance, slips=GRADIENT_IMPORTANCE,
-        inputs=lambda: [(torch.randn(7, 2, 3),), (torch.randn(4, 3, 5),)],
-        praise="Right: first the absolute values, then the mean, then each layer's norm.",
-        hints=["Take four texts with the slopes 1, -1, 1, -1: "
-               "what should the head's importance be before the norm?",
-               "slopes.abs().mean(0) has the shape (layers, heads).",
-               "Divide each row by its own norm: norm(dim=-1, keepdim=True)."],
-    ),
-    Choice(
-        "four-measures", right="bce",
-        praise="Right: whether a head is missed, "
-               "whether it suffices, and its slope are three different things.",
-        hints=["Three statements are true. The twins decide one that is not.",
-               "Missed, yet useless alone: look at cross 2 in the first and the second measure. "
-               "On layer norms, see the words before the picture of the third."],
-        reasons={
-            "a": "is false: both twins were called worthless, "
-                 "and without both nearly half of the dates were lost.",
-            "d": "is false: greedy never reopens a head, and tries no pairs. "
-                 "A good set by another path escapes it.",
-        },
-    ),
-    Build(
-        "pruned-cost", reference=operations,
-        inputs=lambda: [(10, 60, 5, 3), (7, 48, 8, 2), (5, 6, 3, 3), (9, 30, 6, 4)],
-        slips=PRUNED_COST,
-        praise="Right: the layer's cost shrinks by the share of heads that is kept.",
-        hints=["All kept heads together have the width kept * d / num_heads. Call it inner.",
-               "W_q, W_k, W_v lead from d to inner, W_o back: each 2 n d inner operations.",
-               "Scores and weighted sums take 2 n² inner each."],
-    ),
-]
+EXERCISES.append(Build(
+    "pruned-cost", reference=operations,
+    inputs=lambda: [(10, 60, 5, 3), (7, 48, 8, 2), (5, 6, 3, 3), (9, 30, 6, 4)],
+    slips=PRUNED_COST,
+    praise="Right: the layer's cost shrinks by the share of heads that is kept.",
+    hints=["All kept heads together have the width kept * d / num_heads. Call it inner.",
+           "W_q, W_k, W_v lead from d to inner, W_o back: each 2 n d inner operations.",
+           "Scores and weighted sums take 2 n² inner each."]))

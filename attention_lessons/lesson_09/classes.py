@@ -2,7 +2,7 @@
 import torch
 from torch import nn
 
-from ..exercises.classes import FromScratch, Slip, Trial, Watch, build, refuses, trying
+from ..exercises.classes import FromScratch, Trial, Watch, build, refuses, trying
 from ..languages import t
 
 
@@ -30,42 +30,41 @@ MORE = "summed = summed * factor + powers @ V"
 SUM = "total = total * factor + powers.sum(-1, keepdim=True)"
 NEW = "torch.maximum(largest, scores.amax(-1, keepdim=True))"
 TILING = [
-    Slip(SUM, "total = total + powers.sum(-1, keepdim=True)", MORE, "summed = summed + powers @ V",
-         "Nothing is rescaled: when a larger score comes, sum and output so far must be "
-         "multiplied by exp(old maximum - new maximum)."),
-    Slip(SUM, "total = total + powers.sum(-1, keepdim=True)",
-         "The output is rescaled, but not the sum. Both were made with the old maximum."),
-    Slip(MORE, "summed = summed + powers @ V",
-         "The sum is rescaled, but not the output. Both were made with the old maximum."),
-    Slip(NEW, "scores.amax(-1, keepdim=True)",
-         "Your maximum is that of the last tile. It is the largest so far, old or new."),
-    Slip("return summed / total", "return summed",
-         "Not divided: the output is the weighted sum, divided by the sum of the powers."),
-    Slip(" / queries.shape[-1] ** 0.5", "",
-         "The scores are not scaled: divide by the square root of the queries' width."),
-    Slip("keys.split(self.tile, 2)", "keys.split(self.tile, 2)[:keys.shape[2] // self.tile or 1]",
-         "The last keys are lost where the tiles don't fit: the last tile may be smaller."),
-    Slip(NEW, "0 * largest.nan_to_num()",
-         "factor, powers = (largest - new).exp(), (scores - new).exp()",
-         "factor, powers = 1.0, scores.exp()",
-         "Powers of the scores themselves overflow. Take the largest score so far off first."),
-    Slip("-torch.inf", "0.0",
-         "Where all scores are low, nothing is left of their powers: your first maximum is above "
-         "them all. Begin with -inf."),
-    Slip("scores = queries @ K.mT / queries.shape[-1] ** 0.5", "scores = queries @ K.mT",
-         "        largest = torch", "        queries /= queries.shape[-1] ** 0.5; largest = torch",
-         "forward changes the queries it is given: /= and *= write into them. Write queries / "
-         "..., which is a new tensor."),
-    Slip("keys.split(self.tile, 2), values.split(self.tile, 2)",
-         "keys.split(keys.shape[2], 2), values.split(values.shape[2], 2)",
-         "The numbers are right, but all scores are made at once. Take `tile` keys at a time."),
-    Slip("return summed / total",
-         "return nn.functional.scaled_dot_product_attention(queries, keys, values)",
-         "PyTorch's own function does it for you. Take `tile` keys at a time."),
-    Slip("(scores - new).exp()", "(scores - new).exp().detach()",
-         "The powers are cut off from the graph: queries and keys get a wrong gradient, or none."),
-    Slip("if tile < 1:", "if False:",
-         "A tile of 0 keys passes. The promise asks for a ValueError."),
+    (SUM, "total = total + powers.sum(-1, keepdim=True)", MORE, "summed = summed + powers @ V",
+     "Nothing is rescaled: when a larger score comes, sum and output so far must be "
+     "multiplied by exp(old maximum - new maximum)."),
+    (SUM, "total = total + powers.sum(-1, keepdim=True)",
+     "The output is rescaled, but not the sum. Both were made with the old maximum."),
+    (MORE, "summed = summed + powers @ V",
+     "The sum is rescaled, but not the output. Both were made with the old maximum."),
+    (NEW, "scores.amax(-1, keepdim=True)",
+     "Your maximum is that of the last tile. It is the largest so far, old or new."),
+    ("return summed / total", "return summed",
+     "Not divided: the output is the weighted sum, divided by the sum of the powers."),
+    (" / queries.shape[-1] ** 0.5", "",
+     "The scores are not scaled: divide by the square root of the queries' width."),
+    ("keys.split(self.tile, 2)", "keys.split(self.tile, 2)[:keys.shape[2] // self.tile or 1]",
+     "The last keys are lost where the tiles don't fit: the last tile may be smaller."),
+    (NEW, "0 * largest.nan_to_num()",
+     "factor, powers = (largest - new).exp(), (scores - new).exp()",
+     "factor, powers = 1.0, scores.exp()",
+     "Powers of the scores themselves overflow. Take the largest score so far off first."),
+    ("-torch.inf", "0.0",
+     "Where all scores are low, nothing is left of their powers: your first maximum is above "
+     "them all. Begin with -inf."),
+    ("scores = queries @ K.mT / queries.shape[-1] ** 0.5", "scores = queries @ K.mT",
+     "        largest = torch", "        queries /= queries.shape[-1] ** 0.5; largest = torch",
+     "forward changes the queries it is given: /= and *= write into them. Write queries / "
+     "..., which is a new tensor."),
+    ("keys.split(self.tile, 2), values.split(self.tile, 2)",
+     "keys.split(keys.shape[2], 2), values.split(values.shape[2], 2)",
+     "The numbers are right, but all scores are made at once. Take `tile` keys at a time."),
+    ("return summed / total",
+     "return nn.functional.scaled_dot_product_attention(queries, keys, values)",
+     "PyTorch's own function does it for you. Take `tile` keys at a time."),
+    ("(scores - new).exp()", "(scores - new).exp().detach()",
+     "The powers are cut off from the graph: queries and keys get a wrong gradient, or none."),
+    ("if tile < 1:", "if False:", "A tile of 0 keys passes. The promise asks for a ValueError."),
 ]
 TRIAL = Trial(Tiles, (3,), {"queries": (2, 3, 4, 5), "keys": (2, 3, 7, 5), "values": (2, 3, 7, 6)})
 
@@ -91,7 +90,7 @@ def memory(answer):
 
 
 EXERCISES = [FromScratch(
-    "tiles-class", right=Tiles, sizes="batch 2, 3 heads, 4 queries, 7 keys",
+    "tiles-class", reference=Tiles, sizes="batch 2, 3 heads, 4 queries, 7 keys",
     praise="Right: exact for every tile, and without the table of all weights.",
     hints=["keys.split(tile, 2) and values.split(tile, 2) give the tiles, the last one smaller "
            "if need be.",

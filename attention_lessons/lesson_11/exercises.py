@@ -2,7 +2,22 @@
 import torch
 from torch.nn import functional as F
 
-from ..exercises.kinds import Build, Choice, Slip
+from ..exercises.kinds import Build, Choice
+
+EXERCISES = []
+
+
+EXERCISES.append(Choice(
+    "kernel-shape", right="c",
+    praise="Right: inputs, heads, head size.",
+    hints=["Flax and Keras put a layer's inputs first.",
+           "12 hiddens in 3 heads: how wide is a head, and which axes replace the 12?"],
+    reasons={
+        "a": "That is PyTorch's, (out, in), and in one piece.",
+        "b": "Inputs come first, but here the kernel parts the heads.",
+        "d": "Heads come after the inputs: the layer sums over the first axis.",
+    }))
+
 
 # ---- to-kernel ----
 
@@ -16,26 +31,34 @@ def kernels(W_q, W_o, num_heads):
 ENTERING, LEAVING = "W_q.T.unflatten(1, (num_heads, -1))", "W_o.T.unflatten(0, (num_heads, -1))"
 DEALT = "W_q.T.unflatten(1, (-1, num_heads)).transpose(1, 2)"
 TO_KERNEL = [
-    Slip("W_q.T.unflatten(1", "W_q.unflatten(0", "W_o.T.unflatten(0", "W_o.unflatten(1",
-         "Still (out, in): Flax and Keras put a layer's inputs first. Turn each matrix, then part "
-         "it."),
-    Slip(ENTERING, "W_q.T", LEAVING, "W_o.T",
-         "Turned, but the heads are in one piece. Part the axis of hiddens into (heads, head "
-         "size)."),
-    *(Slip("W_o.T.unflatten(0", new, "W_q is right. In W_o the heads are on the side of the "
-                                     "inputs: turn it, then part its first axis.")
+    ("W_q.T.unflatten(1", "W_q.unflatten(0", "W_o.T.unflatten(0", "W_o.unflatten(1",
+     "Still (out, in): Flax and Keras put a layer's inputs first. Turn each matrix, then part it."),
+    (ENTERING, "W_q.T", LEAVING, "W_o.T",
+     "Turned, but the heads are in one piece. Part the axis of hiddens into (heads, head size)."),
+    *(("W_o.T.unflatten(0", new, "W_q is right. In W_o the heads are on the side of the "
+                                 "inputs: turn it, then part its first axis.")
       for new in ("W_o.T.unflatten(1", "W_o.unflatten(0", "W_o.unflatten(1")),
-    *(Slip(ENTERING, DEALT, LEAVING, new,
-           "The shapes are right, but each head gets every other column. "
-           "A head is a block of columns: heads are the outer axis.")
+    *((ENTERING, DEALT, LEAVING, new,
+       "The shapes are right, but each head gets every other column. "
+       "A head is a block of columns: heads are the outer axis.")
       for new in (LEAVING, "W_o.T.unflatten(0, (-1, num_heads)).transpose(0, 1)")),
-    Slip("(num_heads, -1)", "(-1, num_heads)",
-         "Heads and head size changed places: (in, heads, head size)."),
-    Slip(ENTERING, "W_q.reshape(W_q.shape[1], num_heads, -1)",
-         LEAVING, "W_o.reshape(num_heads, -1, W_o.shape[0])",
-         "A reshape gives the shape and mixes rows with columns: turn the matrix first."),
-    Slip("leaving, entering", "First W_q's kernel, then W_o's."),
+    ("(num_heads, -1)", "(-1, num_heads)",
+     "Heads and head size changed places: (in, heads, head size)."),
+    (ENTERING, "W_q.reshape(W_q.shape[1], num_heads, -1)",
+     LEAVING, "W_o.reshape(num_heads, -1, W_o.shape[0])",
+     "A reshape gives the shape and mixes rows with columns: turn the matrix first."),
+    ("leaving, entering", "First W_q's kernel, then W_o's."),
 ]
+
+EXERCISES.append(Build(
+    "to-kernel", reference=kernels, slips=TO_KERNEL,
+    inputs=lambda: [(torch.randn(12, 5), torch.randn(9, 12), 3),
+                    (torch.randn(8, 10), torch.randn(6, 8), 2)],
+    praise="Right: turned, then parted, heads outside.",
+    hints=["PyTorch computes X @ W.T, Flax X @ kernel. So what is the kernel before parting?",
+           "Which axis of W_q.T counts hiddens, and which of W_o.T?",
+           "W_q.T.unflatten(1, (num_heads, -1)). W_o's hiddens are its inputs."]))
+
 
 # ---- upside-down ----
 
@@ -51,26 +74,46 @@ def upside_down(valid_lens, num_keys):
 
 
 UPSIDE_DOWN = [
-    Slip("== num_keys", "== 0",
-         "With length 0, `keep` hides no key when it is read upside down: that sentence reads all "
-         "of its padding. NaN needs a softmax over nothing."),
-    Slip("== num_keys", "< num_keys",
-         "Those have padding, and upside down they read it: wrong numbers, but numbers. "
-         "Which sentences have no key left?"),
-    Slip("== num_keys", "% num_keys == 0",
-         "Half of them: upside down, a sentence of length 0 sees every key."),
-    Slip("== num_keys", "> 0",
-         "Upside down, a sentence with some padding left still has keys to read."),
-    Slip("== num_keys", ">= 0",
-         "Not all: a sentence with padding has keys left to read, the wrong ones."),
-    Slip("== num_keys", "< 0", "Some do: where every key was valid, every key is hidden."),
-    Slip("num_keys\n", "valid_lens.max()\n",
-         "The longest of the batch need not fill all keys: compare with num_keys."),
-    Slip("flatten()", "flatten().add(1)", "Sentences count from 0."),
-    Slip("int(nothing_left.sum())", "That is how many. Return a list of which."),
-    Slip("nothing_left.tolist()",
-         "True and False for each sentence; return the numbers of those with True."),
+    ("== num_keys", "== 0",
+     "With length 0, `keep` hides no key when it is read upside down: that sentence reads all "
+     "of its padding. NaN needs a softmax over nothing."),
+    ("== num_keys", "< num_keys",
+     "Those have padding, and upside down they read it: wrong numbers, but numbers. "
+     "Which sentences have no key left?"),
+    ("== num_keys", "% num_keys == 0",
+     "Half of them: upside down, a sentence of length 0 sees every key."),
+    ("== num_keys", "> 0",
+     "Upside down, a sentence with some padding left still has keys to read."),
+    ("== num_keys", ">= 0",
+     "Not all: a sentence with padding has keys left to read, the wrong ones."),
+    ("== num_keys", "< 0", "Some do: where every key was valid, every key is hidden."),
+    ("num_keys\n", "valid_lens.max()\n",
+     "The longest of the batch need not fill all keys: compare with num_keys."),
+    ("flatten()", "flatten().add(1)", "Sentences count from 0."),
+    ("int(nothing_left.sum())", "That is how many. Return a list of which."),
+    ("nothing_left.tolist()",
+     "True and False for each sentence; return the numbers of those with True."),
 ]
+
+EXERCISES.append(Build(
+    "upside-down", reference=upside_down,
+    inputs=upside_down_inputs, slips=UPSIDE_DOWN,
+    praise="Right: those without padding. A batch in which all are padded gives no NaN at all.",
+    hints=["A softmax over minus infinity alone gives NaN: where all keys are hidden.",
+           "`keep` is True for valid keys. If True hides, which keys stay?"]))
+
+
+EXERCISES.append(Choice(
+    "last-digit", right="acf",
+    praise="Right: rounding depends on the order of sums, and on the size of what is added.",
+    hints=["What is left to differ once weights, inputs and formula are the same?",
+           "Change the precision: what shrinks with it, and what doesn't?"],
+    reasons={
+        "b": "is false: both apply the chain rule, and both round.",
+        "d": "is false: a mistake is there in any precision. That is how you tell them apart.",
+        "e": "is false: nothing random is left once weights and inputs are given.",
+    }))
+
 
 # ---- translate ----
 
@@ -89,71 +132,28 @@ def block(X, W_1, W_2):
 VARIES = ("Inputs that hardly vary come out too small: PyTorch's layer norm adds 0.00001 to the "
           "variance. How much does Flax's? The table of habits has a column for GELU as well.")
 TRANSLATE = [
-    Slip("1e-6", "1e-5", VARIES), Slip("1e-6", "1e-5", '"tanh"', '"none"', VARIES),
-    Slip("1e-6", "1e-3", "0.001 is Keras's epsilon. How much does Flax's layer norm add?"),
-    Slip('"tanh"', '"none"',
-         "Off in the fourth digit: jax.nn.gelu is the approximation by tanh, unless told "
-         "otherwise."),
-    Slip("Y = X + ", "Y = ", "The input itself is missing from the sum: X + ..."),
-    Slip("Y", "The norm is missing: it comes last, over the sum."),
-    Slip("Y = X + ", "Y = ", "return ", "return X + ",
-         "The norm is taken of the sum, not of what is added."),
-    Slip("F.layer_norm(Y, Y.shape[-1:], eps=1e-6)", "Y",
-         "X @", "F.layer_norm(X, X.shape[-1:], eps=1e-6) @",
-         "You normalise what goes into the network. Here the norm comes last, over the sum."),
-    Slip("(Y - Y.mean(-1, True)) / (Y.var(-1, keepdim=True) + 1e-6).sqrt()",
-         "Your variance divides by one less than the width. A layer norm's divides by the width: "
-         "unbiased=False."),
-    Slip("(Y - Y.mean(-1, True)) / (Y.var(-1, False, keepdim=True).sqrt() + 1e-6)",
-         "You add epsilon to the root. It belongs in the root, added to the variance."),
-    Slip('F.gelu(X @ W_1, approximate="tanh")', "F.relu(X @ W_1)", "ReLU in GELU's place."),
+    ("1e-6", "1e-5", VARIES), ("1e-6", "1e-5", '"tanh"', '"none"', VARIES),
+    ("1e-6", "1e-3", "0.001 is Keras's epsilon. How much does Flax's layer norm add?"),
+    ('"tanh"', '"none"',
+     "Off in the fourth digit: jax.nn.gelu is the approximation by tanh, unless told otherwise."),
+    ("Y = X + ", "Y = ", "The input itself is missing from the sum: X + ..."),
+    ("Y", "The norm is missing: it comes last, over the sum."),
+    ("Y = X + ", "Y = ", "return ", "return X + ",
+     "The norm is taken of the sum, not of what is added."),
+    ("F.layer_norm(Y, Y.shape[-1:], eps=1e-6)", "Y",
+     "X @", "F.layer_norm(X, X.shape[-1:], eps=1e-6) @",
+     "You normalise what goes into the network. Here the norm comes last, over the sum."),
+    ("(Y - Y.mean(-1, True)) / (Y.var(-1, keepdim=True) + 1e-6).sqrt()",
+     "Your variance divides by one less than the width. A layer norm's divides by the width: "
+     "unbiased=False."),
+    ("(Y - Y.mean(-1, True)) / (Y.var(-1, False, keepdim=True).sqrt() + 1e-6)",
+     "You add epsilon to the root. It belongs in the root, added to the variance."),
+    ('F.gelu(X @ W_1, approximate="tanh")', "F.relu(X @ W_1)", "ReLU in GELU's place."),
 ]
 
-
-EXERCISES = [
-    Choice(
-        "kernel-shape", right="c",
-        praise="Right: inputs, heads, head size.",
-        hints=["Flax and Keras put a layer's inputs first.",
-               "12 hiddens in 3 heads: how wide is a head, and which axes replace the 12?"],
-        reasons={
-            "a": "That is PyTorch's, (out, in), and in one piece.",
-            "b": "Inputs come first, but here the kernel parts the heads.",
-            "d": "Heads come after the inputs: the layer sums over the first axis.",
-        },
-    ),
-    Build(
-        "to-kernel", reference=kernels, slips=TO_KERNEL,
-        inputs=lambda: [(torch.randn(12, 5), torch.randn(9, 12), 3),
-                        (torch.randn(8, 10), torch.randn(6, 8), 2)],
-        praise="Right: turned, then parted, heads outside.",
-        hints=["PyTorch computes X @ W.T, Flax X @ kernel. So what is the kernel before parting?",
-               "Which axis of W_q.T counts hiddens, and which of W_o.T?",
-               "W_q.T.unflatten(1, (num_heads, -1)). W_o's hiddens are its inputs."],
-    ),
-    Build(
-        "upside-down", reference=upside_down,
-        inputs=upside_down_inputs, slips=UPSIDE_DOWN,
-        praise="Right: those without padding. A batch in which all are padded gives no NaN at all.",
-        hints=["A softmax over minus infinity alone gives NaN: where all keys are hidden.",
-               "`keep` is True for valid keys. If True hides, which keys stay?"],
-    ),
-    Choice(
-        "last-digit", right="acf",
-        praise="Right: rounding depends on the order of sums, and on the size of what is added.",
-        hints=["What is left to differ once weights, inputs and formula are the same?",
-               "Change the precision: what shrinks with it, and what doesn't?"],
-        reasons={
-            "b": "is false: both apply the chain rule, and both round.",
-            "d": "is false: a mistake is there in any precision. That is how you tell them apart.",
-            "e": "is false: nothing random is left once weights and inputs are given.",
-        },
-    ),
-    Build(
-        "translate", reference=block, inputs=block_inputs, slips=TRANSLATE,
-        praise="Right, GELU by tanh and Flax's epsilon included.",
-        hints=["A kernel is (in, out): X @ W_1. The rest is F.gelu and F.layer_norm.",
-               "Look at the last two columns of the table of habits.",
-               'F.gelu(..., approximate="tanh"), and F.layer_norm(..., eps=?).'],
-    ),
-]
+EXERCISES.append(Build(
+    "translate", reference=block, inputs=block_inputs, slips=TRANSLATE,
+    praise="Right, GELU by tanh and Flax's epsilon included.",
+    hints=["A kernel is (in, out): X @ W_1. The rest is F.gelu and F.layer_norm.",
+           "Look at the last two columns of the table of habits.",
+           'F.gelu(..., approximate="tanh"), and F.layer_norm(..., eps=?).']))

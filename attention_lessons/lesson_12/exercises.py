@@ -6,7 +6,6 @@ from torch import nn
 from torch.nn import functional as F
 
 from ..exercises.exhibits import Exhibit
-from ..exercises.kinds import Slip
 
 EXERCISES = []
 
@@ -21,20 +20,15 @@ def read(q, k, v, lens):
     return scores.softmax(-1) @ v
 
 
-def read_again(q, k, v, lens):
-    answers = [F.scaled_dot_product_attention(q[i], k[i, :n], v[i, :n])
-               for i, n in enumerate(lens.tolist())]
-    return torch.stack(answers)
-
-
 EXERCISES.append(Exhibit(
-    "polarity", right="b", fine=read, other=read_again,
+    "polarity", right="b", fine=read,
+    other=("F.scaled_dot_product_attention(q, k, v, keep)", ""),
     use=lambda code: lambda X, lens: code(X, X, X, lens), promises={"padding", "order"},
     slips=[
-        Slip("~keep", "keep", ""),
-        Slip("scores.masked_fill(~keep, -1e9)", "scores * keep",
-             "gives hidden keys a score of 0, which still has a weight"),
-        Slip(" < lens", " <= lens", "lets one key too many through"),
+        ("~keep", "keep", ""),
+        ("scores.masked_fill(~keep, -1e9)", "scores * keep",
+         "gives hidden keys a score of 0, which still has a weight"),
+        (" < lens", " <= lens", "lets one key too many through"),
     ],
     reasons={
         "a": "−1e9 is a finite number, and a softmax of finite numbers is finite.",
@@ -49,9 +43,9 @@ EXERCISES.append(Exhibit(
         "than the number of keys, and assert that the answers are close.",
     ],
     praise="Right: padding may hold any finite number, and this test makes it so.",
-    careful=Slip("@ v", "@ v.nan_to_num(0, 0, 0)",
-                 "it fills the padding of v with nan or infinity, and 0 times that is nan. A large "
-                 "number will do.")))
+    careful=("@ v", "@ v.nan_to_num(0, 0, 0)",
+             "it fills the padding of v with nan or infinity, and 0 times that is nan. A large "
+             "number will do.")))
 
 
 # ---- heads ----
@@ -67,22 +61,19 @@ def attend_heads(q, k, v, num_heads):
     return answers.transpose(1, 2).reshape(b, n, d)
 
 
-def attend_heads_again(q, k, v, num_heads):
-    parts = zip(*(X.chunk(num_heads, -1) for X in (q, k, v)))
-    return torch.cat([F.scaled_dot_product_attention(*part) for part in parts], -1)
-
-
 EXERCISES.append(Exhibit(
-    "heads", right="c", fine=attend_heads, other=attend_heads_again,
+    "heads", right="c", fine=attend_heads,
+    other=(
+    "F.scaled_dot_product_attention(q, k, v).permute(0, 2, 1, 3).flatten(2)", ""),
     use=lambda code: lambda X, lens: code(X, X, X, 2), promises={"order"},
     slips=[
-        Slip("answers.reshape(b, n, d)", ""),
-        Slip("view(b, -1, num_heads, d // num_heads).transpose(1, 2)",
-             "reshape(b, num_heads, -1, d // num_heads)",
-             "splits without a transpose, so that a head gets whole tokens"),
-        Slip("num_heads, d // num_heads).transpose(1, 2)",
-             "d // num_heads, num_heads).permute(0, 3, 1, 2)",
-             "gives head i every num_heads-th column"),
+        ("answers.reshape(b, n, d)", ""),
+        ("view(b, -1, num_heads, d // num_heads).transpose(1, 2)",
+         "reshape(b, num_heads, -1, d // num_heads)",
+         "splits without a transpose, so that a head gets whole tokens"),
+        ("num_heads, d // num_heads).transpose(1, 2)",
+         "d // num_heads, num_heads).permute(0, 3, 1, 2)",
+         "gives head i every num_heads-th column"),
     ],
     reasons={
         "a": "No number is moved to other heads alone: look at which axis is in front of which.",
@@ -111,19 +102,16 @@ def look_back(q, k, v):
     return weights @ v
 
 
-def look_back_again(q, k, v):
-    return F.scaled_dot_product_attention(q, k, v, is_causal=True)
-
-
 EXERCISES.append(Exhibit(
-    "axis", right="a", fine=look_back, other=look_back_again,
+    "axis", right="a", fine=look_back,
+    other=("F.scaled_dot_product_attention(q, k, v, is_causal=True)", ""),
     use=lambda code: lambda X, lens: code(X, X, X), promises={"causal"},
     slips=[
-        Slip("scores.softmax(-1)", "scores.softmax(1)", ""),
-        Slip("scores = scores.masked_fill(later, -math.inf)\n    weights = scores.softmax(-1)",
-             "weights = scores.softmax(-1).masked_fill(later, 0.)",
-             "hides the future after the softmax, whose sum has seen it"),
-        Slip("triu(1)", "triu(2)", "sees one token ahead"),
+        ("scores.softmax(-1)", "scores.softmax(1)", ""),
+        ("scores = scores.masked_fill(later, -math.inf)\n    weights = scores.softmax(-1)",
+         "weights = scores.softmax(-1).masked_fill(later, 0.)",
+         "hides the future after the softmax, whose sum has seen it"),
+        ("triu(1)", "triu(2)", "sees one token ahead"),
     ],
     reasons={
         "b": "Each column of scores has a number: key j is seen by query j.",
@@ -153,21 +141,16 @@ def weigh_heads(q, k, num_heads):
     return scores.softmax(-1)
 
 
-def weigh_heads_again(q, k, num_heads):
-    maps = []
-    for a, b in zip(q.chunk(num_heads, -1), k.chunk(num_heads, -1)):
-        maps.append((torch.einsum("bnd,bmd->bnm", a, b) * a.shape[-1] ** -0.5).softmax(-1))
-    return torch.stack(maps, 1)
-
-
 EXERCISES.append(Exhibit(
-    "scale", right="d", fine=weigh_heads, other=weigh_heads_again,
+    "scale", right="d", fine=weigh_heads,
+    other=(
+    "torch.einsum('bhnd,bhmd->bhnm', q, k).mul(d ** -0.5).softmax(-1)", ""),
     use=lambda code: lambda X, lens: (code(X, X, 2) @ X[:, None]).transpose(1, 2).flatten(2),
     promises={"order"},
     slips=[
-        Slip("math.sqrt(d)", "math.sqrt(d * num_heads)", ""),
-        Slip("math.sqrt(d)", "d", "divides by the width, without a root"),
-        Slip("q @ k.mT / math.sqrt(d)", "q @ k.mT", "doesn't divide at all"),
+        ("math.sqrt(d)", "math.sqrt(d * num_heads)", ""),
+        ("math.sqrt(d)", "d", "divides by the width, without a root"),
+        ("q @ k.mT / math.sqrt(d)", "q @ k.mT", "doesn't divide at all"),
     ],
     reasons={
         "a": "Scores of any finite size give finite weights.",
@@ -199,18 +182,6 @@ class Reader(nn.Module):
         return weights @ self.W_v(X)
 
 
-class ReaderAgain(nn.Module):
-    def __init__(self, d, p=0.2):
-        super().__init__()
-        self.W_q, self.W_k, self.W_v = (nn.Linear(d, d) for _ in range(3))
-        self.p = p
-
-    def forward(self, X):
-        p = self.p if self.training else 0.0
-        return F.scaled_dot_product_attention(
-            self.W_q(X), self.W_k(X), self.W_v(X), dropout_p=p)
-
-
 def reader(code):
     torch.manual_seed(0)
     layer = code(8).eval()
@@ -218,15 +189,19 @@ def reader(code):
 
 
 EXERCISES.append(Exhibit(
-    "dropout", right="b", fine=Reader, other=ReaderAgain, use=reader, promises={"order"},
+    "dropout", right="b", fine=Reader,
+    other=(
+    "weights @ self.W_v(X)", "F.scaled_dot_product_attention(self.W_q(X), self.W_k(X), "
+    "self.W_v(X), dropout_p=self.p * self.training)", ""),
+    use=reader, promises={"order"},
     slips=[
-        Slip("self.p, self.training)", "self.p)", ""),
-        Slip("F.dropout(scores.softmax(-1), self.p, self.training)",
-             "nn.Dropout(self.p)(scores.softmax(-1))",
-             "makes a new nn.Dropout in each call, which is in training mode"),
-        Slip("F.dropout(scores.softmax(-1), self.p, self.training)", "scores.softmax(-1)",
-             "weights @ self.W_v(X)", "F.dropout(weights @ self.W_v(X), self.p)",
-             "drops answers in place of weights, in evaluation too"),
+        ("self.p, self.training)", "self.p)", ""),
+        ("F.dropout(scores.softmax(-1), self.p, self.training)",
+         "nn.Dropout(self.p)(scores.softmax(-1))",
+         "makes a new nn.Dropout in each call, which is in training mode"),
+        ("F.dropout(scores.softmax(-1), self.p, self.training)", "scores.softmax(-1)",
+         "weights @ self.W_v(X)", "F.dropout(weights @ self.W_v(X), self.p)",
+         "drops answers in place of weights, in evaluation too"),
     ],
     reasons={
         "a": "In training, dropout is as it should be.",
@@ -258,32 +233,25 @@ class Waves(nn.Module):
         return X + self.table[:X.shape[1]]
 
 
-class WavesAgain(nn.Module):
-    def __init__(self, steps, d):
-        super().__init__()
-        column = torch.arange(d)
-        angles = torch.arange(steps)[:, None] / 10000 ** (column // 2 * 2 / d)
-        P = torch.where(column % 2 == 0, angles.sin(), angles.cos())
-        self.register_buffer("P", P[None], persistent=False)
-
-    def forward(self, X):
-        return X + self.P[:, :X.shape[1]]
-
-
 def waves(code):
     layer = code(9, 8)
     return lambda X, lens: layer(X)
 
 
 EXERCISES.append(Exhibit(
-    "table", right="c", fine=Waves, other=WavesAgain, use=waves,
+    "table", right="c", fine=Waves,
+    other=(
+    'register_buffer("table", table)', 'register_buffer("P", table[None], persistent=False)',
+    "self.table[:X.shape[1]]", "self.P[:, :X.shape[1]]",
+    "10000 ** (-torch.arange(0, d, 2) / d)", "1 / 10000 ** (torch.arange(0, d, 2) / d)", ""),
+    use=waves,
     slips=[
-        Slip('register_buffer("table", table)', "table = table", ""),
-        Slip('register_buffer("table", table)', "rows = list(table)",
-             "self.table[:X.shape[1]]", "torch.stack(self.rows[:X.shape[1]])",
-             "keeps its rows in a list, where no layer looks for them"),
-        Slip('register_buffer("table", table)', "table = nn.Parameter(table)",
-             "makes the table a parameter, which is trained"),
+        ('register_buffer("table", table)', "table = table", ""),
+        ('register_buffer("table", table)', "rows = list(table)",
+         "self.table[:X.shape[1]]", "torch.stack(self.rows[:X.shape[1]])",
+         "keeps its rows in a list, where no layer looks for them"),
+        ('register_buffer("table", table)', "table = nn.Parameter(table)",
+         "makes the table a parameter, which is trained"),
     ],
     reasons={
         "a": "A tensor that isn't an nn.Parameter isn't trained.",
@@ -298,9 +266,9 @@ EXERCISES.append(Exhibit(
         "How its buffer is called is its own affair.",
     ],
     praise="Right: .half() stands in for a GPU here, which fewer tests have at hand.",
-    careless=Slip("X + self.table[:X.shape[1]]", "(X + self.table[:X.shape[1]]).float()",
-                  "float64 + float32 is float64, so .double() shows nothing here. Try a narrower "
-                  "type.")))
+    careless=("X + self.table[:X.shape[1]]", "(X + self.table[:X.shape[1]]).float()",
+              "float64 + float32 is float64, so .double() shows nothing here. Try a narrower "
+              "type.")))
 
 
 # ---- folded heads ----
@@ -317,23 +285,18 @@ def read_folded(q, k, v, lens, num_heads):
     return answers.unflatten(0, (-1, num_heads)).transpose(1, 2).flatten(2)
 
 
-def read_folded_again(q, k, v, lens, num_heads):
-    answers = torch.zeros_like(q)
-    for i, n in enumerate(lens.tolist()):
-        parts = zip(*(X.chunk(num_heads, -1) for X in (q[i], k[i, :n], v[i, :n])))
-        answers[i] = torch.cat([F.scaled_dot_product_attention(*part) for part in parts], -1)
-    return answers
-
-
 EXERCISES.append(Exhibit(
-    "folded", right="a", fine=read_folded, other=read_folded_again,
+    "folded", right="a", fine=read_folded,
+    other=(
+    "scores.masked_fill(~keep, -1e9).softmax(-1) @ v",
+    "F.scaled_dot_product_attention(q, k, v, keep)", ""),
     use=lambda code: lambda X, lens: code(X, X, X, lens, 2), promises={"padding", "order"},
     slips=[
-        Slip("repeat_interleave", "repeat", ""),
-        Slip("lens.repeat_interleave(num_heads)", "lens.max().repeat(len(q))",
-             "takes the longest length for all"),
-        Slip("answers.unflatten(0, (num_heads, -1)).permute(1, 2, 0, 3).flatten(2)",
-             "unfolds as if a head's sentences were next to one another"),
+        ("repeat_interleave", "repeat", ""),
+        ("lens.repeat_interleave(num_heads)", "lens.max().repeat(len(q))",
+         "takes the longest length for all"),
+        ("answers.unflatten(0, (num_heads, -1)).permute(1, 2, 0, 3).flatten(2)",
+         "unfolds as if a head's sentences were next to one another"),
     ],
     reasons={
         "b": "Each row gets a length of some sentence. Of which?",
@@ -357,13 +320,6 @@ def with_positions(X, table):
     return X + rows
 
 
-def with_positions_again(X, table):
-    answers = X.clone()
-    for t in range(X.shape[1]):
-        answers[:, t] += table[t]
-    return answers
-
-
 LONGEST = 20  # rows of the table that positions are looked up in
 
 
@@ -372,14 +328,15 @@ def table_of(d):
 
 
 EXERCISES.append(Exhibit(
-    "positions", right="d", fine=with_positions, other=with_positions_again,
+    "positions", right="d", fine=with_positions,
+    other=("X.add(torch.stack([*table][:X.shape[1]]))", ""),
     use=lambda code: lambda X, lens: code(X, table_of(X.shape[-1])), promises={"causal"},
     slips=[
-        Slip("table[None, :X.shape[1]]", "table[:X.shape[0], None]", ""),
-        Slip("table[None, :X.shape[1]]",
-             "table[torch.arange(X.shape[0] * X.shape[1])].unflatten(0, X.shape[:2])",
-             "counts on from one sentence to the next"),
-        Slip("table[None, :X.shape[1]]", "table[X.shape[1] - 1]", "adds the last row to all steps"),
+        ("table[None, :X.shape[1]]", "table[:X.shape[0], None]", ""),
+        ("table[None, :X.shape[1]]",
+         "table[torch.arange(X.shape[0] * X.shape[1])].unflatten(0, X.shape[:2])",
+         "counts on from one sentence to the next"),
+        ("table[None, :X.shape[1]]", "table[X.shape[1] - 1]", "adds the last row to all steps"),
     ],
     reasons={
         "a": "Each sentence takes one row of the table here.",
@@ -408,13 +365,6 @@ def read_and_show(q, k, v, lens):
     return output, maps
 
 
-def read_and_show_again(q, k, v, lens):
-    maps = torch.zeros(*q.shape[:2], k.shape[1])
-    for i, n in enumerate(lens.tolist()):
-        maps[i, :, :n] = torch.softmax(q[i] @ k[i, :n].T * q.shape[-1] ** -0.5, 1)
-    return torch.einsum("bnm,bmd->bnd", maps, v), maps
-
-
 def shown(code):
     def answers(X, lens):
         output, maps = code(X, X, X, lens)
@@ -423,13 +373,17 @@ def shown(code):
 
 
 EXERCISES.append(Exhibit(
-    "maps", right="b", fine=read_and_show, other=read_and_show_again, use=shown,
+    "maps", right="b", fine=read_and_show,
+    other=(
+    "hidden.softmax(-1) @ v", "F.scaled_dot_product_attention(q, k, v, keep)",
+    "hidden.softmax(-1)", "scores.sub(scores.amax()).masked_fill(~keep, -99).softmax(-1)", ""),
+    use=shown,
     promises={"padding", "order"},
     slips=[
-        Slip("maps = hidden", "maps = scores", ""),
-        Slip("maps = hidden.softmax(-1)", "maps = scores.softmax(-1) * keep",
-             "sets the weights of padding to 0, so that rows add up to less than 1"),
-        Slip("maps = hidden.softmax(-1)", "maps = hidden.softmax(1)", "normalises over queries"),
+        ("maps = hidden", "maps = scores", ""),
+        ("maps = hidden.softmax(-1)", "maps = scores.softmax(-1) * keep",
+         "sets the weights of padding to 0, so that rows add up to less than 1"),
+        ("maps = hidden.softmax(-1)", "maps = hidden.softmax(1)", "normalises over queries"),
     ],
     reasons={
         "a": "`output` is made of `hidden`.",
@@ -455,24 +409,18 @@ def weigh(scores, lens, d):
     return scores.softmax(-1)
 
 
-def weigh_again(scores, lens, d):
-    weights = torch.zeros_like(scores)
-    for i, n in enumerate(lens.tolist()):
-        weights[i, :, :n] = F.softmax(scores[i, :, :n] * d ** -0.5, -1)
-    return weights
-
-
 EXERCISES.append(Exhibit(
-    "in-place", right="c", fine=weigh, other=weigh_again,
+    "in-place", right="c", fine=weigh,
+    other=("scores / math.sqrt(d)", "scores.mul(d ** -0.5)", "-1e9", "-1e30", ""),
     use=lambda code: lambda X, lens: code(X, lens, 4),
     slips=[
-        Slip("scores = scores / math.sqrt(d)", "scores /= math.sqrt(d)", ""),
-        Slip("scores = scores / math.sqrt(d)\n", "", "scores.masked_fill(~keep, -1e9)",
-             "scores.masked_fill_(~keep, -1e9) / math.sqrt(d)", "    keep =", "keep =",
-             "writes the mask into the scores that it was given"),
-        Slip("scores = scores / math.sqrt(d)",
-             "scores = scores.sub_(scores.amax(-1, keepdim=True)) / math.sqrt(d)",
-             "subtracts the largest score in place"),
+        ("scores = scores / math.sqrt(d)", "scores /= math.sqrt(d)", ""),
+        ("scores = scores / math.sqrt(d)\n", "", "scores.masked_fill(~keep, -1e9)",
+         "scores.masked_fill_(~keep, -1e9) / math.sqrt(d)", "    keep =", "keep =",
+         "writes the mask into the scores that it was given"),
+        ("scores = scores / math.sqrt(d)",
+         "scores = scores.sub_(scores.amax(-1, keepdim=True)) / math.sqrt(d)",
+         "subtracts the largest score in place"),
     ],
     reasons={
         "a": "That is raised for a leaf that takes gradients. A product of tensors isn't a leaf.",
@@ -498,24 +446,18 @@ def add_waves(X):
     return X + waves.to(X.dtype)
 
 
-def add_waves_again(X):
-    n, d = X.shape[1:]
-    waves = torch.zeros(n, d, dtype=torch.float64)
-    for i in range(0, d, 2):
-        angles = torch.arange(n, dtype=torch.float64) / 10000 ** (i / d)
-        waves[:, i], waves[:, i + 1] = angles.sin(), angles.cos()
-    return X + waves.to(X.dtype)
-
-
 EXERCISES.append(Exhibit(
-    "half", right="a", fine=add_waves, other=add_waves_again,
+    "half", right="a", fine=add_waves,
+    other=(
+    "dtype=torch.float32", "dtype=torch.float64",
+    "torch.arange(0, X.shape[2], 2)", "torch.arange(0, X.shape[2], 2).double()", ""),
     use=lambda code: lambda X, lens: code(X), promises={"causal"},
     slips=[
-        Slip("dtype=torch.float32", "dtype=X.dtype", ""),
-        Slip("t[:, None] * rates", "(t[:, None] * rates).to(X.dtype)",
-             "rounds the angles before their sine"),
-        Slip("X.shape[2], 2) / X.shape[2])", "X.shape[2], 2) / X.shape[2]).to(X.dtype)",
-             "rounds the rates"),
+        ("dtype=torch.float32", "dtype=X.dtype", ""),
+        ("t[:, None] * rates", "(t[:, None] * rates).to(X.dtype)",
+         "rounds the angles before their sine"),
+        ("X.shape[2], 2) / X.shape[2])", "X.shape[2], 2) / X.shape[2]).to(X.dtype)",
+         "rounds the rates"),
     ],
     reasons={
         "b": "Positions up to 65,504 fit float16, and far more fit bfloat16.",
@@ -543,18 +485,6 @@ def go_on(q, k, v, cache=None):
     return output, (k, v)
 
 
-def go_on_again(q, k, v, cache=None):
-    start = 0 if cache is None else cache[0].shape[1]
-    if cache is not None:
-        k, v = (torch.cat(pair, 1) for pair in zip(cache, (k, v)))
-    rows = []
-    for i in range(q.shape[1]):
-        past = start + i + 1
-        scores = q[:, i, None] @ k[:, :past].mT / math.sqrt(q.shape[-1])
-        rows.append(scores.softmax(-1) @ v[:, :past])
-    return torch.cat(rows, 1), (k, v)
-
-
 def continued(code):
     def answers(X, lens):
         start, rest = X[:, :2], X[:, 2:]
@@ -564,13 +494,17 @@ def continued(code):
 
 
 EXERCISES.append(Exhibit(
-    "cache", right="d", fine=go_on, other=go_on_again, use=continued, promises={"causal"},
+    "cache", right="d", fine=go_on,
+    other=(
+    "F.scaled_dot_product_attention(q, k, v, attn_mask=keep)",
+    "(q @ k.mT / math.sqrt(q.shape[-1])).masked_fill(~keep, -1e9).softmax(-1) @ v", ""),
+    use=continued, promises={"causal"},
     slips=[
-        Slip("tril(m - n)", "tril()", ""),
-        Slip("attn_mask=keep", "", "has no mask, so that new tokens read those after them"),
-        Slip("torch.cat([cache[0], k], 1), torch.cat([cache[1], v], 1)",
-             "torch.cat([k, cache[0]], 1), torch.cat([v, cache[1]], 1)",
-             "puts new tokens before old ones"),
+        ("tril(m - n)", "tril()", ""),
+        ("attn_mask=keep", "", "has no mask, so that new tokens read those after them"),
+        ("torch.cat([cache[0], k], 1), torch.cat([cache[1], v], 1)",
+         "torch.cat([k, cache[0]], 1), torch.cat([v, cache[1]], 1)",
+         "puts new tokens before old ones"),
     ],
     reasons={
         "a": "There is no future to read: the new token is the last.",
@@ -596,13 +530,6 @@ def place_left(X, lens, table):
     return X + table[rows.clamp(min=0)]
 
 
-def place_left_again(X, lens, table):
-    answers = X + table[0]
-    for i, n in enumerate(lens.tolist()):
-        answers[i, -n:] = X[i, -n:] + table[:n]
-    return answers
-
-
 def left_padded(code):
     def answers(X, lens):
         n = X.shape[1]
@@ -615,14 +542,15 @@ def left_padded(code):
 
 
 EXERCISES.append(Exhibit(
-    "left", right="b", fine=place_left, other=place_left_again, use=left_padded,
+    "left", right="b", fine=place_left,
+    other=("X + F.embedding(rows.clamp(min=0), table)", ""),
+    use=left_padded,
     promises={"padding"},
     slips=[
-        Slip("lens[:, None]", "lens.max()", ""),
-        Slip("(n - lens[:, None])", "lens[:, None]",
-             "subtracts the length in place of the padding"),
-        Slip("(n - lens[:, None])", "(n - lens[:, None] + 1)",
-             "is one row late, so that the first two tokens share row 0"),
+        ("lens[:, None]", "lens.max()", ""),
+        ("(n - lens[:, None])", "lens[:, None]", "subtracts the length in place of the padding"),
+        ("(n - lens[:, None])", "(n - lens[:, None] + 1)",
+         "is one row late, so that the first two tokens share row 0"),
     ],
     reasons={
         "a": "Row 0 is added to padding in right code, too; nobody reads it.",
@@ -648,11 +576,6 @@ def loss_of(logits, targets, lens):
     return total / keep.sum()
 
 
-def loss_of_again(logits, targets, lens):
-    real = [(logits[i, :n], targets[i, :n]) for i, n in enumerate(lens.tolist())]
-    return F.cross_entropy(*(torch.cat(part) for part in zip(*real)))
-
-
 def lost(code):
     def answers(X, lens):
         losses = [code(x[None], x.argmin(-1)[None], n[None]).expand(len(x))
@@ -662,11 +585,13 @@ def lost(code):
 
 
 EXERCISES.append(Exhibit(
-    "loss", right="c", fine=loss_of, other=loss_of_again, use=lost, promises={"padding"},
+    "loss", right="c", fine=loss_of,
+    other=("F.cross_entropy(logits[keep], targets[keep])", ""),
+    use=lost, promises={"padding"},
     slips=[
-        Slip("total / keep.sum()", "total / keep.numel()", ""),
-        Slip("(losses * keep).sum()", "losses.sum()", "counts the losses of padding"),
-        Slip("total / keep.sum()", "total / len(keep)", "divides by the number of sentences"),
+        ("total / keep.sum()", "total / keep.numel()", ""),
+        ("(losses * keep).sum()", "losses.sum()", "counts the losses of padding"),
+        ("total / keep.sum()", "total / len(keep)", "divides by the number of sentences"),
     ],
     reasons={
         "a": "Losses of padding are multiplied by 0.",
@@ -696,15 +621,6 @@ def optimizer_of(model, lr=0.1, decay=0.5):
          {"params": groups[False], "weight_decay": 0.0}], lr=lr)
 
 
-def optimizer_of_again(model, lr=0.1, decay=0.5):
-    groups = []
-    for part in model.modules():
-        for name, weight in part.named_parameters(recurse=False):
-            decays = isinstance(part, nn.Linear) and name == "weight"
-            groups.append({"params": [weight], "weight_decay": decay * decays})
-    return torch.optim.AdamW(groups, lr=lr)
-
-
 def optimized(code):
     torch.manual_seed(0)
     model = nn.Sequential(nn.Embedding(9, 6), nn.LayerNorm(6), nn.Linear(6, 4))
@@ -713,11 +629,15 @@ def optimized(code):
 
 
 EXERCISES.append(Exhibit(
-    "decay", right="a", fine=optimizer_of, other=optimizer_of_again, use=optimized,
+    "decay", right="a", fine=optimizer_of,
+    other=(
+    "torch.optim.AdamW([{'params': [weight], 'weight_decay': decay * decays} "
+    "for decays, group in groups.items() for weight in group], lr=lr)", ""),
+    use=optimized,
     slips=[
-        Slip("id(part.weight)", "id(part)", ""),
-        Slip("weight.dim() == 2 and ", "", "lets biases and norms decay"),
-        Slip("weight.dim() == 2 and id(weight) not in tables", "True", "lets everything decay"),
+        ("id(part.weight)", "id(part)", ""),
+        ("weight.dim() == 2 and ", "", "lets biases and norms decay"),
+        ("weight.dim() == 2 and id(weight) not in tables", "True", "lets everything decay"),
     ],
     reasons={
         "b": "A norm's weights have one axis.",
@@ -742,13 +662,6 @@ def training_pair(tokens, start):
     return reads, tokens
 
 
-def training_pair_again(tokens, start):
-    reads = tokens.clone()
-    reads[:, 0] = start
-    reads[:, 1:] = tokens[:, :-1]
-    return reads, tokens.clone()
-
-
 def forced(code):
     def answers(X, lens):
         reads, _ = code(X.argmax(-1), 0)
@@ -758,14 +671,16 @@ def forced(code):
 
 
 EXERCISES.append(Exhibit(
-    "forcing", right="d", fine=training_pair, other=training_pair_again, use=forced,
+    "forcing", right="d", fine=training_pair,
+    other=("F.pad(tokens[:, :-1], (1, 0), value=start), tokens.clone()", ""),
+    use=forced,
     promises={"causal"},
     slips=[
-        Slip("tokens[:, :-1]], 1)", "tokens], 1)[:, 1:]", ""),
-        Slip("torch.cat([first, tokens[:, :-1]], 1)", "tokens.roll(1, dims=1)",
-             "begins with the last token in place of `start`"),
-        Slip("tokens[:, :-1]", "tokens[:, 1:]",
-             "reads the very token that it must predict, from the second step on"),
+        ("tokens[:, :-1]], 1)", "tokens], 1)[:, 1:]", ""),
+        ("torch.cat([first, tokens[:, :-1]], 1)", "tokens.roll(1, dims=1)",
+         "begins with the last token in place of `start`"),
+        ("tokens[:, :-1]", "tokens[:, 1:]",
+         "reads the very token that it must predict, from the second step on"),
     ],
     reasons={
         "a": "What is read holds the answer: nothing is quicker to learn.",

@@ -13,10 +13,11 @@ import html
 import json
 import pathlib
 import re
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from numbers import Real
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from d2l_ext.attention import MultiHeadAttention
@@ -32,12 +33,9 @@ PAGE = """<div class="d2l-explorer" data-piece="{piece}">{still}\
 {source}
 revive("{piece}", piece);
 </script></div>"""
-FILE = """<!doctype html>
-<html lang="{language}"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<meta name="color-scheme" content="light dark"><title>{title}</title>{piece}</html>
-"""
 IMAGE = """<img class="d2l-still" alt="{alt}" style="max-width: 100%; background: white" \
 src="data:image/svg+xml;base64,{image}">"""
+OWN = "// own\n"  # where a source's own part begins; what is before is the same for all
 Rule = Mapping[Hashable, Any] | tuple[float, float] | type[str]
 
 
@@ -88,10 +86,7 @@ class Explorer:
                 raise ValueError(f"{name}={value!r} must be text")
             return clean(value[:200])
         if isinstance(rule, Mapping):
-            if not isinstance(value, Hashable) or value not in rule:
-                possible = some([repr(choice) for choice in rule], 12)
-                raise ValueError(f"{name}={value!r} is not possible: choose from {possible}")
-            return rule[value]
+            return one_of(rule, **{name: value})
         if not isinstance(value, Real) or not rule[0] <= value <= rule[1]:
             raise ValueError(f"{name}={value!r} must be a number in {rule[0]:g}..{rule[1]:g}")
         return float(value)
@@ -103,12 +98,6 @@ class Explorer:
         values = json.dumps(given).replace("<", "\\u003c")
         return PAGE.format(piece=self.piece, still=self._still(), values=values,
                            source=source(self.piece))
-
-    def save(self, path) -> None:
-        """Write the piece as one page that needs nothing else, to send to a colleague."""
-        pathlib.Path(path).write_text(FILE.format(
-            language=language(), title=html.escape(self.title), piece=self.html()),
-            encoding="utf-8")
 
     @property
     def stamp(self) -> str:
@@ -145,11 +134,14 @@ class Explorer:
 
 
 def source(piece: str) -> str:
-    """The JavaScript of a piece, after what all pieces share, as one module."""
+    """The JavaScript of a piece, after what all pieces share, as one module. Comments and
+    indentation stay at home: each page carries it.
+    """
     own, palette = read(piece), (HERE.parent / "palette.json").read_text(encoding="utf-8")
-    parts = ["const PALETTE=" + palette, read("vendor/preact"), read("kit"), own]
+    parts = ["const PALETTE=" + palette, read("vendor/preact"), read("kit"), OWN + own]
     parts.append("export default { render: (given) => show(piece, given) };\n")
-    return re.sub(r"(?ms)^import .*?;\n", "", "\n".join(parts))
+    whole = re.sub(r"(?ms)^import .*?;\n", "", "\n".join(parts))
+    return re.sub(r"(?m)^ *(//(?! preact| own).*|/\*\*(?s:.*?)\*/)\n+|^ +|^\n", "", whole)
 
 
 def read(name: str) -> str:
@@ -213,6 +205,21 @@ def choices(values: Iterable) -> dict:
     return {value: value for value in values}
 
 
+def one_of(rule: Mapping[Hashable, Any], **given):
+    """What a rule stores for the value that is given by its name. Raises ValueError for others."""
+    (name, value), = given.items()
+    if not isinstance(value, Hashable) or value not in rule:
+        possible = some([repr(choice) for choice in rule], 12)
+        raise ValueError(f"{name}={value!r} is not possible: choose from {possible}")
+    return rule[value]
+
+
+def by_name(names: Sequence) -> dict:
+    """A rule that accepts the places of names, and each name that no other has."""
+    single = {name: i for i, name in enumerate(names) if names.count(name) == 1}
+    return single | choices(range(len(names)))
+
+
 def check_tensor(X: Tensor) -> None:
     """Raise TypeError unless ``X`` is a tensor."""
     if not isinstance(X, Tensor):
@@ -269,3 +276,10 @@ def plural(count: int | str, word: str) -> Message:
 def exact(matrix: Tensor) -> list[list[float]]:
     """Rows of numbers with the digits that float32 has, the same on every machine."""
     return [[float(f"{value:.9g}") for value in row] for row in matrix.tolist()]
+
+
+def stored(numbers: Tensor) -> str:
+    """Their bytes as text, of four bytes five signs (`bytesOf` in kit.js): a tenth shorter than
+    base64, with no sign that HTML or JSON must escape."""
+    data = bytes(numbers.contiguous().flatten().view(torch.uint8).tolist())
+    return base64.b85encode(data, pad=True).decode().replace("<", ",")

@@ -2,29 +2,30 @@
 // an offset turns, how alike rows are, and how long a round takes.
 import { html } from "./vendor/preact.js";
 import {
-  END, MIDDLE, box, choice, digits, disc, line, map, near, places, points, range, room, slider,
-  svg, t, text,
+  END, MIDDLE, box, choice, digits, disc, line, map, near, once, places, points, range, room,
+  slider, svg, t, text,
 } from "./kit.js";
 
 // ---- mathematics ------------------------------------------------------------------
 
 /** How far the hand of columns 2j and 2j + 1 turns in one step, in radians (Vaswani et al. 2017,
  * section 3.5). */
-export const speed = (hand, width) => 10000 ** ((-2 * hand) / width);
-
-/** How many positions the hand needs for one round. */
-export const round = (hand, width) => (2 * Math.PI) / speed(hand, width);
+const speed = (hand, width) => 10000 ** ((-2 * hand) / width);
 
 /** The two numbers of a hand that stands at `angle`: how far across, how far up. */
-export const tip = (angle) => [Math.sin(angle), Math.cos(angle)];
+const tip = (angle) => [Math.sin(angle), Math.cos(angle)];
 
 /** The matrix that turns any such pair on by `angle`. */
-export const rotation = (angle) => [
+const rotation = (angle) => [
   [Math.cos(angle), Math.sin(angle)], [-Math.sin(angle), Math.cos(angle)]];
 
 /** p_i · p_j for rows `offset` apart, divided by d/2: 1 for a row with itself. */
-export const similarity = (offset, width) => places(width / 2).reduce((sum, hand) =>
+const similarity = (offset, width) => places(width / 2).reduce((sum, hand) =>
   sum + Math.cos(offset * speed(hand, width)), 0) / (width / 2);
+
+/** The similarity of rows by their offset, twice a position. */
+const similarities = once((width, steps) =>
+  places(2 * (steps - 1) + 1).map((i) => similarity(i / 2, width)));
 
 /** The offset at which a hand points most nearly where a pointer is, not far from the one now. */
 export function turned(angle, { position, offset, width }, hand, offsets) {
@@ -37,7 +38,7 @@ export function turned(angle, { position, offset, width }, hand, offsets) {
 // ---- in words ------------------------------------------------------------------------
 
 /** 35.3, 200, 35,300: three figures, at most two of them decimals. */
-const rough = (number) => number.toLocaleString("en", {
+const { format: rough } = new Intl.NumberFormat("en", {  // made once: that takes a millisecond
   maximumSignificantDigits: 3, maximumFractionDigits: 2, roundingPriority: "lessPrecision",
 });
 
@@ -47,7 +48,7 @@ const degrees = (angle) => `${rough((angle * 180) / Math.PI)}°`;
 const columnsOf = (hand) => `${2 * hand}, ${2 * hand + 1}`;
 
 /** The result in a sentence. */
-export function tell({ position, offset, width }, hand) {
+function tell({ position, offset, width }, hand) {
   const from = t("From position {0} to {1}", position, position + offset);
   if (!offset) {
     return t("{0} nothing turns: the rotation is the identity, and a row's similarity to itself " +
@@ -56,7 +57,7 @@ export function tell({ position, offset, width }, hand) {
   return t("{0} the hand of columns {1} and {2} turns by {3}; the rows' similarity is {4}, as " +
     "from anywhere. A round takes {5} positions.", from, 2 * hand, 2 * hand + 1,
     degrees(offset * speed(hand, width)), digits(similarity(offset, width)),
-    rough(round(hand, width)));
+    rough(2 * Math.PI / speed(hand, width)));
 }
 
 // ---- the picture ------------------------------------------------------------------
@@ -102,7 +103,7 @@ function view({ data: { widths, positions, offsets }, state, drawn, ui, width, s
 
 const pen = (stroke, width = 1, kind = "") => ({ stroke, "stroke-width": width, class: kind });
 
-const curve = (corners, colour) => html`<polyline points=${points(corners)} fill="none"
+const curve = (corners, colour) => html`<polyline points=${corners} fill="none"
   ...${pen(colour, 2.5)} />`;
 
 /** The clocks in lines: the bold hand of each is dragged, a press chooses its columns. */
@@ -155,11 +156,18 @@ function plot({ left, top, room, steps }, heights, every = 20) {
   return { x, y, paper, back: (pixel) => (pixel - start) / wide * (steps - 1) };
 }
 
+/** The corners of a hand's two waves, eight a position; thousands, so they are kept. */
+const wavesOf = once((hand, width, left, top, room, steps) => {
+  const { x, y } = plot({ left, top, room, steps }, [-1, 0, 1]);
+  const tips = places(8 * (steps - 1) + 1).map((i) => tip(i / 8 * speed(hand, width)));
+  return [0, 1].map((side) => points(tips.map((both, i) => [x(i / 8), y(both[side])])));
+});
+
 /** Sine and cosine of the chosen columns; a sweep over them moves the position. */
 function waves({ state, drawn, hand, positions, moves, ...given }) {
   const { x, y, paper, back } = plot(given, [-1, 0, 1]);
   const at = (place) => tip(place * speed(hand, state.width)).map((value) => [x(place), y(value)]);
-  const fine = places(8 * (given.steps - 1) + 1).map((i) => at(i / 8));
+  const drawings = wavesOf(hand, state.width, given.left, given.top, given.room, given.steps);
   const later = drawn.position + drawn.offset;
   const names = [t("sine, column {0}", 2 * hand), t("cosine, column {0}", 2 * hand + 1)];
   const mark = `↔ i = ${state.position}, i + δ = ${state.position + state.offset}`;
@@ -170,7 +178,7 @@ function waves({ state, drawn, hand, positions, moves, ...given }) {
     <g ...${moves("position", t("position i"), positions, back)} style="touch-action: pan-y">
       ${paper}
       ${["sky", "amber"].map((colour, i) =>
-        curve(fine.map((both) => both[i]), `var(--${colour})`))}
+        curve(drawings[i], `var(--${colour})`))}
       ${[[drawn.position, INK], [later, BOLD]].map(([place, colour]) => html`
         ${line([x(place), y(1) - 6], [x(place), y(-1)], pen(colour, 1.5))}
         ${at(place).map((spot) => disc(spot, 5, { fill: colour, class: "row" }))}`)}
@@ -180,14 +188,14 @@ function waves({ state, drawn, hand, positions, moves, ...given }) {
 /** The similarity of rows against their offset; a sweep moves the offset. */
 function alike({ state, drawn, offsets, moves, ...given }) {
   const worth = (offset) => similarity(offset, state.width);
-  const fine = places(2 * (given.steps - 1) + 1).map((i) => [i / 2, worth(i / 2)]);
-  const low = Math.min(0, Math.floor(2 * Math.min(...fine.map(([, value]) => value))) / 2);
+  const all = similarities(state.width, given.steps);
+  const low = Math.min(0, Math.floor(2 * Math.min(...all)) / 2);
   const { x, y, paper, back } = plot(given, [...new Set([low, 0, 1])]);
   return html`
     ${text(given.left, given.top + 8, t("similarity of rows δ apart"), { bold: true })}
     <g ...${moves("offset", t("offset δ"), offsets, back)} style="touch-action: pan-y">
       ${paper}
-      ${curve(fine.map(([offset, value]) => [x(offset), y(value)]), INK)}
+      ${curve(points(all.map((value, i) => [x(i / 2), y(value)])), INK)}
       ${disc([x(drawn.offset), y(worth(drawn.offset))], 7, { fill: BOLD, class: "now" })}
       ${text(x(drawn.offset) + 12, y(1) - 14,
         `↔ δ = ${state.offset}: ${digits(worth(state.offset))}`)}</g>`;
@@ -220,7 +228,7 @@ const products = {};  // P Pᵀ by width, scaled from its lowest value to 1
 /** P Pᵀ as a map, and how many positions each hand needs for a round. */
 function more({ state, hand, count, steps, set, width }) {
   const { position, offset } = state;
-  const values = places(steps).map((apart) => similarity(apart, state.width));
+  const values = similarities(state.width, steps).filter((_, i) => i % 2 === 0);
   const lowest = Math.min(...values);
   products[state.width] ??= places(steps).map((i) => places(steps).map((j) =>
     (values[Math.abs(i - j)] - lowest) / (1 - lowest)));
@@ -237,7 +245,7 @@ function more({ state, hand, count, steps, set, width }) {
     [1, 10, 100, 1000, 10000, 100000].map((positions) =>
       text(left + 60, y(positions), rough(positions), END)),
     places(count).map((each) => html`<g class="press" onClick=${() => set({ hand: each })}>
-      ${disc([left + 70 + (each + 0.5) * across, y(round(each, state.width))],
+      ${disc([left + 70 + (each + 0.5) * across, y(2 * Math.PI / speed(each, state.width))],
         each === hand ? 7 : 4, { fill: each === hand ? BOLD : INK, class: "round" })}</g>`),
     text(left + 70 + (hand + 0.5) * across, top + 272, columnsOf(hand), MIDDLE));
 }

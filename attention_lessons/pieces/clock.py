@@ -1,9 +1,8 @@
 """The piece of lesson 04: sinusoidal positions as clock hands."""
 from __future__ import annotations
 
-from d2l_ext.checks import check_integer
 from ..languages import t
-from .base import Explorer, choices
+from .base import Explorer, choices, one_of
 
 WIDTHS, POSITIONS, OFFSETS = (4, 8, 16, 32, 64), 63, 16
 
@@ -16,17 +15,13 @@ def clock_explorer(num_hiddens: int = 32) -> Explorer:
     shown closely; ``width``, at the start ``num_hiddens``.
     Raises ValueError for a width that is not among 4, 8, 16, 32, 64.
     """
-    check_integer(num_hiddens=num_hiddens)
-    if num_hiddens not in WIDTHS:
-        possible = ", ".join(map(str, WIDTHS))
-        raise ValueError(f"{num_hiddens=} is not possible: choose from {possible}")
+    width = one_of(choices(WIDTHS), num_hiddens=num_hiddens)
     return Explorer(
         "clock",
         title=t("Positions as clock hands: what an offset turns, and how similar two positions "
                 "are."),
         data={"widths": list(WIDTHS), "positions": POSITIONS, "offsets": OFFSETS},
-        state={"position": 6, "offset": 2, "hand": min(3, num_hiddens // 2 - 1),
-               "width": num_hiddens},
+        state={"position": 6, "offset": 2, "hand": min(3, width // 2 - 1), "width": width},
         rules={"position": choices(range(POSITIONS + 1)), "offset": choices(range(OFFSETS + 1)),
                "hand": choices(range(max(WIDTHS) // 2)), "width": choices(WIDTHS)},
         still="04_explorer")

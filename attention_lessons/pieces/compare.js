@@ -16,96 +16,76 @@ const LOOKS = {
   "linear attention, by token": ["output", ""],
   "delta rule, by token": ["ink", ""],
 };
-export const KINDS = Object.keys(LOOKS);
 const PART = "attention products";  // of the attention layer, so it doesn't compete
 const TOKENS = 9;
 const [ABOVE, ROW, BELOW] = [42, 38, 96];  // a network's outputs, from layer to layer, the rest
 
 // ---- mathematics ------------------------------------------------------------------
 
-/** Operations, sequential steps and longest path of one layer as `d2l_ext.cost` has them, and what
- * it keeps as `d2l_ext.state_size`; n, d, c and the heads are powers of 2. */
+/** Operations of one layer, of some its sequential steps and longest path, as `d2l_ext.cost` has
+ * them, and what it keeps as `d2l_ext.state_size`; n, at least 16, d, c and the heads are powers
+ * of 2. */
 export function cost(kind, { n, d, k, c, num_heads }) {
   const [square, products, memory] = [n * d * d, 4 * n * n * d, (d * d) / num_heads];
-  const direct = Math.min(n - 1, 1);
   const chunk = Math.min(n, c);
-  return {
-    convolution: {
-      operations: 2 * k * square, sequential: 1, path: Math.ceil((2 * (n - 1)) / (k - 1)),
-      keeps: (k - 1) * d,
-    },
-    recurrence: { operations: 4 * square, sequential: n, path: n - 1, keeps: d },
-    GRU: { operations: 12 * square, sequential: n, path: n - 1, keeps: d },
-    LSTM: { operations: 16 * square, sequential: n, path: n - 1, keeps: 2 * d },
-    "attention products": { operations: products, sequential: 2, path: direct, keeps: 2 * n * d },
-    "attention layer": {
-      operations: 8 * square + products, sequential: 4, path: direct, keeps: 2 * n * d,
-    },
-    "linear attention, at once": {
-      operations: 8 * square + products, sequential: 4, path: direct, keeps: memory,
-    },
-    "linear attention, in chunks": {
-      operations: 8 * square + 4 * n * chunk * d + (4 * n - 2 * chunk) * memory,
-      sequential: Math.max(4, n / chunk + 2), path: direct, keeps: memory,
-    },
-    "linear attention, by token": {
-      operations: 8 * square + 4 * n * memory, sequential: n + 3, path: direct, keeps: memory,
-    },
-    "delta rule, by token": {
-      operations: 8 * square + 2 * n * d * num_heads + (6 * n - 2) * memory,
-      sequential: 2 * n + 2, path: n - 1, keeps: memory,
-    },
+  const [operations, keeps] = {
+    convolution: [2 * k * square, (k - 1) * d],
+    recurrence: [4 * square, d],
+    GRU: [12 * square, d],
+    LSTM: [16 * square, 2 * d],
+    "attention products": [products, 2 * n * d],
+    "attention layer": [8 * square + products, 2 * n * d],
+    "linear attention, at once": [8 * square + products, memory],
+    "linear attention, in chunks":
+      [8 * square + 4 * n * chunk * d + (4 * n - 2 * chunk) * memory, memory],
+    "linear attention, by token": [8 * square + 4 * n * memory, memory],
+    "delta rule, by token":
+      [8 * square + 2 * n * d * num_heads + (6 * n - 2) * memory, memory],
   }[kind];
+  const [sequential, path] = {
+    convolution: [1, Math.ceil((2 * (n - 1)) / (k - 1))],
+    recurrence: [n, n - 1],
+    "attention layer": [4, 1],
+  }[kind] ?? [];
+  return { operations, keeps, sequential, path };
 }
-
-/** The places of the layer below that place i of m takes from, itself included. */
-const takesFrom = {
-  convolution: (i, m, k) => places(m).filter((j) => Math.abs(i - j) <= (k - 1) / 2),
-  recurrence: (i) => places(i + 1),
-  "self-attention": (i, m) => places(m),
-};
 
 /** The places of each layer that an output takes from, from its own layer down to the inputs, and
  * the lines between them: [[layer, from], [layer, to]]. A recurrence hands on along its layer. */
-export function cone(kind, m, k, layers, out) {
+export function cone(kind, count, k, layers, out) {
   const [rows, lines] = [places(layers + 1).map(() => new Set()), []];
   rows[layers].add(out);
   for (let layer = layers; layer > 0; layer--) {
-    for (const i of [...rows[layer]].sort((a, b) => b - a)) {
-      for (const j of takesFrom[kind](i, m, k)) {
-        rows[layer - 1].add(j);
-        if (kind !== "recurrence") lines.push([[layer - 1, j], [layer, i]]);
+    const draw = (from, to) => {
+      rows[from[0]].add(from[1]);
+      lines.push([from, to]);
+    };
+    if (kind === "recurrence") {
+      for (const i of places(Math.max(...rows[layer]) + 1)) {
+        draw([layer - 1, i], [layer, i]);
+        if (i) draw([layer, i - 1], [layer, i]);
+      }
+    } else {
+      const far = kind === "convolution" ? (k - 1) / 2 : count;
+      for (const i of [...rows[layer]].sort((a, b) => b - a)) {
+        places(count).filter((j) => Math.abs(i - j) <= far)
+          .forEach((j) => draw([layer - 1, j], [layer, i]));
       }
     }
-    if (kind === "recurrence") {
-      const last = Math.max(...rows[layer]);
-      places(last + 1).forEach((j) => {
-        rows[layer].add(j);
-        lines.push([[layer - 1, j], [layer, j]]);
-        if (j) lines.push([[layer, j - 1], [layer, j]]);
-      });
-    }
   }
-  return { rows: rows.map((row) => [...row].sort((a, b) => a - b)), lines };
-}
-
-/** Where attention's work, or its cache, is that of others: [kind, n]. */
-export function crossings(kinds, what, { d, k, num_heads }) {
-  const at = what === "keeps" ? { "linear attention, by token": d / 2 / num_heads }
-    : { GRU: d, LSTM: 2 * d };
-  return Object.entries(at).filter(([kind]) => kinds.includes(kind));
+  return { rows: rows.map((row) => [...row]), lines };
 }
 
 // ---- in words ------------------------------------------------------------------------
 
 /** A number to three digits: "0.500", "1030". */
-export function three(number) {
+function three(number) {
   const digits = number.toPrecision(3);
   return digits.includes("e") ? String(Number(digits)) : digits;
 }
 
 /** A large number to three digits: "67.1 million". */
-export function amount(number) {
+function amount(number) {
   const per = (size) => three(number / size);
   if (number >= 1e15) return t("{0} quadrillion", per(1e15));
   if (number >= 1e12) return t("{0} trillion", per(1e12));
@@ -115,18 +95,11 @@ export function amount(number) {
 }
 
 /** All digits of a number up to a million. */
-export const count = (number) => (number < 1e6 ? number.toLocaleString("en") : amount(number));
-
-/** Which of the whole layers have the least of something. */
-export function least(kinds, size, what) {
-  const amounts = new Map(kinds.map((kind) => [kind, cost(kind, size)[what]]));
-  amounts.delete(PART);
-  const smallest = Math.min(...amounts.values());
-  return [...amounts.keys()].filter((kind) => amounts.get(kind) === smallest);
-}
+const count = (number) => (number < 1e6 ? commas(number) : amount(number));
+const { format: commas } = new Intl.NumberFormat("en");
 
 /** The result in a sentence. */
-export function tell(kinds, size) {
+function tell(kinds, size) {
   const { n, d, k, c, num_heads } = size;
   if (c) {
     const [softmax, memory] = ["attention layer", "linear attention, in chunks"]
@@ -136,8 +109,8 @@ export function tell(kinds, size) {
       three(memory.operations / softmax.operations), count(memory.keeps), count(softmax.keeps),
       d / 2 / num_heads);
   }
-  const [cheapest] = least(kinds, size, "operations");
-  const { operations } = cost(cheapest, size);
+  const [operations, cheapest] = kinds.filter((kind) => kind !== PART)
+    .map((kind) => [cost(kind, size).operations, kind]).sort(([a], [b]) => a - b)[0];
   const layer = cost("attention layer", size);
   return t("n = {0}, d = {1}, k = {2}: the {3} takes the fewest operations, {4}; self-attention " +
     "{5} times as many, with a longest path of {6} against {7}.", n, d, k, said(cheapest),
@@ -187,7 +160,8 @@ function view({ data, state, ui, width, set, hold }) {
 /** A network: press an output, drag its lower edge. */
 function net(kind, left, below, width, { choices, state, ui, set, hold }) {
   const [colour] = LOOKS[NETS[kind]];
-  const [{ k, layers }, out] = [state, ui.out ?? TOKENS - 1];
+  const { k, layers } = state;
+  const out = ui.out ?? TOKENS - 1;
   const step = Math.min(34, (width - 28) / (TOKENS - 1));
   const base = ABOVE + ROW * layers;
   const at = ([layer, i]) => [14 + i * step, base - ROW * layer];
@@ -199,11 +173,10 @@ function net(kind, left, below, width, { choices, state, ui, set, hold }) {
     max: choices.layers.at(-1), down: true, put: (wanted) => set({ layers: wanted }),
     at: (x, y) => (y - below * (ABOVE + BELOW) - ABOVE - 27) / ROW / (below + 1),
   });
-  const choose = (i) => hold({ out: i });
   const last = at([layers, out]);
   const chosen = slider({
     name: t("output of {0}", name), value: out + 1, min: 1, max: TOKENS,
-    put: (number) => choose(number - 1), at: (x) => (x - left - 14) / step + 1,
+    put: (number) => hold({ out: number - 1 }), at: (x) => (x - left - 14) / step + 1,
   });
   return html`
     ${text(0, 10, name, { bold: true, colour })}
@@ -214,7 +187,7 @@ function net(kind, left, below, width, { choices, state, ui, set, hold }) {
     ${places(layers + 1).map((layer) => places(TOKENS).map((i) => disc(at([layer, i]), 6, {
       class: "token", fill: `var(--${rows[layer].includes(i) ? colour : "faint"})` })))}
     ${places(TOKENS).map((i) => box(14 + (i - 0.5) * step, last[1] - 22, step, 44,
-      { class: "press", fill: "transparent", onClick: () => choose(i) }))}
+      { class: "press", fill: "transparent", onClick: () => hold({ out: i }) }))}
     <g ...${chosen}>${disc(last, 17, { class: "halo" })}
       ${disc(last, 9, { fill: `var(--${colour})` })}</g>
     <g ...${edge}>${box(0, base + 15, width, 24, { rx: 6, class: "halo" })}
@@ -227,10 +200,10 @@ function net(kind, left, below, width, { choices, state, ui, set, hold }) {
 /** Work, or what is kept, over n; the line of n is dragged. */
 function plot(what, kinds, size, values, width, height, set) {
   const [left, top, right, bottom] = [8, 34, 180, 22];
-  const worth = (kind, n) => cost(kind, { ...size, n })[what];
   const shown = kinds.filter((kind) => what === "keeps"
     ? !kind.includes(",") || kind === "linear attention, by token" : !kind.startsWith("delta"));
-  const all = shown.flatMap((kind) => values.map((n) => worth(kind, n)));
+  const lines = shown.map((kind) => [kind, values.map((n) => cost(kind, { ...size, n })[what])]);
+  const all = lines.flatMap(([, amounts]) => amounts);
   const [low, high] = [Math.min(...all), Math.max(...all)].map(Math.log);
   const x = (n) => left + Math.log(n / values[0]) / Math.log(values.at(-1) / values[0])
     * (width - left - right);
@@ -244,22 +217,24 @@ function plot(what, kinds, size, values, width, height, set) {
   });
   const named = (kind) => kind === "attention layer" && !size.c
     ? `${said(kind)}, ${plural(size.num_heads, "head")}` : said(kind).replace(" attention,", ",");
-  const order = [...shown].sort((a, b) => worth(b, values.at(-1)) - worth(a, values.at(-1)));
-  const names = order.map((kind) => y(worth(kind, values.at(-1))));
+  const order = [...lines].sort(([, a], [, b]) => b.at(-1) - a.at(-1));
+  const names = order.map(([, amounts]) => y(amounts.at(-1)));
   for (let i = 1; i < names.length; i++) names[i] = Math.max(names[i], names[i - 1] + 16);
   const over = Math.max(0, names.at(-1) - (height - bottom));
+  const [, attention] = lines.find(([kind]) => kind === "attention layer");
+  const passed = what === "keeps" ? ["linear attention, by token"] : ["GRU", "LSTM"];
   return html`
     ${text(0, 8, what === "keeps" ? t("numbers kept, over n tokens")
       : t("operations of a layer, over n tokens"), { bold: true })}
-    ${order.map((kind, i) => {
+    ${order.map(([kind, amounts], i) => {
       const [colour, dashes] = LOOKS[kind];
       return html`<polyline fill="none" stroke="var(--${colour})" stroke-width="2.5"
-        stroke-dasharray=${dashes} points=${points(values.map((n) => [x(n), y(worth(kind, n))]))} />
-        ${text(width - right + 8, names[i] - over, named(kind),
-          { colour })}`;
+        stroke-dasharray=${dashes} points=${points(values.map((n, j) => [x(n), y(amounts[j])]))} />
+        ${text(width - right + 8, names[i] - over, named(kind), { colour })}`;
     })}
-    ${crossings(kinds, what, size).filter(([, n]) => n >= values[0] && n <= values.at(-1))
-      .map(([kind, n]) => disc([x(n), y(worth(kind, n))], 5, { class: "crossing" }))}
+    ${values.map((n, j) => lines
+      .filter(([kind, amounts]) => passed.includes(kind) && amounts[j] === attention[j])
+      .map(() => disc([x(n), y(attention[j])], 5, { class: "crossing" })))}
     ${text(left, height - 8, count(values[0]))}
     ${text(width - right, height - 8, count(values.at(-1)), END)}
     <g ...${dragged}>
@@ -269,8 +244,9 @@ function plot(what, kinds, size, values, width, height, set) {
       ${text(x(size.n), top - 6, `n = ${count(size.n)}`,
         now > 6 ? { ...END, bold: true, dx: -6 } : { bold: true, dx: 6 })}
     </g>
-    ${shown.filter((kind) => kind !== PART).map((kind) => disc([x(size.n), y(worth(kind, size.n))],
-      4, { class: "now", fill: `var(--${LOOKS[kind][0]})` }))}`;
+    ${lines.filter(([kind]) => kind !== PART).map(([kind, amounts]) =>
+      disc([x(size.n), y(amounts[now])], 4,
+        { class: "now", fill: `var(--${LOOKS[kind][0]})` }))}`;
 }
 
 const style = `

@@ -2,8 +2,8 @@
 // a digit to see where it was read, type another date.
 import { html } from "./vendor/preact.js";
 import {
-  MIDDLE, box, button, clip, digits, dot, field, line, list, map, near, places, plural, shifted,
-  slider, softmax, svg, t, text, tick,
+  MIDDLE, box, button, bytesOf, clip, digits, dot, field, line, list, map, near, places, plural,
+  shifted, slider, softmax, svg, t, text, tick,
 } from "./kit.js";
 
 // ---- mathematics: rows of numbers, one a letter or a symbol ---------------------------
@@ -17,8 +17,7 @@ export function half(bits) {
 
 /** The model's weights by name, with the very digits that Python has. */
 function unpack({ weights, precision, sizes }) {
-  const letters = atob(weights);
-  const { buffer } = new Uint8Array(letters.length).map((_, i) => letters.charCodeAt(i));
+  const { buffer } = bytesOf(weights);
   const bits = new Uint16Array(buffer);
   const numbers = precision === 16 ? new Float64Array(bits.length).map((_, i) => half(bits[i]))
     : new Float64Array(new Float32Array(buffer));

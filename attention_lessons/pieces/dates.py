@@ -1,14 +1,12 @@
 """The piece of lesson 07: a date to type, heads to close. The model runs where the piece is."""
 from __future__ import annotations
 
-import base64
-
 import torch
 
 from ..laboratory.dates import DIGITS, LETTERS, LONGEST, STEPS
 from d2l_ext.transformer import EncoderDecoder
 from ..languages import t
-from .base import SWITCH, Explorer, check_numbers, clean
+from .base import SWITCH, Explorer, check_numbers, clean, stored
 
 LAYERS = {"encoder": "encoder.0.attention", "decoder": "decoder.0.attention",
           "cross": "decoder.0.cross"}
@@ -29,15 +27,14 @@ def dates_explorer(model: EncoderDecoder, text: str = "24/12/1999") -> Explorer:
     weights = {name: W.detach().cpu().flatten() for name, W in model.state_dict().items()}
     flat = torch.cat([W.float() for W in weights.values()])
     check_numbers("weights", flat)
-    stored = flat.half() if torch.equal(flat.half().float(), flat) else flat  # the same numbers
+    short = flat.half() if torch.equal(flat.half().float(), flat) else flat  # the same numbers
     heads = {layer: model.get_submodule(name).num_heads for layer, name in LAYERS.items()}
     switches = {f"{layer}_{head}": True for layer, count in heads.items() for head in range(count)}
     return Explorer(
         "dates",
         title=t("A date to type, heads to close, what the model then writes, and where its heads "
                 "look."),
-        data={"weights": base64.b64encode(bytes(stored.view(torch.uint8).tolist())).decode(),
-              "precision": 8 * stored.element_size(),
+        data={"weights": stored(short), "precision": 8 * short.element_size(),
               "sizes": [[name, len(W)] for name, W in weights.items()], "heads": heads,
               "letters": "".join(LETTERS), "digits": DIGITS, "longest": LONGEST},
         state={"text": clean(text)} | switches,

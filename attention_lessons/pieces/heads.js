@@ -1,8 +1,9 @@
 // Multi-head attention: drag the cut through the channels of the same four matrices.
 import { html } from "./vendor/preact.js";
 import {
-  END, MIDDLE, box, choice, clip, digits, disc, dot, grip, list, map, once, places, plural, range,
-  room, said, sheet, shifted, softmax, svg, t, takes, text, times, transpose,
+  END, MIDDLE, box, choice, clip, closest, digits, disc, dot, list, map, once, places, plural,
+  pointing, range, room, said, sheet, shifted, slider, softmax, svg, t, takes, text, times,
+  transpose,
 } from "./kit.js";
 
 // ---- mathematics ----------------------------------------------------------------
@@ -96,8 +97,8 @@ function view({ data, state, ui, width, set, hold }) {
   const { mixed, output } = combine(weights, all, W_o, asks);
   const size = mixed.length / heads;
   const layout = plan(tokens, names, longest, heads, size, width);
-  const lit = ui.at ?? [asks, ui.key ?? null];
-  const [row, column] = lit;
+  const mapped = pointing({ ui, set, hold }, asks);
+  const [row, column] = mapped.lit;
   const pair = column !== null && t("{0} → {1}", clip(tokens[row], 12), clip(tokens[column], 12));
   const cards = places(heads).map((head) => {
     const own = (rows) => rows.slice(head * size, (head + 1) * size);
@@ -109,10 +110,8 @@ function view({ data, state, ui, width, set, hold }) {
     const short = `${clip(tokens[most], layout.room / 8 - 5)} ${digits(weights[head][row][most])}`;
     const big = {
       weights: weights[head], x: x + layout.left, y: y + layout.top, across: layout.across,
-      down: layout.down, sheet: !layout.figures, lit, name: t("head {0}", head + 1),
-      now: told, point: (cell) => hold({ at: cell }),
-      pick: ([i, j]) =>
-        set({ asks: i }, { key: ui.at && i === asks && j === ui.key ? null : j }),
+      down: layout.down, sheet: !layout.figures, ...mapped, name: t("head {0}", head + 1),
+      now: told,
     };
     return { big, parts: html`
       ${text(x, y + layout.title, `${t("head {0}", head + 1)}${layout.figures
@@ -137,10 +136,8 @@ function view({ data, state, ui, width, set, hold }) {
         shifted(0, below, answer.parts))],
     sentence: tell(weights, output, tokens, asks),
     controls: [
-      choice(t("heads"), divisors.map((each) => [each, String(each)]), heads,
-        (num_heads) => set({ num_heads })),
-      choice(t("asking token"), tokens.map((token, i) => [i, token]), asks,
-        (i) => set({ asks: i })),
+      choice(t("heads"), divisors, heads, (num_heads) => set({ num_heads })),
+      choice(t("asking token"), [...tokens.entries()], asks, (i) => set({ asks: i })),
       range({ name: t("inverse temperature"), max: 2, step: 0.1,
         value: state.inverse_temperature, text: `× ${state.inverse_temperature.toFixed(1)}`,
         pick: (factor) => set({ inverse_temperature: factor }) }),
@@ -171,14 +168,11 @@ function plan(tokens, names, longest, heads, size, width) {
 /** The channels in a row, coloured by heads; the end of the first head is dragged. */
 function cut(channels, heads, divisors, width, set) {
   const [size, unit] = [channels / heads, (width - 44) / channels];
-  const choose = (i) => set({ num_heads: divisors[Math.min(divisors.length - 1, Math.max(0, i))] });
-  const now = divisors.indexOf(heads);
-  const nearest = (wanted) => divisors.reduce((best, each, i) => (
-    Math.abs(channels / each - wanted) < Math.abs(channels / divisors[best] - wanted) ? i : best),
-  0);
-  const handle = grip({
-    name: t("cut"), now: plural(heads, "head"), value: heads, min: 1, max: divisors.at(-1),
-    drag: (x) => choose(nearest((x - 22) / unit)), step: (right, up) => choose(now - right + up),
+  const sizes = divisors.map((each) => channels / each).reverse();
+  const handle = slider({
+    name: t("cut"), now: plural(heads, "head"), value: sizes.indexOf(size), down: true,
+    max: sizes.length - 1, put: (i) => set({ num_heads: channels / sizes[i] }),
+    at: (x) => sizes.indexOf(closest(sizes, (each) => Math.abs(each - (x - 22) / unit))),
   });
   const at = 22 + size * unit;
   return html`

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from d2l_ext.attention import MultiHeadAttention, dot_product_attention, split_heads
 from ..languages import t
-from .base import Explorer, check_tensor, choices, clean, exact, matrices_of, some
+from .base import Explorer, by_name, check_tensor, choices, clean, exact, matrices_of, some
 
 MOST_TOKENS = 64  # with more, a key is answered late, and a cell of the map is a speck
 
@@ -43,8 +43,6 @@ def heads_explorer(attention: MultiHeadAttention, X: Tensor, tokens: Sequence[st
     short = [label[:20] for label in labels]
     divisors = [i for i in range(1, len(W_q) + 1)
                 if len(W_q) % i == 0 and (i <= 16 or i == heads)]
-    places = choices(range(len(tokens)))
-    names = {token: i for i, token in enumerate(tokens) if tokens.count(token) == 1}
     return Explorer(
         "heads",
         title=t("Multi-head attention over {0}: the same matrices, cut into {1} heads.",
@@ -53,5 +51,5 @@ def heads_explorer(attention: MultiHeadAttention, X: Tensor, tokens: Sequence[st
               "divisors": divisors} | {name: exact(matrix) for name, matrix in matrices.items()},
         state={"num_heads": heads, "asks": asks, "inverse_temperature": 1.0},
         rules={"num_heads": choices(divisors), "inverse_temperature": (0, 2),
-               "asks": names | places},
+               "asks": by_name(tokens)},
         still="02_explorer")

@@ -34,6 +34,7 @@ const STYLE = `
   .grip { cursor: grab; display: block; touch-action: none; }  /* inline, it has no touch-action */
   .grip:active { cursor: grabbing; }
   .press { cursor: pointer; }
+  .shade { stroke: var(--query); }
   .halo { fill: currentColor; opacity: 0; }
   @media (prefers-reduced-motion: no-preference) { .travels { transition: transform .2s; } }
   :is(.grip .halo, .press:hover .halo) { opacity: .1; }
@@ -248,7 +249,7 @@ export function grip({ drag, step, keys = {}, ...said }) {
  * sets it; an arrow up adds one, or takes one where the picture grows `down`. */
 export function slider({ at, put, down, ...said }) {
   const { value, min = 0, max } = said;
-  const to = (number) => put(Math.min(max, Math.max(min, Math.round(number))));
+  const to = (number) => put(inside(Math.round(number), min, max));
   return grip({
     now: String(value), min, ...said, drag: (x, y) => to(at(x, y)),
     step: (right, up) => to(value + right + (down ? -up : up)),
@@ -289,8 +290,9 @@ export const range = ({ name, min = 0, max, step = 1, value, text = String(value
       aria-valuetext=${text} onInput=${(event) => pick(Number(event.target.value))} />
     <span class="number" aria-hidden="true">${text}</span></label>`;
 
-/** One of several: `options` are [value, label] pairs, side by side; a menu if they are many. */
-export function choice(name, options, value, pick) {
+/** One of several: `given` are values, or [value, label] pairs, side by side; a menu if many. */
+export function choice(name, given, value, pick) {
+  const options = given.map((each) => (Array.isArray(each) ? each : [each, String(each)]));
   if (options.length > 8) {
     return html`<label class="control"><span class="name">${name}</span>
       <select ...${NATIVE} value=${options.findIndex(([each]) => each === value)}
@@ -387,24 +389,23 @@ const cellAt = ({ weights, x, y, across, down }, event) => {
 };
 
 /** Weights, or a mask, as a map at (x, y) with cells `across` by `down`: 0 is paper, 1 the query's
- * colour. Few cells hold their numbers; many become 15 paths, one a shade; with `sheet` they lie on
- * a canvas of that name below the picture. `lit` is [row, column], of which one may be null: they
- * get a frame. `point(cell)` hears where the pointer is (null: it has left), `pick(cell)` which
- * cell was pressed, or reached by an arrow key: then `name` and `now` say what it is. */
+ * colour. Few cells hold their numbers; many become 15 paths of strokes, one a shade; with `sheet`
+ * they lie on a canvas of that name below the picture. `lit` is [row, column], of which one may be
+ * null: they get a frame. `point(cell)` hears where the pointer is (null: it has left),
+ * `pick(cell)` which was pressed, or reached by an arrow key: `name` and `now` say what it is. */
 export function map(given) {
-  const { weights, x, y, across, down, lit, point, pick, colour = "query" } = given;
+  const { weights, x, y, across, down, lit, point, pick } = given;
   const [rows, columns] = [weights.length, weights[0].length];
   const [wide, tall] = [columns * across, rows * down];
   const frame = { class: "lit", fill: "none", stroke: "currentColor",
     "stroke-width": near(Math.min(2.5, Math.max(1, down / 6))) };
   const [row, column] = [lit?.[0] ?? 0, lit?.[1] ?? -1];
-  const inside = (i, count) => Math.min(count - 1, Math.max(0, i));
-  const step = (right, up) => pick([inside(row - up, rows),
-    right || column >= 0 ? inside(column + right, columns) : null]);
+  const step = (right, up) => pick([inside(row - up, 0, rows - 1),
+    right || column >= 0 ? inside(column + right, 0, columns - 1) : null]);
   const handle = pick && { ...valued({ ...given, value: row + 1, min: 1, max: rows }),
     onKeyDown: pressed(arrows(step)) };
   const many = rows * columns > 300 || Math.min(across / 1.6, down) < 20;
-  return html`<g ...${handle} style="fill: var(--${colour})" class=${pick ? "press" : ""}
+  return html`<g ...${handle} style="fill: var(--query)" class=${pick ? "press" : ""}
       onPointerMove=${point && ((event) => point(cellAt(given, event)))}
       onPointerLeave=${point && (() => point(null))}
       onClick=${pick && ((event) => {
@@ -418,15 +419,23 @@ export function map(given) {
     ${lit?.[1] != null && box(x + lit[1] * across, y, across, tall, frame)}</g>`;
 }
 
+/** What a map of rows that ask does: it lights what is pointed at, else the row `asks` with the key
+ * that was pressed, and a press chooses both. */
+export const pointing = ({ ui, set, hold }, asks) => ({
+  lit: ui.at ?? [asks, ui.key ?? null],
+  point: (cell) => hold({ at: cell }),
+  pick: ([i, j]) => set({ asks: i }, { key: ui.at && i === asks && j === ui.key ? null : j }),
+});
+
 /** A map's cells on a canvas below the picture, a pixel each. */
-export function sheet({ weights, x, y, across, down, colour = "query" }) {
+export function sheet({ weights, x, y, across, down }) {
   const [rows, columns] = [weights.length, weights[0].length];
   const draw = (canvas) => {
     if (!canvas) return;
     const dark = canvas.closest("[data-dark]") !== null;
     if (painted.get(canvas)?.weights === weights && painted.get(canvas).dark === dark) return;
     painted.set(canvas, { weights, dark });
-    const [red, green, blue] = PALETTE[colour][dark ? "dark" : "light"].match(/\w\w/g)
+    const [red, green, blue] = PALETTE.query[dark ? "dark" : "light"].match(/\w\w/g)
       .map((part) => parseInt(part, 16));
     const image = new ImageData(columns, rows);
     const pixels = new Uint32Array(image.data.buffer);
@@ -446,7 +455,8 @@ export function sheet({ weights, x, y, across, down, colour = "query" }) {
 const painted = new WeakMap();  // canvas -> what it shows
 
 /** How dark a weight is, and the colour of words upon it. */
-export const shade = (weight) => ({ "fill-opacity": Math.round(850 * weight) / 1000 });
+const opacity = (weight) => Math.round(850 * weight) / 1000;
+export const shade = (weight) => ({ "fill-opacity": opacity(weight) });
 export const onShade = (weight) => (weight > 0.75 ? { style: "fill: var(--on)" } : {});
 
 const cells = (weights, x, y, across, down) => weights.map((row, i) => row.map((weight, j) => {
@@ -464,10 +474,10 @@ function shades(weights, x, y, across, down) {
   const paths = places(16).map(() => []);
   weights.forEach((row, i) => row.forEach((weight, j) => {
     if (weight * 15 >= 0.5) paths[Math.round(weight * 15)].push(
-      `M${near(x + j * across)} ${near(y + i * down)}h${across}v${down}h-${across}z`);
+      `M${near(x + j * across)} ${near(y + (i + 0.5) * down)}h${across}`);
   }));
-  const made = paths.map((parts, i) => parts.length > 0
-    && html`<path class="shade" d=${parts.join("")} ...${shade(i / 15)} />`);
+  const made = paths.map((parts, i) => parts.length > 0 && html`<path class="shade"
+    d=${parts.join("")} stroke-width=${down} stroke-opacity=${opacity(i / 15)} />`);
   drawn.set(weights, { key, made });
   return made;
 }
@@ -506,9 +516,9 @@ export function hull(given) {
 
 let spoken = {};  // English -> the language that is spoken; empty for English
 
-/** Speak these words from now on. */
+/** Speak these words, too: pieces of one page may share this file. */
 export function speak(words) {
-  spoken = words ?? {};
+  spoken = { ...spoken, ...words };
 }
 
 /** A name that stands in the data, in the language that is spoken. */
@@ -571,6 +581,27 @@ export function once(make) {
 }
 
 // ---- numbers: matrices are arrays of rows --------------------------------------------
+
+/** The number, or the end of the range that it lies beyond. */
+export const inside = (number, min, max) => Math.min(max, Math.max(min, number));
+
+/** The option that is the least far. */
+export const closest = (options, far) =>
+  options.reduce((best, each) => (far(each) < far(best) ? each : best));
+
+const SIGNS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+  + "!#$%&()*+-;,=>?@^_`{|}~";
+
+/** Numbers as they are stored (`stored` in base.py): of four bytes each five signs. */
+export function bytesOf(words) {
+  const bytes = new Uint8Array(words.length / 5 * 4);
+  const four = new DataView(bytes.buffer);
+  for (let i = 0; i < words.length; i += 5) {
+    four.setUint32(i / 5 * 4, [...words.slice(i, i + 5)]
+      .reduce((sum, sign) => 85 * sum + SIGNS.indexOf(sign), 0));
+  }
+  return bytes;
+}
 
 /** 0, 1, 2 ... */
 export const places = (count) => Array.from({ length: count }, (_, i) => i);

@@ -35,10 +35,10 @@ def lengths_explorer(rows: Sequence[Mapping], trained: int,
                          f"each task, got tasks {tasks}, lengths {lengths}, "
                          f"chance {dict(chance)}")
     chance = {task: chance[task] for task in tasks}
-    for task in tasks:
-        check_share("chance", chance[task], f"of {task}")
+    check_shares({f"chance of {task}": [chance[task]] for task in tasks})
     for row in rows:
-        check_accuracy(row)
+        check_shares({f"accuracy of {row['encoding']} in {row['task']} at length {length}": parts
+                      for length, parts in row["accuracy"].items()})
     stretch = lengths[0] // max(1, len(rows[0]["accuracy"][str(lengths[0])]))
     wanted = {str(length): length / stretch for length in lengths}
     counts = [{length: len(parts) for length, parts in row["accuracy"].items()} for row in rows]
@@ -48,7 +48,6 @@ def lengths_explorer(rows: Sequence[Mapping], trained: int,
 
     mean = {task: {encoding: over_seeds(many) for encoding, many in encodings.items()}
             for task, encodings in runs.items()}
-    start = min(length for length in lengths if length >= 2 * trained)
     return Explorer(
         "lengths",
         title=t("Accuracy by position for {0} encodings trained at lengths up to {1}, tried at "
@@ -56,24 +55,21 @@ def lengths_explorer(rows: Sequence[Mapping], trained: int,
                 ", ".join(tasks)),
         data={"accuracy": mean, "lengths": lengths, "trained": trained, "stretch": stretch,
               "chance": chance},
-        state={"task": tasks[0], "length": start, "scored": "all"},
+        state={"task": tasks[0],
+               "length": min(length for length in lengths if length >= 2 * trained),
+               "scored": "all"},
         rules={"task": choices(tasks), "length": choices(lengths),
                "scored": SCOPES | choices(SCOPES.values())},
         still="05_explorer")
 
 
-def check_share(name: str, share: float, where: str) -> None:
-    """Raise ValueError unless ``share`` is a number in 0..1."""
-    if not isinstance(share, Real) or isinstance(share, bool) or not 0 <= share <= 1:
-        raise ValueError(f"{name} {where} must be a number in 0..1, got {share!r:.60}")
-
-
-def check_accuracy(row: Mapping) -> None:
-    """Raise ValueError unless all that is scored in a row is a number in 0..1."""
-    for length, parts in row["accuracy"].items():
-        where = f"of {row['encoding']} in {row['task']} at length {length}"
-        for part in parts:
-            check_share("accuracy", 0 if part is None else part, where)
+def check_shares(given: Mapping[str, Sequence[float | None]]) -> None:
+    """Raise ValueError unless all that is given by name is None or a number in 0..1."""
+    for name, shares in given.items():
+        for share in shares:
+            number = isinstance(share, Real) and not isinstance(share, bool)
+            if share is not None and not (number and 0 <= share <= 1):
+                raise ValueError(f"{name} must be a number in 0..1, got {share!r:.60}")
 
 
 def over_seeds(runs: Sequence[Mapping]) -> dict:

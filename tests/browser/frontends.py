@@ -15,10 +15,9 @@ from tools import ROOT
 TOKEN = "tests"
 SETTINGS = {
     # Every cell is on the page, also those out of sight.
-    "@jupyterlab/notebook-extension/tracker": {"windowingMode": "none"},
-    "@jupyterlab/apputils-extension/notification": {
-        "fetchNews": "false", "checkForUpdates": False},
-    "@jupyterlab/docmanager-extension/plugin": {"autosave": False},
+    "notebook-extension/tracker": {"windowingMode": "none"},
+    "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
+    "docmanager-extension/plugin": {"autosave": False},
 }
 OWN = "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"
 FRONTENDS = {"lab": "lab/tree", "notebook": "notebooks"}
@@ -31,7 +30,7 @@ BADGE = "https://colab.research.google.com/assets/colab-badge.svg"
 def serve(folder: pathlib.Path):
     """A server for the notebooks in ``folder``, which keeps its settings there too; its address."""
     for name, settings in SETTINGS.items():
-        path = folder / "settings" / f"{name}.jupyterlab-settings"
+        path = folder / f"settings/@jupyterlab/{name}.jupyterlab-settings"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(settings))
     settings = folder / "settings"
@@ -107,7 +106,6 @@ SIDEWAYS = """() => [...document.querySelectorAll(
     ".jp-Notebook :is(.cm-scroller, .jp-MarkdownOutput, .jp-OutputArea-output)")]
   .filter((part) => part.offsetParent && part.scrollWidth > part.clientWidth + 1)
   .map((part) => part.textContent.trim().slice(0, 60))"""
-STDERR = '.jp-RenderedText[data-mime-type="application/vnd.jupyter.stderr"]'
 CELL = "xpath=ancestor::*[contains(concat(' ', @class, ' '), ' jp-Cell ')]"
 
 
@@ -133,10 +131,6 @@ class Sheet:
     def complaints(self) -> list[str]:
         """What the kernel reported as an error or wrote to stderr, in cells or to a widget."""
         return self.page.evaluate("() => window.complaints")
-
-    def failed(self) -> list[str]:
-        """The errors and warnings that stand in outputs."""
-        return self.page.locator(STDERR).all_inner_texts()
 
     def noise(self) -> list[str]:
         """What the console calls an error, and what was asked of the network; but for the badge,

@@ -7,7 +7,7 @@ import numpy
 import pytest
 from PIL import Image
 from pieces import PIECES, STEPS
-from screen import CUT, FAULTS, becomes, play, result, said, show, until, watch
+from screen import CUT, FAULTS, becomes, play_still, result, said, show, until
 
 EVERY = pytest.mark.parametrize("name", PIECES)
 PROJECTOR = {"width": 853, "height": 359}  # what JupyterLab leaves of 1280 x 720 at 150 %
@@ -35,47 +35,34 @@ SHORTENED = """(piece) => [...piece.querySelectorAll("svg text")].map((el) => el
 
 
 @pytest.fixture
-def opened(browser):
-    """Open a piece in a window of its own; at the end none may have complained."""
-    pages = []
-
-    def opened(explorer, viewport, **settings):
-        page = watch(browser.new_page(viewport=viewport, **settings))
-        pages.append(page)
-        head = '<meta name="viewport" content="width=device-width"><style>body{margin:0}</style>'
-        return show(page, explorer, head)
-
-    yield opened
-    for page in pages:
-        assert page.errors == []
-        page.close()
-
-
-def play_still(piece, name):
-    play(piece, STEPS[name], lambda: piece.page.evaluate("document.activeElement.blur()"))
+def piece_in(opened):
+    """Open a piece in a window of its own."""
+    head = '<meta name="viewport" content="width=device-width"><style>body{margin:0}</style>'
+    return lambda name, viewport, **settings: show(opened(**viewport, **settings), PIECES[name](),
+                                                   head)
 
 
 # ---- a projector, a slide ------------------------------------------------------------------------
 
 @EVERY
-def test_controls_and_sentence_stand_together(opened, name):
-    piece = opened(PIECES[name](), PROJECTOR | {"width": 673})  # JupyterLab's margins take the rest
-    play_still(piece, name)  # the sentence keeps the room that its longest took
+def test_controls_and_sentence_stand_together(piece_in, name):
+    piece = piece_in(name, PROJECTOR | {"width": 673})  # JupyterLab's margins take the rest
+    play_still(piece, STEPS[name])  # the sentence keeps the room that its longest took
     until(lambda: piece.evaluate(TOGETHER) <= PROJECTOR["height"])
     piece.page.set_viewport_size(PROJECTOR)
     until(lambda: piece.evaluate(TOGETHER) <= PROJECTOR["height"])
 
 
 @EVERY
-def test_its_main_picture_fits_a_slide(opened, name):
-    piece = opened(PIECES[name](), SLIDE)
+def test_its_main_picture_fits_a_slide(piece_in, name):
+    piece = piece_in(name, SLIDE)
     main = piece.locator(MAIN[name]) if name in MAIN else piece
     box = main.bounding_box()
     assert box["y"] + box["height"] <= SLIDE["height"]
 
 
-def test_what_is_below_a_shorter_sentence_stays(opened):
-    piece = opened(PIECES["clock"](), PROJECTOR)
+def test_what_is_below_a_shorter_sentence_stays(piece_in):
+    piece = piece_in("clock", PROJECTOR)
     below, first = piece.locator("form"), result(piece)
     top = below.bounding_box()["y"]
     piece.get_by_role("slider", name="offset δ").press("Home")
@@ -86,14 +73,14 @@ def test_what_is_below_a_shorter_sentence_stays(opened):
 # ---- a phone -------------------------------------------------------------------------------------
 
 @EVERY
-def test_a_phone_shows_all(opened, name):
-    piece = opened(PIECES[name](), PHONE, has_touch=True, is_mobile=True)
+def test_a_phone_shows_all(piece_in, name):
+    piece = piece_in(name, PHONE, has_touch=True, is_mobile=True)
     def faults():
         return (piece.evaluate(SHORTENED) + piece.page.evaluate(FAULTS)
                 + piece.page.evaluate(CUT))
 
     assert faults() == []
-    play_still(piece, name)
+    play_still(piece, STEPS[name])
     becomes(faults, [])
 
 
@@ -118,13 +105,12 @@ def pixels(locator):
     return numpy.asarray(image).astype(int)
 
 
-@pytest.mark.parametrize("settings", [
-    {"viewport": PHONE},
-    {"viewport": {"width": 1024, "height": 700}, "has_touch": True, "is_mobile": True},
+@pytest.mark.parametrize("window", [
+    PHONE, {"width": 1024, "height": 700, "has_touch": True, "is_mobile": True},
 ], ids=["narrow", "touched"])
 @EVERY
-def test_fingers_meet_each_control(opened, name, settings):
-    piece = opened(PIECES[name](), **settings)
+def test_fingers_meet_each_control(piece_in, name, window):
+    piece = piece_in(name, window)
     assert [found for found in piece.evaluate(TARGETS) if found[0] < LEAST] == []
 
 
@@ -134,35 +120,25 @@ TABLE = "\n".join("|" + word * 13 for word in ("a|", "-|", "unbreakable|"))
 FORMULA = "$$" + " + ".join(["x_1 y_1 z_1"] * 12) + "$$"
 
 
-def narrow(export, browser, tmp_path):
-    """A page with what is too wide, on a phone."""
+def narrow(page, tmp_path):
+    """Open a page with what is too wide."""
     output = nbformat.v4.new_output("display_data", {
         "text/html": f"<table><tr>{'<td>unbreakable</td>' * 13}</tr></table>"})
     cells = [nbformat.v4.new_markdown_cell(text) for text in ("# 02 Tiny", TABLE, FORMULA)]
     cells.append(nbformat.v4.new_code_cell("1", outputs=[output]))
-    made = export.page(nbformat.v4.new_notebook(cells=cells))
+    from tools.publish import pages  # needs what pyproject.toml lists under html
+    made = pages.page(nbformat.v4.new_notebook(cells=cells))
     (tmp_path / "wide.html").write_text(made, encoding="utf-8")
-    page = watch(browser.new_page(viewport=PHONE, has_touch=True, is_mobile=True))
     page.goto((tmp_path / "wide.html").as_uri())
-    return page
 
 
-@pytest.fixture(scope="module")
-def export():
-    from tools.publish import pages as export  # needs what pyproject.toml lists under html
-    return export
-
-
-BOXES = ".wide, .output_html"
-
-
-def test_wide_tables_and_formulas_scroll_in_their_place(export, browser, tmp_path):
-    page = narrow(export, browser, tmp_path)
-    boxes = page.locator(BOXES)
+def test_wide_tables_and_formulas_scroll_in_their_place(opened, tmp_path):
+    page = opened(**PHONE, has_touch=True, is_mobile=True)
+    narrow(page, tmp_path)
+    boxes = page.locator(".wide, .output_html")
     assert boxes.count() == 3 and all(says_where_more_is(box) for box in boxes.all())
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
     table, place = page.locator("div.wide"), "(box) => box.scrollLeft"
     end = table.evaluate(place)
     table.press("ArrowLeft")
     until(lambda: table.evaluate(place) < end)
-    page.close()

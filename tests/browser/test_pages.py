@@ -3,8 +3,8 @@ and with tokens that nobody expects."""
 import pytest
 import torch
 from pieces import HOSTILE, PIECES, STEPS
-from screen import (CUT, FAULTS, LUMINANCE, PICTURE, axe, becomes, play, result, said, show, until,
-                    watch)
+from screen import (CUT, FAULTS, LUMINANCE, PICTURE, axe, becomes, play_still, result, said, show,
+                    until)
 from tools.draw._stills import dates, lengths, order
 
 from d2l_ext import MultiHeadAttention
@@ -32,27 +32,6 @@ def explorers():
     return {name: make() for name, make in PIECES.items()}
 
 
-@pytest.fixture
-def opened(browser):
-    """Open pages with settings of their own. They are closed at the end, and none may have
-    complained."""
-    pages = []
-
-    def open_page(**settings):
-        window = {"viewport": {"width": 1280, "height": 900}}
-        pages.append(watch(browser.new_page(**window | settings)))
-        return pages[-1]
-
-    yield open_page
-    for page in pages:
-        assert page.errors == [] and page.requests == []
-        page.close()
-
-
-def play_still(piece, name):
-    play(piece, STEPS[name], lambda: piece.page.evaluate("document.activeElement.blur()"))
-
-
 # ---- sizes and settings of those who need them ---------------------------------------------------
 
 ZOOMED = {"viewport": {"width": 640, "height": 450}, "device_scale_factor": 2}
@@ -65,7 +44,7 @@ def test_nothing_is_cut_or_moves_by_itself(opened, explorers, name, settings):
     page = opened(**settings)
     piece = show(page, explorers[name])
     becomes(lambda: page.evaluate(CUT) + page.evaluate(FAULTS), [])
-    play_still(piece, name)
+    play_still(piece, STEPS[name])
     becomes(lambda: page.evaluate(CUT) + page.evaluate(FAULTS), [])
     if "reduced_motion" in settings:
         assert page.evaluate(MOVING) == []
@@ -79,7 +58,7 @@ def test_in_the_dark_and_in_high_contrast(opened, explorers, name, forced):
     piece = show(page, explorers[name], head)
     assert piece.evaluate(LUMINANCE) < 0.2
     assert axe(page, ".d2l-piece") == []
-    play_still(piece, name)
+    play_still(piece, STEPS[name])
     assert axe(page, ".d2l-piece") == []
 
 
@@ -173,7 +152,7 @@ def odd_lengths():
 @pytest.mark.parametrize("make", [odd_heads, odd_order, odd_lengths])
 @pytest.mark.parametrize("width", [640, 1280])
 def test_odd_tokens_are_shown_as_text(opened, make, width):
-    page = opened(viewport={"width": width, "height": 900})
+    page = opened(width)
     piece = show(page, make())
     words = piece.inner_text()
     assert all(shown in words for shown in ("<script>", "🐕", "כלב", "xxxxx", "(empty)"))

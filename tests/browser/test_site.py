@@ -6,9 +6,10 @@ import threading
 
 import pytest
 from pieces import LESSONS
-from screen import LUMINANCE, PICTURE, axe, becomes, expect, printed, until, watch
+from screen import LUMINANCE, PICTURE, axe, becomes, expect, printed, until
 
-website = pytest.importorskip("tools.publish.site", reason="make test-browser has what it needs")
+from tools import ROOT
+
 WIDTHS = 390, 768, 1280
 UNFOLD = "document.querySelectorAll('details').forEach((box) => { box.open = true; })"
 # Pictures at less than half of their size, where letters can no longer be read.
@@ -17,7 +18,7 @@ SHRUNK = """() => [...document.images].filter(({ width, naturalWidth }) =>
 # Whether the page has seen what was unfolded: what can be scrolled there takes the focus.
 SEEN = """() => [...document.querySelectorAll("pre, .wide, .output_html")]
   .every((box) => box.scrollWidth <= box.clientWidth || box.tabIndex === 0)"""
-PAGES = [f"{path.stem}.html" for path in sorted((website.ROOT / "notebooks").glob("*.ipynb"))]
+PAGES = [f"{path.stem}.html" for path in sorted((ROOT / "notebooks").glob("*.ipynb"))]
 PAGES += ["index.html", "references.html", "search.html?q=mask", "symbols/index.html",
           "symbols/num_heads.html"]
 CHINESE = ["zh/02_multi_head_attention.html", "zh/06_cnn_rnn_self_attention.html",
@@ -30,10 +31,8 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("site")
-    website.build(folder)
-    handler = functools.partial(Quiet, directory=str(folder))
+def address(site):
+    handler = functools.partial(Quiet, directory=str(site))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/"
@@ -41,23 +40,14 @@ def address(tmp_path_factory):
 
 
 @pytest.fixture
-def opened(browser, address):
-    """Open pages of the site. They are closed at the end; none may have asked elsewhere."""
-    made = []
-
-    def go(name, width=1280, scheme="light", **settings):
-        page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme,
-                                **settings)
-        made.append((watch(page), asked := []))
-        page.on("request", lambda request: asked.append(request.url))
+def visit(opened, address):
+    """Open a page of the site."""
+    def visit(name, width=1280, scheme="light", **settings):
+        page = opened(width, color_scheme=scheme, **settings)
         page.goto(address + name, wait_until="load")
         return page
 
-    yield go
-    for page, asked in made:
-        assert page.errors == []
-        assert [url for url in asked if not url.startswith((address, "data:", "blob:"))] == []
-        page.close()
+    return visit
 
 
 def unfold(page):
@@ -70,8 +60,8 @@ def overflows(page):
 
 
 @pytest.mark.parametrize("name", PAGES + CHINESE)
-def test_readable_on_three_widths(opened, name):
-    page = opened(name)
+def test_readable_on_three_widths(visit, name):
+    page = visit(name)
     unfold(page)
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
@@ -82,16 +72,16 @@ def test_readable_on_three_widths(opened, name):
 
 
 @pytest.mark.parametrize("name", PAGES[2:3] + PAGES[-5:] + CHINESE[-3:])
-def test_in_the_dark(opened, name):
-    page = opened(name, 390, "dark")
+def test_in_the_dark(visit, name):
+    page = visit(name, 390, "dark")
     unfold(page)
     assert axe(page, "html") == []
     background = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert sum(map(int, background[4:-1].split(","))) < 150
 
 
-def test_search_finds_a_section_and_leads_there(opened):
-    page = opened("index.html")
+def test_search_finds_a_section_and_leads_there(visit):
+    page = visit("index.html")
     page.get_by_role("searchbox").first.fill("softmax overflows")
     page.keyboard.press("Enter")
     found = page.locator(".pagefind-ui__result-link").first
@@ -107,8 +97,8 @@ def test_search_finds_a_section_and_leads_there(opened):
     ("缩放点积", "zh/01_", "01 注意力汇聚"),
     ("旋转位置编码", "zh/05_", "05 相对位置"),
 ])
-def test_search_finds_chinese_within_sentences(opened, asked, lesson, sentence):
-    page = opened("zh/index.html")
+def test_search_finds_chinese_within_sentences(visit, asked, lesson, sentence):
+    page = visit("zh/index.html")
     page.get_by_role("searchbox").first.fill(asked)
     page.keyboard.press("Enter")
     found = page.locator(".pagefind-ui__result-link").first
@@ -118,16 +108,16 @@ def test_search_finds_chinese_within_sentences(opened, asked, lesson, sentence):
     assert not re.search("[\u4e00-\u9fff] [\u4e00-\u9fff]|undefined", shown)
 
 
-def test_a_page_leads_to_its_twin_and_back(opened):
-    page = opened("02_multi_head_attention.html")
+def test_a_page_leads_to_its_twin_and_back(visit):
+    page = visit("02_multi_head_attention.html")
     page.get_by_role("link", name="中文").click()
     page.wait_for_url("**/zh/02_multi_head_attention.html")
     page.get_by_role("link", name="English").click()
     page.wait_for_url(lambda url: "zh" not in url and url.endswith("/02_multi_head_attention.html"))
 
 
-def test_a_word_on_the_first_page_shows_its_arcs_by_touch_and_keyboard(opened):
-    page = opened("index.html", 390, has_touch=True)
+def test_a_word_on_the_first_page_shows_its_arcs_by_touch_and_keyboard(visit):
+    page = visit("index.html", 390, has_touch=True)
     said = page.locator(".arcs .said:visible")
     assert said.inner_text().startswith("bites looks at dog")
     page.locator(".arcs .w0 .token").tap()
@@ -140,8 +130,8 @@ def test_a_word_on_the_first_page_shows_its_arcs_by_touch_and_keyboard(opened):
     assert page.locator(".arcs .number:visible").count() == 6
 
 
-def test_an_answer_is_marked_and_opens_the_reasons(opened):
-    page = opened(PAGES[2])
+def test_an_answer_is_marked_and_opens_the_reasons(visit):
+    page = visit(PAGES[2])
     question = page.locator(".celltag_question").first
     reasons = question.locator("details")
     question.get_by_role("button", name="A").first.press("Enter")
@@ -153,16 +143,16 @@ def test_an_answer_is_marked_and_opens_the_reasons(opened):
     assert min(sizes) >= 44
 
 
-def test_the_contents_say_where_one_is(opened):
-    page = opened(PAGES[2])
+def test_the_contents_say_where_one_is(visit):
+    page = visit(PAGES[2])
     page.locator("h2").nth(3).evaluate("(heading) => heading.scrollIntoView()")
     here = page.locator(".contents [aria-current]")
     expect(here).to_have_text(page.locator("h2").nth(3).inner_text().removesuffix("¶"))
 
 
 @pytest.mark.parametrize("number", LESSONS)
-def test_a_lessons_piece_answers_a_finger(opened, number):
-    page = opened(next(name for name in PAGES if name.startswith(number)), 390, has_touch=True)
+def test_a_lessons_piece_answers_a_finger(visit, number):
+    page = visit(next(name for name in PAGES if name.startswith(number)), 390, has_touch=True)
     piece = page.locator(".d2l-piece").first
     piece.scroll_into_view_if_needed()
     drawn = piece.evaluate(PICTURE)
@@ -175,19 +165,19 @@ def test_a_lessons_piece_answers_a_finger(opened, number):
     until(lambda: piece.evaluate(PICTURE) != drawn, 10)
 
 
-def test_a_phone_shows_cards_one_by_one_and_pictures_as_large_as_can_be_read(opened):
+def test_a_phone_shows_cards_one_by_one_and_pictures_as_large_as_can_be_read(visit):
     for width, columns in ((390, 1), (1280, 3)):
-        cards = opened("index.html", width).locator(".cards li")
+        cards = visit("index.html", width).locator(".cards li")
         assert len({card.bounding_box()["x"] for card in cards.all()}) == columns
-    page = opened(PAGES[2], 390)
+    page = visit(PAGES[2], 390)
     unfold(page)
     assert page.evaluate(SHRUNK) == []
     page.add_style_tag(content="main img { max-width: 100% !important; }")
     assert page.evaluate(SHRUNK)
 
 
-def test_paper_has_the_text_alone(opened):
-    page = opened(PAGES[2], scheme="dark")
+def test_paper_has_the_text_alone(visit):
+    page = visit(PAGES[2], scheme="dark")
     piece = page.locator(".d2l-piece")
     for event, light in (("beforeprint", True), ("afterprint", False)):
         page.evaluate("(name) => dispatchEvent(new Event(name))", event)

@@ -52,9 +52,9 @@ HEARD = [("four-heads", "wrong", "share"), ("split-heads", "wrong", "swap axes")
          ("multi-head-class", "wrong", "not scaled")]
 
 
-def notebook(answers, before="", change=lambda cells: cells) -> bytes:
+def notebook(answers, before="", change=lambda cells: cells, path=PATH) -> bytes:
     """Lesson 02 with other cells, by id, and a cell in front of the exercises."""
-    lesson = json.loads(PATH.read_text(encoding="utf-8"))
+    lesson = json.loads(path.read_text(encoding="utf-8"))
     for cell in lesson["cells"]:
         cell["source"] = answers.get(cell["id"], "".join(cell["source"]))
         if cell["cell_type"] == "code":
@@ -165,6 +165,7 @@ BAD = {
         "return inputs", "from fractions import Fraction\n    return Fraction(1) * inputs")),
         but()),
     "bom": (b"\xef\xbb\xbf" + notebook(RIGHT), but()),
+    "chinese": (notebook(WRONG, path=PATH.parent / "zh" / PATH.name), but(*HEARD)),
     "old-format": (old_format(notebook(RIGHT)), but()),
     "another-order": (notebook(RIGHT, change=backwards), but()),
     "unknown-name": (put("four-heads", 'check("for-heads", "a")'),

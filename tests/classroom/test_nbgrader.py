@@ -2,6 +2,7 @@
 import re
 
 from tools.classroom import nbgrader_cells
+from tools.classroom.lesson import has
 from tools.notebooks.nbtext import read
 from tools.notebooks.readme import ROOT
 
@@ -9,10 +10,6 @@ from attention_lessons.exercises import all_exercises
 
 MADE = {path.stem[:2]: nbgrader_cells.converted(read(path))["cells"]
         for path in (ROOT / "notebooks").glob("*.ipynb")}
-
-
-def source(cell):
-    return "".join(cell["source"])
 
 
 def kind(cell, name):
@@ -24,15 +21,16 @@ def test_each_answer_becomes_two_cells_and_no_answer_is_left():
     tests = [cell["id"].removeprefix("test-") for cell in cells if kind(cell, "grade")]
     assert sorted(tests) == sorted(all_exercises())
     for cell in cells:
-        assert "solution" not in cell["metadata"]["tags"] and "<summary>Answer" not in source(cell)
+        assert not has(cell, "solution") and "<summary>Answer" not in cell["source"]
         if kind(cell, "solution"):
-            assert "check(" not in source(cell) and source(cell).count("### BEGIN SOLUTION") == 1
+            assert "check(" not in cell["source"]
+            assert cell["source"].count("### BEGIN SOLUTION") == 1
 
 
 def test_what_students_get_keeps_the_promise():
     """A class has its docstring, a function its line, a letter its cell."""
     cells = {cell["id"]: cell for cell in MADE["02"]}
-    cut = {name: re.sub("(?s) *### BEGIN.*### END SOLUTION", "", source(cell))
+    cut = {name: re.sub("(?s) *### BEGIN.*### END SOLUTION", "", cell["source"])
            for name, cell in cells.items()}
     assert "Heads that don't divide num_hiddens: ValueError." in cut["answer-multi-head-class"]
     assert cut["answer-split-heads"].strip() == "def my_split(X, num_heads):"
@@ -40,11 +38,11 @@ def test_what_students_get_keeps_the_promise():
     assert not kind(cells["answer-four-heads"], "solution")
     for cell in MADE["02"]:
         if kind(cell, "solution"):
-            compile(source(cell), cell["id"], "exec")
+            compile(cell["source"], cell["id"], "exec")
 
 
 def test_only_code_that_exercises_need_is_there():
     """nbgrader waits 30 seconds for a cell; a lesson's trainings take longer."""
     others = {cell["id"] for cell in MADE["06"] if cell["cell_type"] == "code"
-              and "exercise" not in cell["metadata"]["tags"]}
+              and not has(cell, "exercise")}
     assert others == {"setup"}

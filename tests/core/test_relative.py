@@ -187,8 +187,7 @@ def test_shaw_makes_no_tensor_of_a_vector_per_pair():
 KERNEL = "_scaled_dot_product_flash_attention_for_cpu"
 
 
-@pytest.mark.parametrize("options", [dict(), dict(causal=True), dict(mask=window(2), causal=True),
-                                     dict(valid_lens=torch.tensor([3, 8]))],
+@pytest.mark.parametrize("options", [dict(), dict(causal=True), dict(mask=window(2), causal=True)],
                          ids=lambda options: "-".join(options))
 @pytest.mark.parametrize("name", ["none", "alibi", "rotary"])
 def test_what_is_not_learned_stays_on_the_fused_kernel(name, options):

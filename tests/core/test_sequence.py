@@ -1,5 +1,4 @@
 """Layers equal slow definitions, formulas what is counted and walked, measures what they name."""
-import contextlib
 import math
 
 import pytest
@@ -28,14 +27,6 @@ def slow_convolution(weight, X, dilation, causal):
             if 0 <= place < len(X):
                 Y[i] = Y[i] + weight[:, :, j] @ X[place]
     return Y
-
-
-def slow_recurrence(W, U, X):
-    state, rows = torch.zeros(U.shape[1]).double(), []
-    for x in X:
-        state = torch.tanh(W @ x + U @ state)
-        rows.append(state)
-    return torch.stack(rows)
 
 
 def slow_reach(model, n, d):
@@ -69,20 +60,13 @@ def test_a_convolution_is_its_definition(kernel, dilation, causal):
     assert Convolution(4).conv.weight.shape == (4, 4, 3)
 
 
-def test_a_recurrence_is_its_definition():
-    model, X = Recurrence(4).double(), sequence(6)
-    W, U = model.parameters()
-    torch.testing.assert_close(model(X), torch.stack([slow_recurrence(W, U, x) for x in X]))
-
-
-@pytest.mark.parametrize("layer, theirs, matrices", [(GRU, nn.GRU, 3), (LSTM, nn.LSTM, 4)])
-def test_gated_recurrences_are_pytorchs_without_biases(layer, theirs, matrices):
+@pytest.mark.parametrize("layer, theirs", [(Recurrence, nn.RNN), (GRU, nn.GRU), (LSTM, nn.LSTM)])
+def test_recurrences_are_pytorchs_without_biases(layer, theirs):
     """Lesson 06 writes them out."""
     model, X = layer(4), torch.randn(2, 6, 4)
     same = theirs(4, 4, batch_first=True, bias=False)
     same.load_state_dict(model.rnn.state_dict())
     assert torch.equal(model(X), same(X)[0])
-    assert [tuple(W.shape) for W in model.parameters()] == [(4 * matrices, 4)] * 2
 
 
 @pytest.mark.parametrize("options", [dict(), dict(num_heads=2), dict(num_heads=2, causal=True)])
@@ -127,15 +111,13 @@ def test_paths_are_the_walked_ones(n):
 # ---- measurements --------------------------------------------------------------------------------
 
 def test_reach_is_what_moves():
-    for model in [Convolution(4, 3), Convolution(4, 3, dilation=2, causal=True), Recurrence(4),
-                  LSTM(4), SelfAttention(4, 2), SelfAttention(4, causal=True),
-                  nn.Sequential(Convolution(4, 3), Convolution(4, 3, dilation=3))]:
-        assert torch.equal(reach(model, 7), slow_reach(model.double(), 7, 4))
-
-
-@pytest.mark.parametrize("layer", [Recurrence, GRU, LSTM])
-def test_a_recurrence_passes_on_less_than_float32_can_hold_and_yet_not_nothing(layer):
-    assert reach(layer(16), 256)[-1, 0]
+    for model in [Convolution(4, 3, dilation=2, causal=True), LSTM(4), SelfAttention(4, 2),
+                  nn.Sequential(nn.LayerNorm(4), Convolution(4, 3), Convolution(4, 3, dilation=3),
+                                nn.Dropout(0.5))]:
+        found = reach(model, 7, *[4] * (len(list(model.children())) == 4))
+        assert model.training and next(model.parameters()).dtype == torch.float32
+        assert torch.equal(found, slow_reach(model.double().eval(), 7, 4))
+    assert reach(LSTM(16), 256)[-1, 0], "float32 can't hold what is left"
 
 
 class Mix(nn.Module):
@@ -154,28 +136,6 @@ def test_influence_is_the_absolute_derivative():
     model = Mix()
     found, wanted = influence(model, 5, num_hiddens=1), model.A.detach().abs().double()
     torch.testing.assert_close(found / found[0, 0], wanted / wanted[0, 0])
-
-
-def test_influence_finds_the_width_behind_a_norm_and_leaves_the_model_alone():
-    model = nn.Sequential(nn.LayerNorm(6), SelfAttention(6), nn.Dropout(0.5)).train()
-    assert torch.equal(influence(model, 4), influence(model, 4, num_hiddens=6)) and model.training
-    assert all(W.dtype == torch.float32 and W.grad is None for W in model.parameters())
-
-
-def test_longest_chain_adds_up_over_a_stack():
-    stack = nn.Sequential(Convolution(4), SelfAttention(4), Recurrence(4))
-    assert longest_chain(stack, 6, 4) == 1 + 4 + 6
-
-
-def test_what_a_kernel_hides_is_counted_nonetheless(monkeypatch, recwarn):
-    """oneDNN's LSTM counts as nothing, and its graph as one product at most."""
-    if not torch.backends.mkldnn.is_available():
-        pytest.skip("this PyTorch was built without oneDNN: its LSTM hides nothing")
-    was = torch.backends.mkldnn.enabled
-    assert flops(LSTM(8), 5, 8) == 16 * 5 * 8**2 and longest_chain(LSTM(8), 5, 8) == 5
-    assert torch.backends.mkldnn.enabled == was and not recwarn.list
-    monkeypatch.setattr("d2l_ext.sequence.visible_products", contextlib.nullcontext)
-    assert flops(LSTM(8), 5, 8) == 0
 
 
 def test_fastest_is_the_least_of_the_repeats(monkeypatch):

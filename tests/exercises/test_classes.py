@@ -30,7 +30,7 @@ def test_the_packages_classes_are_right(name, answer):
      "contains 5.*\n  The lengths are the source's"),
 ])
 def test_errors_that_are_known_hear_why(name, changes, words):
-    result = check(name, Slip(*changes, "").of(find(name).right))
+    result = check(name, Slip((*changes, "")).of(find(name).reference))
     assert result.state == "wrong" and re.search(words, result.message), result
 
 
@@ -62,16 +62,14 @@ LENS = torch.tensor([1, 4, 0])
 TRIAL = Trial(Gate, (6, 2), {"X": (3, 4, 6)}, {"dropout": 0.0}, "lens", {"'no'": "Known."})
 LOST = "The lengths have no effect."
 GATE = FromScratch(
-    "gate", ("One.", "Two."), "Well done.", right=Gate, sizes="3 sentences",
+    "gate", ("One.", "Two."), "Well done.", reference=Gate, sizes="3 sentences",
     stages=(TRIAL.shows("The output"), TRIAL.shows("The output with lengths 1, 4, 0", LENS),
             TRIAL.keeps(LENS), TRIAL.learns(), TRIAL.evaluates(LENS),
             refuses("The error for 4 parts", 6, 4)),
     slips=[
-        Slip("if lens is not None", "if False", "self.p, self.training", "self.p",
-             LOST + " And more."),
-        Slip("if lens is not None", "if False", LOST),
-        Slip("< lens", "<= lens", "One too many."),
-        Slip("self.W(X)", "self.W(X.detach())", "if lens is not None", "if False", "Not both."),
+        ("if lens is not None", "if False", "self.p, self.training", "self.p", LOST + " And more."),
+        ("if lens is not None", "if False", LOST), ("< lens", "<= lens", "One too many."),
+        ("self.W(X)", "self.W(X.detach())", "if lens is not None", "if False", "Not both."),
     ])
 NAMED, FORWARD = "Gate(6, 2, dropout=0.0)", "    def forward(self, X, lens=None):\n"
 RIGHT, DOESNT_ASK = "self.p = dropout", "which the promise doesn't ask for: "
@@ -86,7 +84,7 @@ HIDES = "if lens is not None:"
      "There is no forward yet. The promise asks for forward(self, X, lens=None)."),
     (type("Half", (nn.Module,), {"forward": Gate.forward}), "There is no __init__ yet. The promise "
      "asks for __init__(self, width, parts=1, dropout=0.0)."),
-    *((Slip(*changes, words).of(Gate), words) for *changes, words in [
+    *((Slip(slip).of(Gate), slip[-1]) for slip in [
         ("self.W", "self.V", "self.b", "self.c",
          f"The state_dict of {NAMED} has no b, W.weight: it holds c, V.weight. The promise says "
          "what the parts are called."),
@@ -128,7 +126,7 @@ def test_what_is_said_of_a_class(answer, words):
 
 
 def test_a_right_class_is_right_and_an_empty_one_no_attempt():
-    untidy = Slip("lens[:, None])", "lens.sub_(0)[:, None])", "").of(Narrow)
+    untidy = Slip(("lens[:, None])", "lens.sub_(0)[:, None])", "")).of(Narrow)
     for answer in (Gate, Narrow, untidy):
         assert (GATE.judge(answer).state, GATE.judge(answer).message) == ("right", "Well done.")
     assert LENS.tolist() == [1, 4, 0]

@@ -29,7 +29,7 @@ OWN = [
     Choice("three", HINTS, "All three.", right="ace",
            reasons={"b": "is false: it leaks.", "d": "is false: it drips."}),
     Build("times", HINTS, "Well built.", reference=times, inputs=inputs,
-          slips=[Slip("X + n", "It adds."), Slip("X + 2 * n", "It adds.")],
+          slips=[("X + n", "It adds."), ("X + 2 * n", "It adds.")],
           larger=lambda: [(torch.ones(2, 5), 1000)]),
     Build("count", HINTS, "Well counted.", reference=lambda row, n: int(row.sum()) * n,
           inputs=lambda: [(torch.tensor([1, 2, 3]), 2)]),
@@ -114,17 +114,17 @@ def scaled(X, n):
 
 
 def test_a_slip_is_a_change_of_the_right_code():
-    slips = Slip("* n", "/ n", "It divides."), Slip("X * n", "X", "+ 1", "+ n", "It adds.")
+    slips = ("* n", "/ n", "It divides."), ("X * n", "X", "+ 1", "+ n", "It adds.")
     own = Build("own", HINTS, "", reference=scaled, inputs=inputs,
-                slips=[*slips, Slip("X.sum()", "It sums.")])
+                slips=[*slips, ("X.sum()", "It sums.")])
     assert own.judge(lambda X, n: 1 + X / n).message == "It divides."
     assert own.judge(lambda X, n: n + X).message == "It adds."
     assert own.judge(lambda X, n: X.flatten().sum()).message == "It sums."
     assert own.judge(scaled).state == "right"
     with pytest.raises(ValueError, match="scaled has no '- 1'"):
-        Slip("- 1", "", "").of(scaled)
+        Slip(("- 1", "", "")).of(scaled)
     with pytest.raises(ValueError):
-        Slip("X", "Y", "n", "It adds.").of(scaled)
+        Slip(("X", "Y", "n", "It adds.")).of(scaled)
 
 
 def test_a_check_imports_nothing_of_other_lessons():
@@ -137,7 +137,7 @@ def test_a_check_imports_nothing_of_other_lessons():
 
 @pytest.fixture(autouse=True)
 def own(monkeypatch):
-    monkeypatch.setattr(exercises, "own", {})
+    monkeypatch.setattr(exercises, "known", {})
     monkeypatch.setattr(exercises, "seen", {})
     for exercise in OWN:
         register(exercise)

@@ -9,7 +9,7 @@ from torch import nn
 
 from attention_lessons import CASES, check, language
 from attention_lessons.exercises import exhibits
-from attention_lessons.exercises.exhibits import PROBES, changed_answers, distorted, tried
+from attention_lessons.exercises.exhibits import PROBES, distorted, numbers, tried
 from attention_lessons.lesson_12 import exercises as lesson
 
 LESSON, = (notebook for notebook in all_notebooks() if notebook.number == 12)
@@ -151,8 +151,8 @@ GIVEN = NUMBERS[:6].view(2, 3, 6), *[NUMBERS[6:].view(2, 5, 6)] * 2, torch.tenso
 @pytest.mark.parametrize("test, words", [
     (lambda read: print(end=""), PROBES[0][1]), (shape_alone, PROBES[1][1]), (loose, PROBES[2][1]),
     (equal_lengths_twice, PROBES[3][1]), (one_token, "it passes right code, and the exhibit"),
-    (padding_of_nan, CASES["polarity"].careful.words),
-    (double_alone, CASES["table"].careless.words),
+    (padding_of_nan, CASES["polarity"].careful[-1]),
+    (double_alone, CASES["table"].careless[-1]),
     (like(0), "it passes the exhibit and refuses right code: what it expects has the same mistake. "
               "On right code, there its line 2 fails and says: no"),
     (like(None), "it refuses right code that is written in another way."),
@@ -229,10 +229,10 @@ def test_seeds_are_the_same_for_all_versions_and_each_time():
 
 
 def test_rates_of_decay_are_distorted_too():
-    groups = changed_answers(CASES["decay"].code(), lambda X: X + 1)(nn.Linear(6, 4)).param_groups
+    groups = numbers(lambda X: X + 1, CASES["decay"].code()(nn.Linear(6, 4))).param_groups
     assert [group["weight_decay"] for group in groups] == [1.5, 1]
     tokens = torch.tensor([[4, 7]])
-    assert distorted(lambda X: X)(tokens).tolist() == [[5, 8]]
+    assert distorted(tokens).tolist() == [[5, 8]]
 
 
 # ---- parts ---------------------------------------------------------------------------------------

@@ -4,16 +4,15 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from d2l_ext import reach
 from attention_lessons.laboratory import (
     CONTROLS, MEMORIES, READERS, RECALLERS, Reader, copy_back, find_marked, parity, reader, recall,
     recaller, repeat, reverse)
 from attention_lessons.laboratory.readers import random_pairs
-from d2l_ext.masks import window
+from d2l_ext import reach, window
 
 
-def generator(seed=0):
-    return torch.Generator().manual_seed(seed)
+def generator():
+    return torch.Generator().manual_seed(0)
 
 
 # ---- tasks ----
@@ -49,34 +48,48 @@ def test_find_marked_holds_every_claim():
         assert targets[:, -1].unique().tolist() == list(range(8))
 
 
+def test_recall_asks_each_key_once_for_its_value():
+    inputs, targets, scored = recall(generator(), 8, 17)
+    assert inputs.shape == (8, 15) and scored.equal((torch.arange(15) >= 10).expand(8, 15))
+    for row, target in zip(inputs.tolist(), targets.tolist()):
+        value_of = dict(zip(row[:10:2], row[1:10:2]))
+        assert len(value_of) == 5 and sorted(value_of) == sorted(row[10:])
+        assert [value_of[key] - 128 for key in row[10:]] == target[10:]
+    assert inputs[:, 1:10:2].min() >= 128 > inputs[:, :10:2].max()
+    assert not inputs[:, :10:2].equal(inputs[:, 10:]), "asked in another order"
+    most, _, asked = recall(generator(), 2, 386)
+    assert most[asked].reshape(2, 128).sort(1).values.equal(torch.arange(128).expand(2, 128))
+    assert recall(generator(), 2, 3)[0].shape == (2, 3)
+
+
 # ---- readers ----
 
 def test_readers_hold_equal_numbers():
-    def size(kind):
-        return sum(W.numel() for W in reader(kind, 16, 8).layers.parameters())
-    assert all(abs(size(kind) - 16_400) < 0.02 * 16_400 for kind in (*READERS, *MEMORIES))
-    sizes = [sum(W.numel() for W in recaller(kind).layers[1].parameters()) for kind in RECALLERS]
+    def size(layers):
+        return sum(W.numel() for W in layers.parameters())
+
+    for kind in (*READERS, *MEMORIES):
+        assert size(reader(kind, 16, 8).layers) == pytest.approx(16_400, rel=0.02)
+    sizes = [size(recaller(kind).layers[1]) for kind in RECALLERS]
     assert sizes == [4096] * 4 + [4129] * 3
 
 
-def first_layers(kind, count):
-    return Reader(list(reader(kind, 16, 8).layers[:count]), 28, 16, 8, positions=True)
+def seen(kind, count):
+    """What the first layers of a kind see, (32, 32)."""
+    layers = list(reader(kind, 16, 8).layers[:count])
+    return reach(Reader(layers, 28, 16, 8, positions=True), 32)
 
 
-def test_a_window_makes_a_path_of_five_moves():
-    full, windowed = CONTROLS[5:7]
-    assert reach(first_layers(full, 1), 32)[-1].sum() == 32
-    assert reach(first_layers(windowed, 1), 32)[-1].sum() == 8
-    assert not reach(first_layers(windowed, 4), 32)[-1, :3].any()
-    assert reach(first_layers(windowed, 5), 32).all()
-
-
-def test_random_pairs_are_as_many_as_a_window_leaves():
-    sees, near = random_pairs(32, 7), window(7).tensor(32, 32)
-    assert sees.equal(random_pairs(32, 7)) and sees.sum(1).equal(near.sum(1))
+def test_controls_see_all_a_window_or_as_many_random_keys():
+    full, windowed, random = CONTROLS[5:]
+    assert seen(full, 1)[-1].all()
+    near = window(7).tensor(32, 32)
+    assert seen(windowed, 1).equal(near)
+    assert not seen(windowed, 4)[-1, :3].any() and seen(windowed, 5).all()
+    sees = random_pairs()
+    assert sees.equal(random_pairs()) and sees.sum(1).equal(near.sum(1))
     assert sees.diag().all() and not sees.equal(near)
-    assert reach(first_layers(CONTROLS[7], 1), 32).equal(sees)
-    assert not sees[31, 0] and reach(first_layers(CONTROLS[7], 2), 32)[31, 0]  # two moves
+    assert seen(random, 1).equal(sees)
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -99,27 +112,10 @@ def test_each_layer_is_added_to_its_input():
     torch.testing.assert_close(model(X), wanted @ model.scores.weight.T + model.scores.bias)
 
 
-# ---- recall ----
-
-def test_recall_asks_each_key_once_for_its_value():
-    inputs, targets, scored = recall(generator(), 8, 17)
-    assert inputs.shape == (8, 15) and scored.equal((torch.arange(15) >= 10).expand(8, 15))
-    for row, target in zip(inputs.tolist(), targets.tolist()):
-        value_of = dict(zip(row[:10:2], row[1:10:2]))
-        assert len(value_of) == 5 and sorted(value_of) == sorted(row[10:])
-        assert [value_of[key] - 128 for key in row[10:]] == target[10:]
-    assert inputs[:, 1:10:2].min() >= 128 > inputs[:, :10:2].max()
-    assert not inputs[:, :10:2].equal(inputs[:, 10:]), "asked in another order"
-    most, _, asked = recall(generator(), 2, 386)
-    assert most[asked].reshape(2, 128).sort(1).values.equal(torch.arange(128).expand(2, 128))
-    assert recall(generator(), 2, 3)[0].shape == (2, 3)
-
-
 @pytest.mark.parametrize("kind", RECALLERS)
 def test_a_recaller_joins_neighbours_and_sees_the_past_alone(kind):
     model = recaller(kind)
-    joined = model.layers[0]
-    assert reach(joined, 5).equal(torch.ones(5, 5).tril().triu(-1).bool())
+    assert reach(model.layers[0], 5).equal(torch.ones(5, 5).tril().triu(-1).bool())
     assert reach(model, 6).equal(torch.ones(6, 6).tril().bool())
 
 
@@ -128,16 +124,11 @@ def test_what_is_told_when_to_write_keeps_the_pairs_alone():
     X = torch.randn(1, 12, 32).double()
     moved = X.clone()
     moved[:, [0, 2, 4, 6, 8, 9, 10]] += 1
-    told = [kind for kind in RECALLERS if "told" in kind]
-    assert len(told) == 3
-    for kind in told:
+    other = moved.clone()
+    other[:, 3] += 1
+    for kind in [kind for kind in RECALLERS if "told" in kind] + ["delta rule"]:
         layer = recaller(kind).layers[1].double()
-        states = [layer(each, need_state=True)[1] for each in (X, moved)]
-        torch.testing.assert_close(*states)
-        other = moved.clone()
-        other[:, 3] += 1
-        assert not torch.allclose(states[0], layer(other, need_state=True)[1])
-        answer = F.normalize(layer.W_k(X[0, 7]), dim=0) @ states[0][0, 0]
-        assert torch.allclose(answer, layer.W_v(X[0, 7])) == (kind == "delta rule, told, rate 1")
-    untold = recaller("delta rule").layers[1].double()
-    assert not torch.allclose(*(untold(each, need_state=True)[1] for each in (X, moved)))
+        kept, same, changed = (layer(each, need_state=True)[1] for each in (X, moved, other))
+        assert torch.allclose(kept, same) == ("told" in kind) and not torch.allclose(kept, changed)
+        answer = F.normalize(layer.W_k(X[0, 7]), dim=0) @ kept[0, 0]
+        assert torch.allclose(answer, layer.W_v(X[0, 7])) == kind.endswith("rate 1")

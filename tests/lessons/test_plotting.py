@@ -1,9 +1,11 @@
-"""Drawings say in words what they show, refuse what they can't show, and list their numbers.
+"""Drawings show what was asked for, say it in words, and refuse what they can't show.
 
-A wrong drawing has another text, so a comparison of texts notices it.
+Numbers, labels, places and colours are read from the finished figure, its pixels and its artists.
+All sizes, labels and numbers differ, so that nothing can change places unnoticed.
 """
 import base64
 import html
+import io
 import re
 
 import matplotlib
@@ -12,15 +14,19 @@ import pytest
 import torch
 from IPython.core.formatters import DisplayFormatter
 from matplotlib import pyplot as plt
+from matplotlib.colors import to_rgb
+from PIL import Image
 from tools import ROOT
 
 from attention_lessons import plotting
-from attention_lessons.plotting import Drawing, array, bars, curves, heatmaps, picture, table
+from attention_lessons.plotting import array, bars, curves, heatmaps, picture, table
 
 ALT = "Each token looks at the one before it, and \"man\" at none"
-NAME = "99-figure"
-MAP = torch.tensor([[1.0, 0.0, 0.0], [0.75, 0.25, 0.0]])
-PAIR = torch.stack([MAP, MAP / 4])
+BLUE, ORANGE, WHITE = (np.array(to_rgb(colour)) for colour in ("#0072B2", "#D55E00", "white"))
+MAPS = torch.tensor([[[0.1, 0.9, 0.0], [0.7, 0.2, 0.3]], [[0.6, 0.05, 0.8], [0.0, 1.0, 0.4]],
+                     [[0.25, 0.5, 0.15], [0.85, 0.35, 0.45]], [[0.3, 0.0, 0.6], [0.2, 0.1, 0.55]]])
+SIGNED = MAPS * torch.tensor([[-2.0, 1.5, -1.0], [3.0, -1.0, -2.5]])  # lowest: not -limit
+MAP, ROWS, COLUMNS, TITLES = MAPS[0], ["dog", "man"], ["a", "b", "c"], ["one", "two", "three", "x"]
 
 
 @pytest.fixture(autouse=True)
@@ -32,72 +38,51 @@ def words(tmp_path, monkeypatch):
     monkeypatch.setattr(plotting, "HERE", tmp_path)
 
 
-def png(drawing) -> bytes:
-    shown = drawing._repr_mimebundle_()["text/html"]
-    return base64.b64decode(re.search('base64,([^"]+)', shown)[1])
+def weights(values=MAP, rows=ROWS, columns=COLUMNS, name="99-figure", **more):
+    return heatmaps(values, rows, columns, name=name, **more)
 
 
-def texts(labels):
-    return [label.get_text() for label in labels]
+def lines(x=(1, 2, 4), y=(0.5, 0.25, 0.125), line="error", name="99-figure", **more):
+    return curves(x, {line: y}, name=name, **dict(xlabel="n", ylabel="seconds") | more)
 
 
-def weights(values=MAP, rows=("dog", "man"), columns=("a", "b", "c"), **more):
-    return heatmaps(values, rows, columns, **{"name": NAME} | more)
+def column(values=(1.0, 2.0), labels=("one", "two"), ylabel="score", name="99-figure", **more):
+    return bars(values, labels, ylabel=ylabel, name=name, **more)
 
 
-def lines(x=(1, 2, 4), y=(0.5, 0.25, 0.125), line="error", xlabel="n", ylabel="seconds", **more):
-    return curves(x, {line: y}, **dict(xlabel=xlabel, ylabel=ylabel, name=NAME) | more)
+# ---- words ---------------------------------------------------------------------------------------
 
-
-def column(values=(1.0, 2.0), labels=("one", "two"), ylabel="score", **more):
-    return bars(values, labels, **dict(ylabel=ylabel, name=NAME) | more)
-
-
-# ---- pictures and their words --------------------------------------------------------------------
-
-def slowly(*values):
-    return [pytest.param(value, marks=pytest.mark.slow) for value in values]
-
-
-@pytest.mark.parametrize("draw", [weights, lines, column, *slowly(
-    lambda: weights(PAIR - 0.5, titles=["one", "two"], signed=True), lambda: lines(log=True))])
+@pytest.mark.parametrize("draw", [weights, lines, column])
 def test_a_drawing_is_a_picture_with_words(draw):
     before, drawing = dict(matplotlib.rcParams), draw()
     data, _ = DisplayFormatter().format(drawing)
-    assert png(drawing).startswith(b"\x89PNG")
     start = f'<img alt="{html.escape(ALT)}" style="max-width: 100%; height: auto" src="data:'
     assert data["text/html"].startswith(f"{start}image/png;base64,") and "image/png" not in data
-    assert drawing._repr_mimebundle_()["text/plain"] == repr(drawing) == str(drawing)
-    assert repr(drawing).startswith(f"[picture] {ALT}\n") and isinstance(drawing, Drawing)
-    assert draw()._repr_mimebundle_() == data
+    shown = base64.b64decode(re.search('base64,([^"]+)', data["text/html"])[1])
+    assert shown.startswith(b"\x89PNG") and data["text/plain"] == repr(drawing) == str(drawing)
+    assert repr(drawing).startswith(f"[picture] {ALT}\n") and draw()._repr_mimebundle_() == data
     assert plt.get_fignums() == [] and dict(matplotlib.rcParams) == before, "it leaves no style"
 
 
 @pytest.mark.parametrize("draw, said", [
-    (lambda: weights(PAIR, titles=["one", "two"]),
+    (lambda: weights(MAPS[:2], titles=["one", "two"]),
      """one: columns a, b, c
-       dog    1.00    0.00    0.00
-       man    0.75    0.25    0.00
+       dog    0.10    0.90    0.00
+       man    0.70    0.20    0.30
 two: columns a, b, c
-       dog    0.25    0.00    0.00
-       man    0.19    0.06    0.00"""),
+       dog    0.60    0.05    0.80
+       man    0.00    1.00    0.40"""),
     (lambda: weights(torch.arange(105.0).reshape(7, 15) / 100, range(7), range(15), signed=True),
      "7 x 15, first row 0 0.02 0.04 0.06 0.08 0.1 0.12 0.14, "
      "first column 0 0.15 0.3 0.45 0.6 0.75 0.9"),
     (lambda: lines(y=[0.5, torch.nan, 0.125], title="Time", marks={"trained": 2.5},
-                   points={"known": ([1, 3], [0.25, 1234.6])}),
-     "Time: seconds over n\nn: 1 2 4\nerror: 0.5 nan 0.125\nknown: 0.25 1235\ntrained at 2.5"),
-    (lambda: column([1, -0.2506]), "score: one 1, two -0.251"),
-    (lambda: column(title="Points"), "Points: score: one 1, two 2")],
-    ids=["maps", "large map", "lines", "bars", "bars with a title"])
+                   points={"known": ([1, 3, 2, 4], [2e-7, -0.00042, 999.4, 1234.6])}),
+     "Time: seconds over n\nn: 1 2 4\nerror: 0.5 nan 0.125\nknown: 0 -0.0004 999 1235\n"
+     "trained at 2.5"),
+    (lambda: column([1, -0.2506], title="Points"), "Points: score: one 1, two -0.251")],
+    ids=["maps", "large map", "lines", "bars"])
 def test_the_words_are_all_that_is_drawn(draw, said):
     assert draw().data == said
-
-
-def test_numbers_in_words_are_short():
-    given = 0, 2e-7, -0.00042, 0.001, 1 / 3, 999.4, 1234.6
-    assert [plotting.short(value) for value in given] == [
-        "0", "0", "-0.0004", "0.001", "0.333", "999", "1235"]
 
 
 @pytest.mark.parametrize("draw, change, kept", [
@@ -110,58 +95,211 @@ def test_numbers_that_vary_stay_out_of_the_repr(draw, change, kept):
     assert not re.search(r"\d\.\d", drawing.data) and all(word in drawing.data for word in kept)
 
 
-# ---- what is drawn -------------------------------------------------------------------------------
+# ---- maps ----------------------------------------------------------------------------------------
+
+def texts(labels):
+    return [label.get_text() for label in labels]
+
+
+def ticks(axis):
+    """The label at each place."""
+    places = {tick.get_loc(): tick.label1.get_text() for tick in axis.get_major_ticks()}
+    return {round(place): label for place, label in places.items()}
+
+
+def pixels(drawing):
+    """The drawing as it is seen: a function to the colour at a place of an axis."""
+    file = io.BytesIO()
+    drawing.figure.savefig(file, format="png", dpi=drawing.figure.dpi)
+    image = np.asarray(Image.open(file).convert("RGB")) / 255
+
+    def at(axis, x, y):
+        across, up = axis.transData.transform((x, y))
+        return image[len(image) - 1 - int(up), int(across)]
+    return at
+
+
+def colour_of(value, limit=1.0):
+    """White at 0, blue at the limit, orange at the limit below 0."""
+    share = abs(value) / limit
+    return (1 - share) * WHITE + share * (BLUE if value >= 0 else ORANGE)
+
+
+def same_colour(one, other):
+    return np.abs(one - other).max() < 0.02
+
+
+def brightness(colour):
+    linear = np.where(colour <= 0.04, colour / 12.92, ((colour + 0.055) / 1.055) ** 2.4)
+    return linear @ (0.2126, 0.7152, 0.0722) + 0.05
+
+
+@pytest.mark.parametrize("count, signed", [(1, True), (3, False)])
+def test_maps_have_the_colours_numbers_and_words_of_their_values(count, signed):
+    maps = (SIGNED if signed else MAPS)[:count]
+    limit = maps.abs().max().item() if signed else 1.0
+    drawing = weights(maps, titles=TITLES[:count], signed=signed, row_label="asks",
+                      column_label="answers", numbers=True)
+    seen, axes = pixels(drawing), drawing.figure.axes
+    assert len(axes) == count and ticks(axes[0].yaxis) == dict(enumerate(ROWS))
+    for axis, panel, title in zip(axes, maps.tolist(), TITLES):
+        assert axis.get_title() == title and ticks(axis.xaxis) == dict(enumerate(COLUMNS))
+        assert (axis.get_xlim(), axis.get_ylim()) == ((-0.5, 2.5), (1.5, -0.5)), "only the cells"
+        values = {(column, row): panel[row][column] for row in range(2) for column in range(3)}
+        assert {text.get_position(): text.get_text() for text in axis.texts} == {
+            place: f"{value:.2f}" for place, value in values.items()}
+        for (column, row), value in values.items():
+            assert same_colour(seen(axis, column + 0.35, row - 0.35), colour_of(value, limit))
+    assert [axis.get_xlabel() for axis in axes] == ["answers"] * count
+    assert [axis.get_ylabel() for axis in axes] == ["asks"] + [""] * (count - 1)
+
+
+def test_a_number_is_written_in_the_colour_that_can_be_read():
+    values = torch.linspace(-1, 1, 48).reshape(6, 8)
+    axis = heatmaps(values, range(6), range(8), signed=True).figure.axes[0]
+    for text, value in zip(axis.texts, values.flatten().tolist(), strict=True):
+        ground = brightness(colour_of(value))
+        usable = {"white": 1.05 / ground, "black": ground / 0.05}
+        assert text.get_color() == max(usable, key=usable.get) and max(usable.values()) > 4.5
+
+
+def test_each_map_of_up_to_64_cells_shows_its_numbers_whole_ones_only_where_all_are():
+    maps = torch.stack([torch.eye(8), torch.full((8, 8), 1 / 9)])
+    axes = heatmaps(maps, range(8), range(8), titles=["one", "two"]).figure.axes[:2]
+    assert [set(texts(axis.texts)) for axis in axes] == [{"0.00", "1.00"}, {"0.11"}]
+    assert not axes[0].spines["top"].get_visible()
+    whole = heatmaps(maps[:1], range(8), range(8)).figure.axes[0]
+    assert set(texts(whole.texts)) == {"0", "1"}
+    large = heatmaps(torch.eye(5, 13).expand(2, 5, 13), range(5), range(13)).figure.axes[0]
+    assert not large.texts and large.spines["top"].get_visible(), "two do not look like one"
+
+
+@pytest.mark.parametrize("maps, signed", [(MAP, False), (-SIGNED, True)])
+def test_maps_without_numbers_have_a_bar(maps, signed):
+    limit = maps.abs().max().item() if signed else 1.0
+    drawing = weights(maps, signed=signed, numbers=False)
+    seen, (*axes, bar) = pixels(drawing), drawing.figure.axes
+    assert len(axes) == (len(maps) if signed else 1)
+    for value in np.linspace(-0.95 * limit if signed else 0.05, 0.95 * limit, 9):
+        assert same_colour(seen(bar, 0.5, value), colour_of(value, limit))
+
+
+def test_yes_and_no_are_cells_of_their_own_without_a_bar():
+    for yes in (MAP > 0.2, (MAP > 0.2).numpy()):
+        drawing = weights(yes, numbers=False)
+        axis, = drawing.figure.axes
+        right, wrong, edge = (pixels(drawing)(axis, x, 0) for x in (1, 0, 0.5))
+        assert same_colour(edge, WHITE) and brightness(right) < brightness(wrong)
+
 
 @pytest.mark.slow
 def test_a_large_map_stays_a_picture():
     drawing = weights(torch.eye(200), range(200), range(200))
-    assert max(drawing.get_size_inches()) < 17
+    assert max(drawing.figure.get_size_inches()) < 17
     assert len(drawing._repr_mimebundle_()["text/html"]) < 200_000
-    shown = texts(drawing.axes[0].get_xticklabels())
+    shown = texts(drawing.figure.axes[0].get_xticklabels())
     assert shown[0] == "0" and len(shown) < 80
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("label", ["$5 and $6", r"$\foo$"])
-def test_dollars_are_dollars(label):
+# ---- lines and bars ------------------------------------------------------------------------------
+
+X = [1, 2, 4, 8, 16]
+LINES = {f"line {i}": [0.1 * i + 0.03 * i * j + 0.2 / x for j, x in enumerate(X)]
+         for i in range(1, 6)}
+
+
+def test_curves_have_the_places_names_and_axes_of_their_numbers():
+    known = [1.5, 3, 12], [0.9, 0.35, 0.6]
+    drawing = curves(X, LINES, xlabel="tokens", ylabel="loss", title="Loss", height=4.5,
+                     points={"known": known}, marks={"trained": 4.5, "tried": 9})
+    axis = drawing.figure.axes[0]
+    drawn = [line.get_xydata().T.tolist() for line in axis.lines]
+    wanted = [[X, y] for y in LINES.values()] + [[*known]]
+    assert np.allclose(np.concatenate(drawn[:6], 1), np.concatenate(wanted, 1))
+    assert axis.lines[5].get_linestyle() == "None", "points aren't joined"
+    assert [line.get_marker() for line in axis.lines[:6]] == ["None"] * 5 + ["o"]
+    styles = {(line.get_color(), line.get_linestyle()) for line in axis.lines[:5]}
+    assert len(styles) == 5
+    assert drawn[6:] == [[[4.5, 4.5], [0, 1]], [[9, 9], [0, 1]]]
+    assert all(line.get_transform() == axis.get_xaxis_transform() for line in axis.lines[6:])
+    named = {text.get_text(): text.xy for text in axis.texts}
+    assert named == {"trained": (4.5, 1), "tried": (9, 1), "known": (12, 0.6)} | {
+        name: (16, y[-1]) for name, y in LINES.items()}
+    assert (axis.get_xlabel(), axis.get_ylabel(), axis.get_title()) == ("tokens", "loss", "Loss")
+    assert (axis.get_xscale(), axis.get_yscale()) == ("linear", "linear")
+    inches = axis.get_window_extent().transformed(drawing.figure.dpi_scale_trans.inverted())
+    assert abs(inches.width - 6.4) < 1.2 and abs(inches.height - 4.5) < 0.7
+
+
+def test_logarithmic_curves_name_their_points():
+    axis = curves(X, LINES, xlabel="n", ylabel="s", log=True, markers=True).figure.axes[0]
+    assert (axis.get_xscale(), axis.get_yscale()) == ("log", "log")
+    assert texts(axis.get_xticklabels()) == ["1", "2", "4", "8", "16"]
+    assert list(axis.get_xticks()) == X
+    assert {line.get_marker() for line in axis.lines} == {"o"}
+
+
+def test_names_at_line_ends_stand_apart_in_the_order_of_the_ends():
+    ends = {"c": 0.503, "d": 0.5, "a": 0.504, "e": 0.502, "b": 0.9}
+    drawing = curves([1, 2], {name: [0, end] for name, end in ends.items()}, xlabel="x", ylabel="y")
+    axis, points = drawing.figure.axes[0], 72 / drawing.figure.dpi
+    places = {text.get_text(): axis.transData.transform(text.xy)[1] * points
+              + text.get_position()[1] for text in axis.texts}
+    order = sorted(places, key=places.get)
+    assert order == list("decab")
+    assert min(places[upper] - places[lower] for lower, upper in zip(order, order[1:])) > 12
+
+
+def test_bars_have_the_heights_and_names_that_were_given():
+    heights, labels = [0.125, 3.5, 2.25, 1.0], ["dog", "man", "dog", "bites"]
+    axis = bars(heights, labels, ylabel="score", title="Four").figure.axes[0]
+    middles = [bar.get_x() + bar.get_width() / 2 for bar in axis.patches]
+    assert [ticks(axis.xaxis)[round(middle)] for middle in middles] == labels
+    assert middles == pytest.approx(range(4)), "above their names"
+    assert [(bar.get_y(), bar.get_height()) for bar in axis.patches] == [(0, h) for h in heights]
+    written = {text.get_text(): text.xy for text in axis.texts}
+    assert written == {f"{height:.3g}": pytest.approx((place, height))
+                       for place, height in enumerate(heights)}
+    assert (axis.get_ylabel(), axis.get_title()) == ("score", "Four")
+
+
+# ---- what is given -------------------------------------------------------------------------------
+
+def test_dollars_are_dollars():
+    label = r"$\foo$"
     for drawing in (weights(rows=("dog", label)), column(labels=("dog", label)),
                     lines(name="", title=label), weights(titles=[label]), lines(line=label),
                     lines(xlabel=label), lines(ylabel=label), column(ylabel=label),
                     weights(row_label=label), weights(column_label=label)):
-        assert png(drawing)
-        assert label.replace("$", r"\$") in texts(drawing.findobj(matplotlib.text.Text))
+        assert label.replace("$", r"\$") in texts(drawing.figure.findobj(matplotlib.text.Text))
 
 
 @pytest.mark.parametrize("values", [MAP.tolist(), MAP.numpy(), MAP.half(), [MAP[0], MAP[1]],
                                     MAP.clone().requires_grad_()])
 def test_numbers_of_any_kind(values):
-    assert array(values).dtype == np.float64 and np.allclose(array(values), MAP.numpy())
+    assert array(values).dtype == np.float64
+    assert np.allclose(array(values), MAP.numpy(), atol=1e-3)
 
 
 @pytest.mark.parametrize("wrong, words", [
     (lambda: weights(MAP.T), r"shape \(3, 2\), but there are 2 row and 3 column labels"),
     (lambda: weights(MAP[0]), "2 row and 3 column"),
-    (lambda: weights(rows=("dog",)), "1 row and 3 column"),
     (lambda: weights(titles=["one", "two"]), "2 titles for 1 maps"),
-    (lambda: weights(MAP * 2), "weights must lie in 0..1, got 0..2: use signed=True"),
-    (lambda: weights(-MAP), "use signed=True"),
-    (lambda: weights(MAP.double() + 2e-6), "got 2e-06..1: use"),
-    (lambda: weights(MAP.double() - 2e-6), "got -2e-06..1: use"),
+    (lambda: weights(MAP.double() / 0.9 + 2e-6), "must lie in 0..1, got 2e-06..1: use signed=True"),
+    (lambda: weights(MAP.double() - 2e-6), "got -2e-06..0.9: use"),
     (lambda: weights(MAP * torch.nan, signed=True), r"must be finite, got nan at \[0, 0\]"),
-    (lambda: weights(torch.stack([MAP, MAP / MAP])), r"finite, got nan at \[1, 0, 1\]"),
-    (lambda: lines(x=(), y=()), "nothing to draw: x has 0 places"),
-    (lambda: curves([1], {}, xlabel="n", ylabel="y"), "there are 0 lines"),
-    (lambda: lines(y=(1, 2)), r"line 'error' has shape \(2,\), x has shape \(3,\)"),
-    (lambda: column(labels=("one",)), r"shape \(2,\), but there are 1 labels"),
-    (lambda: column(values=(), labels=()), "there are 0 labels"),
-    (lambda: column(values=(1.0, torch.nan)), "bar of 'two' has height nan"),
     (lambda: weights(torch.zeros(0, 2, 3)), r"nothing to draw: values have shape \(0, 2, 3\)"),
     (lambda: weights(torch.eye(512), range(512), range(512), numbers=True),
      "cells of 0.03 inches are too small for numbers, which need 0.3"),
+    (lambda: weights(name="99-none"), "name='99-none' has no alternative text: add 'none' to "
+     "lesson_99/alt.toml"),
+    (lambda: lines(name="98-figure"), "add 'figure' to lesson_98/alt.toml"),
+    (lambda: lines(x=(), y=()), "nothing to draw: x has 0 places"),
     (lambda: lines(x=[[1, 2]], y=[[1, 2]]), r"shape \(1, 2\)"),
+    (lambda: curves([1], {}, xlabel="n", ylabel="y"), "there are 0 lines"),
+    (lambda: lines(y=(1, 2)), r"line 'error' has shape \(2,\), x has shape \(3,\)"),
     (lambda: lines(y=(1, torch.inf, 3)), "line 'error' holds inf, .* it must be finite$"),
     (lambda: lines(y=[torch.nan] * 3), "line 'error' is NaN everywhere"),
-    (lambda: lines(x=(1, torch.nan, 3)), "x holds nan"),
     (lambda: lines(x=(0, 1, 2), log=True), "x holds 0, .* finite and above 0"),
     (lambda: lines(y=(1, -2, 3), log=True), "line 'error' holds -2"),
     (lambda: lines(marks={"trained": torch.nan}), "mark 'trained' holds nan"),
@@ -169,29 +307,27 @@ def test_numbers_of_any_kind(values):
     (lambda: lines(points={"known": ([1, 2], [1])}), r"shapes \(2,\) and \(1,\)"),
     (lambda: lines(points={"known": ([1], [torch.inf])}), "points 'known' holds inf"),
     (lambda: lines(points={"error": ([1], [2])}), "points 'error' need a name of their own"),
-    (lambda: weights(name="99-none"), "name='99-none' has no alternative text: add 'none' to "
-     "lesson_99/alt.toml"),
-    (lambda: lines(name="98-figure"), "add 'figure' to lesson_98/alt.toml"),
+    (lambda: column(labels=("one",)), r"shape \(2,\), but there are 1 labels"),
+    (lambda: column(values=(), labels=()), "there are 0 labels"),
+    (lambda: column(values=(1.0, torch.nan)), "bar of 'two' has height nan"),
     (lambda: table([(1, 2)], ["a", "b", "c"]), "a row has 2 values for 3 columns")])
 def test_what_does_not_fit_is_refused(wrong, words):
     with pytest.raises(ValueError, match=words):
         wrong()
 
 
-# ---- tables --------------------------------------------------------------------------------------
-
-ROWS = [("dog", 1, 0.25, None), ("man", 12345, -0.0001, True)]
-
+# ---- tables, and the drawings in images/ ---------------------------------------------------------
 
 def test_a_table_has_headers_and_numbers():
-    shown = table(ROWS, ["who", "n", "weight", "seen"])
+    shown = table([("dog", 1, 0.25, None), ("man", 12345, -0.0001, True)],
+                  ["who", "n", "weight", "`seen`"])
     assert repr(shown) == """who       n  weight  seen
 dog       1    0.25
 man  12,345    0.00  True"""
     page = shown._repr_html_()
     assert page.startswith('<table><thead><tr><th scope="col">who</th>')
     row = '<tr><th scope="row">man</th><td>12,345</td><td>0.00</td><td>True</td></tr>'
-    assert row in page and repr(table(ROWS, "abcd", digits=3)) != repr(shown)
+    assert row in page and '<th scope="col"><code>seen</code></th>' in page
     empty = table([], ["", "n"])._repr_html_()
     assert empty.startswith('<table><thead><tr><td></td><th scope="col">n')
 
@@ -203,8 +339,6 @@ def test_a_table_takes_tensors_and_hostile_words():
     assert "<b>" not in shown._repr_html_() and "&lt;b&gt;" in shown._repr_html_()
 
 
-# ---- the drawings in images/ ---------------------------------------------------------------------
-
 def test_a_picture_shows_the_file_with_its_description():
     name = "02_multi_head_block"
     drawing = picture(name)
@@ -213,3 +347,5 @@ def test_a_picture_shows_the_file_with_its_description():
                                r'src="data:image/svg\+xml;base64,([^"]+)">', page).groups()
     assert base64.b64decode(source) == (ROOT / f"images/{name}.svg").read_bytes()
     assert len(alt) >= 20 and repr(drawing) == f"[picture] {drawing.alt}"
+    with pytest.raises(FileNotFoundError, match="there is no images/none.svg"):
+        picture("none")

@@ -180,6 +180,11 @@ def play(piece, steps, enter, state=None, seconds: float = 10) -> None:
         assert piece.evaluate(FOCUSED) == control, f"{where}: the focus has moved"
 
 
+def play_still(piece, steps) -> None:
+    """Take all steps in a page that has nothing else to focus."""
+    play(piece, steps, lambda: piece.page.evaluate("document.activeElement.blur()"))
+
+
 def axe(page, *selectors: str, without: str = "") -> list[str]:
     """What axe-core finds wrong within the selectors, in a line each."""
     from axe_playwright_python.base import AXE_FILE_PATH

@@ -1,15 +1,12 @@
 """The piece of 02: what it refuses, its words, and its numbers in every element that shows them."""
 import pytest
 import torch
-from pieces import sees
 from tools.draw._stills import TOKENS, X, described, features, heads, in_node
 from torch import nn
 
 from attention_lessons.pieces import heads_explorer, source
 from d2l_ext import MultiHeadAttention, RotaryEmbedding, merge_heads, split_heads
 from d2l_ext import dot_product_attention
-
-SOURCE = source("heads")
 
 
 def wooden(count=3, hiddens=6, outputs=3, heads=2):
@@ -64,12 +61,12 @@ def written(numbers):
     return [f"{number + 0:.2f}" for number in numbers.round(decimals=2).flatten().tolist()]
 
 
-def check(text):
+def test_every_number_shown_is_the_packages():
     """Maps, values, mixtures and outputs are the package's, in three cuts and in two layouts."""
     attention, X, piece = wooden()
     for cut, asks, factor in ((1, 0, 1), (2, 2, 1.7), (3, 1, 0.4)):
         weights, values, mixed, output = computed(attention, X, cut, factor)
-        shown = described(piece, source=text, num_heads=cut, asks=asks,
+        shown = described(piece, num_heads=cut, asks=asks,
                           inverse_temperature=factor, width=940)
         opacities = torch.tensor([cell["fill-opacity"] for cell in shown.of("cell")])
         assert torch.allclose(opacities, 0.85 * weights.flatten(), atol=6e-4)
@@ -87,7 +84,7 @@ def check(text):
         assert ends == pytest.approx([22 + 896 * (i + 1) / cut for i in range(cut)], abs=0.2)
     attention, X, piece = wooden(11, 12, heads=3)
     weights = computed(attention, X, 4, 1)[0]
-    shown = described(piece, ("head 2", "onKeyDown", {"key": "ArrowRight"}), source=text,
+    shown = described(piece, ("head 2", "onKeyDown", {"key": "ArrowRight"}),
                       num_heads=4, asks=7, width=378)
     sheets = shown.of("canvas")
     assert torch.allclose(torch.tensor([sheet["weights"] for sheet in sheets]), weights, atol=1e-6)
@@ -98,26 +95,11 @@ def check(text):
         f"t0 {weights[head, 7, 0]:.2f}" for head in range(4)] and "t7 → t0" in shown.words
 
 
-def test_every_number_shown_is_the_packages():
-    check(SOURCE)
-
-
-@pytest.mark.parametrize("right, wrong", [
-    ("/ Math.sqrt(size)", "/ Math.sqrt(Q[0].length)"), ("softmax(row, factor)", "softmax(row)"),
-    ("row.slice(head * size, (head + 1) * size)", "row.filter((_, i) => i % heads === head)"),
-    ("times([mixed], W_o)", "times([mixed], transpose(W_o))"),
-    ("mixed: own(mixed), write", "mixed, write"), ("850 * weight", "850 * (1 - weight)"),
-    ("box(22 + head * size * unit", "box(22 + head * unit"),
-])
-def test_a_mistake_is_seen(right, wrong):
-    sees(check, SOURCE, right, wrong)
-
-
 def test_what_heads_ask_for_and_channels_carry():
     assert {"head 1 asks for animal", "head 2 asks for person", "height", "unused"} <= set(
         described(heads()).words)
     rows = [[0, 2, 0], [1, 2, 3], [-1, 2, 0], [0, 0, 0], [2, 0.002, 0.004]]
-    assert in_node(SOURCE, rows, """given.map((row) => [carries(row, ["a", "b", "c"], 4),
+    assert in_node(source("heads"), rows, """given.map((row) => [carries(row, ["a", "b", "c"], 4),
         wants(row, [[1, 0, 0], [0, 1, 0], [0, 0, 1]], ["a", "b", "c"])])""") == [
         ["2.00 b", " asks for b"], ["channel 4", ""], ["channel 4", ""],
         ["unused", " asks for nothing"], ["channel 4", " asks for a and c"]]

@@ -3,18 +3,14 @@ import re
 from statistics import fmean
 
 import pytest
-from pieces import sees
 from tools.draw._stills import CHANCE, described, lengths
 
 from attention_lessons.laboratory import results
-from attention_lessons.pieces import source
-
-SOURCE = source("lengths")
 
 
-def small(*strips, encoding="one", lengths=(4, 8)):
+def small(*strips, lengths=(4, 8)):
     accuracy = {str(length): list(strip) for length, strip in zip(lengths, strips)}
-    return {"task": "copy", "encoding": encoding, "seed": 0, "accuracy": accuracy}
+    return {"task": "copy", "encoding": "one", "seed": 0, "accuracy": accuracy}
 
 
 @pytest.mark.parametrize("change, words", [
@@ -50,48 +46,31 @@ def average(parts):
     return fmean(scored) if scored else None
 
 
-def check(text):
-    """Strips and bars, best first, are the means over seeds of what is stored."""
-    for task, length, scored in (("copy", 32, "all"), ("reverse", 64, "all"),
-                                 ("repeat", 64, "beyond"), ("copy", 16, "beyond")):
-        runs = {}
-        for row in results("05")["rows"]:
-            if row["task"] == task:
-                runs.setdefault(row["encoding"], []).append(row["accuracy"][str(length)])
-        strips = {name: [average(parts) for parts in zip(*many)] for name, many in runs.items()}
-        means = {name: average(strip[4 if scored == "beyond" else 0:])
-                 for name, strip in strips.items()}
-        ranks = sorted(means, key=lambda name: -(means[name] or 0))
-        shown = described(lengths(), source=text, task=task, length=length, scored=scored)
-        names = [each["name"] for each in shown.of("encoding")]
-        rows = [int(each["style"].split()[-1][:-3]) for each in shown.of("travels")]
-        assert names == ranks and rows == sorted(rows)
-        bars = shown.of("bar")
-        wide = (shown.of("chance")[0]["x1"] - bars[0]["x"]) / CHANCE[task] if bars else 0
-        assert [bar["width"] / wide for bar in bars] == pytest.approx(
-            [means[name] for name in ranks if means[name] is not None], abs=0.01)
-        assert [each["name"] for each in shown.of("grade")] == [
-            f"{means[name]:.2f}" for name in ranks if means[name] is not None]
-        shades = [each["fill-opacity"] for each in shown.of("cell")]
-        assert shades == pytest.approx([
-            0.85 * (1 if part is None else part) * (0.3 if scored == "beyond" and i < 4 else 1)
-            for name in ranks for i, part in enumerate(strips[name])], abs=0.001)
-        ends = [each["x1"] for each in shown.of("boundary")]
-        scale = {each["name"]: each["x"] for each in shown.of("scale")}
-        assert ends == ([scale["16"]] if length > 16 else [])
-
-
-def test_what_it_shows_is_what_is_stored():
-    check(SOURCE)
-
-
-@pytest.mark.parametrize("right, wrong", [
-    ('scope === "beyond" ? trained / stretch : 0', "0"),
-    ("b.score - a.score", "a.score - b.score"), ("wide * score, ROW", "wide * ranks[0].score, ROW"),
-    ("shade(dark), class", "shade(part), class"), ("line([x(trained)", "line([x(length)"),
-])
-def test_a_mistake_is_seen(right, wrong):
-    sees(check, SOURCE, right, wrong)
+@pytest.mark.parametrize("task, length, scored", [
+    ("copy", 32, "all"), ("reverse", 64, "all"), ("repeat", 64, "beyond"), ("copy", 16, "beyond")])
+def test_strips_and_bars_best_first_are_means_over_seeds(task, length, scored):
+    runs = {}
+    for row in results("05")["rows"]:
+        if row["task"] == task:
+            runs.setdefault(row["encoding"], []).append(row["accuracy"][str(length)])
+    strips = {name: [average(parts) for parts in zip(*many)] for name, many in runs.items()}
+    trained = 4 if scored == "beyond" else 0
+    means = {name: average(strip[trained:]) for name, strip in strips.items()}
+    ranks = sorted(means, key=lambda name: -(means[name] or 0))
+    shown = described(lengths(), task=task, length=length, scored=scored)
+    assert [each["name"] for each in shown.of("encoding")] == ranks
+    rows = [int(each["style"].split()[-1][:-3]) for each in shown.of("travels")]
+    assert rows == sorted(rows)
+    graded = [means[name] for name in ranks if means[name] is not None]
+    bars = shown.of("bar")
+    wide = (shown.of("chance")[0]["x1"] - bars[0]["x"]) / CHANCE[task] if bars else 1
+    assert [bar["width"] / wide for bar in bars] == pytest.approx(graded, abs=0.01)
+    assert [each["name"] for each in shown.of("grade")] == [f"{grade:.2f}" for grade in graded]
+    assert [each["fill-opacity"] for each in shown.of("cell")] == pytest.approx([
+        0.85 * (1 if part is None else part) * (0.3 if i < trained else 1)
+        for name in ranks for i, part in enumerate(strips[name])], abs=0.001)
+    scale = {each["name"]: each["x"] for each in shown.of("scale")}
+    assert [each["x1"] for each in shown.of("boundary")] == [scale["16"]] * (length > 16)
 
 
 @pytest.mark.parametrize("state, words", [
@@ -99,8 +78,8 @@ def test_a_mistake_is_seen(right, wrong):
          "positions up to 16 flatter learned and sinusoidal."),
     ({"length": 16, "scored": "beyond"}, "copy, length 16, only positions beyond 16: no position "
                                          "is scored there. Choose a longer input."),
-    ({"task": "reverse", "length": 64, "scored": "beyond"}, None),
+    ({"task": "reverse", "length": 64, "scored": "beyond"},
+     "reverse, length 64, only positions beyond 16: nobody is ahead: the best, "),
 ])
 def test_the_sentence(state, words):
-    said = described(lengths(), **state).sentence
-    assert said == words or words is None and "nobody is ahead: the best, " in said
+    assert described(lengths(), **state).sentence.startswith(words)

@@ -3,13 +3,10 @@ import math
 
 import pytest
 import torch
-from pieces import sees
 from tools.draw._stills import KEYS, described, in_node, pooling
 
 from d2l_ext import dot_product_attention
 from attention_lessons.pieces import source
-
-SOURCE = source("pooling")
 
 
 @pytest.mark.parametrize("change, words", [
@@ -31,16 +28,15 @@ def near(one, other, far=0.06):
     assert torch.allclose(torch.tensor(one), torch.as_tensor(other).float(), atol=far), (one, other)
 
 
-def check(text):
+def test_every_number_shown_is_the_packages():
     """What is shown of random vectors is what the package computes of them."""
-    three_directions(text)
     for _ in range(3):
         keys = torch.randn(5, 2).sign() * (4 + 4 * torch.rand(5, 2))  # arrows of some length
         values, query = torch.randn(5, 3), 9 * torch.rand(2)
         sees, scale = torch.rand(5) > 0.3, 1 + 9 * torch.rand(1).item()
         piece = pooling(keys=keys, values=values, query=query, scale=scale)
         piece.set(**{f"key{i + 1}": bool(seen) for i, seen in enumerate(sees)})
-        shown = described(piece, source=text, width=800)
+        shown = described(piece, width=800)
         (output,), (weights,) = dot_product_attention(
             query[None] * math.sqrt(2) / scale, keys, values, mask=sees[None])
         bars = [bar["width"] for bar in shown.of("bar")]
@@ -70,24 +66,10 @@ def check(text):
         assert set(corners) <= {f"{each['x1']:g},{each['y1']:g}" for each in ribbons}
 
 
-def test_every_number_shown_is_the_packages():
-    check(SOURCE)
-
-
-@pytest.mark.parametrize("right, wrong", [
-    ("dot(query, key) / scale", "dot(query, key)"), ("score + Math.log(sees[i])", "score"),
-    ("near(26 * weight)", "near(26 * (1 - weight))"),
-    ("* now.weights[i], 15", "* now.weights[0], 15"),
-    ("middle[1] - unit * up", "middle[1] + unit * up"), ("dot(left, one);", "0;"),
-])
-def test_a_mistake_is_seen(right, wrong):
-    sees(check, SOURCE, right, wrong)
-
-
-def three_directions(text):
+def test_a_query_among_keys_in_three_dimensions():
     """A query dragged in the plane of four keys in three dimensions goes where it is put."""
     moves = [[KEYS.tolist(), [0, 10, 9], [-4, -3]], [KEYS.tolist(), [0, 10, 9], [6, -2]]]
-    for (axes, query), (_, before, point) in zip(in_node(text, moves, """given.map(
+    for (axes, query), (_, before, point) in zip(in_node(source("pooling"), moves, """given.map(
             ([keys, query, point]) => [plane(keys), moved(query, plane(keys), point, 10)])"""),
             moves):
         axes = torch.tensor(axes)

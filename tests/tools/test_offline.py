@@ -1,31 +1,22 @@
 """`make test-offline` sees who asks for the network, and who writes where nobody should."""
-import os
-
 import pytest
 
-from tools.notebooks import nbtext
-from tools import no_network
-from tools import offline
+from tools import no_network, offline
 
-GOOD = """import pathlib, socket, tempfile
-with tempfile.TemporaryDirectory() as folder:
-    pathlib.Path(folder, "x").write_text("x")
-with socket.create_server(("127.0.0.1", 0)) as server:
-    socket.create_connection(server.getsockname()).close()
-found = socket.getaddrinfo("localhost", 80)"""
-CONNECTS = """import socket
-socket.create_connection(("192.0.2.1", 80), timeout=1)"""
-RESOLVES = """import socket
-try:
-    socket.getaddrinfo("example.org", 80)
-except OSError:
-    pass"""
-WRITES = """import os, pathlib
-for path in ("beside.txt", "../../further.txt", "../kept.txt"):
-    pathlib.Path(path).write_text("left behind")
-os.remove("../lost.txt")
-(pathlib.Path.home() / ".lesson").touch()"""
-TESTS = """import socket, subprocess, sys
+TESTS = """import os, pathlib, socket, subprocess, sys, tempfile
+def test_good():
+    with tempfile.TemporaryDirectory() as folder:
+        pathlib.Path(folder, "x").write_text("x")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        socket.create_connection(server.getsockname()).close()
+    assert socket.getaddrinfo("localhost", 80)
+def test_connects():
+    socket.create_connection(("192.0.2.1", 80), timeout=1)
+def test_resolves():
+    try:
+        socket.getaddrinfo("example.org", 80)
+    except OSError:
+        pass
 def test_datagram():
     try:
         socket.socket(type=socket.SOCK_DGRAM).sendto(b"", ("192.0.2.2", 9))
@@ -34,38 +25,29 @@ def test_datagram():
 def test_child():
     code = "import urllib.request as r; r.urlopen('http://192.0.2.3')"
     subprocess.run([sys.executable, "-c", code], capture_output=True)
+def test_writes():
+    for path in ("../further.txt", "kept.txt"):
+        pathlib.Path(path).write_text("left behind")
+    os.remove("lost.txt")
+    (pathlib.Path.home() / ".lesson").touch()
 """
 REPORTED = """written or removed: copy/kept.txt
 written or removed: copy/lost.txt
-written or removed: copy/notebooks/beside.txt
 written or removed: further.txt
 written or removed: home/.lesson
-notebooks/connects.ipynb asked for 192.0.2.1
-notebooks/resolves.ipynb asked for example.org
 test_bad.py::test_child asked for 192.0.2.3
-test_bad.py::test_datagram asked for 192.0.2.2"""
-
-
-@pytest.fixture
-def repository(tmp_path, monkeypatch):
-    """A repository with some notebooks of one cell and a test file."""
-    monkeypatch.setattr(offline, "WARM_UP", "")
-    (tmp_path / "notebooks").mkdir()
-    for name, text in {"test_bad.py": TESTS, "kept.txt": "kept", "lost.txt": "not yet"}.items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    cells = {"good": GOOD, "connects": CONNECTS, "resolves": RESOLVES, "writes": WRITES}
-    for name, source in cells.items():
-        notebook = nbtext.pack(f"%% code one core\n{source}\n", {})
-        notebook["cells"][0]["execution_count"] = 1
-        nbtext.write(notebook, tmp_path / f"notebooks/{name}.ipynb")
-    return tmp_path
+test_bad.py::test_connects asked for 192.0.2.1
+test_bad.py::test_datagram asked for 192.0.2.2
+test_bad.py::test_resolves asked for example.org"""
 
 
 @pytest.mark.slow
-def test_what_should_not_be_is_reported(repository, capfd):
+def test_what_should_not_be_is_reported(tmp_path, monkeypatch, capfd):
     """Most catch the refusal, or only write, so pytest passes them: they are reported still."""
-    nbval = ["-c", os.devnull, "--nbval", "--nbval-current-env", "-q", "--tb=line"]
-    code = offline.prove(repository, nbval)
+    monkeypatch.setattr(offline, "WARM_UP", "")
+    for name, text in {"test_bad.py": TESTS, "kept.txt": "kept", "lost.txt": "not yet"}.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    code = offline.prove(tmp_path, ["-q", "--tb=line"])
     said = capfd.readouterr().out
     assert code and "1 failed, 5 passed" in said, said
     assert said.rstrip().endswith(REPORTED), said

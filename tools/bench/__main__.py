@@ -3,14 +3,14 @@
 Times are ratios of CPU time on one thread, the median over rounds in which all candidates took
 turns; memory is the peak of a process of its own. Latency needs `make html` and a browser.
 """
-import json
 import pathlib
 import platform
 import re
 import statistics
-import subprocess
 import sys
 from functools import partial
+from itertools import product
+from multiprocessing import get_context
 from typing import NamedTuple
 
 import torch
@@ -37,30 +37,26 @@ fused call.
 
 
 class Case(NamedTuple):
-    size: tuple[int, int, int, int]
+    batch: int
+    steps: int
+    width: int
+    heads: int
     mask: str  # "none", "lengths" or "causal"
     backward: bool
 
     def lengths(self):
         """From half of the steps to all of them."""
-        batch, n = self.size[:2]
         if self.mask == "lengths":
-            return torch.linspace(n, n // 2, batch + 1)[1:].long()
+            return torch.linspace(self.steps, self.steps // 2, self.batch + 1)[1:].long()
 
     def example(self):
         generator = torch.Generator().manual_seed(1)
-        return torch.randn(*self.size[:3], generator=generator).requires_grad_(self.backward)
-
-    def cells(self):
-        """The first cells of this case's row in a table."""
-        batch, n, width, heads = self.size
-        kind = "forward and backward" if self.backward else "forward"
-        return [f"{batch} x {n} x {width}, {heads}", self.mask, kind]
+        X = torch.randn(self.batch, self.steps, self.width, generator=generator)
+        return X.requires_grad_(self.backward)
 
 
-CASES = [Case(size, mask, backward)
-         for size in SIZES for mask in ("none", "lengths", "causal") for backward in (False, True)]
-COLUMNS = ["batch x steps x hiddens, heads", "mask", "pass", *NAMES]
+CASES = [Case(*size, mask, backward) for size, mask, backward in product(
+    SIZES, ("none", "lengths", "causal"), (False, True))]
 
 
 def bare(layer, X, lengths, is_causal):
@@ -76,33 +72,29 @@ def bare(layer, X, lengths, is_causal):
 
 def candidate(name, case):
     """Self-attention as a function of X; all candidates have the same weights."""
-    _, n, width, heads = case.size
     torch.manual_seed(0)
-    ours = MultiHeadAttention(width, heads)
+    ours = MultiHeadAttention(case.width, case.heads)
     lengths, is_causal = case.lengths(), case.mask == "causal"
     if name == BARE:
         return lambda X: bare(ours, X, lengths, is_causal)
     if name in (OURS, OUR_WEIGHTS):
         weighs = {"causal": is_causal, "need_weights": name == OUR_WEIGHTS}
-        return lambda X: first(ours(X, X, X, lengths, **weighs))
+        return lambda X: ours(X, X, X, lengths, **weighs)
     weights = name == TORCH_WEIGHTS
     options = {"need_weights": weights, "is_causal": is_causal and not weights}
     if is_causal:
-        options["attn_mask"] = to_torch_mha(causal().tensor(n, n))
+        options["attn_mask"] = to_torch_mha(causal().tensor(case.steps, case.steps))
     if lengths is not None:
-        options["key_padding_mask"] = ~padding(lengths).tensor(1, n)[:, 0]
+        options["key_padding_mask"] = ~padding(lengths).tensor(1, case.steps)[:, 0]
     theirs = ours.to_torch()
-    return lambda X: first(theirs(X, X, X, **options))
-
-
-def first(output):
-    return output[0] if isinstance(output, tuple) else output
+    return lambda X: theirs(X, X, X, **options)
 
 
 def one_pass(attend, X):
     """The output on X; where X asks for gradients, all of these are computed too."""
     with torch.set_grad_enabled(X.requires_grad):
         output = attend(X)
+        output = output[0] if isinstance(output, tuple) else output  # the weights beside it
     if X.requires_grad:
         output.backward(torch.ones_like(output))
     return output.detach()
@@ -128,37 +120,45 @@ def ratios(case, seconds=20):
     return [statistics.median(a / b for a, b in zip(times[name], times[BARE])) for name in NAMES]
 
 
+def table(cases, cells):
+    """A row for each case: what it is, and ``cells(case)``."""
+    yield ["batch x steps x hiddens, heads", "mask", "pass", *NAMES]
+    for case in cases:
+        batch, steps, width, heads, mask, backward = case
+        kind = "forward and backward" if backward else "forward"
+        yield [f"{batch} x {steps} x {width}, {heads}", mask, kind, *cells(case)]
+
+
 def attention():
-    return [COLUMNS, *(case.cells() + [f"{ratio:.2f}" for ratio in ratios(case)]
-                       for case in CASES)]
+    return table(CASES, lambda case: [f"{ratio:.2f}" for ratio in ratios(case)])
 
 
 def memory():
     """Peaks of what needs enough memory to be seen in a process."""
-    return [COLUMNS, *(case.cells() + [f"{peak(case, name):.0f} MB" for name in NAMES]
-                       for case in CASES if case.size[1] >= 1024 and case.backward)]
+    large = [case for case in CASES if case.steps >= 1024 and case.backward]
+    return table(large, lambda case: [f"{peak(case, name):.0f} MB" for name in NAMES])
 
 
 def peak(case, name):
     """Megabytes that a pass needs at its peak, measured in a process of its own."""
-    command = [sys.executable, "-m", "tools.bench", "peak", json.dumps([case, name])]
-    return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    with get_context("spawn").Pool(1, torch.set_num_threads, [1]) as process:
+        return process.apply(peak_here, (case, name))
 
 
 def peak_here(case, name):
-    small = case._replace(size=(1, 2, *case.size[2:]))
+    small = case._replace(batch=1, steps=2)
     one_pass(candidate(name, small), small.example())  # loads what is loaded once
     attend, X = candidate(name, case), case.example()
     pathlib.Path("/proc/self/clear_refs").write_text("5")  # Linux forgets the peak so far
-    before = kilobytes("VmRSS")
+    before, _ = memory_now()
     one_pass(attend, X)
-    return (kilobytes("VmHWM") - before) / 1024
+    return (memory_now()[1] - before) / 1024
 
 
-def kilobytes(field):
-    """From Linux's account of this process."""
+def memory_now():
+    """Kilobytes that Linux counts for this process, now and at the peak."""
     status = pathlib.Path("/proc/self/status").read_text()
-    return int(re.search(rf"^{field}:\s+(\d+)", status, re.M)[1])
+    return [int(re.search(rf"{field}:\s+(\d+)", status)[1]) for field in ("VmRSS", "VmHWM")]
 
 
 PARTS = {"attention": ("CPU time, as ratios to the bare fused call", attention),
@@ -168,21 +168,18 @@ PARTS = {"attention": ("CPU time, as ratios to the bare fused call", attention),
 
 def store(title, rows):
     """Replace one part of README.md."""
-    rows = [rows[0], ["---"] * len(rows[0]), *rows[1:]]
-    lines = "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    head, *rows = rows
+    lines = "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows))
     print(f"{title}\n\n{lines}\n", flush=True)
     text = README.read_text(encoding="utf-8")
     parts = dict(re.findall(r"(?ms)^## ([^\n]+)\n\n(.*?)\s*(?=^## |\Z)", text)) | {title: lines}
-    head = HEAD.format(torch.__version__, platform.python_version(), platform.machine())
+    about = HEAD.format(torch.__version__, platform.python_version(), platform.machine())
     known = [f"## {title}\n\n{parts[title]}\n" for title, _ in PARTS.values() if title in parts]
-    README.write_text("\n".join([head, *known]), encoding="utf-8")
+    README.write_text("\n".join([about, *known]), encoding="utf-8")
 
 
 def main(names):
     torch.set_num_threads(1)
-    if names[:1] == ["peak"]:
-        (size, mask, backward), name = json.loads(names[1])
-        return print(peak_here(Case(tuple(size), mask, backward), name))
     if wrong := set(names) - set(PARTS):
         sys.exit(f"There is no part {', '.join(sorted(wrong))}: choose from {', '.join(PARTS)}.")
     for name in names or ("attention", "memory"):

@@ -14,20 +14,23 @@ import re
 import runpy
 import sys
 import tempfile
+import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 from attention_lessons.exercises import all_exercises, check
+from attention_lessons.languages import t
+from tools import ROOT
 from tools.classroom import grade_table
 from tools.classroom.grade_student import restrict
 from tools.classroom.students import Student, handed_in, roster, seed_of
 from tools.classroom.walls import WHY_NOT, Outside, put_edition
 from tools.classroom.wire import Gone, Line
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 CHECK = re.compile(r"\bcheck\(\s*[\"']([\w-]+)[\"']")
 SEEDED = re.compile(r", seed=([\"']).{,100}?\1\)")
 # What moves a terminal's cursor, ends a line, or can't be written.
@@ -59,8 +62,8 @@ class Task:
     """What was set: the number of a lesson or a notebook's name, and its exercises."""
 
     name: str
-    exercises: list[str] = field(default_factory=list)
-    sources: set[str] = field(default_factory=set)  # its cells of code
+    exercises: list[str]
+    sources: set[str]  # its cells of code
 
 
 @dataclass
@@ -71,6 +74,7 @@ class Settings:
     tasks: list[Task]
     outside: Outside
     seeded: bool = False
+    exercises: pathlib.Path | None = None  # a teacher's own
 
 
 class NotSet(ValueError):
@@ -110,7 +114,7 @@ class Talk:
         name = str(name)
         try:
             result = check(name, answer, seed=self.seed)
-            state, message = result.state, result.message
+            state, message = result.state, str(t(result.message))
         except Exception as error:
             state, message = "error", f"the answer can't be read: {type(error).__name__}: {error}"
             if name not in all_exercises():
@@ -161,8 +165,11 @@ def lessons() -> list[Task]:
 
 
 def task_of(path: pathlib.Path) -> Task:
+    """What a notebook sets, in each language."""
     sources = cells_of(path)
     names = list(dict.fromkeys(CHECK.findall("\n".join(sources))))
+    for twin in path.parent.glob(f"??/{path.name}"):
+        sources += cells_of(twin)
     return Task(path.stem[:2] if path.stem[:2].isdigit() else path.stem, names, set(sources))
 
 
@@ -241,33 +248,35 @@ def grade(student: Student, settings: Settings) -> list[Row]:
     changed = [each for each in read if {*map(as_set, each[1])} - each[2].sources] or read[:1]
     for each in changed:
         rows += run(student, *each, settings)
-    left_out = [path.name for path, *_ in read if path not in [path for path, *_ in changed]]
     if not read and len(not_set) < 2:
         return rows + not_set
+    left_out = [path.name for path, *_ in read if path not in [path for path, *_ in changed]]
     if left_out := sorted([*left_out, *(line.file for line in not_set)]):
         rows.append(row("", "note" if read else "error",
                         f"left out, as not set or not changed: {', '.join(left_out)}"))
-    for lesson in dict.fromkeys(task.name for *_, task in changed):
-        files = [path.name for path, _, task in changed if task.name == lesson]
-        if len(files) > 1:
-            rows.append(row("", "note", f"{len(files)} files of one lesson, all graded: "
-                                        f"{', '.join(files)}", lesson))
+    for lesson, count in Counter(task.name for *_, task in changed).items():
+        if count > 1:
+            rows.append(row("", "note", f"{count} files of one lesson, all graded", lesson))
     return rows
 
 
 # ---- all of them ---------------------------------------------------------------------------------
 
-def begin(exercises: pathlib.Path | None, limits: tuple[float, float, float]) -> None:
-    """In a process of the grader's: exercises of a teacher's own, and limits, since students' tests
-    call code here."""
+def begin(settings: Settings) -> None:
+    """In a process of the grader's, which ends with the grader: exercises of a teacher's own, and
+    limits, since students' tests call code here."""
+    def end_with_the_grader():
+        multiprocessing.parent_process().join()
+        os._exit(1)
+
+    threading.Thread(target=end_with_the_grader, daemon=True).start()
     torch.set_num_threads(1)
-    restrict(*limits[1:], for_good=False)
-    if exercises:
-        runpy.run_path(str(exercises))
+    restrict(*settings.limits[1:], for_good=False)
+    if settings.exercises:
+        runpy.run_path(str(settings.exercises))
 
 
-def grade_all(students: list[Student], settings: Settings, jobs: int,
-              exercises: pathlib.Path | None = None) -> Iterator[tuple[int, list[Row]]]:
+def grade_all(students: list[Student], settings: Settings) -> Iterator[tuple[int, list[Row]]]:
     """(place, lines) of each student as they are done, several at a time.
 
     Each is graded in a process of its own: what ends it costs nobody else a line.
@@ -277,14 +286,13 @@ def grade_all(students: list[Student], settings: Settings, jobs: int,
 
     def one(student):
         try:
-            with ProcessPoolExecutor(1, context, begin,
-                                     (exercises, settings.limits)) as process:
+            with ProcessPoolExecutor(1, context, begin, (settings,)) as process:
                 return process.submit(grade, student, settings).result()
         except Exception as error:
             return [Row(student.name, "", "", "", "error",
                         f"could not be graded: {type(error).__name__}: {error}")]
 
-    with ThreadPoolExecutor(jobs) as threads:
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
         places = {threads.submit(one, student): i for i, student in enumerate(students)}
         for done in as_completed(places):
             yield places[done], done.result()
@@ -293,7 +301,7 @@ def grade_all(students: list[Student], settings: Settings, jobs: int,
 def in_short(rows: list[Row]) -> str:
     states = [row.state for row in rows if row.exercise]
     counts = ", ".join(f"{states.count(state)} {state}" for state in sorted({*states}))
-    return counts or " ".join((rows[0].message if rows else "nothing").split())
+    return counts or " ".join(rows[0].message.split())
 
 
 def task_set(lesson: str | None) -> list[Task]:
@@ -308,7 +316,7 @@ def task_set(lesson: str | None) -> list[Task]:
     return found
 
 
-def options(words: list[str]) -> argparse.Namespace:
+def main(words: list[str], target: pathlib.Path = ROOT / "dist/grades") -> None:
     parser = argparse.ArgumentParser(prog="grade", description=__doc__.splitlines()[0])
     add = parser.add_argument
     add("folder", type=pathlib.Path, help="one folder or one notebook per student")
@@ -316,17 +324,11 @@ def options(words: list[str]) -> argparse.Namespace:
     add("--exercises", type=pathlib.Path, help="a file that registers exercises of your own")
     add("--seeded", action="store_true", help="everybody has numbers of their own, by name")
     add("--roster", type=pathlib.Path, help="a CSV of names and seeds, for such numbers")
-    add("--out", type=pathlib.Path, default=ROOT / "dist/grades", help="where the tables land")
-    add("--jobs", type=int, default=os.cpu_count(), help="how many notebooks at a time")
     add("--cell-seconds", type=float, default=60, help="of CPU, for one cell and its answers")
     add("--seconds", type=float, default=300, help="of CPU, for one notebook")
     add("--memory", type=float, default=4, help="for one notebook, in GiB")
     add("--without-walls", action="store_true", help="on a machine with nothing to lose")
-    return parser.parse_args(words)
-
-
-def main(words: list[str]) -> None:
-    given = options(words)
+    given = parser.parse_args(words)
     limits = given.cell_seconds, given.seconds, given.memory
     if not hasattr(os, "setsid"):
         sys.exit("Grading needs Linux or macOS; on Windows, use its Linux (WSL).")
@@ -334,8 +336,8 @@ def main(words: list[str]) -> None:
         sys.exit(f"FOLDER is not a folder: {given.folder}")
     if given.exercises and not given.exercises.is_file():
         sys.exit(f"--exercises is not a file: {given.exercises}")
-    if min(limits) <= 0 or given.jobs < 1:
-        sys.exit("--cell-seconds, --seconds, --memory and --jobs must be greater than 0.")
+    if min(limits) <= 0:
+        sys.exit("--cell-seconds, --seconds and --memory must be greater than 0.")
     known = roster(given.roster) if given.roster else {}
     students, tasks = handed_in(given.folder, known), task_set(given.lesson)
     if not students:
@@ -345,17 +347,12 @@ def main(words: list[str]) -> None:
         outside = Outside(edition, not given.without_walls)
         if why := outside.why_not():
             sys.exit(WHY_NOT.format(why))
-        settings = Settings(limits, tasks, outside, given.seeded)
-        done, begun = {}, time.monotonic()
-        said = grade_table.write([], given.out)
-        for place, rows in grade_all(students, settings, given.jobs, given.exercises):
+        settings = Settings(limits, tasks, outside, given.seeded, given.exercises)
+        done, said = {}, grade_table.write([], target)
+        for place, rows in grade_all(students, settings):
             done[place] = rows
-            said = grade_table.write([row for place in sorted(done) for row in done[place]],
-                                     given.out)
-            left = (time.monotonic() - begun) / len(done) * (len(students) - len(done))
-            name = " ".join(CONTROL.sub("\ufffd", students[place].name).split())
-            print(f"{len(done)}/{len(students)} {name}: {in_short(rows)}; "
-                  f"{left / 60:.0f} min left", flush=True)
+            said = grade_table.write([row for place in sorted(done) for row in done[place]], target)
+            print(f"{len(done)}/{len(students)} {rows[0].student}: {in_short(rows)}", flush=True)
     print(said)
 
 

@@ -7,7 +7,6 @@ import math
 import os
 import pathlib
 import re
-import resource
 import shutil
 import socket
 import symtable
@@ -64,6 +63,7 @@ def needed(sources: list[str], wanted: list[bool]) -> set[int]:
 
 def restrict(seconds: float, memory: float, for_good: bool = True) -> None:
     """Limits of this process: seconds of CPU, memory in GiB; for good, it can't lift them."""
+    import resource  # which Windows lacks
     limits = {resource.RLIMIT_CPU: math.ceil(seconds) + 10, resource.RLIMIT_CORE: 0,
               resource.RLIMIT_NOFILE: 256}
     if os.path.exists("/proc/self/statm"):  # elsewhere this limit isn't heeded
@@ -76,6 +76,7 @@ def restrict(seconds: float, memory: float, for_good: bool = True) -> None:
 
 def limit(seconds: float) -> None:
     """So much CPU from now on, then the process ends."""
+    import resource
     used = resource.getrusage(resource.RUSAGE_SELF)
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
     soft = math.ceil(used.ru_utime + used.ru_stime + seconds)

@@ -7,24 +7,23 @@ In each language: teaching/zh has the Chinese pages, their words stand in transl
 A page is made of the notebook, of teaching/NN.toml, and of what the checks know; the routes stand
 in teaching/routes.toml. Minutes are counted as those of the lessons are (readme.py).
 """
-import json
-import pathlib
 import re
 import sys
 import tomllib
 from functools import cache
 from typing import NamedTuple
 
+from tools import ROOT
+from tools.classroom.lesson import cells_of, has
 from tools.notebooks import catalogue, translation
-from tools.notebooks.readme import TITLE, cell_minutes, put, read, renew
+from tools.notebooks.nbtext import read as read_notebook
+from tools.notebooks.readme import cell_minutes, opening, put, read, renew
 
 from attention_lessons.exercises import find
 from attention_lessons.exercises.exhibits import Exhibit
 from attention_lessons.languages import language, languages, t
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 TEACHING = ROOT / "teaching"
-PARTS = ("core", "deeper", "all")
 PAGE = t("""# {title}: for teachers
 
 [Lesson](../notebooks/{file}) · [guide](README.md) · {core} minutes core, {all} with everything
@@ -64,17 +63,9 @@ LECTURE = t("| lesson | minutes | show, with the text around it | run as well |"
 MEASURED = t("- The check says how near the answer is; there is no list.")
 
 
-class Cell(NamedTuple):
-    markdown: bool
-    tags: set
-    text: str
-    minutes: float  # of the English cell, in each language
-
-
 class Lesson(NamedTuple):
     file: str
-    cells: dict  # by name
-    headings: dict  # by a cell's name: that of the section in which it stands
+    cells: dict  # by name; of each also its ``minutes``, as in English, and its section's heading
 
 
 @cache
@@ -101,26 +92,17 @@ def lesson(number: str) -> Lesson:
 
 @cache
 def lesson_in(number: str, folder: str) -> Lesson:
-    found = [*(ROOT / "notebooks").glob(f"{number}_*.ipynb")]
-    if len(found) != 1:
-        sys.exit(f"teaching/routes.toml: no lesson has the number {number!r}")
-    english = [(cell["cell_type"] == "markdown", set(cell["metadata"].get("tags", [])),
-                "".join(cell["source"])) for cell in json.loads(read(found[0]))["cells"]]
-    file = found[0].parent / folder / found[0].name
-    cells = {cell["id"]: Cell(*shape[:2], "".join(cell["source"]), cell_minutes(*shape))
-             for cell, shape in zip(json.loads(read(file))["cells"], english, strict=True)}
-    return Lesson(file.name, cells, headings(cells))
-
-
-def headings(cells: dict) -> dict:
-    """For each cell the last heading of the notebook's first two levels."""
-    found, heading = {}, ""
-    for name, cell in cells.items():
-        if cell.markdown and (line := re.match(r"##? (.*)", cell.text)):
+    path, = (ROOT / "notebooks").glob(f"{number}_*.ipynb")
+    cells, heading = {}, ""
+    for cell, english in zip(cells_of(read_notebook(path.parent / folder / path.name)),
+                             cells_of(read_notebook(path)), strict=True):
+        words = english["cell_type"] == "markdown"
+        if words and (line := re.match(r"##? (.*)", cell["source"])):
             beginning, deeper = say(t("The beginning")), say(t(" · deeper"))
-            heading = beginning if name == "title" else line[1].removesuffix(deeper)
-        found[name] = heading
-    return found
+            heading = beginning if cell["id"] == "title" else line[1].removesuffix(deeper)
+        spent = cell_minutes(words, {*english["metadata"]["tags"]}, english["source"])
+        cells[cell["id"]] = cell | {"minutes": spent, "heading": heading}
+    return Lesson(path.name, cells)
 
 
 def link(number: str, name: str, words: str = "") -> str:
@@ -144,8 +126,7 @@ def teaching(number: str, code: str = "") -> dict:
         if not isinstance(pair, list) or len(pair) != 2:
             raise ValueError(f"teaching/{number}.toml: ask.{name} must be a question and what is "
                              f"usually answered, got {pair!r}")
-    said = words(code or language())
-    return {key: in_twins(part, said) for key, part in plan.items()}
+    return in_twins(plan, words(code or language()))
 
 
 def in_twins(part, said: dict):
@@ -159,18 +140,15 @@ def in_twins(part, said: dict):
 
 # ---- a lesson's page --------------------------------------------------------------------------
 
-def sections(cells: dict, headings: dict) -> dict:
+def sections(cells: dict) -> dict:
     """Minutes by section: of the core, of the deeper parts. All exercises are one section."""
     found, part = {}, ""
     for name, cell in cells.items():
-        if name == "exercises" and cell.text.startswith("# "):
+        if name == "exercises" and cell["source"].startswith("# "):
             part = say(t("Exercises and questions"))
         if name == "claims":
             part = say(t("The end"))
-        section = part or headings[name]
-        core, deeper = found.get(section, (0, 0))
-        is_core = "core" in cell.tags
-        found[section] = core + cell.minutes * is_core, deeper + cell.minutes * (not is_core)
+        found.setdefault(part or cell["heading"], [0, 0])[not has(cell, "core")] += cell["minutes"]
     return found
 
 
@@ -195,30 +173,30 @@ def plain(words: str) -> str:
 
 def exercises(cells: dict) -> dict:
     """By an exercise's heading: the words for the misconceptions that its check knows."""
-    found, sections = {}, headings(cells)
+    found = {}
     for name, cell in cells.items():
-        if name.startswith("answer-") or f"{name}-page" in cells:
+        on_paper = f"{name}-page" in cells
+        if name.startswith("answer-") or on_paper:
             asks = cells.get(name.replace("answer-", "exercise-"))
-            heading = sections[name] if f"{name}-page" in cells else asks.text.splitlines()[0]
+            heading = cell["heading"] if on_paper else asks["source"].splitlines()[0]
             title = heading.lstrip("# ").split(" · ")[0]
-            found[title] = known(find(re.search(r'check\(\s*"([\w-]+)"', cell.text)[1]))
+            found[title] = known(find(re.search(r'check\(\s*"([\w-]+)"', cell["source"])[1]))
     return found
 
 
 def page(number: str) -> tuple[str, str]:
     """The name of a lesson's page, and its text."""
-    file, cells, heads = lesson(number)
-    plan = teaching(number)
-    said = exercises(cells)
+    file, cells = lesson(number)
+    plan, said = teaching(number), exercises(cells)
     text = say(PAGE).format(
-        **TITLE.search(cells["title"].text).groupdict(), number=number, file=file,
-        expect=bullets(f"{each['thinks']} *{heads[each['cure']]}* "
+        **opening(lambda name: cells[name]["source"]).groupdict(), number=number, file=file,
+        expect=bullets(f"{each['thinks']} *{cells[each['cure']]['heading']}* "
                        f"{link(number, each['cure'])}" for each in plan["expect"]),
         board=plan["board"], leave_out=plan["leave_out"],
         ask=bullets(f"{link(number, name)} {question} *{answer}*"
                     for name, (question, answer) in plan["ask"].items()),
         sections=rows((section, *map(in_words, both))
-                      for section, both in sections(cells, heads).items()),
+                      for section, both in sections(cells).items()),
         known=sum(map(len, said.values())),
         exercises="\n\n".join(f"**{name}**\n\n{bullets(map(plain, words)) or say(MEASURED)}"
                               for name, words in said.items()))
@@ -245,29 +223,22 @@ def shown(number: str, part) -> dict:
     """The cells of a lesson that a route shows: by name, or the core, the deeper parts, or all."""
     cells = lesson(number).cells
     if isinstance(part, str):
-        if part not in PARTS:
-            sys.exit(f"teaching/routes.toml: {number} = {part!r} is none of {', '.join(PARTS)}")
-        return {name: cell for name, cell in cells.items() if part in cell.tags or part == "all"}
-    if missing := [name for name in part if name not in cells]:
-        sys.exit(f"teaching/routes.toml: {number} has no cell {missing[0]!r}")
+        return {name: cell for name, cell in cells.items() if part == "all" or has(cell, part)}
     return {name: cells[name] for name in part}
 
 
-def minutes(meeting: dict) -> int:
-    """The minutes of a meeting, each lesson's rounded as in its title; exits above its limit."""
-    spent = sum(round(sum(cell.minutes for cell in shown(number, part).values()))
-                for number, part in meeting["show"].items())
-    if spent > meeting["limit"]:
-        sys.exit(f"teaching/routes.toml: {meeting['name']!r} takes {spent} minutes, "
-                 f"its limit is {meeting['limit']}")
-    return spent
+def minutes(show: dict) -> int:
+    """The minutes of what a meeting shows, each lesson's rounded as in its title."""
+    return sum(round(sum(cell["minutes"] for cell in shown(number, part).values()))
+               for number, part in show.items())
 
 
 def table() -> str:
     """The routes: for each its meetings, with what they show and their minutes."""
     lines = []
     for route in routes():
-        meetings = [f"{say(meeting['name'])} ({minutes(meeting)})" for meeting in route["meeting"]]
+        meetings = [f"{say(meeting['name'])} ({minutes(meeting['show'])})"
+                    for meeting in route["meeting"]]
         lines.append((say(route["name"]), " · ".join(meetings)))
     return "\n".join([say(ROUTES), "|---|---|", rows(lines)])
 
@@ -277,10 +248,9 @@ def lecture() -> str:
     meeting, lines = routes()[0]["meeting"][0], []
     for number, names in meeting["show"].items():
         cells = lesson(number).cells
-        links = [link(number, name) for name in names if not cells[name].markdown]
+        links = [link(number, name) for name in names if cells[name]["cell_type"] == "code"]
         before = " ".join(f"`{name}`" for name in meeting["first"][number])
-        spent = minutes(meeting | {"show": {number: names}})
-        lines.append((number, str(spent), " ".join(links), before))
+        lines.append((number, str(minutes({number: names})), " ".join(links), before))
     return "\n".join([say(LECTURE), "|---|---|---|---|", rows(lines)])
 
 

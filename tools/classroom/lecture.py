@@ -7,7 +7,6 @@ words about it are folded until Shift+Enter gets there. The first time, the less
 runs once, and what its trainings ended with is kept, so that in the lecture they take a moment.
 Each copy has a folder of its own in dist/lecture; the lessons stay as they are.
 """
-import copy
 import os
 import pathlib
 import re
@@ -20,12 +19,12 @@ from importlib.metadata import version
 import nbformat
 from nbclient import NotebookClient
 
+from tools import ROOT
+from tools.classroom.lesson import BADGE, cells_of, has, words_cell
 from tools.lab import serve
 from tools.notebooks.nbtext import make_cell, read, write
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 NOTEBOOKS, TARGET = ROOT / "notebooks", ROOT / "dist/lecture"
-BADGE = re.compile(r"\n*\[Open in Colab\].*")  # leads to the lesson as it is, solutions and all
 AFTER = "<!-- After the prediction: what it shows -->\n"  # all that is seen of a folded cell
 OWN_LOOPS = {"race-train": "updates"}  # a cell that defines `train`, and its argument for the steps
 REMEMBER = """# @title In a lecture: what a rehearsal trained is read, not trained again
@@ -38,7 +37,7 @@ train = remembered(train, "{steps}")
 
 def level(cell: dict) -> int:
     """Of a heading: 1 for the largest. 0 for other cells."""
-    heading = re.match("#+ ", "".join(cell["source"]))
+    heading = re.match("#+ ", cell["source"])
     return len(heading[0]) - 1 if heading and cell["cell_type"] == "markdown" else 0
 
 
@@ -49,10 +48,6 @@ def section(cells: list[dict], start: int) -> list[dict]:
     return cells[start:min(ends, default=len(cells))]
 
 
-def tagged(cell: dict, tag: str) -> bool:
-    return tag in cell["metadata"].get("tags", [])
-
-
 def fold(cell: dict) -> None:
     """Hide a cell's source behind a bar, and of a code cell its output as well."""
     cell["metadata"]["jupyter"] = {"source_hidden": True}
@@ -60,30 +55,17 @@ def fold(cell: dict) -> None:
         cell["metadata"]["jupyter"]["outputs_hidden"] = True
 
 
-def headings_alone(cells: list[dict]) -> list[dict]:
-    """Deeper headings in cells of their own, so that the words below them collapse too."""
-    made = []
-    for cell in cells:
-        head, _, rest = "".join(cell["source"]).partition("\n")
-        if level(cell) and tagged(cell, "deeper") and rest.strip():
-            words = make_cell("md", f"{cell['id']}-words", ["deeper"], rest.strip(), {})
-            made += [cell | {"source": [head]}, words]
-        else:
-            made.append(cell)
-    return made
-
-
 def fold_deeper(cells: list[dict]) -> None:
     """Collapse the headings of deeper sections, and fold deeper cells outside of these."""
     inside = []
     for i, cell in enumerate(cells):
-        if not tagged(cell, "deeper") or cell["id"] in inside:
+        if not has(cell, "deeper") or cell["id"] in inside:
             continue
         whole = section(cells, i) if level(cell) else []
-        if whole and all(tagged(part, "deeper") for part in whole):
+        if whole and all(has(part, "deeper") for part in whole):
             cell["metadata"]["jp-MarkdownHeadingCollapsed"] = True
             inside += [part["id"] for part in whole]
-        elif "<details>" not in "".join(cell["source"]):
+        elif "<details>" not in cell["source"]:
             fold(cell)
 
 
@@ -92,7 +74,7 @@ def ask_first(cells: list[dict]) -> None:
     about it, up to the next heading."""
     open_question = False
     for cell in cells:
-        if tagged(cell, "predict"):
+        if has(cell, "predict"):
             cell |= {"outputs": [], "execution_count": None}
             cell["metadata"].pop("jupyter", None)
             cell["metadata"].pop("collapsed", None)
@@ -100,25 +82,28 @@ def ask_first(cells: list[dict]) -> None:
         elif open_question and cell["cell_type"] == "markdown":
             if not level(cell):
                 fold(cell)
-                cell["source"].insert(0, AFTER)
+                cell["source"] = AFTER + cell["source"]
             open_question = False
 
 
 def cut(notebook: dict) -> dict:
     """The lesson as a lecture needs it; ``notebook`` stays as it is."""
     cells = []
-    for cell in copy.deepcopy(notebook)["cells"]:
-        source = "".join(cell["source"])  # 07 has a switch of its own
-        source = re.sub("^lecture = False$", "lecture = True", source, flags=re.M)
+    for cell in cells_of(notebook):
         if cell["cell_type"] == "markdown":
-            source = BADGE.sub("", source)
-        cell["source"] = source.splitlines(keepends=True)
+            cell["source"] = BADGE.sub("", cell["source"])
+        else:  # 07 has a switch of its own
+            cell["source"] = re.sub("^lecture = False$", "lecture = True", cell["source"],
+                                    flags=re.M)
+        head, _, rest = cell["source"].partition("\n")
         cells.append(cell)
+        if level(cell) and has(cell, "deeper") and rest.strip():  # so that the words collapse too
+            cell["source"] = head
+            cells.append(words_cell(f"{cell['id']}-words", "deeper", rest.strip()))
         if steps := OWN_LOOPS.get(cell["id"]):
             text = REMEMBER.format(steps=steps).strip()
             cells.append(make_cell("code", f"lecture-{cell['id']}", ["core", "folded"], text, {}))
     ask_first(cells)
-    cells = headings_alone(cells)
     fold_deeper(cells)
     return notebook | {"cells": cells}
 
@@ -161,16 +146,13 @@ def rehearse(path: pathlib.Path) -> None:
 
 
 def asked_for(words: list[str]) -> pathlib.Path:
-    """The lesson that the first word names, by its number or more of its name."""
-    if len(words) > 1 and not words[1].startswith("-"):
-        sys.exit(f"One lesson at a time: make lecture NB={words[0]}; got {' '.join(words)!r}.")
-    lessons = sorted(NOTEBOOKS.glob("*.ipynb"))
-    named = [path for path in lessons if words and path.stem.startswith(words[0])]
-    if len(named) != 1:
-        numbers = ", ".join(path.stem[:2] for path in lessons)
-        got = f"got {words[0]!r}" if words else "as in make lecture NB=02"
-        sys.exit(f"Name one of the lessons {numbers}; {got}.")
-    return named[0]
+    """The lesson that the first word names, by its number; options may follow."""
+    lessons = {path.stem[:2]: path for path in sorted(NOTEBOOKS.glob("*.ipynb"))}
+    names = [word for word in words[:2] if not word.startswith("-")]
+    if len(names) != 1 or names[0] not in lessons:
+        sys.exit(f"Name one of the lessons {', '.join(lessons)}, as in make lecture NB=02; "
+                 f"got {' '.join(names)!r}.")
+    return lessons[names[0]]
 
 
 def main(words: list[str]) -> None:

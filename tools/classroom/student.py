@@ -1,15 +1,15 @@
 """Write the lessons for students and for teachers: `make student`.
 
-    python -m tools.classroom.student [NAME ...] [--roster FILE]
+    python -m tools.classroom.student [LANGUAGE] [NAME ...] [--roster FILE]
 
 dist/student has no answers: no solutions, no outputs of exercises, and a package whose exercises
 nobody reads by accident. With names, everybody gets a folder in it, with numbers and an order of
 options of their own: `check(..., seed=NAME)`. dist/instructor has all answers in view, what the
-checks know, what teaching/NN.toml says, and for each name a key and its line of a roster.
+checks know, what teaching/NN.toml says, and for each name a key and its line of a roster. "zh"
+writes the Chinese lessons, into dist/student-zh and dist/instructor-zh.
 """
 import argparse
 import base64
-import copy
 import csv
 import json
 import pathlib
@@ -20,23 +20,24 @@ import tomllib
 import unicodedata
 import zlib
 
-from tools.classroom.guide import bullets, known, plain, teaching
-from tools.classroom.lecture import BADGE
+from tools import ROOT
+from tools.classroom.guide import bullets, folder, known, plain, teaching
+from tools.classroom.lesson import BADGE, cells_of, has, words_cell
 from tools.classroom.students import roster
-from tools.notebooks.nbtext import make_cell, read, write
+from tools.notebooks.nbtext import read, write
 from tools.notebooks.standalone import members, translated
 
 from attention_lessons.exercises import all_exercises, find
+from attention_lessons.languages import catalogue, language, languages, t
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 CHECK = re.compile(r"\bcheck\(\"([\w-]+)\", \w+")
-ANSWERED = {"recall", "question", "exit", "homework"}  # tags of texts whose folded part is answers
+ANSWERED = ("recall", "question", "exit", "homework")  # tags of texts whose folded part is answers
 FOLDED = re.compile(r"<details>.*?</details>\n*", re.S)
-LEFT_OUT = [  # what the lessons say of what students don't get
-    (" Solutions are folded below each exercise.", ""), (" Solutions are folded below.", ""),
-    (", `hint` helps in steps, and each solution is folded below its exercise.",
-     ", and `hint` helps in steps."), (" What a good answer contains is folded below.", "")]
-LAST_HINT = "That was the last hint; the solution is folded below.", "That was the last hint."
+# What the lessons say of what students don't get, and what is said of it where it isn't folded.
+LEFT_OUT = re.compile(r"[,.] [^,.]* folded below[^.]*"
+                      "|[，。](每道练习下面都折叠着解答|好的回答包含什么，折叠在下面)")
+UNFOLDED = {"folded below": "below", "折叠着解答": "是解答", "折叠在下面": "在下面"}
+LAST_HINT = t("That was the last hint.")
 SEALED = '''"""What `check` and `hint` know, sealed so that nobody reads an answer by accident."""
 # Asks: {asks}
 import base64
@@ -47,70 +48,64 @@ text = zlib.decompress(base64.b85decode("{packed}")).decode()
 linecache.cache[__file__] = len(text), None, text.splitlines(True), __file__
 exec(compile(text, __file__, "exec"))
 '''
-README = """# {title}
+README = t("""# Attention
 
 With Python 3.11 or later, in this folder: `python -m pip install -r requirements.txt`, once.
 Then `python -m jupyterlab 00_start_here.ipynb`. Keep d2l_ext and attention_lessons beside them.
-{use}
-"""
-STUDENTS = """`check` says what is wrong and why, `hint("name")` helps in steps. Save your work, \
-and hand in the notebook."""
-TEACHERS = """All answers are in view; what stands behind a line at the left is for you. Keep this \
-folder to yourself."""
+{0}
+""")
+STUDENTS = t("""`check` says what is wrong and why, `hint("name")` helps in steps. Save your work, \
+and hand in the notebook.""")
+TEACHERS = t("""All answers are in view; what stands behind a line at the left is for you. Keep \
+this folder to yourself.""")
 
 
 # ---- for students -------------------------------------------------------------------------------
 
 def asked(cell: dict) -> str:
     """The name of the exercise that this cell of code answers, if it does."""
-    found = CHECK.search("".join(cell["source"])) if cell["cell_type"] == "code" else None
-    return found[1] if found and "exercise" in cell["metadata"]["tags"] else ""
+    found = CHECK.search(cell["source"]) if cell["cell_type"] == "code" else None
+    return found[1] if found and has(cell, "exercise") else ""
 
 
 def without_answers(cell: dict) -> dict:
     """The cell without answers, outputs of exercises, and words about these."""
-    text = "".join(cell["source"])
-    if ANSWERED & set(cell["metadata"]["tags"]):
-        text = FOLDED.sub("", text).rstrip()
+    if has(cell, *ANSWERED):
+        cell["source"] = FOLDED.sub("", cell["source"]).rstrip()
     if cell["cell_type"] == "markdown":
-        for old, new in LEFT_OUT:
-            text = text.replace(old, new)
-        text = BADGE.sub("", text)
-    elif "exercise" in cell["metadata"]["tags"]:
-        cell = cell | {"outputs": [], "execution_count": None}
-    return cell | {"source": text.splitlines(keepends=True)}
+        cell["source"] = BADGE.sub("", LEFT_OUT.sub("", cell["source"]))
+    elif has(cell, "exercise"):
+        cell |= {"outputs": [], "execution_count": None}
+    return cell
 
 
 def seeded(cells: list[dict], seed: str) -> None:
     """Give exercises that have variants the one of this seed: question and check."""
     for question, answer in zip(cells, cells[1:]):
         if name := asked(answer):
-            exercise, text = find(name), "".join(question["source"])
+            exercise = find(name)
             if exercise.variant(seed) is not exercise:
-                question["source"] = exercise.question(text, seed).splitlines(keepends=True)
+                question["source"] = exercise.question(question["source"], seed)
                 with_seed = rf"\g<0>, seed={json.dumps(seed, ensure_ascii=False)}"
-                answer["source"] = [CHECK.sub(with_seed, line) for line in answer["source"]]
+                answer["source"] = CHECK.sub(with_seed, answer["source"])
 
 
 def marked(cells: list[dict]) -> list[dict]:
     """The cells with a line before and after each run of deeper ones."""
-    made, was_deeper = [], False
+    made, part = [], "core"
+    lines = {"deeper": t("---\n\n*Deeper from here: leave it out on a first reading.*"),
+             "core": t("*Back to the core.*\n\n---")}
     for cell in cells:
-        deeper = "deeper" in cell["metadata"]["tags"]
-        if deeper != was_deeper:
-            words = ("---\n\n*Deeper from here: leave it out on a first reading.*" if deeper else
-                     "*Back to the core.*\n\n---")
-            part = "deeper" if deeper else "core"
-            made.append(make_cell("md", f"{part}-from-{cell['id']}", [part], words, {}))
+        before, part = part, "deeper" if has(cell, "deeper") else "core"
+        if part != before:
+            made.append(words_cell(f"{part}-from-{cell['id']}", part, str(lines[part])))
         made.append(cell)
-        was_deeper = deeper
     return made
 
 
-def for_student(notebook: dict, number: str, seed: str = "") -> dict:
+def for_student(notebook: dict, seed: str = "") -> dict:
     """The lesson without answers; ``notebook`` stays as it is."""
-    cells = [without_answers(cell) for cell in copy.deepcopy(notebook)["cells"]
-             if "solution" not in cell["metadata"]["tags"]]
+    cells = [without_answers(cell) for cell in cells_of(notebook) if not has(cell, "solution")]
     if seed:
         seeded(cells, seed)
     return notebook | {"cells": marked(cells)}
@@ -118,10 +113,16 @@ def for_student(notebook: dict, number: str, seed: str = "") -> dict:
 
 def sealed(place: str, content: bytes) -> bytes:
     """A file of the package as students get it."""
-    if not re.fullmatch(r"attention_lessons/(exercises|lesson_\d\d)/\w+\.py", place):
+    code = language()
+    if place == f"attention_lessons/languages/{code}.json":  # which stands in the next
+        return b"{}\n"
+    if place == "attention_lessons/languages/__init__.py" and code != "en":
+        content += f"\ncatalogue = {{'en': {{}}, {code!r}: {catalogue(code)!r}}}.get\n".encode()
+    elif not re.fullmatch(r"attention_lessons/(exercises|lesson_\d\d)/\w+\.py", place):
         return content
-    if place.endswith("/__init__.py"):
-        return content.replace(*map(str.encode, LAST_HINT))
+    elif place.endswith("/__init__.py"):
+        told = LAST_HINT[:-1] + "; the solution is folded below."
+        return content.replace(told.encode(), LAST_HINT.encode())
     packed = base64.b85encode(zlib.compress(content, 9)).decode()
     asks = re.findall(r'^ +"[\w-]+",', content.decode(), re.M)
     return SEALED.format(packed=packed, asks=" ".join(map(str.strip, asks))).encode()
@@ -129,57 +130,49 @@ def sealed(place: str, content: bytes) -> bytes:
 
 # ---- for teachers -------------------------------------------------------------------------------
 
-def note(name: str, part: str, text: str) -> dict:
-    """A cell for teachers: its words stand behind a line."""
+def note(name: str, cell: dict, lines: list) -> list[dict]:
+    """A cell beside this one, for teachers: its words stand behind a line. None without words."""
+    text = "\n\n".join(f"**{head}:** {words}" for head, words in lines if words)
     quoted = "\n".join(f"> {line}".rstrip() for line in text.splitlines())
-    return make_cell("md", name, [part], quoted, {})
+    part = "core" if has(cell, "core") else "deeper"
+    return [words_cell(f"{name}-{cell['id']}", part, quoted)] if text else []
 
 
 def opened(cell: dict) -> dict:
     """The cell with its answers in view."""
-    text = "".join(cell["source"])
     if cell["cell_type"] == "markdown":
-        text = text.replace("folded below", "below")
-    if {"solution", *ANSWERED} & set(cell["metadata"]["tags"]):
-        text = text.replace("<details>", "<details open>")
-    return cell | {"source": text.splitlines(keepends=True)}
+        for old, new in UNFOLDED.items():
+            cell["source"] = cell["source"].replace(old, new)
+    if has(cell, "solution", *ANSWERED):
+        cell["source"] = cell["source"].replace("<details>", "<details open>")
+    return cell
 
 
-def about_lesson(plan: dict) -> str:
-    """What teaching/NN.toml says of the whole lesson."""
-    expect = bullets(f"{each['thinks']} Cure: [{each['cure']}](#cell-id={each['cure']})"
-                     for each in plan.get("expect", []))
-    parts = {"To expect": f"\n\n{expect}" if expect else "",
-             "On the board": plan.get("board"), "To leave out": plan.get("leave_out")}
-    return "\n\n".join(f"**{name}:** {text}" for name, text in parts.items() if text)
-
-
-def about_exercise(name: str) -> str:
+def about_exercise(name: str) -> list:
     """What the check of an exercise knows, and its hints."""
     exercise = find(name)
-    said, hints = known(exercise), exercise.hints
-    parts = {f"What `check` says to mistakes, `{name}`": said, "Hints": hints,
-             "When it is right": [exercise.praise]}
-    return "\n\n".join(f"**{head}**\n\n{bullets(map(plain, words))}"
-                       for head, words in parts.items() if words)
+    parts = {t("What `check` says to mistakes, {0}", f"`{name}`"): known(exercise),
+             t("Hints"): exercise.hints, t("When it is right"): [exercise.praise]}
+    return [(head, words and "\n\n" + bullets(plain(str(t(each))) for each in words))
+            for head, words in parts.items()]
 
 
 def for_teacher(notebook: dict, number: str) -> dict:
     """The lesson with its answers in view, and with notes; ``notebook`` stays as it is."""
     plan, made, name = teaching(number), [], ""
-    for cell in copy.deepcopy(notebook)["cells"]:
-        tags = set(cell["metadata"]["tags"])
-        part = "core" if "core" in tags else "deeper"
-        if cell["id"] in plan.get("ask", {}):  # before anything is seen
-            question, answer = plan["ask"][cell["id"]]
-            made.append(note(f"ask-{cell['id']}", part, f"**Ask:** {question}\n\n"
-                                                        f"**Usually answered:** {answer}"))
+    for cell in cells_of(notebook):
+        heads = t("Ask"), t("Usually answered")  # before anything is seen
+        made += note("ask", cell, [*zip(heads, plan.get("ask", {}).get(cell["id"], ()))])
         made.append(opened(cell))
         name = asked(cell) or name
-        if cell["id"] == "title" and (text := about_lesson(plan)):
-            made.append(note("notes", part, text))
-        if "solution" in tags:
-            made.append(note(f"known-{name}", part, about_exercise(name)))
+        if cell["id"] == "title":
+            made += note("notes", cell, [(t("On the board"), plan.get("board")),
+                                         (t("If time is short"), plan.get("leave_out"))])
+        made += note("cures", cell, [(t("Some think"), each["thinks"])
+                                     for each in plan.get("expect", ())
+                                     if each["cure"] == cell["id"]])
+        if has(cell, "solution"):
+            made += note("known", cell, about_exercise(name))
     return notebook | {"cells": made}
 
 
@@ -191,25 +184,23 @@ def requirements() -> str:
     return "\n".join([*project["dependencies"], *project["optional-dependencies"]["lab"], ""])
 
 
-def hand_out(folder: pathlib.Path, title: str, use: str, lesson, file) -> None:
-    """Write an edition into an empty folder: each ``lesson(notebook, number)``, and the package,
-    each ``file(place, content)`` of it."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
-        write(lesson(read(path), path.stem[:2]), folder / path.name)
+def hand_out(target: pathlib.Path, use: str, lesson, file=lambda place, content: content) -> None:
+    """Write an edition into an empty folder: ``lesson(path)`` of each notebook, and the package,
+    ``file(place, content)`` of each of its files."""
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    for path in sorted((ROOT / "notebooks" / folder()).glob("*.ipynb")):
+        write(lesson(path), target / path.name)
     for place, path in members().items():
-        if translated(place):
-            continue
-        (folder / place).parent.mkdir(parents=True, exist_ok=True)
-        (folder / place).write_bytes(file(place, path.read_bytes()))
+        if not translated(place) or re.search(rf"/{language()}[./]", place):
+            (target / place).parent.mkdir(parents=True, exist_ok=True)
+            (target / place).write_bytes(file(place, path.read_bytes()))
     for name in ("LICENSE", "LICENSE-text"):
-        shutil.copy(ROOT / name, folder)
-    (folder / "requirements.txt").write_text(requirements(), encoding="utf-8")
-    readme = README.format(title=title, use=use)
-    (folder / "README.md").write_text(readme, encoding="utf-8")
-    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-    print(f"{folder}: {size / 2**20:.1f} MiB", flush=True)
+        shutil.copy(ROOT / name, target)
+    (target / "requirements.txt").write_text(requirements(), encoding="utf-8")
+    (target / "README.md").write_text(str(t(README.text, use)), encoding="utf-8")
+    size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
+    print(f"{target}: {size / 2**20:.1f} MiB", flush=True)
 
 
 def key_for(seed: str) -> str:
@@ -228,26 +219,29 @@ def key_for(seed: str) -> str:
 
 def main(words: list[str], target: pathlib.Path = ROOT / "dist") -> None:
     parser = argparse.ArgumentParser(prog="student", description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", help="who gets numbers of their own")
+    parser.add_argument("names", nargs="*", metavar="NAME",
+                        help="who gets numbers of their own; before them zh, for Chinese lessons")
     parser.add_argument("--roster", type=pathlib.Path, help="a CSV of names and such seeds")
     given = parser.parse_args(words)
+    if given.names and given.names[0] in languages():
+        language(given.names.pop(0))
     known = [*roster(given.roster).values()] if given.roster else []
     known += [(name, name) for name in given.names]
     names = [unicodedata.normalize("NFC", seed) for _, seed in known]
     for name in names:
         if not re.fullmatch(r"[\w@][\w@.,' -]*", name):
             sys.exit(f"A student's name becomes that of a folder; got {name!r}.")
-    shutil.rmtree(target / "student", ignore_errors=True)
+    students, teachers = (target / (name + ("-" + language()) * bool(folder()))
+                          for name in ("student", "instructor"))
+    shutil.rmtree(students, ignore_errors=True)
     for name in names or [""]:
-        hand_out(target / "student" / name, "Attention", STUDENTS,
-                 lambda *lesson: for_student(*lesson, name), sealed)
-    hand_out(target / "instructor", "Attention, for teachers", TEACHERS, for_teacher,
-             lambda place, content: content)
+        hand_out(students / name, STUDENTS, lambda path: for_student(read(path), name), sealed)
+    hand_out(teachers, TEACHERS, lambda path: for_teacher(read(path), path.stem[:2]))
     for name in names:
-        (target / "instructor/keys").mkdir(exist_ok=True)
-        (target / f"instructor/keys/{name}.md").write_text(key_for(name), encoding="utf-8")
+        (teachers / "keys").mkdir(exist_ok=True)
+        (teachers / f"keys/{name}.md").write_text(key_for(name), encoding="utf-8")
     if names:
-        with open(target / "instructor/roster.csv", "w", encoding="utf-8", newline="") as file:
+        with open(teachers / "roster.csv", "w", encoding="utf-8", newline="") as file:
             csv.writer(file).writerows([("name", "seed"), *known])
 
 

@@ -20,11 +20,14 @@ from contextlib import contextmanager
 
 from tools.notebooks.standalone import members, translated
 
+from attention_lessons.languages import languages
+
 HERE = pathlib.Path(__file__).resolve().parent
 ANSWERS = re.compile(r"attention_lessons/(exercises/heads|lesson_\d\d/(exercises|classes))\.py")
-INSTEAD = {  # of what would know answers
+INSTEAD = {  # of what would know answers, among them the words of other languages
     "attention_lessons/exercises/__init__.py": '"""Where answers are handed in."""\n',
-    "attention_lessons/lesson_12/exercises.py": "CASES = {}\n"}
+    "attention_lessons/lesson_12/exercises.py": "CASES = {}\n",
+    **{f"attention_lessons/languages/{code}.json": "{}" for code in languages()[1:]}}
 INSIDE = "/lessons"
 SIZE = 2**28  # of the folder of its own, bytes
 MACHINES = {  # the kernel's name; clone; what starts a program, or holds memory that isn't counted

@@ -16,7 +16,7 @@ from traceback import walk_tb
 
 import torch
 from attention_lessons.exercises.classes import Watch, methods
-from attention_lessons.exercises.exhibits import blank
+from attention_lessons.exercises.kinds import unwritten
 from torch import nn
 from torch.overrides import _get_current_function_mode_stack
 
@@ -31,15 +31,8 @@ class Gone(BaseException):
     """The other end has gone, is late, or talks nonsense. ``check`` lets it pass."""
 
 
-class Thing:
-    """What is no data, as far as messages speak of it: its type's name and its repr."""
-
-    def __repr__(self) -> str:
-        return self.text
-
-
 class Function:
-    """A stand-in for a function of the other end."""
+    """A stand-in for a function of the other end; no function itself, as it has no code."""
 
     def __init__(self, line, at: int):
         self.line, self.at = line, at
@@ -144,7 +137,7 @@ class Parcel:
                 pass
         if getattr(value, "size", 0) == 1 and hasattr(value, "item"):  # one number of NumPy
             return self.encode(value.item())
-        if value is ... or callable(value) and blank(value):
+        if value is ... or unwritten(value):
             return {"kind": "nothing"}
         if isinstance(value, torch.optim.AdamW):
             return {"kind": "optimizer", "of": [
@@ -166,7 +159,7 @@ class Parcel:
                if tensor is not None]
         own += [[name, self.place(tensor), name not in value._non_persistent_buffers_set]
                 for name, tensor in value._buffers.items() if tensor is not None]
-        name = next((name for name, kind in PARTS.items() if isinstance(value, kind)), "")
+        name = next((name for name, part in PARTS.items() if isinstance(value, part)), "")
         return {"kind": "layer", "at": self.line.keep(value), "name": name, "own": own,
                 "of": [[name, self.encode(part)] for name, part in value._modules.items()]}
 
@@ -204,7 +197,9 @@ class Parcel:
                 layer.add_module(name, self.decode(part))
             return layer
         name, text = str(given["name"]), str(given["text"])
-        return type(name, (), {}) if kind == "type" else type(name, (Thing,), {"text": text})()
+        # what is no data, as far as messages speak of it: its type's name and its repr
+        made = type(name, (), {"__repr__": lambda self: text})
+        return made if kind == "type" else made()
 
 
 def short(value) -> str:

@@ -122,7 +122,7 @@ class Sheet:
                  for k, v in attributes.items())
         self.parts.append(f"<{tag} {' '.join(pairs)}/>")
 
-    def text(self, x, y, string, size=BODY, anchor="middle", bold=False, colour=TEXT, turn=0):
+    def text(self, x, y, string, anchor="middle", size=SMALL, bold=False, colour=TEXT, turn=0):
         string = str(t(string))
         laid, width = runs(string, size, "b" if bold else "r")
         left = {"start": 0, "middle": -width / 2, "end": -width}[anchor]
@@ -141,14 +141,19 @@ class Sheet:
             self.parts.append(f'<g{fill} transform="{place}scale({scale}-{scale})">'
                               f"{self.letters(face, letters)}</g>")
 
-    def say(self, x, y, string, anchor="start"):
-        self.text(x, y, string, BODY, anchor, colour=STRONG)
+    def say(self, x, y, string, anchor="middle", **style):
+        self.text(x, y, string, anchor, BODY, colour=STRONG, **style)
 
-    def bold(self, x, y, string, anchor="start"):
-        self.text(x, y, string, BODY, anchor, bold=True, colour=STRONG)
+    def bold(self, x, y, string, anchor="middle"):
+        self.say(x, y, string, anchor, bold=True)
 
     def head(self, x, y, string, anchor="middle"):
-        self.text(x, y, string, HEAD, anchor, bold=True, colour=STRONG)
+        self.text(x, y, string, anchor, HEAD, bold=True, colour=STRONG)
+
+    def column(self, x, string, how, below=53, size=SMALL):
+        """What heads a column of the picture, and smaller words below."""
+        self.head(x, 30, string)
+        self.text(x, below, how, size=size)
 
     def letters(self, face, letters):
         uses, at = [], 0
@@ -163,14 +168,14 @@ class Sheet:
 
     def lines(self, x, y, *strings, size=SMALL, step=1.35, **style):
         for i, string in enumerate(strings):
-            self.text(x, y + i * step * size, string, size, **style)
+            self.text(x, y + i * step * size, string, size=size, **style)
 
     def box(self, x, y, width, height, colour=LINE, label="", size=BODY, amount=0.16):
         """A rounded box, tinted in its role's colour, with its corner at (x, y)."""
         self.add("rect", x=x, y=y, width=width, height=height, rx=RADIUS, fill=tint(colour, amount),
                  stroke=colour, stroke_width=STROKE)
         if label:
-            self.text(x + width / 2, y + height / 2, label, size, colour=STRONG)
+            self.text(x + width / 2, y + height / 2, label, size=size, colour=STRONG)
 
     def panel(self, x, y, width, height):
         """A quiet ground behind things that belong together."""
@@ -180,7 +185,7 @@ class Sheet:
         """A word of the sentence, centred on (x, y)."""
         self.add("rect", x=x - width / 2, y=y - height / 2, width=width, height=height,
                  rx=height / 2, fill="#f2f2f2", stroke=LINE, stroke_width=1.5)
-        self.text(x, y, word, BODY, colour=STRONG)
+        self.say(x, y, word)
 
     def grid(self, x, y, cells, size, colour, fills=None, text=BODY, height=None):
         """Cells with their labels; `fills[i][j]` is how much of `colour` a cell takes."""
@@ -190,8 +195,8 @@ class Sheet:
                 self.add("rect", x=x + j * size, y=y + i * height, width=size, height=height,
                          fill=tint(colour, fills[i][j] if fills else 0.16),
                          stroke="#ffffff", stroke_width=STROKE)
-                self.text(x + (j + 0.5) * size, y + (i + 0.5) * height, str(label), text,
-                          colour=STRONG)
+                self.text(x + (j + 0.5) * size, y + (i + 0.5) * height,
+                          str(label), size=text, colour=STRONG)
         self.frame(x, y, len(cells[0]) * size, len(cells) * height, colour)
 
     def weights(self, x, y, values, width, height, labels=None, size=BODY):
@@ -202,14 +207,14 @@ class Sheet:
                 self.add("rect", x=x + j * width, y=y + i * height, width=width, height=height,
                          fill=fill, stroke="#dddddd", stroke_width=1)
                 if labels:
-                    self.text(x + (j + 0.5) * width, y + (i + 0.5) * height, labels[i][j], size,
-                              colour=readable_on(to_rgb(fill)))
+                    self.text(x + (j + 0.5) * width, y + (i + 0.5) * height,
+                              labels[i][j], size=size, colour=readable_on(to_rgb(fill)))
         self.frame(x, y, len(values[0]) * width, len(values) * height, TEXT)
 
     def operator(self, x, y, sign, radius):
         """A sign in a ring."""
         self.add("circle", cx=x, cy=y, r=radius, fill="#ffffff", stroke=LINE, stroke_width=STROKE)
-        self.text(x, y, sign, HEAD, colour=STRONG)
+        self.text(x, y, sign, size=HEAD, colour=STRONG)
 
     def frame(self, x, y, width, height, colour, stroke=STROKE):
         self.add("rect", x=x, y=y, width=width, height=height, rx=3, fill="none",

@@ -6,6 +6,7 @@ import { pathToFileURL } from "node:url";
 
 const { default: _, piece, page, speak, ...own } = await import(pathToFileURL(process.argv[2]));
 const ESCAPES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+const HANDS = /^(aria-|data-|role$|tabindex$)/;  // in a picture nothing is moved
 const escaped = (text) => String(text).replace(/[&<>"]/g, (letter) => ESCAPES[letter]);
 
 /** The elements of a tree, in its order; what stands in a label has its words as its name. */
@@ -31,7 +32,8 @@ function markup(tree) {
   if (Array.isArray(tree)) return tree.map(markup).join("");
   if (tree == null || typeof tree === "boolean") return "";
   if (!tree.props) return escaped(tree);
-  const given = plain(tree.props).map(([name, value]) => ` ${name}="${escaped(value)}"`).join("");
+  const given = plain(tree.props).filter(([name]) => !HANDS.test(name))
+    .map(([name, value]) => ` ${name}="${escaped(value)}"`).join("");
   return `<${tree.type}${given}>${markup(tree.props.children)}</${tree.type}>`;
 }
 

@@ -18,10 +18,26 @@ from attention_lessons.languages import language, languages, t
 TOKENS = "dog", "bites", "man"
 VECTORS = (1, 0, 0, 1), (0, 0, 1, 0), (0, 1, 0, 3)  # animal, person, action, height
 ROLES = {"q": QUERY, "k": KEY, "v": VALUE}
+PICTURES = dict(_stills.PICTURES)  # name -> what makes its SVG
 
 
-def split_and_merge():
-    s = Sheet("02_split_and_merge", 412)
+def drawing(height):
+    """The function below draws the picture that words.toml calls like it, on a sheet this high."""
+    def register(function):
+        name, = (name for name in WORDS if name[3:] == function.__name__)
+
+        def made():
+            sheet = Sheet(name, height)
+            function(sheet)
+            return sheet.svg()
+
+        PICTURES[name] = made
+        return function
+    return register
+
+
+@drawing(412)
+def split_and_merge(s):
     cell, top, gap = 35, 92, 46
     light, dark = 0.13, 0.36
     tall = 3 * cell
@@ -56,30 +72,28 @@ def split_and_merge():
     follow(x_merged + 2 * cell, whole_top + cell)
 
     for i, word in enumerate(TOKENS):
-        s.text(x_whole - 12, whole_top + (i + 0.5) * cell, word, BODY, "end")
+        s.text(x_whole - 12, whole_top + (i + 0.5) * cell, word, "end", BODY)
         for y in heads_top:
-            s.text(x_cut - 10, y + (i + 0.5) * cell, word, SMALL, "end")
+            s.text(x_cut - 10, y + (i + 0.5) * cell, word, "end")
     for y, label in zip(heads_top, ("head 1", "head 2")):
         centre = y + tall / 2
         s.arrow([(x_whole + 4 * cell + 10, middle), (x_cut - 60, centre)], curve="h")
         s.arrow([(x_cut + 2 * cell + 10, centre), (x_out - 10, centre)])
         s.arrow([(x_out + 2 * cell + 10, centre), (x_merged - 10, middle)], curve="h")
-        s.text(x_cut + cell, y - 14, label, SMALL, colour=STRONG)
-        s.text(x_out + cell, y - 14, label, SMALL, colour=STRONG)
+        s.text(x_cut + cell, y - 14, label, colour=STRONG)
+        s.text(x_out + cell, y - 14, label, colour=STRONG)
     for x, label, how in ((243, "split", "reshape, transpose"), (434, "attend", "each head alone"),
                           (588, "merge", "transpose, reshape")):
-        s.head(x, 30, label)
-        s.text(x, 53, how, SMALL)
+        s.column(x, label, how)
     bottom = heads_top[1] + tall
     s.lines(x_whole + 2 * cell, whole_top + tall + 28, "tokens × hiddens", "(3, 4)")
     s.lines((x_cut + x_out + 2 * cell) / 2, bottom + 20, "heads × tokens × head size", "(2, 3, 2)")
     s.lines(x_merged + 2 * cell, whole_top + tall + 28, "tokens × hiddens", "(3, 4)")
     s.lines(x_merged + 2 * cell, bottom + 4, "6′ is a weighted mean", "of 2, 6 and 10")
-    return s
 
 
-def multi_head_block():
-    s = Sheet("02_multi_head_block", 504)
+@drawing(504)
+def multi_head_block(s):
     centres, middle = (128, 252, 428), 278
     x_in, x_project, x_attend, x_stack, x_mix, x_out = 18, 228, 346, 508, 632, 708
     wide, tall, step = 82, 33, 38
@@ -107,11 +121,11 @@ def multi_head_block():
 
     for number, centre, block in zip(("1", "2", "*h*"), centres, (-78, -26, 78)):
         s.box(x_attend, centre - 54, 110, 108, LINE, amount=0)
-        s.bold(x_attend + 55, centre - 12, t("head {0}", number), "middle")
-        s.say(x_attend + 55, centre + 13, "attention", "middle")
+        s.bold(x_attend + 55, centre - 12, t("head {0}", number))
+        s.say(x_attend + 55, centre + 13, "attention")
         s.arrow([(x_attend + 110, centre), (x_stack, middle + block)], OUTPUT, curve="h")
     for x in (x_project + wide / 2, x_attend + 55):
-        s.text(x, (centres[1] + centres[2]) / 2, "⋮", 24, colour=STRONG)
+        s.text(x, (centres[1] + centres[2]) / 2, "⋮", size=24, colour=STRONG)
     stack = [["*h*_1"], ["*h*_2"], ["⋮"], ["*h*_{*h*}"]]
     s.grid(x_stack, middle - 104, stack, 52, OUTPUT, text=HEAD)
     s.arrow([(x_stack + 52, middle), (x_mix, middle)], OUTPUT)
@@ -121,17 +135,16 @@ def multi_head_block():
     for x, label in ((x_project + wide / 2, "project"), (x_attend + 55, "attend"),
                      (x_stack + 26, "concatenate"), (x_mix + 26, "project")):
         s.head(x, 30, label)
-    s.text((x_project + x_attend + 110) / 2, 53, "all heads at the same time", SMALL)
-    return s
+    s.text((x_project + x_attend + 110) / 2, 53, "all heads at the same time")
 
 
-def attention_pooling():
+@drawing(366)
+def attention_pooling(s):
     query, scale = (5, 0, 0, 0), sqrt(4)
     scores = [sum(q * k for q, k in zip(query, key)) / scale for key in VECTORS]
     weights = [exp(score) / sum(map(exp, scores)) for score in scores]
     heights = [vector[-1] for vector in VECTORS]
     output = sum(w * v for w, v in zip(weights, heights))
-    s = Sheet("01_attention_pooling", 366)
     rows, middle, cell = (128, 204, 280), 204, 28
     x_query, x_key, x_score, x_weight, x_value, x_out = 20, 206, 386, 452, 574, 698
 
@@ -139,13 +152,13 @@ def attention_pooling():
     s.lines(x_query + 56, middle - 54, "How tall is", "the animal?")
     for y, word, key, score, weight, height in zip(rows, TOKENS, VECTORS, scores, weights, heights):
         s.arrow([(x_query + 4 * cell, middle), (x_key, y)], QUERY, curve="h")
-        s.text(x_key + 2 * cell, y - 27, word, SMALL)
+        s.text(x_key + 2 * cell, y - 27, word)
         s.grid(x_key, y - cell / 2, [key], cell, KEY)
         s.arrow([(x_key + 4 * cell, y), (x_score - 20, y)], LINE)
-        s.say(x_score, y, f"{score:.1f}", "middle")
+        s.say(x_score, y, f"{score:.1f}")
         s.arrow([(x_score + 20, y), (x_weight, y)], LINE)
         s.weights(x_weight, y - 18, [[weight]], 60, 36, [[f"{weight:.2f}"]])
-        s.text((x_weight + 60 + x_value) / 2, y, "×", HEAD)
+        s.text((x_weight + 60 + x_value) / 2, y, "×", size=HEAD)
         s.arrow([(x_value + 36, y), (x_out, middle)], VALUE, 1 + 9 * weight, curve="h")
         s.grid(x_value, y - 18, [[height]], 36, VALUE)
     s.box(x_out, middle - 22, 74, 44, OUTPUT, f"{output:.2f}", HEAD)
@@ -154,15 +167,13 @@ def attention_pooling():
                           (x_weight + 30, "weights", "softmax"),
                           (x_value + 18, "values", "heights"),
                           (x_out + 37, "output", "weighted sum")):
-        s.head(x, 30, label)
-        s.text(x, 53, how, SMALL)
+        s.column(x, label, how)
     terms = " + ".join(f"{w:.2f} · {v}" for w, v in zip(weights, heights))
     s.say(780, 338, f"{terms} = {output:.2f}", "end")
-    return s
 
 
-def self_attention():
-    s = Sheet("03_self_attention", 468)
+@drawing(468)
+def self_attention(s):
     columns = dict(zip("123", (150, 408, 666)))
     wide, tall, top = 70, 48, 84
     under, y_weight, y_out = top + tall, 240, 364
@@ -176,8 +187,8 @@ def self_attention():
             at = role(number, kind)
             s.arrow([(x, 46), (at, top)], LINE, curve="v")
             s.box(at - wide / 2, top, wide, tall, ROLES[kind])
-            s.text(at, top + 16, f"*{kind}*_{number}", HEAD, colour=STRONG)
-            s.text(at, top + 36, name, SMALL)
+            s.text(at, top + 16, f"*{kind}*_{number}", size=HEAD, colour=STRONG)
+            s.text(at, top + 36, name)
         s.token(x, 30, word, 76)
     weights = 0.67, 0.09, 0.24
     for number, weight in zip("123", weights):
@@ -190,23 +201,22 @@ def self_attention():
         s.arrow([(x, under + 1), (x, y_weight - 20)], KEY, halo=True)
         s.arrow([(x_value, under + 1), (x_value, y_weight - 14)], VALUE, halo=True)
         s.weights(x - 34, y_weight - 20, [[weight]], 68, 40)
-        s.text(x, y_weight - 8, f"α_{{2{number}}}", HEAD, colour=STRONG)
-        s.text(x, y_weight + 11, f"{weight}", SMALL, colour=STRONG)
+        s.text(x, y_weight - 8, f"α_{{2{number}}}", size=HEAD, colour=STRONG)
+        s.text(x, y_weight + 11, f"{weight}", colour=STRONG)
         s.arrow([(x + 34, y_weight), (x_value - 14, y_weight)])
         s.operator(x_value, y_weight, "×", 14)
         own = number == "2"
         s.box(x - 38, y_out - 24, 76, 48, OUTPUT if own else FAINT, amount=0.3 if own else 0.1)
-        s.text(x, y_out - 8, f"*y*_{number}", HEAD, colour=STRONG)
-        s.text(x, y_out + 12, word, SMALL)
+        s.text(x, y_out - 8, f"*y*_{number}", size=HEAD, colour=STRONG)
+        s.text(x, y_out + 12, word)
     for y, label in ((30, "tokens"), (y_weight, "weights"), (y_out, "outputs")):
-        s.text(20, y, label, SMALL, "start")
+        s.text(20, y, label, "start")
     s.lines(400, y_out + 56, "The query of bites meets every key; its weights mix the values.",
             "*y*_1 and *y*_3 are made in the same way, from *q*_1 and *q*_3.", size=BODY)
-    return s
 
 
-def masks():
-    s = Sheet("03_masks", 318)
+@drawing(318)
+def masks(s):
     words, cell, top, left, pitch = (*TOKENS, "pad"), 40, 122, 92, 176
     panels = (("nothing hidden", ("each query sees", "every key"), lambda i, j: True),
               ("causal", ("no query sees", "a later key"), lambda i, j: j <= i),
@@ -218,18 +228,17 @@ def masks():
         s.lines(x + 2 * cell, 54, *means)
         s.weights(x, top, [[attends(i, j) for j in range(4)] for i in range(4)], cell, cell)
         for j, word in enumerate(words):
-            s.text(x + (j + 0.5) * cell, top - 14, word, SMALL)
+            s.text(x + (j + 0.5) * cell, top - 14, word)
     for i, word in enumerate(words):
-        s.text(left - 10, top + (i + 0.5) * cell, word, SMALL, "end")
-    s.text(24, top + 2 * cell, "queries", SMALL, turn=-90, colour=STRONG)
+        s.text(left - 10, top + (i + 0.5) * cell, word, "end")
+    s.text(24, top + 2 * cell, "queries", turn=-90, colour=STRONG)
     below = top + 4 * cell + 18
-    s.text(left + 2 * cell, below, "keys", SMALL, colour=STRONG)
-    s.text(left + 3 * pitch + 4 * cell, below, "filled: may attend", SMALL, "end", colour=STRONG)
-    return s
+    s.text(left + 2 * cell, below, "keys", colour=STRONG)
+    s.text(left + 3 * pitch + 4 * cell, below, "filled: may attend", "end", colour=STRONG)
 
 
-def encoder():
-    s = Sheet("03_encoder", 344)
+@drawing(344)
+def encoder(s):
     y, r, mini = 138, 12, (240, 262, 284)
     steps = [(96, 78, ("embed +", "position")), (210, 52, ("norm",)),
              (296, 96, ("self-", "attention")), (444, 52, ("norm",)),
@@ -237,11 +246,11 @@ def encoder():
     sums, x_out = (416, 618), 732
 
     s.panel(186, 22, 456, 164)
-    s.bold(414, 44, "encoder block, as often as you like", "middle")
+    s.bold(414, 44, "encoder block, as often as you like")
     for i, word in enumerate(TOKENS):
         s.token(46, y + (i - 1) * 38, word, 68)
         s.box(x_out, y + (i - 1) * 38 - 16, 50, 32, OUTPUT)
-        s.say(x_out + 25, y + (i - 1) * 38, f"*y*_{i + 1}", "middle")
+        s.say(x_out + 25, y + (i - 1) * 38, f"*y*_{i + 1}")
     stops = [80, *(x for x, _, _ in steps), x_out]
     ends = [80, *(x + wide for x, wide, _ in steps)]
     for start, stop in zip(ends, stops[1:]):
@@ -256,13 +265,13 @@ def encoder():
         s.arrow([(start, y), (start, 92), (x, 92), (x, y - r)])
         s.dot(start, y)
         s.operator(x, y, "+", r)
-        s.text((start + x) / 2, 79, "residual", SMALL)
+        s.text((start + x) / 2, 79, "residual")
     for i, (x, wide, lines) in enumerate(steps):
         meet = i == 2
         s.box(x, y - 28, wide, 56, STRONG if meet else LINE, amount=0 if meet else 0.1)
         for j, line in enumerate(lines):
             height = y + (j - (len(lines) - 1) / 2) * 20
-            s.text(x + wide / 2, height, line, 15, bold=meet, colour=STRONG)
+            s.text(x + wide / 2, height, line, size=15, bold=meet, colour=STRONG)
         left, right = x + wide / 2 - 24, x + wide / 2 + 24
         for a, above in enumerate(mini):
             for b, below in enumerate(mini):
@@ -272,31 +281,30 @@ def encoder():
             s.dot(left, above, STRONG)
             s.dot(right, above, STRONG)
     for x, label in ((135, "lesson 04"), (344, "this lesson")):
-        s.text(x, 208, label, SMALL, bold=True, colour=STRONG)
-    s.bold(344, 316, "all tokens meet", "middle")
-    s.text(135, 316, "each alone", BODY)
-    s.text(570, 316, "each alone", BODY)
-    s.text(46, 262, "tokens", SMALL)
-    return s
+        s.text(x, 208, label, bold=True, colour=STRONG)
+    s.bold(344, 316, "all tokens meet")
+    s.text(135, 316, "each alone", size=BODY)
+    s.text(570, 316, "each alone", size=BODY)
+    s.text(46, 262, "tokens")
 
 
-def offsets():
-    s = Sheet("05_offsets", 444)
+@drawing(444)
+def offsets(s):
     columns = {"yesterday": (150, 110), "dog": (310, 64), "bites": (430, 64), "man": (550, 64)}
     for y, words in ((62, TOKENS), (146, tuple(columns))):
         for position, word in enumerate(words):
             x, width = columns[word]
-            s.text(x, y - 30, str(position), SMALL)
+            s.text(x, y - 30, str(position))
             s.token(x, y, word, width)
         s.arrow([(430, y + 17), (430, y + 34), (310, y + 34), (310, y + 18)], AMBER)
-        s.text(370, y + 26, "−1", SMALL, bold=True, colour=STRONG)
+        s.text(370, y + 26, "−1", bold=True, colour=STRONG)
     s.lines(698, 88, "every position", "changes,", "the offset stays", size=BODY)
 
     top, low = 262, 386
     for centre, name, how in ((126, "Shaw", "in the key"), (386, "T5, ALiBi", "in the score"),
                               (670, "rotary", "in query and key")):
         s.head(centre, 218, name)
-        s.text(centre, 240, how, SMALL)
+        s.text(centre, 240, how)
         q, k = centre - 52, centre + 52
         start = top + 84 if name == "rotary" else top + 34  # below the clocks
         s.arrow([(q, start), (centre - 14, low)], QUERY, curve="v")
@@ -304,35 +312,34 @@ def offsets():
         s.box(q - 22, top, 44, 34, QUERY, "*q*")
         s.box(k - 22, top, 44, 34, KEY, "*k*")
         s.box(centre - 36, low, 72, 36, LINE, "score", amount=0.1)
-    s.text(126 + 84, top + 17, "+", HEAD)
+    s.text(126 + 84, top + 17, "+", size=HEAD)
     s.box(126 + 94, top, 34, 34, AMBER, "*a*")
-    s.text(386 + 48, low + 18, "+", HEAD)
+    s.text(386 + 48, low + 18, "+", size=HEAD)
     s.box(386 + 60, low + 1, 34, 34, AMBER, "*t*")
-    s.text(386 + 104, low + 18, "or", SMALL, "start")
+    s.text(386 + 104, low + 18, "or", "start")
     s.box(386 + 126, low + 1, 84, 34, AMBER, "−*s* |*j* − *i*|", SMALL)
     for x, position, colour in ((670 - 52, 2, QUERY), (670 + 52, 1, KEY)):
         s.line([(x, top + 35), (x, top + 43)], colour)
         clock(s, x, top + 63, 20, 0.8 * position, [0])
-    return s
 
 
-def clock_hands():
-    s = Sheet("04_clock_hands", 466)
+@drawing(466)
+def clock_hands(s):
     width, pairs, radius = 32, 4, 36
     x0, y0, across, down = 130, 124, 100, 92
     for j in range(pairs):
         speed = 10000 ** (-2 * j / width)
         x = x0 + j * across
         s.head(x, 30, f"{2 * j}, {2 * j + 1}")
-        s.text(x, 54, t("{0}° a step", f"{degrees(speed):.0f}"), SMALL)
+        s.text(x, 54, t("{0}° a step", f"{degrees(speed):.0f}"))
         for i in range(4):
             clock(s, x, y0 + i * down, radius, i * speed, [n * speed for n in range(i)])
-    s.text(20, 30, "columns", SMALL, "start")
-    s.text(20, 88, "position", SMALL, "start")
+    s.text(20, 30, "columns", "start")
+    s.text(20, 88, "position", "start")
     for i in range(4):
         s.head(44, y0 + i * down, str(i))
     for y in (30, *(y0 + i * down for i in range(4))):
-        s.text(x0 + 3 * across + 62, y, "…", HEAD)
+        s.text(x0 + 3 * across + 62, y, "…", size=HEAD)
 
     x, y, r, angle = 640, 246, 88, 1.0
     tip = x + r * sin(angle), y - r * cos(angle)
@@ -340,13 +347,12 @@ def clock_hands():
     s.line([(x, tip[1]), tip], SKY, 4)
     s.line([(tip[0], y), tip], AMBER, 4)
     s.dot(*tip, STRONG, 4.5)
-    s.say(x + r * sin(angle) / 2, tip[1] - 13, "sin θ", "middle")
-    s.say(x + r + 8, (y + tip[1]) / 2, "cos θ")
-    s.say(x + 12, y - 30, "θ", "middle")
+    s.say(x + r * sin(angle) / 2, tip[1] - 13, "sin θ")
+    s.say(x + r + 8, (y + tip[1]) / 2, "cos θ", "start")
+    s.say(x + 12, y - 30, "θ")
     s.lines(x, 112, "each hand is two numbers:", "how far across, how far up")
     s.lines(x, 366, "θ = position × speed", "a step turns every hand",
             "by its own fixed angle;", "32 columns are 16 hands")
-    return s
 
 
 def clock(s, x, y, radius, angle, ghosts=(), sector=False):
@@ -365,8 +371,8 @@ def clock(s, x, y, radius, angle, ghosts=(), sector=False):
     s.dot(*tip, STRONG, 4.5)
 
 
-def who_sees_whom():
-    s = Sheet("06_who_sees_whom", 388)
+@drawing(388)
+def who_sees_whom(s):
     rows, gap, r, centres = (286, 200, 114), 44, 14, (178, 426, 674)
     edges = {  # ((layer, position) -> (layer, position)), layer 0 being the tokens
         "cnn": [((n, i + k), (n + 1, i)) for n in (0, 1) for i in range(n + 1, 4 - n)
@@ -389,8 +395,7 @@ def who_sees_whom():
             a, b = map(place, edge)
             s.arrow([toward(a, b, r), toward(b, a, r + 1)], colour, width)
 
-        s.head(centre, 30, title)
-        s.text(centre, 54, how, SMALL)
+        s.column(centre, title, how, 54)
         for edge in edges[name]:
             if edge not in paths[name]:
                 draw(edge, "#bdbdbd", 1.2)
@@ -407,16 +412,15 @@ def who_sees_whom():
                 fill = tint(OUTPUT, 0.75)
             s.add("circle", cx=x, cy=y, r=r, fill=fill, stroke=stroke, stroke_width=thick)
             if node[0] == 0:
-                s.text(x, y, f"*x*_{node[1] + 1}", 15, colour=STRONG)
-        s.say(centre, 330, "*x*_1 meets *x*_5", "middle")
-        s.bold(centre, 356, verdict, "middle")
+                s.text(x, y, f"*x*_{node[1] + 1}", size=15, colour=STRONG)
+        s.say(centre, 330, "*x*_1 meets *x*_5")
+        s.bold(centre, 356, verdict)
     for y, label in zip(rows, ("tokens", "layer 1", "layer 2")):
-        s.text(14, y, label, SMALL, "start")
-    return s
+        s.text(14, y, label, "start")
 
 
-def frameworks():
-    s = Sheet("11_frameworks", 330)
+@drawing(330)
+def frameworks(s):
     s.head(330, 30, "one layer, written four times")
     s.head(690, 30, "its own layer")
     s.box(24, 130, 132, 96, QUERY)
@@ -429,15 +433,14 @@ def frameworks():
         y = 62 + 64 * i
         s.arrow([(156, 178), (214, y + 26)], curve="h")
         s.box(216, y, 190, 52, SKY)
-        s.text(311, y + 17, name, BODY, bold=True, colour=STRONG)
-        s.text(311, y + 38, t("a weight is {0}", layout), SMALL, colour=STRONG)
+        s.text(311, y + 17, name, size=BODY, bold=True, colour=STRONG)
+        s.text(311, y + 38, t("a weight is {0}", layout), colour=STRONG)
         s.arrow([(406, y + 26), (464, 178)], OUTPUT, curve="h")
         s.box(640, y, 100, 52, AMBER, "= ?")
-    return s
 
 
-def museum():
-    s = Sheet("12_museum", 372)
+@drawing(372)
+def museum(s):
     s.panel(40, 56, 210, 148)
     s.head(145, 30, "an exhibit")
     for i, (indent, length) in enumerate(((0, 150), (18, 120), (18, 142), (18, 108), (18, 150),
@@ -450,8 +453,8 @@ def museum():
     for i, (label, what) in enumerate(steps):
         x = 320 + 158 * i
         s.box(x, 92, 124, 74, SKY)
-        s.bold(x + 62, 116, label, "middle")
-        s.text(x + 62, 142, what, BODY, colour=STRONG)
+        s.bold(x + 62, 116, label)
+        s.say(x + 62, 142, what)
         s.arrow([(x - 60 if i == 0 else x - 30, 129), (x - 6, 129)])
     versions = (("right", "code", True), ("right, in", "other words", True),
                 ("the", "exhibit", False), ("one", "sibling", False),
@@ -463,18 +466,17 @@ def museum():
         colour, verb = (VALUE, "✓ passes") if passes else (KEY, "✗ fails")
         s.box(x, 268, 132, 84, colour)
         s.lines(x + 66, 288, one, two, size=BODY, step=1.25, colour=STRONG)
-        s.bold(x + 66, 334, verb, "middle")
-    return s
+        s.bold(x + 66, 334, verb)
 
 
-def encoder_decoder():
-    s = Sheet("07_encoder_decoder", 450)
+@drawing(450)
+def encoder_decoder(s):
     top, bottom, tall, wide = 112, 326, 124, 130
     x_in, x_embed, x_self, x_cross, x_forward, x_out = 52, 108, 250, 448, 598, 740
     centre = x_cross + wide / 2
 
     def words(x, y, label, tokens):
-        s.text(x, y - 66, label, SMALL)
+        s.text(x, y - 66, label)
         for i, word in enumerate(tokens):
             s.token(x, y + (i - 1) * 38, word, 68)
 
@@ -490,7 +492,7 @@ def encoder_decoder():
 
     for y, name, right in ((top, "encoder", x_cross + wide), (bottom, "decoder", x_forward + 84)):
         s.panel(x_embed - 8, y - 92, right - x_embed + 16, 166)
-        s.text(x_embed + 4, y - 74, name, HEAD, "start", bold=True, colour=STRONG)
+        s.text(x_embed + 4, y - 74, name, "start", HEAD, bold=True, colour=STRONG)
         s.arrow([(x_in + 34, y), (x_embed, y)])
         step(x_embed, y, "embed +", "position")
         for dy, colour in ((-16, QUERY), (0, KEY), (16, VALUE)):
@@ -507,20 +509,19 @@ def encoder_decoder():
     for side, colour, label, anchor in ((-1, KEY, "keys", "end"), (1, VALUE, "values", "start")):
         x = centre + side * 18
         s.arrow([(x, top + 27), (x, bottom - tall / 2)], colour)
-        s.text(x + side * 10, 210, label, SMALL, anchor)
+        s.text(x + side * 10, 210, label, anchor)
     s.arrow([(x_self + wide, bottom), (x_cross, bottom)], QUERY)
-    s.text((x_self + wide + x_cross) / 2, bottom - 15, "queries", SMALL)
+    s.text((x_self + wide + x_cross) / 2, bottom - 15, "queries")
     s.arrow([(x_cross + wide, bottom), (x_forward, bottom)])
     step(x_forward, bottom, "feed-", "forward")
     s.arrow([(x_forward + 84, bottom), (x_out - 34, bottom)])
     s.lines(694, 74, "in each grid", "rows: queries", "columns: keys", "filled: may attend")
     s.text(400, 426, "left out: residual connections, layer norm, "
-                     "the last step from vectors to words", SMALL)
-    return s
+                     "the last step from vectors to words")
 
 
-def cache():
-    s = Sheet("09_cache", 396)
+@drawing(396)
+def cache(s):
     words = "dog", "bites", "man", "and", "runs", "far", "away"
     wide, tall, top = 50, 34, 84
     bottom = top + 6 * tall
@@ -528,24 +529,23 @@ def cache():
                                   (426, "with a cache", "7 computed, 7 kept", True)):
         s.head(x + 3.5 * wide, 30, label)
         for j, word in enumerate(words):
-            s.text(x + (j + 0.5) * wide, top - 18, word, SMALL, colour=STRONG)
+            s.text(x + (j + 0.5) * wide, top - 18, word, colour=STRONG)
         for step in range(6):
             for j in range(step + 2):
                 new = j == step + 1 or step == 0
                 if new or not kept:
                     s.add("rect", x=x + j * wide + 2, y=top + step * tall + 2, width=wide - 4,
                           height=tall - 4, rx=4, fill=tint(KEY, 0.7) if new else FAINT)
-        s.text(x + 3.5 * wide, bottom + (86 if kept else 24), total, BODY, colour=STRONG)
+        s.say(x + 3.5 * wide, bottom + (86 if kept else 24), total)
     for j in range(7):
         centre = 426 + (j + 0.5) * wide
         s.arrow([(centre, top + max(j, 1) * tall), (centre, bottom + 20)], FAINT)
         s.box(426 + j * wide + 2, bottom + 22, wide - 4, 38, KEY, "*k v*", SMALL, 0.3)
-    s.text(24, bottom + 52, "grey: computed before, and again", SMALL, "start")
-    return s
+    s.text(24, bottom + 52, "grey: computed before, and again", "start")
 
 
-def shared_heads():
-    s = Sheet("09_shared_heads", 258)
+@drawing(258)
+def shared_heads(s):
     for panel, (pairs, label, cached) in enumerate((
             (6, "multi-head", "6 pairs in the cache"), (3, "grouped-query", "3 pairs"),
             (1, "multi-query", "1 pair"))):
@@ -559,77 +559,70 @@ def shared_heads():
             s.box(x, 158, 17, 34, VALUE, "*v*", SMALL)
         for head in range(6):
             s.box(left + 19 + 38 * head - 15, 64, 30, 32, QUERY, "*q*", SMALL)
-        s.text(left + 114, 224, cached, BODY, colour=STRONG)
-    return s
+        s.say(left + 114, 224, cached)
 
 
-def two_brackets():
-    s = Sheet("10_two_brackets", 412)
+@drawing(412)
+def two_brackets(s):
     cell, small = 42, 20
     left, top, end = 56, 124, 56 + 4 * 42
-    s.head(190, 30, "A query meets each key")
-    s.text(190, 56, "(*Q K*^{T} ⊙ *M*) *V*", BODY)
+    s.column(190, "A query meets each key", "(*Q K*^{T} ⊙ *M*) *V*", 56, BODY)
     for i in range(3):
-        s.text(left + (i + 0.5) * cell, top - 14, f"*k*_{i + 1}", BODY)
-        s.text(left - 14, top + (i + 0.5) * cell, f"*q*_{i + 1}", BODY, "end")
+        s.text(left + (i + 0.5) * cell, top - 14, f"*k*_{i + 1}", size=BODY)
+        s.text(left - 14, top + (i + 0.5) * cell, f"*q*_{i + 1}", "end", BODY)
         y = top + (i + 0.5) * cell
         s.arrow([(end + 6, y), (end + 28, y)])
         vector(s, end + 34, y - 8, 16, OUTPUT)
-        s.text(end + 106, y, f"*y*_{i + 1}", BODY, "start")
+        s.text(end + 106, y, f"*y*_{i + 1}", "start", BODY)
     s.weights(left, top, [[1 * (j <= i) * 0.45 for j in range(3)] for i in range(3)], cell, cell)
     for x, y, wide, tall in ((left, top + 3 * cell, 4 * cell, cell), (left + 3 * cell, top, cell,
                                                                     4 * cell)):
         s.line([(x, y), (x + wide, y), (x + wide, y + tall), (x, y + tall), (x, y)], LINE, 1.5,
                dash="4 4")
-    s.text(end + 8, top + 3.5 * cell, "the next token", SMALL, "start")
-    s.bold(left, 354, "*n* × *n* weights, growing")
-    s.text(left, 382, "to go on, all keys and values stay", SMALL, "start")
+    s.text(end + 8, top + 3.5 * cell, "the next token", "start")
+    s.bold(left, 354, "*n* × *n* weights, growing", "start")
+    s.text(left, 382, "to go on, all keys and values stay", "start")
 
     start, grid_top = 424, 156
-    s.head(start + 172, 30, "A memory is added to")
-    s.text(start + 172, 56, "*S* ← *S* + *k v*^{T},   *y* = *S*^{T}*q*", BODY)
+    s.column(start + 172, "A memory is added to",
+             "*S* ← *S* + *k v*^{T},   *y* = *S*^{T}*q*", 56, BODY)
     for i, word in enumerate(TOKENS):
         x, wide = start + i * 126, 4 * small
         s.token(x + wide / 2, 92, word)
-        s.text(x - 6, grid_top - 16, f"*v*_{i + 1}", SMALL, "end")
+        s.text(x - 6, grid_top - 16, f"*v*_{i + 1}", "end")
         vector(s, x, grid_top - 26, small, VALUE)
-        s.text(x - 16, grid_top + wide + 14, f"*k*_{i + 1}", SMALL)
+        s.text(x - 16, grid_top + wide + 14, f"*k*_{i + 1}")
         vector(s, x - 26, grid_top, small, KEY, down=True)
         s.grid(x, grid_top, [[""] * 4] * 4, small, LINE, [[0.12 * (i + 1)] * 4] * 4)
-        s.text(x + wide / 2, grid_top + wide / 2, f"*S*_{i + 1}", BODY, colour=STRONG)
+        s.say(x + wide / 2, grid_top + wide / 2, f"*S*_{i + 1}")
         if i < 2:
-            s.text(x + wide + 9, grid_top + wide / 2, "+", HEAD, colour=STRONG)
+            s.text(x + wide + 9, grid_top + wide / 2, "+", size=HEAD, colour=STRONG)
         s.arrow([(x + wide / 2, grid_top + wide + 6), (x + wide / 2, grid_top + wide + 40)])
-        s.text(x + wide / 2 + 10, grid_top + wide + 22, f"*q*_{i + 1}", SMALL, "start")
+        s.text(x + wide / 2 + 10, grid_top + wide + 22, f"*q*_{i + 1}", "start")
         vector(s, x, grid_top + wide + 46, small, OUTPUT)
-        s.text(x + wide / 2, grid_top + wide + 80, f"*y*_{i + 1}", BODY)
-    s.bold(start - 26, 354, "*d* × *d* numbers, for any *n*")
-    s.text(start - 26, 382, "to go on, the memory stays, and no token", SMALL, "start")
+        s.text(x + wide / 2, grid_top + wide + 80, f"*y*_{i + 1}", size=BODY)
+    s.bold(start - 26, 354, "*d* × *d* numbers, for any *n*", "start")
+    s.text(start - 26, 382, "to go on, the memory stays, and no token", "start")
     s.line([(372, 84), (372, 388)], FAINT, 1.5)
-    return s
 
 
-def arcs():
+@drawing(330)
+def arcs(s):
     """README's first picture, as the website's first page begins."""
-    s = Sheet("00_arcs", 330)
     places = 150, 400, 650
     for x, word in zip(places, str(t("dog / bites / man")).split(" / ")):
-        s.text(x, 170, word, 52, bold=True, colour=STRONG)
+        s.text(x, 170, word, size=52, bold=True, colour=STRONG)
     for weights, colour, y, end, label in zip(_stills.arcs()[1], (QUERY, KEY), (128, 216), (8, 336),
                                               ("head 1", "head 2")):
         for x, weight in zip(places, weights):
             if weight >= 0.005:
                 s.arc(400, x, y, end, colour, 24 * weight)
-                s.text((400 + x) / 2, y + (end - y) * 0.42, label, HEAD, colour=colour)
-    return s
+                s.text((400 + x) / 2, y + (end - y) * 0.42, label, size=HEAD, colour=colour)
 
 
 def vector(s, x, y, size, colour, down=False):
     """Four cells in a row, or down."""
     s.grid(x, y, [[""]] * 4 if down else [[""] * 4], size, colour)
-
-
-PICTURES = {name: globals()[name[3:]] for name in WORDS} | _stills.PICTURES
 
 
 def main(names, folder=ROOT / "images"):
@@ -638,8 +631,7 @@ def main(names, folder=ROOT / "images"):
         for name in names or PICTURES:
             path = Path(folder, "" if code == "en" else code, f"{name}.svg")
             path.parent.mkdir(exist_ok=True)
-            made = PICTURES[name]()
-            path.write_bytes((made if isinstance(made, str) else made.svg()).encode())
+            path.write_bytes(PICTURES[name]().encode())
             print(path.relative_to(folder), path.stat().st_size)
     language("en")
 

@@ -1,8 +1,7 @@
 """Catalogues in gettext's format (Poedit, Weblate): a file a room, `translations/zh/02.po`."""
 import io
-import subprocess
-from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from typing import NamedTuple
 
 from babel.messages import Catalog
 from babel.messages.pofile import read_po, write_po
@@ -22,8 +21,7 @@ msgstr ""
 Key = tuple[str, str]  # a context ("02/one-way", "code", or none), and the English text
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """An English text and its twin, fuzzy where the English has changed since."""
 
     context: str
@@ -40,16 +38,6 @@ def load(language: str) -> dict[str, list[Entry]]:
     """Room -> its entries."""
     return {path.stem: entries(path.read_bytes())
             for path in sorted((FOLDER / language).glob("*.po"))}
-
-
-def committed(language: str) -> dict[str, list[Entry]]:
-    """The same as git has it."""
-    found = {}
-    for path in sorted((FOLDER / language).glob("*.po")):
-        place = f"HEAD:./{path.relative_to(ROOT).as_posix()}"
-        shown = subprocess.run(["git", "show", place], cwd=ROOT, capture_output=True)
-        found[path.stem] = entries(shown.stdout)
-    return found
 
 
 def entries(po: bytes) -> list[Entry]:
@@ -71,25 +59,20 @@ def po(room: list[Entry], language: str) -> bytes:
 def merged(old: dict[str, list[Entry]], wanted: dict[str, list[Key]]) -> dict[str, list[Entry]]:
     """The catalogues for ``wanted``: what is known is kept, also from another room; a text that
     has changed keeps its twin, as a fuzzy one."""
-    return {room: merged_room(old.get(room, []), keys, old) for room, keys in wanted.items()}
+    made = {}
+    for room, keys in wanted.items():
+        own = old.get(room, [])
+        known = {entry.key: entry for each in [*old.values(), own] for entry in each if entry.twin}
+        gone = [entry for entry in own if entry.key not in keys and entry.twin]
+        made[room] = [known.get(key) or renewed(*key, gone) for key in keys]
+    return made
 
 
-def merged_room(own: list[Entry], keys: list[Key], old: dict[str, list[Entry]]) -> list[Entry]:
-    known = {entry.key: entry for each in [*old.values(), own] for entry in each if entry.twin}
-    gone = [entry for entry in own if entry.key not in keys and entry.twin]
-    found = []
-    for context, text in keys:
-        entry = known.get((context, text))
-        if entry is None and (before := resembling(context, text, gone)):
-            entry = replace(before, text=text, fuzzy=True)
-        found.append(entry or Entry(context, text))
-    return found
-
-
-def resembling(context: str, text: str, gone: list[Entry]) -> Entry | None:
-    """The entry of the same cell, or of words much like these, that nobody wants any more."""
+def renewed(context: str, text: str, gone: list[Entry]) -> Entry:
+    """A new text: with the twin of the same cell, or of words much like these, that nobody wants
+    any more."""
     same = [entry for entry in gone if entry.context == context]
     if "/" not in context:
         near = get_close_matches(text, [entry.text for entry in same], 1)
         same = [entry for entry in same if entry.text in near]
-    return same[0] if same else None
+    return Entry(context, text, same[0].twin, fuzzy=True) if same else Entry(context, text)

@@ -82,6 +82,11 @@ def cell_named(content, name):
     return next((cell for cell in content["cells"] if cell["id"] == name), {"source": []})
 
 
+def opening(text_of):
+    """What the first cells say, or nothing; ``text_of`` has the text of a cell by its id."""
+    return TITLE.search(f"{text_of('title')}\n\n{text_of('afterwards')}")
+
+
 def notebook(path):
     """A notebook with its address and minutes as they should be, and what its title says."""
     content = json.loads(read(path))
@@ -91,12 +96,12 @@ def notebook(path):
                f"{minutes(shape)} with everything.")
     for cell in content["cells"]:
         text = "".join(cell["source"])
-        if cell["id"] == "title":
+        if cell["id"] == "afterwards":
             text = re.sub(r"\*\*Minutes:\*\* \d+ core, \d+ with everything\.", counted, text)
         if cell["id"] == "setup":
             text = f"{setup_source()}\n\n{text.partition(2 * chr(10))[2]}".strip()
         cell["source"] = text.splitlines(keepends=True)
-    found = TITLE.search("".join(cell_named(content, "title")["source"]))
+    found = opening(lambda name: "".join(cell_named(content, name)["source"]))
     if not found:
         sys.exit(f"{path.name}: its title lacks a line that tools/notebooks/readme.py reads")
     return content, found.groupdict() | {"file": path.name}

@@ -45,7 +45,7 @@ def cells(path):
 def key(cell):
     """What a translator sees of a cell: its text, without counted minutes and addresses."""
     text = cell["source"]
-    if cell["id"] == "title":
+    if cell["id"] == "afterwards":
         places = iter(["{core}", "{all}"])
         text = MINUTES.sub(lambda _: next(places), text)
         text = re.sub(r"\n*\[(!\[)?Open in Colab\].*", "", text)
@@ -61,36 +61,30 @@ def strings(tree):
     found, inside = {}, set()
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):
-            inside.update(map(id, ast.walk(node)))
+            inside.update(ast.walk(node))
             places = iter(range(100))
             found[node] = "".join(part.value if isinstance(part, ast.Constant)
                                   else f"{{{next(places)}}}" for part in node.values)
             for part in ast.walk(node):  # words within what is put in
                 if isinstance(part, ast.FormattedValue):
                     found |= strings(ast.Expression(part.value))
-        elif (isinstance(node, ast.Constant) and isinstance(node.value, str)
-              and id(node) not in inside):
+        elif node not in inside and isinstance(getattr(node, "value", 0), str):
             found[node] = node.value
     return found
 
 
-def docstrings(tree):
-    defined = (ast.Module, ast.FunctionDef, ast.ClassDef)
-    return {id(node.body[0].value) for node in ast.walk(tree)
-            if isinstance(node, defined) and node.body and isinstance(node.body[0], ast.Expr)}
-
-
-def raised(tree):
-    """What stands in errors: they stay English, as Python's own do."""
-    return {id(part) for node in ast.walk(tree) if isinstance(node, ast.Raise)
-            for part in ast.walk(node)}
-
-
-def replaced(tree):
-    """The code in Slip(old, new, ..., words)."""
-    return {id(part) for call in ast.walk(tree) if isinstance(call, ast.Call)
-            and getattr(call.func, "id", "") == "Slip"
-            for argument in call.args[:-1] for part in ast.walk(argument)}
+def unread(tree, exercises=False):
+    """What nobody reads as words: docstrings; in exercises, which catch what is raised, the code in
+    slips, (old, new, ..., words); elsewhere errors, which stay English as Python's own do."""
+    left_out = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr):
+            left_out.append(node.value)
+        elif isinstance(node, ast.Raise) and not exercises:
+            left_out += ast.walk(node)
+        elif isinstance(node, ast.Tuple) and exercises:
+            left_out += (part for code in node.elts[:-1] for part in ast.walk(code))
+    return set(left_out)
 
 
 def marked(tree):
@@ -108,15 +102,12 @@ def said_by(path):
         yield from (f"{{0}} {word}", f"{{0}} {word}s")
     if path.parent.name == "pieces":
         return
-    catches = path.parent.name.startswith(("exercises", "lesson_"))
-    left_out = docstrings(tree) | replaced(tree) | (set() if catches else raised(tree))
-    for node, text in strings(tree).items():
-        if id(node) not in left_out and is_prose(text):
-            yield text
+    left_out = unread(tree, exercises=path.parent.name.startswith(("exercises", "lesson_")))
+    yield from (text for node, text in strings(tree).items()
+                if node not in left_out and is_prose(text))
 
 
-CODE = re.compile(r"self\.|torch\.\w+\([^)]*$|\w\(.*\)\.\w|\(\?|</?\w|^[\w.]+ [-+*/=@]+ |\w\[|\\\w"
-                  r"|^\s*(def|class|import|from|for|return|if|text/)\b|^[a-z,]+->[a-z]+$")
+CODE = re.compile(r"\(\?|\w[\[(].*[\])]\.|->")  # what Python can't parse: parts of calls, patterns
 
 
 def is_prose(text):
@@ -145,25 +136,20 @@ def parsed(cell):
 
 
 def labels(tree, own=frozenset()):
-    """The texts of code that may be shown, node -> text: in lists, dictionaries, arguments of
-    figures and tables; not what is looked up in something that the lesson didn't write (``own``:
-    the keys that it did)."""
+    """The texts of code that may be shown, node -> text: not the arguments of other calls than
+    figures and tables, and not what is looked up in something that the lesson didn't write
+    (``own``: the keys that it did)."""
     parent = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
     for node, text in strings(tree).items():
-        above = parent[node]
-        call = parent.get(above) if isinstance(above, ast.keyword) else above
-        called = getattr(getattr(call, "func", None), "id", "")
-        if isinstance(above, ast.keyword):
-            shown = above.arg.endswith(("label", "title", "titles", "default"))
-        elif isinstance(above, ast.Subscript):
-            shown = isinstance(above.ctx, ast.Store) or text in own
-        elif getattr(parent.get(above), "iter", 0) is above:  # names to go through
+        place = parent[node]
+        if isinstance(place, ast.Call):
+            shown = getattr(place.func, "id", "") in DRAWS | {"print"}
+        elif isinstance(place, ast.Subscript) or (
+                getattr(parent.get(place), "iter", None) is place):  # names to go through
             shown = text in own
-        elif isinstance(above, ast.Call):
-            shown = called in DRAWS | {"print"}
         else:
-            shown = isinstance(above, (ast.List, ast.Tuple, ast.Dict, ast.IfExp, ast.BoolOp,
-                                       ast.ListComp, ast.DictComp, ast.GeneratorExp, ast.Return))
+            named = getattr(place, "arg", "") == "name"
+            shown = not named and not isinstance(place, (ast.Attribute, ast.Compare))
         if shown and WORD.search(re.sub(r"\{\d\}", "", text)) and text not in names():
             yield node, text
 
@@ -187,10 +173,10 @@ def drawn_by(path):
     for cell in cells(path):
         if cell["cell_type"] == "code":
             tree = parsed(cell)
-            drawn = {id(part) for node in ast.walk(tree) if isinstance(node, ast.Call)
+            drawn = {part for node in ast.walk(tree) if isinstance(node, ast.Call)
                      and getattr(node.func, "id", "") in DRAWS for part in ast.walk(node)}
             yield from (text for node, text in labels(tree, own)
-                        if text in known or id(node) in drawn)
+                        if text in known or node in drawn)
             if cell["id"] != "setup":  # other tools look for its text
                 yield from CELL_TITLE.findall(cell["source"])
 
@@ -237,9 +223,9 @@ def said_by_drawing(path):
         return
     tree = ast.parse(read(path))
     yield from marked(tree)
-    left_out = docstrings(tree) | raised(tree)
+    left_out = unread(tree)
     for node, text in strings(tree).items():
-        if id(node) not in left_out and WORD.search(text) and not re.fullmatch(
+        if node not in left_out and WORD.search(text) and not re.fullmatch(
                 r"#\w+|rect|start|middle|end|__\w+__|\d\d_\w+|.*\.(svg|json)", text):
             yield text
 
@@ -255,6 +241,8 @@ def words():
         *((path, "", lambda path: marked(ast.parse(read(path))))
           for path in (PACKAGE / "plotting.py", *sorted((PACKAGE / "laboratory").glob("*.py")))),
         *((path, "page", said_by_template) for path in TEMPLATES),
+        (ROOT / "tools/classroom/student.py", "page",
+         lambda path: marked(ast.parse(read(path)))),
         *((path, "drawing", said_by_drawing)
           for path in (ROOT / "tools/draw/words.toml", ROOT / "tools/draw/draw.py")),
         (ROOT / "tools/draw/_stills.py", "drawing", lambda path: marked(ast.parse(read(path))))]

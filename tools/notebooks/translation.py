@@ -6,12 +6,12 @@
 `translations/zh` holds a catalogue a room: `02.po` for lesson 02 with its exercises, `pieces.po`,
 `package.po`, and `pages.po` for README, website and drawings. The English text is the key; of a
 lesson's cell, the cell (`02/title`) is the context. A text whose English has changed keeps its
-twin, marked fuzzy until someone has looked at it. From the catalogues come `zh.json`, which the
-package looks up, the characters that figures need (`zh.otf`), and `notebooks/zh`: the code cells
-are copies, but for a line of the set-up, which chooses the language, and the labels of figures and
-tables (the texts with the context `code`; where a text should be one, but stands elsewhere than in
-a figure's arguments, add it to the lesson's catalogue by hand).
-`make notebooks ARGS=zh` stores their outputs.
+twin, marked fuzzy until someone has looked at it; `git diff translations` shows what changed. From
+the catalogues come `zh.json`, which the package looks up, the characters that figures need
+(`zh.otf`), and `notebooks/zh`: the code cells are copies, but for a line of the set-up, which
+chooses the language, and the labels of figures and tables (the texts with the context
+`code`; where a text should be one, but stands elsewhere than in a figure's arguments, add it to the
+lesson's catalogue by hand). `make notebooks ARGS=zh` stores their outputs.
 """
 import ast
 import itertools
@@ -25,10 +25,10 @@ from fontTools import subset
 from fontTools.ttLib import TTCollection, TTFont
 
 from tools import ROOT, address, setup
-from tools.notebooks.catalogue import FOLDER, committed, load, merged, po
-from tools.notebooks.faults import drift, faults, side_by_side
+from tools.notebooks.catalogue import FOLDER, load, merged, po
+from tools.notebooks.faults import faults
 from tools.notebooks.nbtext import KERNEL, dumps
-from tools.notebooks.readme import TITLE, lesson_table, read, renew
+from tools.notebooks.readme import lesson_table, opening, read, renew
 from tools.notebooks.texts import (CELL_TITLE, LESSONS, MAP_HEAD, MINUTES, PACKAGE, blocks, cells,
                                    everything, key, keys_of, labels, parsed, strings, translates)
 
@@ -116,31 +116,27 @@ def notebook(path, language, catalogue):
         entry.text: entry.twin for entry in catalogue.get(path.name[:2], [])
         if entry.context == "code" and entry.twin and not entry.fuzzy}
     target = path.parent / language / path.name
-    old = json.loads(read(target)) if target.exists() else {"cells": []}
-    before = {cell["id"]: cell for cell in old["cells"]}
+    before = {cell["id"]: cell for cell in cells(target)} if target.exists() else {}
     made = []
     for cell in cells(path):
-        copied = {**cell, "source": cell["source"].splitlines(keepends=True)}
+        source, more = cell["source"], {}
         if cell["id"] == "map":
-            copied["source"] = overview(language, catalogue).splitlines(keepends=True)
+            source = overview(language, catalogue)
         elif translates(cell):
-            text = translation(path, cell, language, catalogue)
-            copied["source"] = text.splitlines(keepends=True)
             digest = sha256(key(cell).encode()).hexdigest()[:12]
-            copied["metadata"] = cell["metadata"] | {"english": digest}
-        elif cell["cell_type"] == "code":
-            source = cell["source"]
-            if cell["id"] != "setup":
-                source = relabelled(source, twins, own)
-            else:
+            more["metadata"] = cell["metadata"] | {"english": digest}
+            source = translation(path, cell, language, catalogue)
+        else:
+            if cell["id"] == "setup":
                 start, _, imports = source.partition("\n\n")
                 source = f"{start}\n{SET_UP.format(language)}\n\n{imports}".strip()
+            else:
+                source = relabelled(source, twins, own)
             kept = before.get(cell["id"], {})
-            same = "".join(kept.get("source", "")) == source
-            copied |= {"source": source.splitlines(keepends=True),
-                       "outputs": kept["outputs"] if same else [],
-                       "execution_count": kept["execution_count"] if same else None}
-        made.append(copied)
+            kept = kept if kept.get("source") == source else {}
+            more = {name: kept.get(name, empty)
+                    for name, empty in (("outputs", []), ("execution_count", None))}
+        made.append({**cell, **more, "source": source.splitlines(keepends=True)})
     return {"cells": made, "metadata": KERNEL | {"language": language}, "nbformat": 4,
             "nbformat_minor": 5}
 
@@ -149,7 +145,7 @@ def translation(path, cell, language, catalogue):
     """The cell's text; in English where it has none yet."""
     text = twin(catalogue, path.name[:2], f"{path.name[:2]}/{cell['id']}", key(cell))
     text = re.sub(r"\]\(\.\./", "](../../", text)
-    if cell["id"] == "title":
+    if cell["id"] == "afterwards":
         core, everything = MINUTES.findall(cell["source"])
         text = text.replace("{core}", core).replace("{all}", everything)
         badge = re.search(r"\[(!\[)?Open in Colab\].*", cell["source"])[0]
@@ -167,8 +163,8 @@ def overview(language, catalogue, first=1, folder=""):
     """The table of 00 and of README: each lesson, what it is for, its minutes."""
     lessons = []
     for path in LESSONS[first:]:
-        title = next(cell for cell in cells(path) if cell["id"] == "title")
-        said = TITLE.match(translation(path, title, language, catalogue))
+        named = {cell["id"]: cell for cell in cells(path)}
+        said = opening(lambda name: translation(path, named[name], language, catalogue))
         lessons.append(said.groupdict() | {"file": path.name})
     return lesson_table(lessons, twin(catalogue, "00", "00/map", MAP_HEAD),
                         f"| [{{title}}]({folder}{{file}}) | {{able}} | {{core}} / {{all}} |")
@@ -222,9 +218,7 @@ def main(arguments):
     for language in sorted(path.name for path in FOLDER.iterdir() if path.is_dir()):
         catalogue = load(language)
         if not check:
-            catalogue, before = merged(catalogue, wanted), committed(language)
-            print(*side_by_side(catalogue, before), sep="\n\n")
-            print(*drift(before, catalogue, language), sep="\n")
+            catalogue = merged(catalogue, wanted)
             for room, entries in catalogue.items():
                 (FOLDER / language / f"{room}.po").write_bytes(po(entries, language))
         wrong += [f"{language}: {fault}" for fault in faults(catalogue, wanted, language)]

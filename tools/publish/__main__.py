@@ -4,7 +4,7 @@
     slides      decks to lecture with offline, into dist/slides
     standalone  notebooks that carry the packages with them, into dist/standalone
     handout     PDFs to print or project, into dist/handout
-    site        the website, into dist/site; --serve opens it at a local address
+    site        the website, into dist/site
 
 NAMEs choose some of the lessons (02, zh/05); the website has all.
 """
@@ -18,25 +18,19 @@ MODULES = {"html": "publish.pages", "slides": "publish.slides", "site": "publish
            "standalone": "notebooks.standalone", "handout": "publish.handout"}
 
 
-def each(module, words, target):
-    """Write the page of each lesson that is meant, and print its size."""
-    for path in chosen(words, ROOT / "notebooks"):
-        try:
-            made = module.write(path, target)
-        except ValueError as error:  # of plans, notebooks and formulas
-            sys.exit(f"{path.name}: {error}")
-        print(f"{made.relative_to(target)}: {made.stat().st_size / 1e6:.1f} MB", flush=True)
-
-
 def main(kind="", *words):
     if kind not in MODULES:
         sys.exit(__doc__)
     module = importlib.import_module(f"tools.{MODULES[kind]}")
     target = ROOT / "dist" / kind
     if hasattr(module, "write_all"):
-        module.write_all(words, target)
-    else:
-        each(module, words, target)
+        return module.write_all(words, target)
+    for path in chosen(words, ROOT / "notebooks"):
+        try:
+            made = module.write(path, target)
+        except ValueError as error:  # of plans, notebooks and formulas
+            sys.exit(f"{path.name}: {error}")
+        print(f"{made.relative_to(target)}: {made.stat().st_size / 1e6:.1f} MB", flush=True)
 
 
 if __name__ == "__main__":

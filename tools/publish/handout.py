@@ -28,13 +28,17 @@ PAPERS = {"a4": (210, 297), "letter": (215.9, 279.4)}  # millimetres
 MARGIN = 11
 SCREEN = re.compile(r"\b[A-Z][^.\n]*\bcells?\b[^.\n]*\. ?")  # a sentence about cells
 OPTIONS = "ul > li:has(> strong:first-child)"
-# Sets the size of letters in points; whether nothing sticks out of its box then.
-FITS = """(size) => {
-  document.documentElement.style.fontSize = `${size}pt`;
+# Gives letters the largest size, in points, at which nothing sticks out of its box, and returns it;
+# 0 if there is none.
+FIT = """([least, most]) => {
   const wide = [...document.querySelectorAll(".box, .box :is(p, li, td, pre, table)")];
   const high = [...document.querySelectorAll(".box")];
-  return wide.every((el) => el.scrollWidth <= el.clientWidth) &&
-    high.every((el) => el.scrollHeight <= el.clientHeight);
+  for (let size = most; size >= least; size = Math.round(10 * size - 1) / 10) {
+    document.documentElement.style.fontSize = `${size}pt`;
+    if (wide.every((el) => el.scrollWidth <= el.clientWidth) &&
+        high.every((el) => el.scrollHeight <= el.clientHeight)) return size;
+  }
+  return 0;
 }"""
 
 
@@ -128,14 +132,6 @@ def asked(lessons: list[Lesson]):
                 yield Question(lesson.title, heading, text, reasons)
 
 
-def questions(lessons: list[Lesson]) -> Handout:
-    found = list(asked(lessons))
-    for question in found:
-        for option in question.text.select(OPTIONS):
-            option.strong.name = "b"
-    return Handout("Questions", PAGES.questions(found), landscape=True, least=22, most=34)
-
-
 def answers(lessons: list[Lesson]) -> Handout:
     found = list(asked(lessons))
     for question in found:
@@ -146,22 +142,18 @@ def answers(lessons: list[Lesson]) -> Handout:
     return Handout("Questions, answers", PAGES.answers(found))
 
 
-def cheat_sheet(lessons: list[Lesson]) -> Handout:
-    known = [lesson for lesson in lessons if "one-screen" in lesson.cells]
-    return Handout("Cheat sheet", PAGES.cheat_sheet(known), landscape=True, least=6, most=11)
-
-
-def worksheet(lessons: list[Lesson], filled: bool = False) -> Handout:
-    pages = PAGES.worksheet(sheets(lessons, filled), filled)
-    return Handout("Worksheet" + ", answers" * filled, pages, least=9, most=12)
-
-
 PAGES = frame("en").get_template("handout.html.j2").module
 HANDOUTS = {
-    "cheat-sheet": cheat_sheet, "worksheet": worksheet, "questions": questions,
-    "cards": lambda lessons: Handout("Cards", PAGES.cards()),
-    "worksheet-answers": lambda lessons: worksheet(lessons, filled=True),
+    "cheat-sheet": lambda lessons: Handout("Cheat sheet", PAGES.cheat_sheet(
+        [lesson for lesson in lessons if "one-screen" in lesson.cells]), True, 6, 11),
+    "worksheet": lambda lessons: Handout(
+        "Worksheet", PAGES.worksheet(sheets(lessons, False), False), least=9, most=12),
+    "worksheet-answers": lambda lessons: Handout(
+        "Worksheet, answers", PAGES.worksheet(sheets(lessons, True), True), least=9, most=12),
+    "questions": lambda lessons: Handout(
+        "Questions", PAGES.questions(asked(lessons)), True, 22, 34),
     "questions-answers": answers,
+    "cards": lambda lessons: Handout("Cards", PAGES.cards()),
 }
 
 
@@ -175,24 +167,15 @@ def document(handout: Handout, paper: str) -> str:
                           Markup(css), setup.address()[8:])
 
 
-def fit(page, handout: Handout) -> float:
-    """Give letters the largest size at which all fits. Raises ValueError if none does."""
-    low, high = round(handout.least * 10), round(handout.most * 10)
-    if not page.evaluate(FITS, low / 10):
-        raise ValueError(f"{handout.title}: at {handout.least} points it does not fit")
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if page.evaluate(FITS, middle / 10) else (low, middle - 1)
-    page.evaluate(FITS, low / 10)
-    return low / 10
-
-
 def write(page, handout: Handout, paper: str, path: pathlib.Path) -> float:
-    """Print a handout; returns the size of its letters in points."""
+    """Print a handout in letters as large as all fits, and return their size in points. Raises
+    ValueError if it doesn't fit."""
     page.emulate_media(media="print")
     page.set_content(document(handout, paper))
     page.evaluate("document.fonts.ready")
-    size = fit(page, handout)
+    size = page.evaluate(FIT, [handout.least, handout.most])
+    if not size:
+        raise ValueError(f"{handout.title}: at {handout.least} points it does not fit")
     page.pdf(path=path, prefer_css_page_size=True, print_background=True, outline=True, tagged=True)
     return size
 

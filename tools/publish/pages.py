@@ -22,8 +22,10 @@ from latex2mathml.converter import convert
 from markupsafe import Markup
 from nbconvert import HTMLExporter
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+from PIL import Image
 
 from attention_lessons.languages import catalogue, languages
+from attention_lessons.pieces.base import OWN
 
 HERE = pathlib.Path(__file__).parent
 FONT = pathlib.Path(ziamath.__file__).parent / "fonts" / "STIXTwoMath-Regular.ttf"
@@ -155,7 +157,8 @@ def frame(language: str, **given) -> Environment:
     return made
 
 
-def text_of(*names: str) -> str:
+def text_of(*names: str | pathlib.Path) -> str:
+    """What files say, those beside this one by name."""
     return "\n".join((HERE / name).read_text(encoding="utf-8") for name in names)
 
 
@@ -171,7 +174,8 @@ def style(letters: set[str]) -> str:
 def code_style(name: str) -> str:
     """Colours of code that can be read. In a process of its own: these styles change logging."""
     command = [sys.executable, "-m", "pygments", "-S", name, "-f", "html", "-a", ".highlight"]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    made = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return re.sub(r" /\*.*?\*/", "", made)
 
 
 def body(notebook: nbformat.NotebookNode) -> BeautifulSoup:
@@ -192,12 +196,43 @@ def body(notebook: nbformat.NotebookNode) -> BeautifulSoup:
         chips(heading)
     for code in page.select(".celltag_predict"):
         ask(code, _("Predict"))
+    lighten(page)
     return page
+
+
+def lighten(page: BeautifulSoup) -> None:
+    """The same in fewer bytes: figures as WebP, which loses nothing; drawings as text; no marks
+    around code that has the text's colour; what pieces share once a page, each one's own part in a
+    block."""
+    for image in page.select('img[src^="data:image/png"]'):
+        png, webp = io.BytesIO(data_of(image)), io.BytesIO()
+        Image.open(png).save(webp, "webp", lossless=True, quality=100)
+        image["src"] = f"data:image/webp;base64,{base64.b64encode(webp.getvalue()).decode()}"
+    for image in page.select('img[src^="data:image/svg"]'):
+        svg = data_of(image).decode()
+        if "'" not in svg:
+            image["src"] = "data:image/svg+xml," + re.sub(
+                "[<>&#%\n]", lambda sign: f"%{ord(sign[0]):02X}", svg.replace('"', "'"))
+    boxes = ".inner_cell, .input_area, .output_wrapper, .output_area"  # which nothing asks for
+    for mark in page.select(f".highlight :is(.n, .nn, .p, .w), {boxes}"):
+        mark.unwrap()
+    scripts = page.select(".d2l-explorer script[type=module]")
+    parts = [script.string.partition(OWN) for script in scripts]
+    if len({shared for shared, _, _ in parts}) == 1:
+        own = [re.sub(r"(?m)^export (default .*\n)?", "", own) for _, _, own in parts]
+        scripts[0].string = "".join([parts[0][0], *(f"{{\n{each}}}\n" for each in own)])
+        for script in scripts[1:]:
+            script.decompose()
+
+
+def data_of(image) -> bytes:
+    """What an image's address holds, in base64."""
+    return base64.b64decode(image["src"].partition("base64,")[2])
 
 
 def scrollable(image) -> None:
     """On a phone a wide picture scrolls in its place: letters stay as large as they can be read."""
-    data = base64.b64decode(image["src"].partition("base64,")[2])
+    data = data_of(image)
     drawn = re.search(rb'<svg[^>]* width="(\d+)', data)
     width = int(drawn[1]) if drawn else int.from_bytes(data[16:20], "big")  # of a PNG
     if width > 700:

@@ -2,10 +2,8 @@
 
 It is made from the stored notebooks alone: no kernel, no network. nbconvert gives each lesson's
 cells (Sphinx with myst-nb replaces alternative texts by file names, Jupyter Book and Quarto can't
-build without a network), pagefind the search. To look at it: `make site ARGS=--serve`.
+build without a network), pagefind the search.
 """
-import functools
-import http.server
 import json
 import os
 import pathlib
@@ -22,7 +20,7 @@ from tools import ROOT, setup
 from tools.draw import _stills
 from tools.publish.pages import body, frame, headings, letters_of, style, text_of
 from tools.notebooks.nbtext import chosen
-from tools.notebooks.readme import TITLE
+from tools.notebooks.readme import opening
 
 from attention_lessons.languages import languages
 
@@ -31,23 +29,19 @@ HAN = r"[\u4e00-\u9fff]"
 NAMES = {"en": "English", "zh": "中文"}  # of languages, each in its own
 
 
-def cell(lesson: dict, name: str) -> dict:
-    """A lesson's cell. Raises KeyError for one that isn't there."""
-    found = {cell["id"]: cell for cell in lesson["cells"]}
-    return found[name]
+def text(lesson: dict, name: str) -> str:
+    """What a lesson's cell says."""
+    return {cell["id"]: cell["source"] for cell in lesson["cells"]}[name]
 
-
-# ---- lessons ------------------------------------------------------------------------------------
 
 def read(path: pathlib.Path) -> dict:
     """A lesson: what its title says, its name and place, and its cells with their outputs."""
     notebook = nbformat.read(path, as_version=4)
     place = path.relative_to(ROOT / "notebooks").with_suffix("").as_posix()
-    return TITLE.match(notebook.cells[0].source).groupdict() | {
+    texts = {cell.id: cell.source for cell in notebook.cells}
+    return opening(texts.get).groupdict() | {
         "name": path.stem, "place": place, "cells": notebook.cells, "notebook": notebook}
 
-
-# ---- the first page -----------------------------------------------------------------------------
 
 def drawing(lesson: dict) -> str | None:
     """The address of a lesson's first drawing or, without one, of its piece's picture."""
@@ -93,7 +87,7 @@ def used(symbol: str, lessons: list[dict]) -> list[dict]:
 def symbols(lessons: list[dict]) -> list[dict]:
     """A page for each line of 00's table of symbols."""
     made = []
-    for symbol, code, meaning, first in rows(cell(lessons[0], "symbols")["source"]):
+    for symbol, code, meaning, first in rows(text(lessons[0], "symbols")):
         name = re.sub(r"\W+", "-", re.sub(r"\[.*?\]|`", "", code)).strip("-").lower()
         while name in [other["name"] for other in made]:
             name += "-i"
@@ -132,10 +126,10 @@ def edition(target: pathlib.Path, language: str) -> set[str]:
         root, top = ("../" * text.count("/") for text in (name, folder(language) + name))
         twins = [(other, NAMES[other], top + folder(other) + name) for other in languages()
                  if other != language]
-        text = jinja.get_template(template).render(root=root, top=top, twins=twins, **parts)
-        letters.update(letters_of(text))
+        page = jinja.get_template(template).render(root=root, top=top, twins=twins, **parts)
+        letters.update(letters_of(page))
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        path.write_text(page, encoding="utf-8")
 
     for i, lesson in enumerate(lessons):
         page = body(lesson["notebook"])
@@ -146,14 +140,13 @@ def edition(target: pathlib.Path, language: str) -> set[str]:
     for symbol in all_symbols:
         write(f"symbols/{symbol['name']}.html", "symbol.html.j2", symbol=symbol)
     write("symbols/index.html", "symbols.html.j2", symbols=all_symbols,
-          clashes=re.sub("</?details>|<summary>.*</summary>", "",
-                         cell(lessons[0], "clashes")["source"]))
+          clashes=re.sub("</?details>|<summary>.*</summary>", "", text(lessons[0], "clashes")))
     cited = {lesson["name"]: json.dumps(lesson["notebook"]) for lesson in lessons}
     write("references.html", "references.html.j2", references=references(), cited=cited)
     write("search.html", "search.html.j2")
     write("index.html", "index.html.j2", repository=REPOSITORY, weights=_stills.arcs(),
           drawings={lesson["name"]: drawing(lesson) for lesson in lessons},
-          routes=cell(lessons[0], "routes")["source"].partition("\n\n")[2])
+          routes=text(lessons[0], "routes").partition("\n\n")[2])
     return letters
 
 
@@ -198,18 +191,10 @@ def apart(page: str) -> str:
     return re.sub(">[^<]+", lambda text: re.sub(f"(?={HAN})|(?<={HAN})", " ", text[0]), page)
 
 
-def serve(target: pathlib.Path, port: int = 8000) -> None:
-    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(target))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", port), handler) as server:
-        print(f"http://127.0.0.1:{port}/  (Ctrl+C ends it)")
-        server.serve_forever()
-
-
 def write_all(words: list[str], target: pathlib.Path) -> None:
-    if set(words) - {"--serve"}:
-        sys.exit(f"make site knows only ARGS=--serve, not {' '.join(words)}")
+    if words:
+        sys.exit("The website has all lessons.")
     build(target)
     size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
-    print(f"{os.path.relpath(target)}: {size / 1e6:.0f} MB")
-    if words:
-        serve(target)
+    folder = os.path.relpath(target)
+    print(f"{folder}: {size / 1e6:.0f} MB; to look at it: python -m http.server -d {folder}")

@@ -11,8 +11,8 @@ import sys
 import nbformat
 from nbconvert import SlidesExporter
 
-from tools.publish.pages import (HERE, TEMPLATES, Exporter, font, html, letters_of, place, speaker,
-                                 title_of)
+from tools.publish.pages import (TEMPLATES, Exporter, font, html, letters_of, place, speaker,
+                                 text_of, title_of)
 from tools import ROOT
 from tools.classroom.guide import teaching
 from tools.notebooks.readme import cell_minutes
@@ -80,23 +80,15 @@ def page(notebook: nbformat.NotebookNode, plan: dict, counted: list | None = Non
     said_there = notes(notebook.cells, plan, counted, notebook.metadata.get("language", "en"))
     notebook.cells = [cell for cell in notebook.cells if cell.id in said_there]
     for cell in notebook.cells:
-        if cell.metadata.get("jupyter", {}).get("source_hidden") or is_explorer(cell):
+        folded = cell.metadata.get("jupyter", {}).get("source_hidden")
+        if folded or "explorer" in cell.metadata.get("tags", []):
             cell.metadata["transient"] = {"remove_source": True}
-    styles = [reveal() / "dist/reveal.css", HERE / "deck.css", HERE / "chinese.css"]
-    scripts = [reveal() / "dist/reveal.js", reveal() / "plugin/notes/notes.js", HERE / "deck.js"]
-    resources = {"deck_css": joined(styles), "notes": said_there,
-                 "deck_js": joined(scripts).replace("</script", "<\\/script")}
+    script = text_of(reveal() / "dist/reveal.js", reveal() / "plugin/notes/notes.js", "deck.js")
+    resources = {"deck_css": text_of(reveal() / "dist/reveal.css", "deck.css", "chinese.css"),
+                 "notes": said_there, "deck_js": script.replace("</script", "<\\/script")}
     exporter = Deck(template_file="deck.html.j2", extra_loaders=[TEMPLATES])
     made = exporter.from_notebook_node(notebook, resources=resources)[0]
     return made.replace("formulas.woff", font(letters_of(made)))
-
-
-def is_explorer(cell) -> bool:
-    return "explorer" in cell.metadata.get("tags", [])
-
-
-def joined(paths: list[pathlib.Path]) -> str:
-    return "\n".join(path.read_text(encoding="utf-8") for path in paths)
 
 
 def write(path: pathlib.Path, target: pathlib.Path) -> pathlib.Path:

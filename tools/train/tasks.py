@@ -6,13 +6,14 @@ with PyTorch's version.
 """
 import math
 import sys
+from itertools import product
 
 import torch
 
 from d2l_ext import influence
-from attention_lessons.laboratory import (CONTROLS, MEMORIES, READERS, RECALLERS, TRIALS,
-                                accuracy, find_marked, parity, reader, recall, recaller, train,
-                                try_encoding)
+from attention_lessons.laboratory import (
+    CONTROLS, MEMORIES, READERS, RECALLERS, TRIALS, accuracy, find_marked, parity, reader, recall,
+    recaller, train, try_encoding)
 from attention_lessons.laboratory.stored import store
 
 SEEDS = 0, 1, 2
@@ -91,41 +92,31 @@ def encoding_row(name, encoding, seed):
 
 def lesson_05():
     for name, trial in TRIALS.items():
-        for encoding in trial.encodings:
-            for seed in SEEDS:
-                yield encoding_row(name, encoding, seed)
+        for encoding, seed in product(trial.encodings, SEEDS):
+            yield encoding_row(name, encoding, seed)
 
 
 def lesson_06():
-    for kind in READERS:
-        for seed in SEEDS:
-            for steps in (200, 400, 1600):
-                yield marked_row(kind, seed, steps)
-            yield parity_row(kind, seed, steps=400)
-    for kind in CONTROLS:
-        for seed in SEEDS:
-            for steps in (200, 400):
-                yield marked_row(kind, seed, steps)
-    for kind in (*READERS, *CONTROLS):
-        for seed in SEEDS:
-            yield influence_row(kind, seed)
-    for kind in VARIED:
-        for seed in SEEDS:
-            for rate in RATES:
-                yield marked_row(kind, seed, 400, rate)
+    for kind, seed in product(READERS, SEEDS):
+        for steps in (200, 400, 1600):
+            yield marked_row(kind, seed, steps)
+        yield parity_row(kind, seed, steps=400)
+    for kind, seed, steps in product(CONTROLS, SEEDS, (200, 400)):
+        yield marked_row(kind, seed, steps)
+    for kind, seed in product((*READERS, *CONTROLS), SEEDS):
+        yield influence_row(kind, seed)
+    for kind, seed, rate in product(VARIED, SEEDS, RATES):
+        yield marked_row(kind, seed, 400, rate)
 
 
 def lesson_10():
-    for kind in RECALLERS:
-        for seed in SEEDS:
-            yield recall_row(kind, seed, steps=600)
-    for kind in ("linear, plain", "delta rule"):
-        for seed in SEEDS:
-            yield recall_row(kind, seed, steps=1800)
-    for kind in MEMORIES:
-        for seed in SEEDS:
-            yield marked_row(kind, seed, steps=400)
-            yield parity_row(kind, seed, steps=400)
+    for kind, seed in product(RECALLERS, SEEDS):
+        yield recall_row(kind, seed, steps=600)
+    for kind, seed in product(("linear, plain", "delta rule"), SEEDS):
+        yield recall_row(kind, seed, steps=1800)
+    for kind, seed in product(MEMORIES, SEEDS):
+        yield marked_row(kind, seed, steps=400)
+        yield parity_row(kind, seed, steps=400)
 
 
 PARTS = {"05": lesson_05, "06": lesson_06, "10": lesson_10}

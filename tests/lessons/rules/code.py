@@ -34,32 +34,9 @@ def fits_the_screen(notebook):
                 yield cell.id, f"{len(line)} characters in `{line.strip()[:30]}...`"
 
 
-@rule()
-def no_padding(notebook):
-    """Numbers that belong together are a table: `table(rows, columns)` of plotting."""
-    for cell in notebook.code:
-        for node in cell.nodes:
-            if isinstance(node, ast.FormattedValue) and node.format_spec:
-                spec = ast.unparse(node.format_spec)[2:-1]
-                if re.match(r"(.?[<>^=])? ?\d", spec):
-                    yield cell.id, f"`:{spec}` pads numbers into columns"
-
-
-class AsGenerators(ast.NodeTransformer):
-    """Comprehensions as generators: from Python 3.12 on only these keep names to themselves."""
-
-    def visit(self, node):
-        node = self.generic_visit(node)
-        if isinstance(node, ast.DictComp):
-            return ast.GeneratorExp(ast.Tuple([node.key, node.value], ast.Load()), node.generators)
-        lazy = isinstance(node, (ast.ListComp, ast.SetComp))
-        return ast.GeneratorExp(node.elt, node.generators) if lazy else node
-
-
 def names_of(statement):
     """The names that a statement takes from those before it, and those that it binds."""
-    tree = AsGenerators().visit(ast.parse(ast.unparse(statement)))
-    tables = [symtable.symtable(ast.unparse(tree), "cell", "exec")]
+    tables = [symtable.symtable(ast.unparse(statement), "cell", "exec")]
     bound = {name.get_name() for name in tables[0].get_symbols()
              if name.is_assigned() or name.is_imported()}
     taken = set()
@@ -71,7 +48,9 @@ def names_of(statement):
         taken |= bound
     elif not isinstance(statement, ast.Assign):
         taken -= bound
-    return taken, bound
+    passing = {name.id for node in ast.walk(statement) if isinstance(node, ast.comprehension)
+               for name in ast.walk(node.target) if isinstance(name, ast.Name)}
+    return taken - passing, bound - passing  # from Python 3.12 on these count as the cell's
 
 
 @rule()

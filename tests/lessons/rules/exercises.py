@@ -5,7 +5,7 @@ import re
 from attention_lessons.exercises import all_exercises
 from attention_lessons.exercises.classes import FromScratch
 
-from .notebook import ROOT, fences, rule, rule_for_all, trios
+from .notebook import fences, rule, rule_for_all, trios
 
 KINDS = ("Predict", "Build", "Break", "Explain", "Transfer")
 
@@ -65,20 +65,18 @@ def every_exercise_is_used(notebooks):
 
 @rule()
 def written_from_scratch(notebook):
-    """Right before their homework, some lessons have one class to write from an empty cell."""
-    written = {name for name, exercise in all_exercises().items()
-               if isinstance(exercise, FromScratch)}
-    stubs = [trio[1] for name, trio in trios(notebook).items() if name in written]
-    file = f"attention_lessons/lesson_{notebook.number:02}/classes.py"
-    if len(stubs) != (ROOT / file).exists():
-        yield "exercises", f"{len(stubs)} here; a lesson has one if it has {file}, else none"
-    for stub in stubs:
-        given = [line for node in stub.nodes if isinstance(node, (ast.FunctionDef, ast.ClassDef))
+    """A class to write from an empty cell gives a signature and a docstring, right before the
+    homework."""
+    for name, trio in trios(notebook).items():
+        if not isinstance(all_exercises().get(name), FromScratch):
+            continue
+        given = [line for node in trio[1].nodes
+                 if isinstance(node, (ast.FunctionDef, ast.ClassDef))
                  for line in node.body if not isinstance(line, (ast.FunctionDef, ast.Pass))]
         if not given or any(ast.unparse(line)[0] not in "'\"" for line in given):
-            yield stub.id, "give a signature and a docstring, no line of the answer"
-        if notebook.ids[notebook.ids.index(stub.id) + 2:][:1] != ["homework"]:
-            yield stub.id, "not the last exercise"
+            yield trio[1].id, "it gives a line of the answer"
+        if notebook.ids[notebook.ids.index(trio[2].id) + 1:][:1] != ["homework"]:
+            yield trio[1].id, "not the last exercise"
 
 
 @rule(1)

@@ -6,9 +6,8 @@ from tools.notebooks import readme
 
 from .notebook import ONE_SCREEN, rule, without_code
 
-CLASS = 45  # minutes, and as many words as are read in a third of them
-WORDS = 2000
-FIRST = ("title", "setup", "recall")
+CLASS = 45  # minutes
+FIRST = ("title", "setup", "afterwards", "recall")
 LAST = ("homework", "question-1", "question-2", "question-3", *ONE_SCREEN)
 END = ("claims", "exit", "references", "next")
 ID_IS_TAG = {"setup", "recall", "sentence", "claims", "exit", "references", "next"}
@@ -42,16 +41,12 @@ def known_tags(notebook):
 @rule()
 def fixed_cells(notebook):
     """All lessons begin and end with the same cells; most of them are tagged with their id."""
-    first, middle, last, end = FIRST, "exercises", LAST, END
+    wanted, end = [*FIRST, "exercises", *LAST, *END], [*END]
     if notebook.number == 0:
-        first, middle, last, end = FIRST[:2], "symbols", (), END[-1:]
-    wanted = [*first, middle, *last, *end]
-    for name in wanted:
-        if name not in notebook.ids:
-            yield name, "this cell is missing"
+        wanted, end = [*FIRST[:3], "symbols", *END[-1:]], [*END[-1:]]
     if [name for name in notebook.ids if name in wanted] != wanted:
-        yield "title", f"the order should be {', '.join(wanted)}"
-    if notebook.ids[:2] != wanted[:2] or notebook.ids[-len(end):] != [*end]:
+        yield "title", f"these cells should be there, in this order: {', '.join(wanted)}"
+    if notebook.ids[:2] != wanted[:2] or notebook.ids[-len(end):] != end:
         yield "title", f"begin with title and setup, end with {', '.join(end)}"
     for cell in notebook.cells:
         due = {cell.id} & ID_IS_TAG or {cell.id.split("-")[0]} & {"question"}
@@ -66,32 +61,20 @@ def fits_a_class(notebook):
     core = readme.minutes(cells, "core")
     if core > CLASS:
         yield "title", f"the core takes {core} minutes"
-    uncounted = readme.UNCOUNTED | {"exercise", "claims"}
-    words = sum(readme.count_words(cell.text) for cell in notebook.words
-                if "core" in cell.tags and not cell.tags & uncounted)
-    if words > WORDS:
-        yield "title", f"the core has {words} words, up to {WORDS} are read in a class"
 
 
 @rule(1)
 def one_screen(notebook):
     """Those who know the subject get a lesson of one screen: words, code, and its proof."""
     words, code, proof = map(notebook.cell, ONE_SCREEN)
-    if not (words and code and proof):
-        return  # `fixed_cells` says so
-    for cell in (words, code, proof):
-        if "deeper" not in cell.tags:
-            yield cell.id, "tag it deeper"
-    traps = re.findall("^- ", words.text.partition("**Traps.**")[2], re.M)
-    parts = ("$", "**Shapes.**", "**Cost.**")
-    if len(traps) != 3 or not all(part in words.text for part in parts):
-        yield words.id, "a formula, **Shapes.**, **Cost.**, and after **Traps.** a list of three"
-    if not words.text.startswith("<details>") or readme.count_words(words.text) > 250:
-        yield words.id, "fold it into <details>, with up to 250 words"
-    alone = re.search("^(import|from) torch", code.text, re.M) and "d2l_ext" not in code.text
-    if not alone or len(code.text.splitlines()) > 20:
+    form = r"<details>.*\$.*\*\*Shapes\.\*\*.*\*\*Cost\.\*\*.*\*\*Traps\.\*\*(\s+- [^\n]+){3}\n\n"
+    if words and (not re.match(form, words.text, re.S) or readme.count_words(words.text) > 250):
+        yield words.id, ("in <details>, with up to 250 words: a formula, **Shapes.**, **Cost.**, "
+                         "and after **Traps.** a list of three")
+    alone = code and "import torch" in code.text and "d2l_ext" not in code.text
+    if code and (not alone or len(code.text.splitlines()) > 20):
         yield code.id, "up to 20 lines that import torch and do without the package"
-    if "assert" not in proof.text or "d2l_ext" not in proof.text:
+    if proof and ("assert" not in proof.text or "d2l_ext" not in proof.text):
         yield proof.id, "assert that the code equals the package's"
 
 

@@ -7,7 +7,6 @@ from .notebook import ROOT, rule, rule_for_all
 
 LESSONS = ROOT / "attention_lessons"  # in lesson_02/alt.toml: the words of its figures
 WIDGET = "application/vnd.jupyter.widget-view+json"
-WITHOUT_EXPLORER = 8, 11, 12  # lessons about code, which need no interactive piece
 
 
 @rule()
@@ -96,13 +95,10 @@ def predictions(notebook):
             yield cell.id, "an assert above the folded output gives it away"
 
 
-@rule(1)
+@rule()
 def explorers(notebook):
-    """Lessons but for a few have one or two interactive pieces, stored as pages without kernel."""
-    found = notebook.tagged("explorer")
-    if not (0 if notebook.number in WITHOUT_EXPLORER else 1) <= len(found) <= 2:
-        yield "explorer", f"there are {len(found)}"
-    for cell in found:
+    """An interactive piece is stored as a page that runs without a kernel: `make notebooks`."""
+    for cell in notebook.tagged("explorer"):
         if not cell.shows("text/html"):
             yield cell.id, "no page is stored"
 

@@ -126,15 +126,12 @@ def symbols(notebooks):
     """00's table has symbol, `code name`, shape, and the first notebook that has the name."""
     by_number = {notebook.number: notebook for notebook in notebooks}
     name, cell = by_number[0].name, by_number[0].cell("symbols")
-    if not rows(cell.text):
-        yield name, "symbols", "no table"
     for row in rows(cell.text):
         codes, first = re.findall("`([^`]+)`", row[1]), re.search(r"\d\d", row[-1])
         if len(row) != 4 or not codes or not first:
             yield name, "symbols", f"`{row[0]}` is not of this form"
             continue
         lesson = by_number[int(first[0])]
-        texts = [other.text for other in lesson.cells if other is not cell]
         for code in codes:
-            if not any(code in text for text in texts):
+            if not any(code in other.text for other in lesson.cells if other is not cell):
                 yield name, "symbols", f"`{code}` does not occur in {lesson.name}"

@@ -1,0 +1,165 @@
+"""The website: its pages, links, symbols and references, without a browser."""
+import functools
+import re
+from urllib.parse import unquote, urldefrag
+
+import bs4
+import nbformat
+import pytest
+
+from tools import ROOT
+from tools.notebooks.nbtext import chosen
+from tools.publish import site as website
+
+pytestmark = pytest.mark.browser
+NOTEBOOKS = ROOT / "notebooks"
+
+
+# ---- its parts ----------------------------------------------------------------------------------
+
+def lesson(name, *cells):
+    return {"name": name, "cells": [{"cell_type": "markdown", "id": f"cell-{i}", "source": text}
+                                    for i, text in enumerate(cells)]}
+
+
+def test_a_symbol_is_found_in_formulas_only_and_as_a_whole():
+    cells = ("## Words\n\na beta, $\\beta$, $ab$", "## Here\n\nwords", "still $2 b$",
+             "## Code\n\n`b`")
+    lessons = [lesson("00"), lesson("01", *cells)]
+    assert [found["under"].keys() for found in website.used("$b$", lessons)] == [{"cell-1"}]
+    assert [found["under"].keys() for found in website.used(r"$\beta$", lessons)] == [{"cell-0"}]
+
+
+@pytest.mark.parametrize("page, words", [
+    ("<p>用RoPE的头</p>", "<p> 用 RoPE 的 头 </p>"),
+    ("<p id='头'>heads, <em>头</em></p>", "<p id='头'>heads, <em> 头 </em></p>"),
+])
+def test_characters_are_words_for_the_search(page, words):
+    assert website.apart(page) == words
+
+
+def test_a_text_without_a_translation_stays_and_places_are_filled():
+    said = website.frame("zh").globals["_"]
+    assert said("No such {0}", "<b>") == "No such &lt;b&gt;"
+    assert said("{0} or {1} minutes", 45, 105) == "45或105分钟"
+
+
+# ---- all of it ----------------------------------------------------------------------------------
+
+@functools.cache
+def pages(folder):
+    """Every page by its place, such as zh/02_multi_head_attention."""
+    return {path.relative_to(folder).with_suffix("").as_posix():
+            bs4.BeautifulSoup(path.read_text("utf-8"), "html.parser")
+            for path in sorted(folder.rglob("*.html")) if "slides" not in path.parts}
+
+
+@pytest.fixture
+def two(site):
+    """The page of lesson 02."""
+    return pages(site)["02_multi_head_attention"]
+
+
+def test_every_link_leads_somewhere(site):
+    broken, made = [], pages(site)
+    for name, page in made.items():
+        for tag in page.select("[href], [src], [action]"):
+            address = tag.get("href") or tag.get("src") or tag.get("action")
+            if re.match(r"https?:|data:", address):
+                continue
+            path, anchor = urldefrag(address)
+            here = site / f"{name}.html"
+            target = (here.parent / path).resolve() if path else here
+            inside = made.get(target.relative_to(site).as_posix().removesuffix(".html"))
+            if not target.is_file() or anchor and not (inside.find(id=anchor)
+                                                       or inside.find(id=unquote(anchor))):
+                broken.append((name, address))
+    assert broken == []
+
+
+def english_left(page):
+    """The frame's texts that are not Chinese; names, code and references are not looked at."""
+    named = "[lang=en], .cell, .d2l-piece, .references, pre, code, math, table, em, script, style"
+    for part in page.select(named):
+        part.decompose()
+    said = [*page.stripped_strings, *(tag["aria-label"] for tag in page.select("[aria-label]"))]
+    return [text for text in said if re.search(r"[A-Za-z]{2,} [A-Za-z]{2,}", text)
+            or re.fullmatch("[A-Za-z ,.]{3,}", text)]
+
+
+def test_each_language_has_all_pages_and_each_page_leads_to_its_twin(site):
+    made = pages(site)
+    english = {name for name in made if not name.startswith("zh/")}
+    assert made.keys() == english | {f"zh/{name}" for name in english}
+    for name in english:
+        for here, other, code in ((name, f"zh/{name}", "zh"), (f"zh/{name}", name, "en")):
+            twin = made[here].select_one(f"header a[hreflang={code}]")
+            target = (site / here).parent.joinpath(twin["href"]).resolve()
+            assert target == site / f"{other}.html" and made[other].html["lang"] == code
+
+
+def test_chinese_pages_are_chinese_through_and_through(site, two):
+    for name in ("index", "search", "references", "symbols/index", "symbols/num_heads",
+                 "02_multi_head_attention"):
+        page = (site / f"zh/{name}.html").read_text("utf-8")
+        assert english_left(bs4.BeautifulSoup(page, "html.parser")) == [], name
+    lesson = pages(site)["zh/02_multi_head_attention"]
+    assert "/blob/main/notebooks/zh/02_" in lesson.select_one(".buttons .first")["href"]
+    folded = [len(page.select(".contents details a")) for page in (lesson, two)]
+    assert folded[0] == folded[1] > 15
+
+
+def test_lessons_are_whole_and_light(site):
+    """Every cell's words stand in its page, pictures have words, and a page is below a megabyte."""
+    for path in chosen([], NOTEBOOKS):
+        place = path.relative_to(NOTEBOOKS)
+        page = pages(site)[place.with_suffix("").as_posix()]
+        for cell in nbformat.read(path, as_version=4).cells:
+            assert page.find(id=f"cell-id={cell['id']}"), (path.name, cell["id"])
+        assert all(image.get("alt") for image in page.find_all("img")), path.name
+        assert (site / place.with_suffix(".html")).stat().st_size < 1e6
+        assert not re.search(r"\$[^$\s][^$]*\$", page.find("main").find("p").text)
+        assert (site / "notebooks" / place).read_bytes() == path.read_bytes()
+
+
+def test_lessons_follow_each_other_and_the_first_page_leads_to_those_it_names(site):
+    names = [path.stem for path in sorted(NOTEBOOKS.glob("*.ipynb"))]
+    made = pages(site)
+    for folder in ("", "zh/"):
+        for before, name, after in zip([None, *names], names, [*names[1:], None], strict=False):
+            found = {link["rel"][0]: link["href"]
+                     for link in made[folder + name].select(".neighbours a")}
+            wanted = {"prev": f"{before}.html", "next": f"{after}.html"}
+            assert found == {way: href for way, href in wanted.items() if href != "None.html"}
+        buttons, listed = ([link["href"] for link in made[f"{folder}index"].select(f"{part} a")]
+                           for part in (".buttons", ".cards"))
+        assert buttons == [f"{name}.html" for name in names[1:3]]
+        assert sorted(listed) == [f"{name}.html" for name in names]
+
+
+def test_arcs_are_as_thick_as_the_weights_of_the_package(site):
+    """Each word with two heads and three keys; bites gives dog and man all it has."""
+    words = pages(site)["index"].select(".arcs .word")
+    numbers = [[number.text for number in word.select(".number")] for word in words]
+    assert numbers == [["0.33"] * 6, ["1.00", "0.00", "0.00", "0.00", "0.00", "1.00"], ["0.33"] * 6]
+    thick = [[path["stroke-width"] for path in word.select("path")] for word in words]
+    assert thick == [["8.0"] * 6, ["24.0"] * 2, ["8.0"] * 6]
+
+
+def test_predictions_and_folds_say_what_they_hold(two):
+    cards = two.select(".prediction")
+    assert len(cards) == len(two.select(".celltag_predict"))
+    for card in cards:
+        assert card.p.strong.text.startswith("Predict") and card.select_one("details.answer")
+    folds = [fold.summary.text for fold in two.select("details.folded:not(.answer)")]
+    assert folds[:3] == ["Set-up", "This picture's code", "Proof: they read 1 and 3"]
+    assert "In one screen: the code" in folds
+
+
+def test_sentences_are_set_with_their_spaces(site):
+    made = pages(site)
+    cited = made["references"].find(id="ainslie2023").text
+    assert re.search(r"\(2023\)\.\s\S.+\.\sEMNLP\.\sIn 09\.$", cited)
+    assert made["symbols/num_heads"].h1.text.split() == ["h,", "in", "code", "num_heads"]
+    signs = made["symbols/index"]
+    assert signs.text.count("One sign, several meanings") == 1 and len(signs("table")) == 2
