@@ -322,9 +322,11 @@ class Lines(Exercise):
     """A calculation on paper: numbered lines of numbers, judged in order.
 
     lines: for each line its right numbers, and known wrong ones with the words for them.
+    within: the share by which numbers that are read off a figure may differ.
     """
 
     lines: dict[int, tuple[Sequence[float], dict[tuple, str]]] = field(default_factory=dict)
+    within: float = 0
 
     def fault(self, answer):
         if not isinstance(answer, dict):
@@ -342,9 +344,11 @@ class Lines(Exercise):
                 raise NotImplementedError
             if not given:
                 raise NotYet(t("Right up to line {0}; go on with line {1}.", number - 1, number))
-            if not near(given, right):
-                words = [t(words) for wrong, words in known.items() if near(given, wrong)]
-                return t("Line {0}: {1}", number, [*words, first_wrong(given, right)][0])
+            if not near(given, right, self.within):
+                words = [t(words) for wrong, words in known.items()
+                         if near(given, wrong, self.within)]
+                words.append(first_wrong(given, right, self.within))
+                return t("Line {0}: {1}", number, words[0])
 
 
 def seeded(draw: Callable) -> Callable:
@@ -385,16 +389,17 @@ def stable_hash(*words) -> int:
     return int(sha256(repr(words).encode()).hexdigest(), 16)
 
 
-def near(given: Sequence, wanted: Sequence[float]) -> bool:
-    """Whether numbers worked out on paper are right to two digits."""
-    return len(given) == len(wanted) and all(abs(float(number) - right) <= 0.02
-                                             for number, right in zip(given, wanted))
+def near(given: Sequence, wanted: Sequence[float], within: float = 0) -> bool:
+    """Whether numbers worked out on paper are right to two digits, or within a share."""
+    return len(given) == len(wanted) and all(
+        abs(float(number) - right) <= max(0.02, within * abs(right))
+        for number, right in zip(given, wanted))
 
 
-def first_wrong(given: Sequence, right: Sequence[float]) -> str:
+def first_wrong(given: Sequence, right: Sequence[float], within: float) -> str:
     if len(given) != len(right):
         return t("there should be {0} numbers, got {1}.", len(right), len(given))
-    place = next(i for i in range(len(right)) if not near(given[i:i + 1], right[i:i + 1]))
+    place = next(i for i in range(len(right)) if not near(given[i:i + 1], right[i:i + 1], within))
     return t("the number in place {0}, {1}, is not right. Work it out once more.", place + 1,
              f"{float(given[place]):g}")
 

@@ -1,21 +1,38 @@
 """The exercises of lesson 06, convolution, recurrence and self-attention."""
 import math
 
-from ..exercises.kinds import Build, Choice
+from ..exercises.kinds import Build, Choice, Lines
 
 EXERCISES = []
 
 
-EXERCISES.append(Choice(
-    "cheapest", right="b",
-    praise="Right: 236, 249 and 315 million operations.",
-    hints=["Put the numbers into 12nd², 16nd² and 8nd² + 4n²d.",
-           "Divide by nd²: a GRU takes 12, an LSTM 16, attention 8 + 4n/d."],
-    reasons={
-        "a": "Its two products alone take fewer than a GRU here. "
-             "But the layer also projects, and so it is cheaper than a GRU only while n < d.",
-        "c": "Its work grows with n, but it passes an LSTM's only at n = 2d, here 512.",
-        "d": "An LSTM has eight matrices, a GRU six: 16nd² against 12nd².",
+# What is read as if the axes were linear stands halfway in its power of ten: 738 for 512.
+EXERCISES.append(Lines(
+    "read-figure", within=0.2,
+    praise="Right. On logarithmic axes equal steps are equal factors.",
+    hints=["Between 100 and 1,000 the small marks stand at 200, 300, ... and draw together. "
+           "Count them up to where the lines cross.",
+           "The right edge: the first mark above 10 billion is 20 billion.",
+           "Read the LSTM at the edge as well, and divide."],
+    lines={
+        1: ([512], {
+            (738,): "You read the axis as a ruler. From 100 to 1,000 it is logarithmic: halfway "
+                    "stands 316, and 500 at seven tenths.",
+            (256,): "There it crosses the GRU. The LSTM's line is the next above.",
+            (1024,): "There its two products cross the LSTM. The layer's line is the one above.",
+        }),
+        2: ([19.3], {
+            (36,): "You read the axis as a ruler. From 10 to 100 billion it is logarithmic: 20 "
+                   "stands at three tenths.",
+            (1.93,): "A power of ten too low: 10 to the tenth is 10 billion.",
+            (193,): "A power of ten too high: 10 to the tenth is 10 billion.",
+            (19.3e9,): "In billions, please.",
+        }),
+        3: ([4.5], {
+            (0.65,): "That is how far apart the lines are in powers of ten. 10 to that power is "
+                     "the factor.",
+            (15,): "That is the difference, in billions. How many times is it?",
+        }),
     }))
 
 

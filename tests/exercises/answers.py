@@ -34,6 +34,9 @@ WRONG = {
     "kernel": [(lambda x, known_x, known_y, sigma: known_x - x, "raises RuntimeError")],
     "pencil": [(PENCIL | {4: [0.45, 0.27, 0.27]}, "Line 4: the number in place 1, 0.45, is not"),
                (PENCIL | {6: [1.25, 0.5, 1, float("nan")]}, "Line 6: the number in place 4")],
+    "read-figure": [({1: [330]}, "^Line 1: the number in place 1, 330"),
+                    ({1: [700]}, "as a ruler"), ({1: [500], 2: [30]}, "as a ruler"),
+                    ({1: [500], 2: [20], 3: [15.5]}, "^Line 3: That is the difference")],
 }
 RIGHT = {
     "defend-cache": [(8, 820, "b"), [8, 13_107, "B"], (32, 3276, "b")],
@@ -45,6 +48,7 @@ RIGHT = {
                   . . . x .
                   . . . x x"""],
     "defeat": [(-1.1e6, -1.2e6, 5), torch.tensor([-2e6, -3e6, 0.0])],
+    "read-figure": [{1: [430], 2: [16], 3: [5]}, {1: [600], 2: [23], 3: (4,)}],
     "pencil": [{float(line): tuple(numbers) for line, numbers in PENCIL.items()}],
     "lengths": [lambda lens, n, m: torch.tensor([
         [[j < row[i % len(row)] for j in range(m)] for i in range(n)]

@@ -111,7 +111,7 @@ def test_untouched_stub_is_no_attempt(name):
     assert f'hint("{name}")' in result.message or "returns nothing" in result.message
 
 
-@pytest.mark.parametrize("name", [*CHOICES, *BUILT, "pencil", "line-up"])
+@pytest.mark.parametrize("name", [*CHOICES, *BUILT, "pencil", "read-figure", "line-up"])
 def test_every_mistake_hears_its_own_words(name):
     for answer, words in known(EXERCISES[name]):
         result = check(name, answer)
