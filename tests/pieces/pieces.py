@@ -1,5 +1,4 @@
 """Each explorer as its lesson shows it, what keys do to its controls, and tokens nobody expects."""
-import pytest
 import torch
 from screen import Step
 from tools.draw._stills import LESSONS as MAKERS
@@ -19,13 +18,6 @@ def attention(tokens=(*TOKENS, "today"), layers=2, heads=3):
     maps = scores.reshape(layers, 1, heads, len(tokens), -1).softmax(-1)
     seen = {f"encoder.{i}.attention": [each] for i, each in enumerate(maps)}
     return attention_explorer(seen, tokens)
-
-
-def sees(check, source, right, wrong):
-    """That a check fails with this mistake in one place of the source."""
-    assert source.count(right) == 1, right
-    with pytest.raises((AssertionError, RuntimeError)):
-        check(source.replace(right, wrong))
 
 
 LESSONS = dict(zip(MAKERS, ("pooling", "heads", "order", "clock", "lengths", "compare", "dates",

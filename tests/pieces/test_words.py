@@ -16,6 +16,7 @@ SAID = {
     "softmax([0, Math.log(3)], 2)": [0.1, 0.9],
     "softmax([1000, 1000])": [0.5, 0.5],
     "softmax([0, 1000])": [0, 1],
+    "[speak({ one: '一' }), speak({ two: '二' }), said('one') + said('two')].at(-1)": "一二",
 }
 
 

@@ -4,7 +4,8 @@
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 
-const { default: _, piece, page, speak, ...own } = await import(pathToFileURL(process.argv[2]));
+const { default: _, ...own } = await import(pathToFileURL(process.argv[2]));
+const { piece, page, speak } = own;
 const ESCAPES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 const HANDS = /^(aria-|data-|role$|tabindex$)/;  // in a picture nothing is moved
 const escaped = (text) => String(text).replace(/[&<>"]/g, (letter) => ESCAPES[letter]);

@@ -18,7 +18,6 @@ import itertools
 import json
 import re
 import sys
-from hashlib import sha256
 from pathlib import Path
 
 from fontTools import subset
@@ -123,8 +122,6 @@ def notebook(path, language, catalogue):
         if cell["id"] == "map":
             source = overview(language, catalogue)
         elif translates(cell):
-            digest = sha256(key(cell).encode()).hexdigest()[:12]
-            more["metadata"] = cell["metadata"] | {"english": digest}
             source = translation(path, cell, language, catalogue)
         else:
             if cell["id"] == "setup":
