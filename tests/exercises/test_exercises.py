@@ -111,7 +111,10 @@ def test_untouched_stub_is_no_attempt(name):
     assert f'hint("{name}")' in result.message or "returns nothing" in result.message
 
 
-@pytest.mark.parametrize("name", [*CHOICES, *BUILT, "pencil", "read-figure", "line-up"])
+@pytest.mark.parametrize("name", [
+    *CHOICES, *(name for name in BUILT if name not in CLASSES), "rotary-class", "pencil",
+    "read-figure", "line-up",
+    *(pytest.param(name, marks=pytest.mark.slow) for name in CLASSES if name != "rotary-class")])
 def test_every_mistake_hears_its_own_words(name):
     for answer, words in known(EXERCISES[name]):
         result = check(name, answer)

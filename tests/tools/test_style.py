@@ -33,6 +33,7 @@ def test_the_linter_finds_nothing():
     assert run("ruff", "check", "--no-cache", "--quiet", "--output-format", "concise", ".") == ""
 
 
+@pytest.mark.slow
 @pinned_alone("mypy", "torch", "numpy")
 def test_the_cores_types_hold(pytestconfig, tmp_path_factory):
     """What mypy read of PyTorch is kept for the next time."""
