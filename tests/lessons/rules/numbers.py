@@ -1,7 +1,9 @@
-"""Numbers in sentences: each has a source in numbers.csv, so that none changes by itself.
+"""Numbers in sentences: none changes by itself, and those that aren't small have a source.
 
-`python -m rules.numbers` in tests/lessons brings the table up to date: what is known stays, a new
-number gets the nearest code cell that shows it, or "?", in whose place belongs where it is from.
+numbers.csv says how often a lesson says a number, and where one that is neither small nor round
+comes from: the code cell that shows it, or words. `python -m tests.lessons.rules` brings it up to
+date; what its diff shows is to be read. Where no cell shows a number it writes "?", in whose place
+belongs where the number is from.
 """
 import csv
 import re
@@ -12,52 +14,50 @@ from functools import cache
 from . import outputs
 from .notebook import ROOT, all_notebooks, rule
 
+TABLE = ROOT / "tests/lessons/numbers.csv"
 WORDS = ("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
          "fifteen sixteen seventeen eighteen nineteen twenty").split()
 ELSEWHERE = {"references", "next", "map", "symbols"}  # other rules' cells
 BARE = [r"```.*?```|`[^`]*`",
         r"(?m:^# .*|^## Question \d)|\d+ minutes|level \d|\*\*Minutes:\*\*[^\n]*",
         r"\]\([^)]*\)|\[\d\d[^\]]*\]|(?m:^ *\d+\. )",
-        r"\b(?:19|20)\d\d\b", r"(?<!O\()\$\$.*?\$\$|\$(?!\\mathcal O)[^$\n]*\$"]
+        r"\b(?:19|20)\d\d\b"]
 TOKEN = re.compile(r"(?<![\w.^_{])(?:\d[\d,]*\d|\d)(?:\.\d+)?(?!\w)|[½⅓⅔¼¾]"
                    r"|(?:\\mathcal )?\bO\([^)]*\)|\b(?:" + "|".join(WORDS[2:])
                    + r"|half|twice|third|quarter|dozen|hundred|thousand)\b", re.I)
+SMALL = {*range(13), *(2**power for power in range(20))}
 
 
 def said(text):
-    """The numbers of a text, outside of code, links, years and formulas."""
+    """The numbers of a text, outside of code, links and years."""
+    text = text.replace("{,}", ",")
     for pattern in BARE:
         text = re.sub(pattern, " ", text, flags=re.S)
     return Counter(token.lower() for token in TOKEN.findall(text))
 
 
-def value(token):
-    return float(WORDS.index(token) if token in WORDS else token.replace(",", ""))
-
-
-def held(texts):
-    """The numbers of code and outputs."""
-    bare = re.sub(r"<[^>]*>|(?<=\d)_(?=\d)|(?<=\d),(?=\d{3})", "", "\n".join(texts))
-    return {float(number) for number in re.findall(r"\d+(?:\.\d+)?(?:e-?\d+)?", bare)}
-
-
-def holds(texts, token):
-    """Whether a number stands there, perhaps with more digits or as a share of 1."""
-    if not re.fullmatch(r"[\d.,]+", token) and token not in WORDS:
+def telling(token):
+    """Whether a number needs a source: it isn't small, round or a power of two."""
+    if not token[0].isdigit():
         return False
-    number, digits = value(token), len(token.partition(".")[2])
+    digits = re.sub("[.,]", "", token).strip("0")
+    return len(digits) > 1 and float(token.replace(",", "")) not in SMALL
+
+
+def shows(cell, token):
+    """Whether code or outputs of a cell hold a number, perhaps with more digits or as a share of
+    1."""
+    number, digits = float(token.replace(",", "")), len(token.partition(".")[2])
     return any(abs(round(scale * other, digits) - number) < 1e-9
-               for other in held(texts) for scale in (1, 100))
+               for other in held(cell) for scale in (1, 100))
 
 
 @cache
-def sources():
-    """(lesson, cell) -> rows of numbers.csv: source, numbers."""
-    found = {}
-    with open(ROOT / "tests/lessons/numbers.csv", encoding="utf-8", newline="") as file:
-        for lesson, cell, source, numbers in csv.reader(file):
-            found.setdefault((lesson, cell), []).append((source, numbers.split(" ")))
-    return found
+def held(cell):
+    """The numbers of code and outputs."""
+    bare = re.sub(r"<[^>]*>|(?<=\d)_(?=\d)|(?<=\d),(?=\d{3})", "",
+                  "\n".join([cell.text, *cell.output_texts]))
+    return {float(number) for number in re.findall(r"\d+(?:\.\d+)?(?:e-?\d+)?", bare)}
 
 
 def sentences(notebook):
@@ -70,45 +70,51 @@ def sentences(notebook):
         yield f"alt/{name}", said(entry if isinstance(entry, str) else entry["text"])
 
 
+@cache
+def table():
+    """(lesson, number) -> how often it is said, its source."""
+    with open(TABLE, encoding="utf-8", newline="") as file:
+        return {(lesson, number): (int(times), source)
+                for lesson, number, times, source in csv.reader(file)}
+
+
 @rule()
 def numbers_have_sources(notebook):
-    """A number in a sentence stands in tests/lessons/numbers.csv with its source: the code cell
-    that shows it, or words."""
-    listed, code = sources(), {cell.id: cell for cell in notebook.code}
-    for cell, found in sentences(notebook):
-        rows = listed.get((notebook.name[:2], cell), [])
-        known = Counter(number for _, numbers in rows for number in numbers)
-        if found != known:
-            more, less = dict(found - known), dict(known - found)
-            yield cell, f"without a source: {more}; listed, but not said: {less}"
-        for source, numbers in rows:
-            if " " in source:
-                continue
-            texts = [code[source].text, *code[source].output_texts] if source in code else []
-            for number in numbers:
-                if not holds(texts, number):
-                    yield cell, f"{source} shows no {number}"
+    """Is it true? `python -m tests.lessons.rules` writes numbers.csv, where a number has its
+    source: a code cell that shows it, or words."""
+    lesson, code = notebook.name[:2], {cell.id: cell for cell in notebook.code}
+    listed = {number: row for (other, number), row in table().items() if other == lesson}
+    places = dict(sentences(notebook))
+    counted = sum(places.values(), Counter())
+    for number in sorted(counted.keys() | listed):
+        times, source = listed.get(number, (0, ""))
+        if counted[number] != times:
+            where = ", ".join(cell for cell in places if number in places[cell])
+            yield where or lesson, f"{number}: {counted[number]} in sentences, {times} listed"
+        elif telling(number) and " " not in source and (
+                source not in code or not shows(code[source], number)):
+            yield source, f"it shows no {number}"
 
 
 def proposed(notebook):
-    """The rows of a lesson: (lesson, cell, source, numbers)."""
-    place = {name: i for i, name in enumerate(notebook.ids)}
-    code = [cell for cell in notebook.code if "explorer" not in cell.tags]
-    texts = {cell.id: [cell.text, *cell.output_texts] for cell in code}
+    """The rows of a lesson: (lesson, number, how often, source). A known source stays; a new one
+    is the code cell nearest to the sentence that shows the number."""
+    lesson, place = notebook.name[:2], {name: i for i, name in enumerate(notebook.ids)}
+    counted, first = Counter(), {}
     for cell, found in sentences(notebook):
+        counted += found
         here = place.get(cell.removeprefix("alt/"), 0)
-        near = sorted(texts, key=lambda name: abs(place[name] - here))
-        known = {number: source for source, numbers in sources().get((notebook.name[:2], cell), [])
-                 for number in numbers if " " in source or holds(texts.get(source, []), number)}
-        rows = {}
-        for number in found.elements():
-            shows = (name for name in near if holds(texts[name], number))
-            rows.setdefault(known.get(number) or next(shows, "?"), []).append(number)
-        yield from ((notebook.name[:2], cell, source, " ".join(numbers))
-                    for source, numbers in rows.items())
+        first = dict.fromkeys(found, here) | first
+    for number, times in sorted(counted.items()):
+        known = table().get((lesson, number), (0, "?"))[1]
+        cells = [cell for cell in notebook.code
+                 if telling(number) and "explorer" not in cell.tags and shows(cell, number)]
+        ids = sorted((cell.id for cell in cells), key=lambda name: abs(place[name] - first[number]))
+        source = known if known in ids or " " in known else [*ids, "?"][0]
+        yield lesson, number, times, source if telling(number) else ""
 
 
-if __name__ == "__main__":
-    table = [row for notebook in all_notebooks() for row in proposed(notebook)]
-    with open(ROOT / "tests/lessons/numbers.csv", "w", encoding="utf-8", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows(table)
+def write():
+    rows = [row for notebook in all_notebooks() for row in proposed(notebook)]
+    with open(TABLE, "w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(rows)
