@@ -1,12 +1,15 @@
 """Exercises that check themselves.
 
 ``check("split-heads", my_function)`` says what is wrong and why; ``hint("split-heads")`` helps in
-steps. An exercise knows the right answer and common misconceptions. Each lesson's exercises stand
-in a module of their own (``lesson_02.exercises``), classes to write from an empty cell in
-``lesson_02.classes``.
+steps. An exercise knows the right answer and common misconceptions. What a lesson's exercises say
+stands in its ``exercises.toml``; the code that some of them need in ``exercises.py``, or, for
+classes to write from an empty cell, in ``classes.py``.
 """
 from __future__ import annotations
 
+import tomllib
+import zlib
+from base64 import b85decode
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -18,6 +21,7 @@ from ..languages import t
 from .kinds import (  # noqa: F401  # to write your own
     Build, Choice, Exercise, Lines, Result, Slip)
 
+LESSONS = Path(__file__).parents[1]
 seen: dict[str, int] = {}  # the last hint shown, by exercise
 known: dict[str, Exercise] = {}  # by name, as far as it was asked for
 
@@ -68,11 +72,11 @@ def hint(name: str, step: int | None = None) -> Hint:
 def find(name: str) -> Exercise:
     """The exercise of this name; raises KeyError that lists the names there are.
 
-    Only modules whose text has the name are imported, so a check runs nothing of other lessons.
+    Nothing of other lessons is imported.
     """
-    for place in places():
-        if name not in known and f'"{name}",' in text_of(place):
-            load(place)
+    for path in LESSONS.glob("lesson_*/exercises.toml"):
+        if name not in known and f"[{name}]\n" in path.read_text(encoding="utf-8"):
+            load(path, name)
     if name not in known and name not in all_exercises():
         raise KeyError(f"no exercise {name!r}; there are {', '.join(sorted(known))}")
     return known[name]
@@ -85,25 +89,29 @@ def register(exercise: Exercise) -> None:
 
 def all_exercises() -> dict[str, Exercise]:
     """Every exercise of every lesson, and your own, by name."""
-    for place in places():
-        load(place)
+    for path in sorted(LESSONS.glob("lesson_*/exercises.toml")):
+        load(path, *told(path))
     return known
 
 
-def load(place: str) -> None:
-    for exercise in import_module(f"attention_lessons.{place}").EXERCISES:
-        known.setdefault(exercise.name, exercise)
+def load(path: Path, *names: str) -> None:
+    """Make exercises: a ``Choice`` of words alone; another is the code in the module that ``code``
+    names, with these words."""
+    for name in names:
+        words = {"code": "", **told(path)[name]}
+        if module := words.pop("code"):
+            module = import_module(f"attention_lessons.{path.parent.name}.{module}")
+            made = next(each for each in module.EXERCISES if each.name == name)
+            vars(made).update(words)
+        else:
+            made = Choice(name, **words)
+        known.setdefault(name, made)
 
 
 @cache
-def places() -> list[str]:
-    """The modules that have exercises."""
-    files = sorted(Path(__file__).parents[1].glob("lesson_*/*s.py"))
-    return [f"{file.parent.name}.{file.stem}" for file in files
-            if file.stem in ("exercises", "classes")]
-
-
-@cache
-def text_of(place: str) -> str:
-    path = Path(__file__).parents[1] / f"{place.replace('.', '/')}.py"
-    return path.read_text(encoding="utf-8") if path.exists() else ""
+def told(path: Path) -> dict[str, dict]:
+    """What a lesson's exercises say, by name. For students it is sealed: tools/classroom."""
+    found = tomllib.loads(path.read_text(encoding="utf-8"))
+    if "sealed" in found:
+        found = tomllib.loads(zlib.decompress(b85decode(found["sealed"])).decode())
+    return found

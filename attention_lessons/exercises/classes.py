@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from ..languages import t
-from .compare import copies, first_difference, same
+from .compare import copies, differs
 from .kinds import Build, NotYet, Slip, raises, unwritten
 
 Results = dict[str, object]  # what was looked at -> a tensor, or words
@@ -67,14 +67,14 @@ class FromScratch(Build):
     def telling(self, case):
         return self.stages[self.stages.index(case)::-1]
 
-    def difference(self, given, wanted, case):
-        what = next(name for name in wanted if not same(given[name], wanted[name]))
+    def told(self, given, wanted, case):
+        what = next(name for name in wanted if differs(given[name], wanted[name]))
         if isinstance(wanted[what], str):
             return t("{0}: expected {1}, yours: {2}.", what, wanted[what], given[what])
         if given[what] is None and what.startswith("The gradient"):
             return t("{0} is missing: nothing flows back to it from the output.", what)
         return t("{0} differs. {1}\n  Tried with {2}.", what,
-                 first_difference(given[what], wanted[what]), self.sizes)
+                 differs(given[what], wanted[what]), self.sizes)
 
 
 def methods(answer: type) -> set[str]:
@@ -200,7 +200,7 @@ class Trial:
             layer, _, inputs = self.run(answer, *last, dropout=0.2)
             first, second = (trying("In evaluation mode, forward", layer.eval(),
                                     *inputs.values(), *copies(last)) for _ in range(2))
-            steady = same(second, first)
+            steady = not differs(second, first)
             return {t("With dropout=0.2 in evaluation mode, two calls"):
                     t("agree") if steady else t("differ"),
                     t("The output with dropout=0.2 in evaluation mode"): first if steady else None}
@@ -253,7 +253,7 @@ def in_words(numbers: Tensor) -> str:
 
 def precision(given, wanted: Tensor) -> str:
     """How far off a result is: the same words for all ways to compute it in single precision."""
-    if same(given, wanted):
+    if not differs(given, wanted):
         return t("right")
     small = (given - wanted).abs().max() < 0.1
     return t("off by less than 0.1") if small else t("off by more than 0.1")

@@ -27,31 +27,44 @@ def attempt(function: Callable, *arguments):
         return RAISES
 
 
-def same(given, wanted, atol: float = 1e-5) -> bool:
-    """Whether a result has the structure, the shapes and, up to rounding, the numbers wanted."""
-    if isinstance(wanted, dict):
-        return all(same(given[name], wanted[name], atol) for name in wanted)
-    if isinstance(wanted, (tuple, list)):
-        return (isinstance(given, (tuple, list)) and len(given) == len(wanted)
-                and all(same(*pair, atol) for pair in zip(given, wanted)))
-    if isinstance(wanted, torch.Tensor):
-        if not isinstance(given, torch.Tensor) or given.is_floating_point() and is_index(wanted):
-            return False
-        near = {"atol": atol, "rtol": 1e-4, "equal_nan": True}
-        numbers = given.detach().double(), wanted.detach().double()
-        return given.shape == wanted.shape and torch.allclose(*numbers, **near)
-    given = one_number(given)
-    if isinstance(wanted, float):
-        return isinstance(given, Real) and abs(float(given) - wanted) < 1e-4 * max(1, abs(wanted))
-    return getattr(given, "shape", ()) == () and bool(given == wanted)
-
-
 def agrees(given, wrong) -> bool:
     """Whether a result is that of a known mistake; both may be ``RAISES``."""
     try:
-        return given is wrong is RAISES or same(given, wrong, atol=1e-3)
+        return given is wrong is RAISES or not differs(given, wrong, atol=1e-3)
     except Exception:  # a result may be anything
         return False
+
+
+def differs(given, wanted, atol: float = 1e-5) -> Message | None:
+    """What differs first, in words: the structure, the shape, or a number; None where only rounding
+    does."""
+    if isinstance(wanted, dict):
+        return next((words for name in wanted
+                     if (words := differs(given[name], wanted[name], atol))), None)
+    if isinstance(wanted, torch.Tensor):
+        return tensors_differ(given, wanted, atol)
+    if isinstance(wanted, (tuple, list)):
+        if isinstance(given, (tuple, list)) and len(given) == len(wanted):
+            found = [differs(*pair, atol) for pair in zip(given, wanted)]
+            if not any(found):
+                return None
+            if isinstance(wanted, tuple):
+                place = next(i for i, words in enumerate(found) if words)
+                return t("Result {0} of {1}: {2}", place + 1, len(wanted), found[place])
+        elif isinstance(wanted, tuple):
+            return t("Return {0} things, got {1}.", len(wanted), kind(given))
+        elif not isinstance(given, (tuple, list)):
+            return t("Return a list, got {0}.", kind(given))
+    elif equal(one_number(given), wanted):
+        return None
+    return t("Expected {0}, got {1}.", repr(wanted), f"{one_number(given)!r:.200}")
+
+
+def equal(given, wanted) -> bool:
+    """Whether two things are equal, a fractional number up to rounding."""
+    if isinstance(wanted, float):
+        return isinstance(given, Real) and abs(float(given) - wanted) < 1e-4 * max(1, abs(wanted))
+    return getattr(given, "shape", ()) == () and bool(given == wanted)
 
 
 def one_number(given):
@@ -66,30 +79,16 @@ def is_index(numbers: torch.Tensor) -> bool:
     return not numbers.is_floating_point() and numbers.dtype != torch.bool
 
 
-def first_difference(given, wanted) -> Message:
-    """What differs first: the kind, the shape, or a number."""
-    if isinstance(wanted, tuple):
-        if not isinstance(given, (tuple, list)) or len(given) != len(wanted):
-            return t("Return {0} things, got {1}.", len(wanted), kind(given))
-        place = next(i for i, pair in enumerate(zip(given, wanted)) if not same(*pair))
-        return t("Result {0} of {1}: {2}", place + 1, len(wanted),
-                 first_difference(given[place], wanted[place]))
-    if isinstance(wanted, torch.Tensor):
-        return first_difference_of_tensors(given, wanted)
-    if isinstance(wanted, list) and not isinstance(given, (list, tuple)):
-        return t("Return a list, got {0}.", kind(given))
-    return t("Expected {0}, got {1}.", repr(wanted), f"{one_number(given)!r:.200}")
-
-
-def first_difference_of_tensors(given, wanted: torch.Tensor) -> Message:
+def tensors_differ(given, wanted: torch.Tensor, atol: float) -> Message | None:
     if not isinstance(given, torch.Tensor):
         return t("Return one tensor, got {0}.", kind(given))
     if given.shape != wanted.shape:
         return t("The shape should be {0}, yours is {1}.", tuple(wanted.shape), tuple(given.shape))
-    off = ~torch.isclose(given.double(), wanted.double(), atol=1e-5, rtol=1e-4)
+    given, wanted = given.detach(), wanted.detach()
+    off = ~torch.isclose(given.double(), wanted.double(), rtol=1e-4, atol=atol, equal_nan=True)
     if not off.any():
         return t("The numbers are right, but they are not integers: rows of a table are looked up "
-                 "by integers alone.")
+                 "by integers alone.") if given.is_floating_point() and is_index(wanted) else None
     place = tuple(off.nonzero()[0].tolist())
     numbers = float(wanted[place]), float(given[place])
     shown = [f"{number:.{4 if wanted.is_floating_point() else 0}f}" for number in numbers]

@@ -12,7 +12,7 @@ from hashlib import sha256
 import torch
 
 from ..languages import t
-from .compare import agrees, attempt, copies, first_difference, is_index, same
+from .compare import agrees, attempt, copies, differs, is_index
 
 MARKS = {"not attempted": "○", "wrong": "✗", "right": "✓"}
 
@@ -34,11 +34,14 @@ class NotYet(Exception):
 
 @dataclass
 class Exercise:
-    """What all exercises have: a name, hints in steps, and the words for a right answer."""
+    """What all exercises have: a name, hints in steps, and the words for a right answer.
+
+    For those of a lesson the words stand in its ``exercises.toml``, under the name.
+    """
 
     name: str
-    hints: Sequence[str]
-    praise: str
+    hints: Sequence[str] = field(default=(), kw_only=True)
+    praise: str = field(default="", kw_only=True)
 
     def judge(self, answer) -> Result:
         """The result for an answer. Whatever the answer raises becomes part of the message."""
@@ -177,8 +180,8 @@ class Build(Exercise):
     """
 
     reference: Callable | None = None
-    inputs: Callable[[], list[tuple]] | None = None
     slips: Sequence[tuple] = ()
+    inputs: Callable[[], list[tuple]] = list
     larger: Callable[[], list[tuple]] = list
 
     def __post_init__(self):
@@ -198,12 +201,11 @@ class Build(Exercise):
                 raise
             except (Exception, SystemExit) as error:  # the learner's code may raise anything
                 return self.raised(answer, case, error)
-            wanted = self.run(self.reference, case)
             if given is None or given is ...:
                 return t("Your function returns None: is `return` missing?")
-            if not same(given, wanted):
-                return self.known(answer, self.telling(case)) or self.difference(
-                    given, wanted, case)
+            wanted = self.run(self.reference, case)
+            if differs(given, wanted):
+                return self.known(answer, self.telling(case)) or self.told(given, wanted, case)
 
     def run(self, code: Callable, case: tuple):
         """What is looked at: what the code returns, given arguments of its own."""
@@ -233,9 +235,9 @@ class Build(Exercise):
         wrong = slip.of(self.reference)
         return (agrees(given, attempt(self.run, wrong, case)) for case, given in tried)
 
-    def difference(self, given, wanted, case: tuple) -> str:
+    def told(self, given, wanted, case: tuple) -> str:
         """What differs first, in words."""
-        return first_difference(given, wanted) + called_with(case)
+        return differs(given, wanted) + called_with(case)
 
     def raised(self, answer: Callable, case: tuple, error: BaseException) -> str:
         """What is said where a call of the answer raises an error."""

@@ -4,30 +4,11 @@ from dataclasses import dataclass
 
 import torch
 
-from ..exercises.kinds import Build, Choice, Exercise
+from ..exercises.kinds import Build, Exercise
 from ..languages import t
-
-EXERCISES = []
-
-
-EXERCISES.append(Choice(
-    "between-two", right="b",
-    praise="Right. Two keys fit equally well, so each gives half.",
-    hints=["Compute the four dot products of (10, 10, 0) with the keys.",
-           "They are 100, 100, 0, 0. "
-           "After dividing by 8, how do the weights of 12.5 and 0 compare?"],
-    reasons={
-        "a": "That is the sum of both values. "
-             "Weights sum to 1, so the output is a mean: never more than the largest value.",
-        "c": "That is the mean of all four values. "
-             "Two of the keys score 0 here, against 12.5: they get almost no weight.",
-        "d": "A Python dictionary would return the first that fits. "
-             "The softmax treats equal scores equally.",
-    }))
 
 
 # ---- pooling ----
-
 
 def pooling_inputs():
     first = torch.randn(4, 6), torch.randn(5, 6), torch.randn(5, 3)
@@ -121,17 +102,8 @@ POOLING = [
      "The two results have changed places: first the output, then the weights."),
 ]
 
-EXERCISES.append(Build(
-    "pooling", reference=pooling, inputs=pooling_inputs, slips=POOLING,
-    praise="Right: masked, scaled, and zeros where there is nothing to attend to.",
-    hints=["Five steps: score, hide, softmax, clear, mix.",
-           "scores.masked_fill(~keep, torch.finfo(scores.dtype).min) hides: that is the lowest "
-           "number there is.",
-           "In a row where all is hidden the softmax is uniform: multiply the weights with keep."]))
-
 
 # ---- lengths ----
-
 
 @dataclass
 class BuildMask(Build):
@@ -181,18 +153,8 @@ LENGTHS = [  # lengths per sentence, and in some slips per query too
     (".expand(-1, queries)", "", SHORT_AXIS),
 ]
 
-EXERCISES.append(BuildMask(
-    "lengths", reference=length_mask, inputs=lengths_inputs, slips=LENGTHS,
-    praise="Right, for lengths per sentence and per query.",
-    hints=["Key j may be attended to when j < length, and torch.arange(keys) holds all j.",
-           "Bring valid_lens to shape (batch, queries): valid_lens[:, None].expand(-1, "
-           "queries) repeats one length per sentence for every query.",
-           "valid_lens[:, :, None] is then a column of lengths for each sentence: compare the "
-           "row torch.arange(keys) with it."]))
-
 
 # ---- defeat ----
-
 
 @dataclass
 class DefeatedMask(Exercise):
@@ -221,29 +183,7 @@ class DefeatedMask(Exercise):
         return words
 
 
-EXERCISES.append(DefeatedMask(
-    "defeat",
-    praise="Right: next to scores below -1e6, a hidden key is the most attractive of all. "
-           "The lowest number of the type cannot be undercut.",
-    hints=["The hidden score becomes -1e6 whatever you write there. "
-           "What counts is how the other two compare with it.",
-           "A softmax looks at differences only: "
-           "the visible scores need to be lower than -1e6, by 10 or more."]))
-
-
-EXERCISES.append(Choice(
-    "why-scale", right="ade",
-    praise="Right: variance d, typical size √d, and a scale that keeps gradients alive.",
-    hints=["Three statements are true. The section 'Why divide by √d?' measured all three.",
-           "Does dividing by a positive number change which of several numbers is the largest?"],
-    reasons={
-        "b": "is false: the softmax divides by its sum, with any scale.",
-        "c": "is false: dividing all scores by the same positive number keeps their order.",
-    }))
-
-
 # ---- kernel ----
-
 
 def regression(x, known_x, known_y, sigma):
     distance = x[:, None] - known_x
@@ -302,10 +242,11 @@ KERNEL = [
      "That is the nearest point's y alone. Every point counts, near ones more."),
 ]
 
-EXERCISES.append(AllPairs(
-    "kernel", reference=regression, slips=KERNEL, inputs=lambda: [
-        (torch.randn(4), *torch.randn(2, 7), sigma) for sigma in (0.7, 2.0)],
-    praise="Right: kernel regression is attention whose score is a distance.",
-    hints=["x[:, None] - known_x has shape (queries, keys).",
-           "Square it, divide by 2 sigma², "
-           "put a minus in front, softmax over the last axis, multiply with known_y."]))
+
+EXERCISES = [
+    Build("pooling", pooling, POOLING, pooling_inputs),
+    BuildMask("lengths", length_mask, LENGTHS, lengths_inputs),
+    DefeatedMask("defeat"),
+    AllPairs("kernel", regression, KERNEL,
+             lambda: [(torch.randn(4), *torch.randn(2, 7), sigma) for sigma in (0.7, 2.0)]),
+]

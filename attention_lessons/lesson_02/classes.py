@@ -50,18 +50,10 @@ def dropping(answer):
 TRIAL = Trial(Heads, (10, 2), options={"dropout": 0.0, "bias": False}, last="valid_lens",
               inputs={"queries": (3, 4, 10), "keys": (3, 7, 10), "values": (3, 7, 10)}, known=KNOWN)
 
+
 EXERCISES = [FromScratch(
-    "multi-head-class", reference=Heads, sizes="batch 3, 4 queries, 7 keys, 2 heads of width 5",
-    praise="Right: values, gradients, "
-           "lengths and dropout are those of the package's class, and the weights fit both.",
-    hints=["__init__ checks the sizes and keeps num_heads, four nn.Linear and an nn.Dropout. "
-           "forward: project, split, score, hide, weigh, drop, merge, mix.",
-           "Split with unflatten(-1, (num_heads, -1)).transpose(1, 2), merge "
-           "with transpose(1, 2).flatten(2). After splitting, the last axis is a head's width.",
-           "With places = torch.arange(scores.shape[-1]) and lowest = "
-           "torch.finfo(scores.dtype).min, keep is places < valid_lens[:, None, None, None], and "
-           "the weights are scores.masked_fill(~keep, lowest).softmax(-1) * keep. "
-           "Where all is hidden, the softmax is even, and the factor keep makes it 0."],
+    "multi-head-class", Heads, [*WEIGHING, *MASKING, DETACHED, *DROPPING, UNCHECKED],
+    sizes="batch 3, 4 queries, 7 keys, 2 heads of width 5",
     stages=[TRIAL.shows("The output"), TRIAL.shows("The output with bias=True", bias=True),
             TRIAL.shows("The output with lengths 0, 3, 5", LENGTHS),
             TRIAL.shows("The output with lengths 0, 3, 5 and bias=True", LENGTHS, bias=True),
@@ -69,6 +61,4 @@ EXERCISES = [FromScratch(
                         change=low),
             TRIAL.shows("The output with lengths 0, 3, 5 and scores far apart", LENGTHS,
                         change=apart),
-            TRIAL.learns(LENGTHS, bias=True), TRIAL.evaluates(LENGTHS), dropping, REFUSES],
-    slips=[*WEIGHING, *MASKING, DETACHED, *DROPPING, UNCHECKED],
-)]
+            TRIAL.learns(LENGTHS, bias=True), TRIAL.evaluates(LENGTHS), dropping, REFUSES])]

@@ -4,29 +4,11 @@ from dataclasses import replace
 
 import torch
 
-from ..exercises.kinds import Build, Choice, Lines, stable_hash
+from ..exercises.kinds import Build, Lines, stable_hash
 from ..languages import t
-
-EXERCISES = []
-
-
-EXERCISES.append(Choice(
-    "four-heads", right="a",
-    praise="Right. Each question needs one number, and the two stay in different heads.",
-    hints=["Write down head 1's matrices: which of their rows has anything in it?",
-           "Columns 0 and 2 hold the two questions. "
-           "In which heads are they when each head has one column?"],
-    reasons={
-        "b": "One head mixes the questions because both columns share its row of weights. "
-             "With four heads, do columns 0 and 2 share one?",
-        "c": "Columns 1 and 3 of the values are empty: nothing there can become 1 or 3.",
-        "d": "Width 1 is allowed: four heads of width 1 make 4. "
-             "A head compares tokens through that one number.",
-    }))
 
 
 # ---- split-heads ----
-
 
 def split_heads(X, h):
     heads = X.reshape(X.shape[0], X.shape[1], h, -1).transpose(1, 2)
@@ -56,17 +38,8 @@ SPLIT_HEADS = [
      "(batch, heads, steps, head size)."),
 ]
 
-EXERCISES.append(Build(
-    "split-heads", reference=split_heads, slips=SPLIT_HEADS,
-    inputs=lambda: [(torch.randn(2, 5, 12), 3), (torch.randn(1, 3, 4), 2)],
-    praise="Right: every head gets its block of columns, of every token.",
-    hints=["Which shape has all four axes, in the order in which the numbers already lie?",
-           "X.reshape(batch, steps, num_heads, hiddens // num_heads) cuts each token into heads.",
-           "Now two axes must change places: transpose(1, 2)."]))
-
 
 # ---- mixed-up ----
-
 
 def tokens_in_head(head, steps, hiddens, num_heads):
     token_of = torch.arange(steps)[:, None].expand(steps, hiddens)
@@ -91,32 +64,8 @@ MIXED_UP = [
     ("[head]", "[head].add(1)", "Tokens count from 0."),
 ]
 
-EXERCISES.append(Build(
-    "mixed-up", reference=tokens_in_head,
-    inputs=lambda: [(1, 5, 12, 3), (0, 5, 12, 3), (1, 3, 4, 2), (0, 7, 8, 4)],
-    slips=MIXED_UP,
-    praise="Right: each head gets a stretch of the sentence.",
-    hints=["Follow the numbers: fill a (steps, hiddens) "
-           "tensor with each token's own number, then reshape it the wrong way.",
-           "torch.arange(steps)[:, None].expand(steps, hiddens) is that tensor; "
-           ".unique().tolist() reads it off."]))
-
-
-EXERCISES.append(Choice(
-    "why-split", right="bde",
-    praise="Right: rows of weights are gained, width per head is lost, parameters and work stay.",
-    hints=["Three statements are true. "
-           "The notebook counted parameters and operations for several h.",
-           "On rank see the deeper section on low rank, on blocks the ladder's rung three."],
-    reasons={
-        "a": "is false: 'Why split?' counted the same for 1, 2, 4 and 8 heads.",
-        "c": "is false: each head does 1/h of the work, "
-             "so the sum does not depend on h. 'What it costs' counted it.",
-    }))
-
 
 # ---- count-parameters ----
-
 
 def count(num_hiddens, num_heads, head_size, query_size, key_size, value_size, bias):
     inner = num_heads * head_size
@@ -152,17 +101,6 @@ COUNT_PARAMETERS = [
     (BIASES, "(query_size + key_size + value_size + inner)",
      "A bias is as wide as its matrix's output, not its input."),
 ]
-
-EXERCISES.append(Build(
-    "count-parameters", reference=count,
-    inputs=lambda: [(8, 2, 3, 5, 7, 9, False), (8, 2, 3, 5, 7, 9, True),
-                    (64, 4, 16, 64, 64, 64, False), (10, 4, 2, 9, 3, 6, True)],
-    slips=COUNT_PARAMETERS,
-    praise="Right, and a test would compare it with sum(W.numel() for W in layer.parameters()).",
-    hints=["All heads together have the width num_heads * head_size.",
-           "W_q, W_k and W_v lead from their inputs' widths to that width, "
-           "W_o from it to num_hiddens.",
-           "A bias has as many numbers as its matrix has outputs."]))
 
 
 # ---- pencil ----
@@ -246,16 +184,13 @@ class Pencil(Lines):
         return text
 
 
-EXERCISES.append(Pencil(
-    "pencil",
-    praise="Right, all six lines. You have computed multi-head attention by hand.",
-    hints=["The token bites has one number that isn't zero, the third: "
-           "W_q x is the third column of W_q.",
-           "A key is W_k x: for dog it is the sum of columns 1 and 4 of W_k, "
-           "with its height as the factor of the fourth.",
-           "Lines 2 and 4 are head 1's, from the first two rows of both matrices, lines 3 and "
-           "5 head 2's, from the last two. A score of 2 counts 4.11, of 1 2.03, of 0 1; divide "
-           "each by their sum.",
-           "Line 6: W_v x is a token's value. Head 1 mixes the first two numbers of the values "
-           "by line 4, head 2 the last two by line 5. W_o changes nothing."],
-    lines=pencil_lines(*GIVEN)))
+EXERCISES = [
+    Build("split-heads", split_heads, SPLIT_HEADS,
+          lambda: [(torch.randn(2, 5, 12), 3), (torch.randn(1, 3, 4), 2)]),
+    Build("mixed-up", tokens_in_head, MIXED_UP,
+          lambda: [(1, 5, 12, 3), (0, 5, 12, 3), (1, 3, 4, 2), (0, 7, 8, 4)]),
+    Build("count-parameters", count, COUNT_PARAMETERS,
+          lambda: [(8, 2, 3, 5, 7, 9, False), (8, 2, 3, 5, 7, 9, True),
+                   (64, 4, 16, 64, 64, 64, False), (10, 4, 2, 9, 3, 6, True)]),
+    Pencil("pencil", lines=pencil_lines(*GIVEN)),
+]

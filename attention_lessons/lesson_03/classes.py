@@ -63,16 +63,8 @@ def apart(X):
 
 
 EXERCISES = [FromScratch(
-    "self-attention-class", reference=SelfHeads, sizes="batch 3, 7 steps, 2 heads of width 5",
-    praise="Right: with both masks, one, "
-           "or none, the numbers and gradients are those of the package's class.",
-    hints=["Queries, keys and values are three projections of the same X. "
-           "First do it without any mask.",
-           "position = torch.arange(X.shape[1]) makes both masks: position <= position[:, None] "
-           "for the past, position < valid_lens[:, None, None, None] for the real tokens.",
-           "Begin with keep = torch.ones_like(scores, dtype=torch.bool) and combine it with the "
-           "masks that apply: keep & mask. The weights are those of 02: scores.masked_fill(~keep, "
-           "lowest).softmax(-1) * keep, with lowest = torch.finfo(scores.dtype).min."],
+    "self-attention-class", SelfHeads, [*WEIGHING, *CAUSAL, *MASKING, *ROWS, DETACHED, UNCHECKED],
+    sizes="batch 3, 7 steps, 2 heads of width 5",
     stages=[TRIAL.shows("The output with one head, nothing hidden", sizes=(10,)),
             TRIAL.shows("The output with 2 heads, nothing hidden"),
             TRIAL.shows("The output with causal=True", causal=True),
@@ -83,6 +75,4 @@ EXERCISES = [FromScratch(
             TRIAL.shows("The output with both masks and scores far apart", LENGTHS,
                         causal=True, change=apart),
             TRIAL.learns(LENGTHS, causal=True),
-            REFUSES],
-    slips=[*WEIGHING, *CAUSAL, *MASKING, *ROWS, DETACHED, UNCHECKED],
-)]
+            REFUSES])]

@@ -3,27 +3,10 @@ import math
 
 import torch
 
-from ..exercises.kinds import Build, Choice, Drawing
-
-EXERCISES = []
-
-
-EXERCISES.append(Choice(
-    "swapped-end", right="b",
-    praise="Right. Only dog still sees the same words, itself.",
-    hints=["For each word, write down the set of words that it sees, before and after.",
-           "dog sees dog, both times. What does man see, third or second?"],
-    reasons={
-        "a": "Order is invisible only where nothing is hidden. "
-             "Here a word that moves sees other words.",
-        "c": "man saw all three words and now sees two; bites saw two and now sees three. "
-             "Other words, other outputs.",
-        "d": "One word still sees what it saw before: look at the first.",
-    }))
+from ..exercises.kinds import Build, Drawing
 
 
 # ---- self-attention ----
-
 
 def attention_inputs():
     """First square matrices, then others, and last scores far below -1000 and below -1e6."""
@@ -121,20 +104,8 @@ SELF_ATTENTION = [
      "Your matrices are turned around: they are (outputs, inputs), so it is X @ W.T."),
 ]
 
-EXERCISES.append(Build(
-    "self-attention", reference=self_attention, inputs=attention_inputs,
-    slips=SELF_ATTENTION,
-    praise="Right: causal and padded, and every row sums to 1 before it meets the values.",
-    hints=["Queries, keys and values first: X @ W_q.T and so on. "
-           "Then scores, divided by the square root of a query's width.",
-           "position = torch.arange(len(X)); "
-           "a key may be seen where position <= position[:, None] and position < valid_len.",
-           "Set the scores that are not kept to minus infinity, "
-           "then softmax over the last axis, then @ values."]))
-
 
 # ---- top-left ----
-
 
 def keys_seen(i, queries, keys):
     shown = list(range(i + 1))
@@ -167,32 +138,8 @@ TOP_LEFT = [
      "The earlier tokens belong to what it should see: that is what the cache is for."),
 ]
 
-EXERCISES.append(Build(
-    "top-left", reference=keys_seen,
-    inputs=lambda: [(0, 1, 4), (1, 2, 5), (2, 3, 3), (0, 2, 6)], slips=TOP_LEFT,
-    praise="Right. So nothing is wrong in training, "
-           "where both counts agree, and everything in decoding.",
-    hints=["Shown is what is_causal does: query i sees the keys 0 to i.",
-           "The new tokens are the last ones. Which place in the text has the first of them, "
-           "if there are 5 tokens and 2 are new?"]))
-
-
-EXERCISES.append(Choice(
-    "hidden", right="ade",
-    praise="Right: a mask hides a token as a key; as a query it stays.",
-    hints=["Three statements are true.",
-           "The sections 'Does a causal layer see order?', "
-           "'Hiding' and 'What does a masked token still change?' decide three of the five."],
-    reasons={
-        "b": "is false: the last query sees a set of words. The "
-             "section 'Does a causal layer see order?' found equal outputs after one layer.",
-        "c": "is false: the padding has a query of its own and gets an output. "
-             "Nobody should read it, that is all.",
-    }))
-
 
 # ---- draw-mask ----
-
 
 def packed():
     """Two sentences in one row of five tokens, of three and two words, read from left to right."""
@@ -216,10 +163,9 @@ DRAW_MASK = [
     ("same | past", "A key passes if either rule allows it. It must pass both."),
 ]
 
-EXERCISES.append(Drawing(
-    "draw-mask", reference=packed, slips=DRAW_MASK,
-    praise="Right: a block for each sentence, and in each block a triangle.",
-    hints=["First forget the order: which tokens belong to the sentence of token 0, of token "
-           "3? Each sentence makes a square of x.",
-           "Then take away what comes later: in each row, all that stands to the right of the "
-           "diagonal."]))
+
+EXERCISES = [
+    Build("self-attention", self_attention, SELF_ATTENTION, attention_inputs),
+    Build("top-left", keys_seen, TOP_LEFT, lambda: [(0, 1, 4), (1, 2, 5), (2, 3, 3), (0, 2, 6)]),
+    Drawing("draw-mask", packed, DRAW_MASK),
+]

@@ -101,22 +101,10 @@ def too_long(answer):
 
 
 EXERCISES = [FromScratch(
-    "positional-class", reference=Positions,
+    "positional-class", Positions, ENCODING,
     sizes="batch 3, 5 steps, width 6, and batch 2, 4 steps, width 7",
-    praise="Right: the table is a buffer, "
-           "exact to its last position, and goes where the module goes.",
-    hints=["__init__ makes the table once. "
-           "forward checks the length, adds the first rows of the table, and drops.",
-           "Angles are positions / 10_000 ** (columns / num_hiddens). Positions 0, 1, 2, ... in "
-           "a column and columns 0, 2, 4, ... in a row both come from torch.arange(..., "
-           "dtype=torch.float64). Sines go to P[0, :, 0::2], cosines to P[0, :, 1::2].",
-           "For an odd width there is one cosine less: angles[:, :num_hiddens // 2].cos(). "
-           'Keep the table, torch.zeros(1, max_len, num_hiddens) once it is filled, with '
-           'register_buffer("P", P, persistent=False).'],
     stages=[TRIAL.shows("The output for width 6"),
             TRIAL.shows("The output for the odd width 7", sizes=(7,),
                         change=lambda X: draw((3, 5, 6), (2, 4, 7))[1:]),
             TRIAL.keeps(), TRIAL.learns(), table, far, dtypes, TRIAL.evaluates(), dropping,
-            too_long],
-    slips=ENCODING,
-)]
+            too_long])]

@@ -4,25 +4,10 @@ import math
 import torch
 
 from d2l_ext.positional import sinusoids
-from ..exercises.kinds import Build, Choice
-
-EXERCISES = []
-
-
-EXERCISES.append(Choice(
-    "position-zero", right="c",
-    praise="Right. Every hand stands upright, so even the first token changes.",
-    hints=["At position 0 all angles are 0. What are sin 0 and cos 0?",
-           "Even columns hold sines, odd columns cosines."],
-    reasons={
-        "a": "The angles are zero, but cos 0 is 1: half of the columns change.",
-        "b": "Sines come first, and sin 0 is 0.",
-        "d": "The numbers are right, the order isn't: sines and cosines take turns.",
-    }))
+from ..exercises.kinds import Build
 
 
 # ---- sinusoid-table ----
-
 
 def waves(steps, num_hiddens):
     position = torch.arange(steps, dtype=torch.float64)[:, None]
@@ -81,20 +66,8 @@ SINUSOID_TABLE = [
      "One axis too many: the table is (steps, num_hiddens), the batch comes in when it is added."),
 ]
 
-EXERCISES.append(Build(
-    "sinusoid-table", reference=waves, inputs=lambda: [(3, 4), (5, 6), (9, 4)],
-    larger=lambda: [(60, 32)], slips=SINUSOID_TABLE,
-    praise="Right: sines and cosines alternate, each pair with one angle.",
-    hints=["First the angles, of shape (steps, num_hiddens / 2): "
-           "a column of positions divided by a row of numbers.",
-           "The row is 10_000 ** (columns / num_hiddens), where columns are "
-           "torch.arange(0, num_hiddens, 2).",
-           "P[:, 0::2] = angles.sin() fills the even columns; "
-           "the odd ones take the cosines of the same angles."]))
-
 
 # ---- batch-axis ----
-
 
 def sentence_numbers(batch, steps):
     return [[sentence] * steps for sentence in range(batch)]
@@ -118,17 +91,8 @@ BATCH_AXIS = [
     ("list(range(batch))", "Right numbers; write one for each word: a list per sentence."),
 ]
 
-EXERCISES.append(Build(
-    "batch-axis", reference=sentence_numbers, inputs=lambda: [(2, 3), (4, 2), (1, 5)],
-    slips=BATCH_AXIS,
-    praise="Right: each word gets the number of its sentence. In a batch of one, all get 0.",
-    hints=["Which axis of X has length X.shape[0]: the sentences or the words?",
-           "P[:batch] has shape (batch, 1, d). "
-           "It is added to (batch, steps, d): along which axis is each row repeated?"]))
-
 
 # ---- shift ----
-
 
 def shift(P, offset):
     sine, cosine = P[:, 0::2].double(), P[:, 1::2].double()
@@ -183,18 +147,8 @@ SHIFT = [
                    ".sin(), a.cos()], -1).flatten(1)")),
 ]
 
-EXERCISES.append(Build(
-    "shift", reference=shift, inputs=shift_inputs, slips=SHIFT,
-    praise="Right. You didn't need to know where the rows stand.",
-    hints=["Each pair of columns is a hand that turns by offset times its speed; "
-           "write those angles as a row of d / 2 numbers.",
-           "sin(a + b) = sin a cos b + cos a sin b, and sin a and cos a stand in P.",
-           "P[:, 0::2] are the sines, P[:, 1::2] the cosines. "
-           "Don't overwrite the one before the other is done."]))
-
 
 # ---- read-clock ----
-
 
 def read(row):
     sine, cosine = row[-2:].tolist()
@@ -235,24 +189,11 @@ READ_CLOCK = [
     ("round(angle)", "That is the angle. The position is the angle divided by the hand's speed."),
 ]
 
-EXERCISES.append(Build(
-    "read-clock", reference=read, inputs=read_inputs, slips=READ_CLOCK,
-    praise="Right. The slowest hand is still in its first half round, so it alone tells the "
-           "position.",
-    hints=["Which hand has not made a full round by position 250, whatever the width?",
-           "torch.atan2(row[-2], row[-1]) is the angle of the hand in the last two columns, "
-           "the slowest.",
-           "The angle is the position divided by 10_000 ** ((d - 2) / d): multiply, then round."]))
 
-
-EXERCISES.append(Choice(
-    "true-of-sinusoids", right="ace",
-    praise="Right: what a shift does is known everywhere; "
-           "what a model does beyond its training isn't.",
-    hints=["Three statements are true. All three follow from the rotation.",
-           "Look again at the curve of similarity and at the race."],
-    reasons={
-        "b": "is false: the curve in `similar` falls at first, and rises at offset 5 for d = 32.",
-        "d": "is false: the row for position 200 is there, but in the race accuracy was down to "
-             "about a half or less three positions after the last trained one.",
-    }))
+EXERCISES = [
+    Build("sinusoid-table", waves, SINUSOID_TABLE, lambda: [(3, 4), (5, 6), (9, 4)],
+          larger=lambda: [(60, 32)]),
+    Build("batch-axis", sentence_numbers, BATCH_AXIS, lambda: [(2, 3), (4, 2), (1, 5)]),
+    Build("shift", shift, SHIFT, shift_inputs),
+    Build("read-clock", read, READ_CLOCK, read_inputs),
+]

@@ -119,22 +119,11 @@ def device(answer):
 
 
 EXERCISES = [FromScratch(
-    "rotary-class", reference=Rotary,
+    "rotary-class", Rotary, TURNING,
     sizes="batch 2, 3 heads, 5 steps, head size 8, and batch 3, 2 heads, 4 steps, head size 6",
-    praise="Right: from any position on, "
-           "with any base, and the score of two tokens depends on their offset alone.",
-    hints=["One angle for each step and pair. "
-           "x is the first number of every pair, X[..., 0::2], y the second.",
-           "Periods are base ** (pairs / head_size), angles (steps + offset)[:, None] / periods. "
-           "Pairs 0, 2, 4, ... and steps 0, 1, 2, ... both come from "
-           "torch.arange(..., dtype=torch.float64). Cosines and sines go where X is: .to(X).",
-           "A pair becomes x cos - y sin, x sin + y cos. "
-           "torch.stack(turned, -1).flatten(-2) puts the two numbers side by side again."],
     stages=[TRIAL.shows("The output"),
             TRIAL.shows("The output for head size 6", sizes=(6,), change=narrow), TRIAL.keeps(3),
             TRIAL.shows("The output with offset=3", 3),
             TRIAL.shows("The output with offset=11", 11),
             TRIAL.shows("The output with base=100.0", 3, base=100.0), TRIAL.learns(3), far,
-            in_half, cast, device, refuses("The error for head_size=7, which is odd", 7)],
-    slips=TURNING,
-)]
+            in_half, cast, device, refuses("The error for head_size=7, which is odd", 7)])]

@@ -2,27 +2,10 @@
 import torch
 
 from d2l_ext.relative import T5RelativeBias
-from ..exercises.kinds import Build, Choice
-
-EXERCISES = []
-
-
-EXERCISES.append(Choice(
-    "which-orders", right="c",
-    praise="Right. Reversing keeps every distance, and distance is all that this form knows.",
-    hints=["Write down each word's distances to the other two, in both orders.",
-           "Which word stands in the middle? "
-           "It has distance 1 to both others, the outer ones have 1 and 2."],
-    reasons={
-        "a": "Swap dog and bites: dog is now in the middle, one away from man instead of two. "
-             "A distance has changed, and ALiBi sees that.",
-        "b": "Swap dog and bites: dog is now in the middle, one away from man instead of two.",
-        "d": "Reverse the sentence: has the distance between any two words changed?",
-    }))
+from ..exercises.kinds import Build
 
 
 # ---- offset-rows ----
-
 
 def rows(queries, keys, c):
     first = keys - queries
@@ -76,18 +59,8 @@ OFFSET_ROWS = [
      "A remainder wraps round: a far offset would use the row of a near one. Clip instead."),
 ]
 
-EXERCISES.append(Build(
-    "offset-rows", reference=rows, inputs=lambda: [(3, 5, 2), (4, 4, 1), (2, 7, 3), (5, 6, 9)],
-    slips=OFFSET_ROWS,
-    praise="Right: offsets -c to c have rows 0 to 2c, "
-           "farther ones share the outermost, and the last query is at the last key.",
-    hints=["The queries are the last steps: at which position is query 0?",
-           "At keys - queries. The offset is the key's position minus the query's.",
-           "Clip to -c..c with clamp, then add c, so that offset -c uses row 0."]))
-
 
 # ---- unmask ----
-
 
 def beyond_training(whole, trained, length):
     beyond = (whole * length - trained) / (length - trained)
@@ -114,31 +87,8 @@ UNMASK = [
     ("1 - beyond", "That is the share of wrong answers beyond training."),
 ]
 
-EXERCISES.append(Build(
-    "unmask", reference=beyond_training,
-    inputs=lambda: [(0.31, 16, 64), (0.53, 16, 32), (0.7, 8, 20)], slips=UNMASK,
-    praise="Right. 0.53 at length 32 leaves 0.06 beyond training, 0.31 at 64 leaves 0.08: "
-           "both below chance, for ten symbols.",
-    hints=["How many positions are right in all? whole * length.",
-           "Take away the first `trained`, which are all right. How many positions are left?"]))
-
-
-EXERCISES.append(Choice(
-    "true-of-relative", right="ace",
-    praise="Right: what the offset meets makes the difference, "
-           "and a rotation needs a second one to cancel it.",
-    hints=["Three statements are true. Compare the two maps of Shaw and T5.",
-           "On turned values, look at what became of them. On ALiBi, ask what it has learned."],
-    reasons={
-        "b": "is false: T5 adds the same number whatever the query is, "
-             "so all words of a head are drawn to the same side.",
-        "d": "is false: in a score the query's rotation meets the key's; "
-             "a turned value meets none, and its absolute angle stays.",
-    }))
-
 
 # ---- untrained ----
-
 
 def untrained(bucket, num_buckets, trained):
     reached = bucket(torch.arange(1 - trained, trained)).unique().tolist()
@@ -165,10 +115,10 @@ UNTRAINED = [
      "That is how many there are. Return the list of their numbers."),
 ]
 
-EXERCISES.append(Build(
-    "untrained", reference=untrained, inputs=untrained_inputs, slips=UNTRAINED,
-    praise="Right. T5's standard table, trained at 16, keeps 13 of its 32 "
-           "buckets as they were at the start; one of them, bucket 16, no offset ever reaches.",
-    hints=["Which offsets occur between 16 positions, 0 to 15?",
-           "From -(trained - 1) to trained - 1. "
-           "Ask `bucket` for all of them, and see which numbers are missing."]))
+
+EXERCISES = [
+    Build("offset-rows", rows, OFFSET_ROWS, lambda: [(3, 5, 2), (4, 4, 1), (2, 7, 3), (5, 6, 9)]),
+    Build("unmask", beyond_training, UNMASK,
+          lambda: [(0.31, 16, 64), (0.53, 16, 32), (0.7, 8, 20)]),
+    Build("untrained", untrained, UNTRAINED, untrained_inputs),
+]

@@ -1,43 +1,9 @@
 """The exercises of lesson 06, convolution, recurrence and self-attention."""
 import math
 
-from ..exercises.kinds import Build, Choice, Lines
-
-EXERCISES = []
-
-
-# What is read as if the axes were linear stands halfway in its power of ten: 738 for 512.
-EXERCISES.append(Lines(
-    "read-figure", within=0.2,
-    praise="Right. On logarithmic axes equal steps are equal factors.",
-    hints=["Between 100 and 1,000 the small marks stand at 200, 300, ... and draw together. "
-           "Count them up to where the lines cross.",
-           "The right edge: the first mark above 10 billion is 20 billion.",
-           "Read the LSTM at the edge as well, and divide."],
-    lines={
-        1: ([512], {
-            (738,): "You read the axis as a ruler. From 100 to 1,000 it is logarithmic: halfway "
-                    "stands 316, and 500 at seven tenths.",
-            (256,): "There it crosses the GRU. The LSTM's line is the next above.",
-            (1024,): "There its two products cross the LSTM. The layer's line is the one above.",
-        }),
-        2: ([19.3], {
-            (36,): "You read the axis as a ruler. From 10 to 100 billion it is logarithmic: 20 "
-                   "stands at three tenths.",
-            (1.93,): "A power of ten too low: 10 to the tenth is 10 billion.",
-            (193,): "A power of ten too high: 10 to the tenth is 10 billion.",
-            (19.3e9,): "In billions, please.",
-        }),
-        3: ([4.5], {
-            (0.65,): "That is how far apart the lines are in powers of ten. 10 to that power is "
-                     "the factor.",
-            (15,): "That is the difference, in billions. How many times is it?",
-        }),
-    }))
-
+from ..exercises.kinds import Build, Lines
 
 # ---- receptive-field ----
-
 
 def receptive_field(kernel_size, dilations):
     return (kernel_size - 1) // 2 * sum(dilations)
@@ -69,17 +35,8 @@ RECEPTIVE_FIELD = [
     ("sum(dilations)", "That holds for kernel 3. A wider kernel has k // 2 places on one side."),
 ]
 
-EXERCISES.append(Build(
-    "receptive-field", reference=receptive_field,
-    inputs=lambda: [(5, [1, 6, 4]), (3, [1, 2, 4]), (7, [2]), (9, [1, 3, 9, 27])],
-    slips=RECEPTIVE_FIELD,
-    praise="Right: half of k - 1 times the gap, added up over the layers.",
-    hints=["One layer, kernel 3, gap 1: one place. Kernel 5, gap 1: two places. Kernel 3, gap 4?",
-           "Layers add: the message goes on from where the last layer brought it."]))
-
 
 # ---- work ----
-
 
 def operations(n, d, inner):
     projections = 4 * 2 * n * d**2
@@ -111,18 +68,8 @@ WORK = [
      "That is the work per token. Count it for all n tokens."),
 ]
 
-EXERCISES.append(Build(
-    "work", reference=operations, inputs=lambda: [(7, 5, 11), (60, 16, 64), (3, 2, 1)],
-    slips=WORK,
-    praise="Right: projections, products, network. With inner = 4d the network alone takes 16nd².",
-    hints=["A matrix product of (n, a) with (a, b) takes 2nab operations. "
-           "List all matrices of the block.",
-           "Four projections d to d; scores n to n over d; "
-           "sums over n of width d; two linear layers d to inner and back."]))
-
 
 # ---- unconnected ----
-
 
 def unconnected(dilations, n):
     known = [{i} for i in range(n)]
@@ -169,36 +116,8 @@ UNCONNECTED = [
      "That is the last layer alone. What a place knew before must go into the next layer."),
 ]
 
-EXERCISES.append(Build(
-    "unconnected", reference=unconnected,
-    inputs=lambda: [([2, 3], 5), ([1, 4], 8), ([1, 3, 9], 10), ([1, 1], 5), ([9, 3, 1], 10),
-                    ([1, 2, 4, 8], 10)],
-    slips=UNCONNECTED,
-    praise="Right. Gaps that triple leave one way for each distance, "
-           "and near the ends that way leads outside.",
-    hints=["For each place keep the set of inputs that it knows. At first a place knows itself.",
-           "A layer with a gap: place i now knows what i - gap, "
-           "i and i + gap knew, those of them that are inside 0 to n - 1.",
-           "At the end list the pairs (i, j) where j is not in the set of i."]))
-
-
-EXERCISES.append(Choice(
-    "why-attention", right="bce",
-    praise="Right: a short path and no waiting, at a price per token that grows.",
-    hints=["Three statements are supported. For one of the others see 'Short sentences: "
-           "who is cheaper?'. For the other: can one task show something about every task?",
-           "Divide 8nd² + 4n²d by n: does n stay?"],
-    reasons={
-        "a": "is true of the products alone, or of the layer against a GRU. "
-             "'Short sentences: who is cheaper?' "
-             "found no length at which the layer takes fewer than the plain recurrence.",
-        "d": "goes too far: one task says nothing about every task. It "
-             "found the marks sooner; parity, in a deeper section, recurrences learn sooner.",
-    }))
-
 
 # ---- windowed ----
-
 
 def windowed(n, w):
     pairs = n * (2 * w + 1) - w * (w + 1)
@@ -242,12 +161,34 @@ WINDOWED = [
      "Both numbers are right, in the wrong order: first the pairs, then the layers."),
 ]
 
-EXERCISES.append(Build(
-    "windowed", reference=windowed, inputs=lambda: [(10, 2), (9, 3), (12, 1), (7, 6)],
-    slips=WINDOWED,
-    praise="Right: with a window, work grows with n alone, as a convolution's does, "
-           "and the path is a convolution's.",
-    hints=["In the middle of the sentence a token has w + 1 + w partners. "
-           "How many are missing at the first token, the second, ...?",
-           "A layer moves a message by w places at most. "
-           "How far is it from the first token to the last?"]))
+
+# What is read as if the axes were linear stands halfway in its power of ten: 738 for 512.
+EXERCISES = [
+    Lines("read-figure", within=0.2, lines={
+        1: ([512], {
+            (738,): "You read the axis as a ruler. From 100 to 1,000 it is logarithmic: halfway "
+                    "stands 316, and 500 at seven tenths.",
+            (256,): "There it crosses the GRU. The LSTM's line is the next above.",
+            (1024,): "There its two products cross the LSTM. The layer's line is the one above.",
+        }),
+        2: ([19.3], {
+            (36,): "You read the axis as a ruler. From 10 to 100 billion it is logarithmic: 20 "
+                   "stands at three tenths.",
+            (1.93,): "A power of ten too low: 10 to the tenth is 10 billion.",
+            (193,): "A power of ten too high: 10 to the tenth is 10 billion.",
+            (19.3e9,): "In billions, please.",
+        }),
+        3: ([4.5], {
+            (0.65,): "That is how far apart the lines are in powers of ten. 10 to that power is "
+                     "the factor.",
+            (15,): "That is the difference, in billions. How many times is it?",
+        }),
+    }),
+    Build("receptive-field", receptive_field, RECEPTIVE_FIELD,
+          lambda: [(5, [1, 6, 4]), (3, [1, 2, 4]), (7, [2]), (9, [1, 3, 9, 27])]),
+    Build("work", operations, WORK, lambda: [(7, 5, 11), (60, 16, 64), (3, 2, 1)]),
+    Build("unconnected", unconnected, UNCONNECTED,
+          lambda: [([2, 3], 5), ([1, 4], 8), ([1, 3, 9], 10), ([1, 1], 5), ([9, 3, 1], 10),
+                   ([1, 2, 4, 8], 10)]),
+    Build("windowed", windowed, WINDOWED, lambda: [(10, 2), (9, 3), (12, 1), (7, 6)]),
+]

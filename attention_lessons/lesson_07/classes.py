@@ -108,21 +108,10 @@ def dropping(answer):
 
 
 EXERCISES = [FromScratch(
-    "decoder-block-class", reference=Block,
+    "decoder-block-class", Block, DECODING,
     sizes="batch 3, 4 or 7 steps, 7 source steps, 2 heads of width 5",
-    praise="Right: a state_dict moves between yours and the package's block, "
-           "and all numbers and gradients are the same.",
-    hints=["Three times the same sentence, in this order: X = X + dropout(part(norm(X))).",
-           "Self-attention: Y = self.norms[0](X), then self.attention(Y, Y, Y, causal=True). "
-           "In cross-attention the queries are the normalised X; "
-           "keys and values are memory, as it comes, with valid_lens.",
-           "The parts: MultiHeadAttention(num_hiddens, num_heads) twice; "
-           "nn.Sequential of Linear, ReLU, Linear with 4 * num_hiddens inside; "
-           "nn.ModuleList of three nn.LayerNorm; one nn.Dropout."],
     stages=[TRIAL.shows("The output"),
             TRIAL.shows("The output with source lengths 0, 3, 5", LENGTHS),
             TRIAL.shows("The output with 7 steps and source lengths 0, 3, 5", LENGTHS,
                         change=lambda X, memory: (*draw((3, 7, 10)), memory)),
-            TRIAL.learns(LENGTHS), TRIAL.evaluates(LENGTHS), dropping, REFUSES],
-    slips=DECODING,
-)]
+            TRIAL.learns(LENGTHS), TRIAL.evaluates(LENGTHS), dropping, REFUSES])]

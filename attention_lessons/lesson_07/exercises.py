@@ -1,29 +1,10 @@
 """The exercises of lesson 07, what heads learn."""
 import torch
 
-from ..exercises.kinds import Build, Choice
-
-EXERCISES = []
-
-
-EXERCISES.append(Choice(
-    "closed-map", right="a",
-    praise="Right. The gate comes after the weighted sum: the head looks, and nobody listens.",
-    hints=["Write down the order: scores, "
-           "softmax, weighted sum, gate, W_o. Where in it is the map?",
-           "In cells: is the gate an argument of anything that computes weights?"],
-    reasons={
-        "b": "A gate of zero makes the head's output zero, not its weights: "
-             "the softmax still sums to 1.",
-        "c": "Even weights need equal scores, and the gate changes no score. "
-             "In the lesson W_q is set to 0 for that.",
-        "d": "Heads of one layer don't know of each other; "
-             "each computes its weights from the same input as before.",
-    }))
+from ..exercises.kinds import Build
 
 
 # ---- head-gates ----
-
 
 def gates_inputs():
     gates = torch.rand(2, 3)
@@ -66,16 +47,8 @@ HEAD_GATES = [
      "flatten the last two axes, since W_o takes (batch, steps, heads * head size)."),
 ]
 
-EXERCISES.append(Build(
-    "head-gates", reference=gated, inputs=gates_inputs, slips=HEAD_GATES,
-    praise="Right: one gate for each head's block of columns, the same at every step.",
-    hints=["How many columns has a head? merged.shape[-1] // gates.shape[-1].",
-           "repeat_interleave(size, dim=-1) repeats each gate next to itself.",
-           "(batch, columns) needs an axis for the steps: [:, None]."]))
-
 
 # ---- gradient-importance ----
-
 
 def importance(slopes):
     mean = slopes.abs().mean(0)
@@ -117,33 +90,8 @@ GRADIENT_IMPORTANCE = [
      "You divide by each layer's largest. Michel divides by the root of summed squares."),
 ]
 
-EXERCISES.append(Build(
-    "gradient-importance", reference=importance, slips=GRADIENT_IMPORTANCE,
-    inputs=lambda: [(torch.randn(7, 2, 3),), (torch.randn(4, 3, 5),)],
-    praise="Right: first the absolute values, then the mean, then each layer's norm.",
-    hints=["Take four texts with the slopes 1, -1, 1, -1: "
-           "what should the head's importance be before the norm?",
-           "slopes.abs().mean(0) has the shape (layers, heads).",
-           "Divide each row by its own norm: norm(dim=-1, keepdim=True)."]))
-
-
-EXERCISES.append(Choice(
-    "four-measures", right="bce",
-    praise="Right: whether a head is missed, "
-           "whether it suffices, and its slope are three different things.",
-    hints=["Three statements are true. The twins decide one that is not.",
-           "Missed, yet useless alone: look at cross 2 in the first and the second measure. "
-           "On layer norms, see the words before the picture of the third."],
-    reasons={
-        "a": "is false: both twins were called worthless, "
-             "and without both nearly half of the dates were lost.",
-        "d": "is false: greedy never reopens a head, and tries no pairs. "
-             "A good set by another path escapes it.",
-    }))
-
 
 # ---- pruned-cost ----
-
 
 def operations(n, d, num_heads, kept):
     inner = kept * d // num_heads
@@ -173,11 +121,11 @@ PRUNED_COST = [
     ("+ back ", "", "W_o is missing: there are four projections."),
 ]
 
-EXERCISES.append(Build(
-    "pruned-cost", reference=operations,
-    inputs=lambda: [(10, 60, 5, 3), (7, 48, 8, 2), (5, 6, 3, 3), (9, 30, 6, 4)],
-    slips=PRUNED_COST,
-    praise="Right: the layer's cost shrinks by the share of heads that is kept.",
-    hints=["All kept heads together have the width kept * d / num_heads. Call it inner.",
-           "W_q, W_k, W_v lead from d to inner, W_o back: each 2 n d inner operations.",
-           "Scores and weighted sums take 2 n² inner each."]))
+
+EXERCISES = [
+    Build("head-gates", gated, HEAD_GATES, gates_inputs),
+    Build("gradient-importance", importance, GRADIENT_IMPORTANCE,
+          lambda: [(torch.randn(7, 2, 3),), (torch.randn(4, 3, 5),)]),
+    Build("pruned-cost", operations, PRUNED_COST,
+          lambda: [(10, 60, 5, 3), (7, 48, 8, 2), (5, 6, 3, 3), (9, 30, 6, 4)]),
+]

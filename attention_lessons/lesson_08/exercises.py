@@ -1,26 +1,10 @@
 """The exercises of lesson 08, coming from d2l."""
 import torch
 
-from ..exercises.kinds import Build, Choice, Order, Repair
-
-EXERCISES = []
-
-
-EXERCISES.append(Choice(
-    "older-order", right="b",
-    praise="Right: keys first, then queries, then values; and weights are (outputs, inputs).",
-    hints=["The signature is in the table of 'Four matrices, many signatures'.",
-           "Which of 6, 4 and 7 belongs to the queries? "
-           "And a linear layer's weight is (outputs, inputs)."],
-    reasons={
-        "a": "In 0.17 the first number is the keys' width, not the queries'.",
-        "c": "The right two numbers, turned around: a linear layer's weight is (outputs, inputs).",
-        "d": "Only W_o is square here: the queries come with a width of their own.",
-    }))
+from ..exercises.kinds import Build, Order, Repair
 
 
 # ---- unfold-weights ----
-
 
 def unfold(weights, num_heads):
     return weights.unflatten(0, (-1, num_heads)).transpose(0, 1)
@@ -40,18 +24,8 @@ UNFOLD_WEIGHTS = [
     ("weights", "Still folded: the first axis holds sentences and heads."),
 ]
 
-EXERCISES.append(Build(
-    "unfold-weights", reference=unfold, slips=UNFOLD_WEIGHTS,
-    inputs=lambda: [(torch.rand(6, 4, 5), 2), (torch.rand(8, 3, 6), 4)],
-    praise="Right: out of the batch, then to the front.",
-    hints=["The first axis counts sentence 0 head 0, sentence 0 head 1, and so on. "
-           "Which of the two is the outer one?",
-           "weights.unflatten(0, (-1, num_heads)) "
-           "gives (batch, heads, queries, keys). What is left to do?"]))
-
 
 # ---- mend-weights ----
-
 
 def scores_inputs():
     """Usual scores, and scores far below -1e6 and far apart, exact in either precision."""
@@ -84,39 +58,11 @@ MEND_WEIGHTS = [
       for cleared in (" * keep", "")),
 ]
 
-EXERCISES.append(Repair(
-    "mend-weights", reference=weigh, inputs=scores_inputs, slips=MEND_WEIGHTS,
-    given=("masked_fill(", INTO, LOWEST, "-1e6", " * keep", "", ""),
-    praise="Right: hidden whatever the scores are, zeros where nothing is left, and what was "
-           "handed in stays as it was.",
-    hints=["Three faults: run it, and look at `scores` afterwards; give it scores near -1e7; "
-           "give it a length of 0.",
-           "scores.masked_fill(~keep, lowest) makes a new tensor, and lowest = "
-           "torch.finfo(scores.dtype).min lies below all scores.",
-           "Where all is hidden, all scores are alike and the softmax is even: multiply the "
-           "weights by keep."]))
 
-
-EXERCISES.append(Choice(
-    "exchange", right="abd",
-    praise="Right. What changes is where d2l errs, and what it doesn't check.",
-    hints=["Three statements are true.",
-           "'Weights move both ways', the table of three equal training steps and 'Lengths that "
-           "can't be lengths' decide three of the statements; the sections on the Transformer and "
-           "on recording the others."],
-    reasons={
-        "c": "is false: it is (batch * heads, queries, keys), as in D2L's code. "
-             "record_attention takes the heads out of the batch.",
-        "e": "is false: d2l_1_0 has the names of 11.5 and 11.6. "
-             "For the Transformer, import d2l and put our classes in.",
-    }))
-
-
-EXERCISES.append(Order(
-    "line-up", needs={"a": "", "b": "d", "c": "af", "d": "", "f": "b", "g": "c"},
-    reasons={"e": "No turning: both sides hold (outputs, inputs)."},
-    praise="Right: rows under rows, nothing turned around, and compared at the end.",
-    hints=["Which lines use a name that another line makes?",
-           "d comes before b, b before f. The layer must be there before it takes its "
-           "weights, and they must be there before anything is compared.",
-           "One line is not needed: is either side's matrix (inputs, outputs)?"]))
+EXERCISES = [
+    Build("unfold-weights", unfold, UNFOLD_WEIGHTS,
+          lambda: [(torch.rand(6, 4, 5), 2), (torch.rand(8, 3, 6), 4)]),
+    Repair("mend-weights", weigh, MEND_WEIGHTS, scores_inputs,
+           given=("masked_fill(", INTO, LOWEST, "-1e6", " * keep", "", "")),
+    Order("line-up", needs={"a": "", "b": "d", "c": "af", "d": "", "f": "b", "g": "c"}),
+]

@@ -90,14 +90,8 @@ def memory(answer):
 
 
 EXERCISES = [FromScratch(
-    "tiles-class", reference=Tiles, sizes="batch 2, 3 heads, 4 queries, 7 keys",
-    praise="Right: exact for every tile, and without the table of all weights.",
-    hints=["keys.split(tile, 2) and values.split(tile, 2) give the tiles, the last one smaller "
-           "if need be.",
-           "Keep three things for each query: the largest score so far, "
-           "the sum of exp(score - largest), and the same sum with values.",
-           "factor = (largest - new).exp() multiplies both sums before a tile is added; "
-           "begin with largest = -inf, so that the first factor is 0."],
+    "tiles-class", Tiles, TILING,
+    sizes="batch 2, 3 heads, 4 queries, 7 keys",
     stages=[*(TRIAL.shows(t("The output with tile={0}", tile), sizes=(tile,))
               for tile in (7, 3, 1)),
             TRIAL.shows("The output with tile=100, more than there are keys", sizes=(100,)),
@@ -105,6 +99,4 @@ EXERCISES = [FromScratch(
             *(TRIAL.shows(t("The output for queries times {0}, in float64", factor),
                           change=loud(factor)) for factor in (1000, -1000)),
             TRIAL.shows("The output for scores near -300", change=low), memory, TRIAL.learns(),
-            refuses("The error for tile=0", 0)],
-    slips=TILING,
-)]
+            refuses("The error for tile=0", 0)])]

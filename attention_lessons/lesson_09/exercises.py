@@ -5,22 +5,6 @@ from dataclasses import dataclass
 from ..exercises.kinds import Build, Choice, NotYet
 from ..languages import t
 
-EXERCISES = []
-
-
-EXERCISES.append(Choice(
-    "kv-bytes", right="c",
-    praise="Right: 2 x 8 x 128 numbers a token and layer, times 32 layers, 8,192 tokens and "
-           "2 bytes.",
-    hints=["How many pairs of a key and a value are there, if four of 32 heads share one?",
-           "A token has 2 x pairs x width numbers in each layer. Then layers, tokens, bytes."],
-    reasons={
-        "a": "A token has a key and a value in each of eight pairs: you may have "
-             "counted a single pair.",
-        "b": "Half of it: a cache holds keys and values, or a number has 2 bytes.",
-        "d": "That is the size if each head has a pair of its own. Four share one here.",
-    }))
-
 
 # ---- merge-states ----
 
@@ -53,18 +37,6 @@ MERGE = [
     ("t * math.exp", "math.exp",
      "You take the other half for a single key, as `more` takes a tile: its sum is missing."),
 ]
-
-EXERCISES.append(Build(
-    "merge-states", reference=merge,
-    inputs=lambda: [((1.0, 1.5, 4.0), (3.0, 1.25, 10.0)), ((3.0, 2.0, -1.0), (1.0, 2.5, 5.0)),
-                    ((0.5, 3.0, 2.0), (0.5, 1.0, 6.0))],
-    larger=lambda: [((2.0, 1.0, 3.0), (1000.0, 1.5, 5.0)), (EMPTY, (2.0, 1.5, 7.0)),
-                    ((1000.0, 1.25, 2.0), (999.0, 4.0, 8.0))],
-    slips=MERGE,
-    praise="Right: both sums are brought to the common maximum, and weigh the outputs.",
-    hints=["First the new maximum. Then: how much is each sum worth against it?",
-           "a = one's sum * exp(one's largest - new), b the same for the other.",
-           "The output is a mean of both outputs, with the weights a and b."]))
 
 
 # ---- defend-cache ----
@@ -101,38 +73,7 @@ class Design(Choice):
         return super().fault(because)
 
 
-EXERCISES.append(Design(
-    "defend-cache", right="b",
-    praise="Right: a cheaper model is another model, and whether it is as good is measured.",
-    hints=["A token has 2 · pairs · 128 numbers in each of 40 layers. A window keeps no more "
-           "tokens than it is wide.",
-           "How wide must a window be for 40 layers of it to reach 32,767 back? How wide may "
-           "it be with 8 pairs, at 163,840 bytes a token?",
-           "Which argument would you accept from somebody else? Sharing and windows change "
-           "what is computed."],
-    reasons={
-        "a": "Tiles change nothing but the order of sums. A window hides keys, and shared "
-             "pairs are other keys: the outputs are others.",
-        "c": "Every head keeps a query of its own, and W_q its size.",
-        "d": "Beyond its window a token is dropped for each that comes: the cache stays as "
-             "large as it is.",
-    }))
-
-
-EXERCISES.append(Choice(
-    "true-of-tiles", right="bde",
-    praise="Right: exact, without the table, with less to move, and all of the arithmetic.",
-    hints=["Three statements are true.",
-           "The sections 'The sum of a softmax needs one look' and 'Exact attention without "
-           "the table' decide all five."],
-    reasons={
-        "a": "is false: every size of tile gives the same numbers, up to rounding.",
-        "c": "is false: every score is computed, and the rescaling comes on top.",
-    }))
-
-
 # ---- window-layers ----
-
 
 def layers(n, w):
     return math.ceil((n - 1) / w)
@@ -155,10 +96,14 @@ WINDOW_LAYERS = [
      "Windows add up, they don't double: every layer carries the same w steps."),
 ]
 
-EXERCISES.append(Build(
-    "window-layers", reference=layers,
-    inputs=lambda: [(24, 4), (9, 4), (10, 4), (100, 7), (2, 5), (17, 1)],
-    slips=WINDOW_LAYERS,
-    praise="Right: windows add up from layer to layer.",
-    hints=["Through one layer the last token hears of those up to w before it.",
-           "How many times w do you need for n - 1? Round up."]))
+
+EXERCISES = [
+    Build("merge-states", merge, MERGE,
+          lambda: [((1.0, 1.5, 4.0), (3.0, 1.25, 10.0)), ((3.0, 2.0, -1.0), (1.0, 2.5, 5.0)),
+                   ((0.5, 3.0, 2.0), (0.5, 1.0, 6.0))],
+          larger=lambda: [((2.0, 1.0, 3.0), (1000.0, 1.5, 5.0)), (EMPTY, (2.0, 1.5, 7.0)),
+                          ((1000.0, 1.25, 2.0), (999.0, 4.0, 8.0))]),
+    Design("defend-cache"),
+    Build("window-layers", layers, WINDOW_LAYERS,
+          lambda: [(24, 4), (9, 4), (10, 4), (100, 7), (2, 5), (17, 1)]),
+]

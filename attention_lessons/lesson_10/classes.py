@@ -90,15 +90,6 @@ def growth(answer):
 
 
 EXERCISES = [FromScratch(
-    "linear-class", reference=Linear, sizes="batch 3, 7 steps, 2 heads of width 5",
-    praise="Right: values and gradients are those of the package's class, "
-           "and twice the steps take twice the operations.",
-    hints=["First one head: project, elu + 1 on queries and keys, then a loop with a memory S "
-           "and a sum z of keys.",
-           "At each step S = S + k vᵀ and z = z + k, then y = q S / (q·z). "
-           "With heads as the third axis, k[:, t, :, :, None] * v[:, t, :, None] is k vᵀ for all.",
-           "Heads: unflatten before the loop, so that S is (batch, heads, size, size); "
-           "stack the outputs along the steps, flatten the heads, then W_o."],
-    stages=[TRIAL.shows("The output"), TRIAL.learns(), growth, REFUSES],
-    slips=RECURRING,
-)]
+    "linear-class", Linear, RECURRING,
+    sizes="batch 3, 7 steps, 2 heads of width 5",
+    stages=[TRIAL.shows("The output"), TRIAL.learns(), growth, REFUSES])]

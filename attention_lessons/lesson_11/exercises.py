@@ -2,25 +2,10 @@
 import torch
 from torch.nn import functional as F
 
-from ..exercises.kinds import Build, Choice
-
-EXERCISES = []
-
-
-EXERCISES.append(Choice(
-    "kernel-shape", right="c",
-    praise="Right: inputs, heads, head size.",
-    hints=["Flax and Keras put a layer's inputs first.",
-           "12 hiddens in 3 heads: how wide is a head, and which axes replace the 12?"],
-    reasons={
-        "a": "That is PyTorch's, (out, in), and in one piece.",
-        "b": "Inputs come first, but here the kernel parts the heads.",
-        "d": "Heads come after the inputs: the layer sums over the first axis.",
-    }))
+from ..exercises.kinds import Build
 
 
 # ---- to-kernel ----
-
 
 def kernels(W_q, W_o, num_heads):
     entering = W_q.T.unflatten(1, (num_heads, -1))
@@ -50,18 +35,8 @@ TO_KERNEL = [
     ("leaving, entering", "First W_q's kernel, then W_o's."),
 ]
 
-EXERCISES.append(Build(
-    "to-kernel", reference=kernels, slips=TO_KERNEL,
-    inputs=lambda: [(torch.randn(12, 5), torch.randn(9, 12), 3),
-                    (torch.randn(8, 10), torch.randn(6, 8), 2)],
-    praise="Right: turned, then parted, heads outside.",
-    hints=["PyTorch computes X @ W.T, Flax X @ kernel. So what is the kernel before parting?",
-           "Which axis of W_q.T counts hiddens, and which of W_o.T?",
-           "W_q.T.unflatten(1, (num_heads, -1)). W_o's hiddens are its inputs."]))
-
 
 # ---- upside-down ----
-
 
 def upside_down_inputs():
     cases = ([2, 6, 0, 6], 6), ([4, 3, 4, 1, 2], 4), ([1, 2], 3)
@@ -95,28 +70,8 @@ UPSIDE_DOWN = [
      "True and False for each sentence; return the numbers of those with True."),
 ]
 
-EXERCISES.append(Build(
-    "upside-down", reference=upside_down,
-    inputs=upside_down_inputs, slips=UPSIDE_DOWN,
-    praise="Right: those without padding. A batch in which all are padded gives no NaN at all.",
-    hints=["A softmax over minus infinity alone gives NaN: where all keys are hidden.",
-           "`keep` is True for valid keys. If True hides, which keys stay?"]))
-
-
-EXERCISES.append(Choice(
-    "last-digit", right="acf",
-    praise="Right: rounding depends on the order of sums, and on the size of what is added.",
-    hints=["What is left to differ once weights, inputs and formula are the same?",
-           "Change the precision: what shrinks with it, and what doesn't?"],
-    reasons={
-        "b": "is false: both apply the chain rule, and both round.",
-        "d": "is false: a mistake is there in any precision. That is how you tell them apart.",
-        "e": "is false: nothing random is left once weights and inputs are given.",
-    }))
-
 
 # ---- translate ----
-
 
 def block_inputs():
     return [(scale * torch.randn(3, 4, 5), torch.randn(5, 12) / 2, torch.randn(12, 5) / 3)
@@ -151,9 +106,11 @@ TRANSLATE = [
     ('F.gelu(X @ W_1, approximate="tanh")', "F.relu(X @ W_1)", "ReLU in GELU's place."),
 ]
 
-EXERCISES.append(Build(
-    "translate", reference=block, inputs=block_inputs, slips=TRANSLATE,
-    praise="Right, GELU by tanh and Flax's epsilon included.",
-    hints=["A kernel is (in, out): X @ W_1. The rest is F.gelu and F.layer_norm.",
-           "Look at the last two columns of the table of habits.",
-           'F.gelu(..., approximate="tanh"), and F.layer_norm(..., eps=?).']))
+
+EXERCISES = [
+    Build("to-kernel", kernels, TO_KERNEL,
+          lambda: [(torch.randn(12, 5), torch.randn(9, 12), 3),
+                   (torch.randn(8, 10), torch.randn(6, 8), 2)]),
+    Build("upside-down", upside_down, UPSIDE_DOWN, upside_down_inputs),
+    Build("translate", block, TRANSLATE, block_inputs),
+]

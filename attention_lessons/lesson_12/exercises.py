@@ -21,7 +21,7 @@ def read(q, k, v, lens):
 
 
 EXERCISES.append(Exhibit(
-    "polarity", right="b", fine=read,
+    "polarity", fine=read,
     other=("F.scaled_dot_product_attention(q, k, v, keep)", ""),
     use=lambda code: lambda X, lens: code(X, X, X, lens), promises={"padding", "order"},
     slips=[
@@ -30,19 +30,6 @@ EXERCISES.append(Exhibit(
          "gives hidden keys a score of 0, which still has a weight"),
         (" < lens", " <= lens", "lets one key too many through"),
     ],
-    reasons={
-        "a": "−1e9 is a finite number, and a softmax of finite numbers is finite.",
-        "c": "Weights still add up to 1, so answers are means of values, as large as before. But "
-             "of which values?",
-        "d": "`keep` and `~keep` have the same shape.",
-    },
-    hints=[
-        "masked_fill writes where its mask is True. Where is `keep` True?",
-        "Change what stands at and beyond the lengths, in k and in v. What may change?",
-        "Call read twice, before and after k[i, n:] and v[i, n:] are replaced, with lens smaller "
-        "than the number of keys, and assert that the answers are close.",
-    ],
-    praise="Right: padding may hold any finite number, and this test makes it so.",
     careful=("@ v", "@ v.nan_to_num(0, 0, 0)",
              "it fills the padding of v with nan or infinity, and 0 times that is nan. A large "
              "number will do.")))
@@ -62,7 +49,7 @@ def attend_heads(q, k, v, num_heads):
 
 
 EXERCISES.append(Exhibit(
-    "heads", right="c", fine=attend_heads,
+    "heads", fine=attend_heads,
     other=(
     "F.scaled_dot_product_attention(q, k, v).permute(0, 2, 1, 3).flatten(2)", ""),
     use=lambda code: lambda X, lens: code(X, X, X, 2), promises={"order"},
@@ -74,19 +61,7 @@ EXERCISES.append(Exhibit(
         ("num_heads, d // num_heads).transpose(1, 2)",
          "d // num_heads, num_heads).permute(0, 3, 1, 2)",
          "gives head i every num_heads-th column"),
-    ],
-    reasons={
-        "a": "No number is moved to other heads alone: look at which axis is in front of which.",
-        "b": "The softmax comes before the line that goes wrong.",
-        "d": "The answers hold b·n·d numbers, whatever their order: the reshape always works.",
-    },
-    hints=[
-        "A reshape keeps the order in which numbers lie in memory. Which axis is second there?",
-        "Compute each head from its columns alone, q[..., :d // num_heads] and so on, and join.",
-        "Use a batch, queries, keys, heads and a width that all differ; X.chunk(num_heads, -1) "
-        "gives the heads' columns.",
-    ],
-    praise="Right: a loop over heads is slow, and nobody gets its axes wrong."))
+    ]))
 
 
 # ---- the axis ----
@@ -103,7 +78,7 @@ def look_back(q, k, v):
 
 
 EXERCISES.append(Exhibit(
-    "axis", right="a", fine=look_back,
+    "axis", fine=look_back,
     other=("F.scaled_dot_product_attention(q, k, v, is_causal=True)", ""),
     use=lambda code: lambda X, lens: code(X, X, X), promises={"causal"},
     slips=[
@@ -112,20 +87,7 @@ EXERCISES.append(Exhibit(
          "weights = scores.softmax(-1).masked_fill(later, 0.)",
          "hides the future after the softmax, whose sum has seen it"),
         ("triu(1)", "triu(2)", "sees one token ahead"),
-    ],
-    reasons={
-        "b": "Each column of scores has a number: key j is seen by query j.",
-        "c": "Later keys still get weight 0 here. What do the weights get divided by?",
-        "d": "Nothing makes them equal: scores differ.",
-    },
-    hints=[
-        "Axis 1 holds the queries. What adds up to 1 then?",
-        "The promise has two halves: which tokens are read, and that weights add up to 1. What "
-        "may change in token 0's answer if the last token changes?",
-        "Call look_back, change the last token in q, k and v, call it again: all answers but the "
-        "last must stay.",
-    ],
-    praise="Right: a future that only enters a sum is still a future."))
+    ]))
 
 
 # ---- the scale ----
@@ -142,7 +104,7 @@ def weigh_heads(q, k, num_heads):
 
 
 EXERCISES.append(Exhibit(
-    "scale", right="d", fine=weigh_heads,
+    "scale", fine=weigh_heads,
     other=(
     "torch.einsum('bhnd,bhmd->bhnm', q, k).mul(d ** -0.5).softmax(-1)", ""),
     use=lambda code: lambda X, lens: (code(X, X, 2) @ X[:, None]).transpose(1, 2).flatten(2),
@@ -151,19 +113,7 @@ EXERCISES.append(Exhibit(
         ("math.sqrt(d)", "math.sqrt(d * num_heads)", ""),
         ("math.sqrt(d)", "d", "divides by the width, without a root"),
         ("q @ k.mT / math.sqrt(d)", "q @ k.mT", "doesn't divide at all"),
-    ],
-    reasons={
-        "a": "Scores of any finite size give finite weights.",
-        "b": "The scores are divided by too large a number. Do they come nearer to each other?",
-        "c": "The softmax comes afterwards; its rows add up to 1.",
-    },
-    hints=[
-        "Score products of d numbers have a spread of √d. Which d is it here?",
-        "Shapes, sums of rows, masks: all are right. What is left to look at is the values.",
-        "For one head: torch.softmax(q[..., :w] @ k[..., :w].mT / w ** 0.5, -1), with w = d // "
-        "num_heads.",
-    ],
-    praise="Right: only numbers from elsewhere tell a wrong factor."))
+    ]))
 
 
 # ---- dropout ----
@@ -189,7 +139,7 @@ def reader(code):
 
 
 EXERCISES.append(Exhibit(
-    "dropout", right="b", fine=Reader,
+    "dropout", fine=Reader,
     other=(
     "weights @ self.W_v(X)", "F.scaled_dot_product_attention(self.W_q(X), self.W_k(X), "
     "self.W_v(X), dropout_p=self.p * self.training)", ""),
@@ -202,18 +152,7 @@ EXERCISES.append(Exhibit(
         ("F.dropout(scores.softmax(-1), self.p, self.training)", "scores.softmax(-1)",
          "weights @ self.W_v(X)", "F.dropout(weights @ self.W_v(X), self.p)",
          "drops answers in place of weights, in evaluation too"),
-    ],
-    reasons={
-        "a": "In training, dropout is as it should be.",
-        "c": "What is kept is divided by 1 − p, so the mean stays.",
-        "d": "Dropped weights get no gradient, the others do.",
-    },
-    hints=[
-        "F.dropout has a third argument. What is its default?",
-        "layer.eval() sets layer.training to False. Who reads it?",
-        "Build Reader(8), call eval(), call it twice on the same X.",
-    ],
-    praise="Right: one line, and it belongs in every layer's tests."))
+    ]))
 
 
 # ---- the table ----
@@ -239,7 +178,7 @@ def waves(code):
 
 
 EXERCISES.append(Exhibit(
-    "table", right="c", fine=Waves,
+    "table", fine=Waves,
     other=(
     'register_buffer("table", table)', 'register_buffer("P", table[None], persistent=False)',
     "self.table[:X.shape[1]]", "self.P[:, :X.shape[1]]",
@@ -253,19 +192,6 @@ EXERCISES.append(Exhibit(
         ('register_buffer("table", table)', "table = nn.Parameter(table)",
          "makes the table a parameter, which is trained"),
     ],
-    reasons={
-        "a": "A tensor that isn't an nn.Parameter isn't trained.",
-        "b": "The rows are computed as they should be.",
-        "d": "A sum of float16 and float32 raises nothing. Which type has it?",
-    },
-    hints=[
-        "Values in float32 on one device are right. What else does the promise say?",
-        "layer.half() or layer.bfloat16() changes parameters and buffers. What is the type of the "
-        "answer to an input of that type? And what does layer.parameters() hold?",
-        "Waves(20, 8).half() must answer a half X by a float16 tensor, and have no parameters. "
-        "How its buffer is called is its own affair.",
-    ],
-    praise="Right: .half() stands in for a GPU here, which fewer tests have at hand.",
     careless=("X + self.table[:X.shape[1]]", "(X + self.table[:X.shape[1]]).float()",
               "float64 + float32 is float64, so .double() shows nothing here. Try a narrower "
               "type.")))
@@ -286,7 +212,7 @@ def read_folded(q, k, v, lens, num_heads):
 
 
 EXERCISES.append(Exhibit(
-    "folded", right="a", fine=read_folded,
+    "folded", fine=read_folded,
     other=(
     "scores.masked_fill(~keep, -1e9).softmax(-1) @ v",
     "F.scaled_dot_product_attention(q, k, v, keep)", ""),
@@ -297,18 +223,7 @@ EXERCISES.append(Exhibit(
          "takes the longest length for all"),
         ("answers.unflatten(0, (num_heads, -1)).permute(1, 2, 0, 3).flatten(2)",
          "unfolds as if a head's sentences were next to one another"),
-    ],
-    reasons={
-        "b": "Each row gets a length of some sentence. Of which?",
-        "c": "Folding and unfolding are as they should be.",
-        "d": "`repeat` makes b · num_heads lengths, the same number as rows.",
-    },
-    hints=[
-        "Lengths 2, 5, 3 and two heads: write down both lists.",
-        "Choose lengths that all differ. What does a sentence answer alone, without padding?",
-        "Compare row i with a loop over heads on q[i], k[i, :n], v[i, :n].",
-    ],
-    praise="Right: equal lengths would have hidden it."))
+    ]))
 
 
 # ---- positions ----
@@ -328,7 +243,7 @@ def table_of(d):
 
 
 EXERCISES.append(Exhibit(
-    "positions", right="d", fine=with_positions,
+    "positions", fine=with_positions,
     other=("X.add(torch.stack([*table][:X.shape[1]]))", ""),
     use=lambda code: lambda X, lens: code(X, table_of(X.shape[-1])), promises={"causal"},
     slips=[
@@ -337,18 +252,7 @@ EXERCISES.append(Exhibit(
          "table[torch.arange(X.shape[0] * X.shape[1])].unflatten(0, X.shape[:2])",
          "counts on from one sentence to the next"),
         ("table[None, :X.shape[1]]", "table[X.shape[1] - 1]", "adds the last row to all steps"),
-    ],
-    reasons={
-        "a": "Each sentence takes one row of the table here.",
-        "b": "An axis of length 1 stretches to any length.",
-        "c": "Rows are counted from 0.",
-    },
-    hints=[
-        "Which axis of X counts sentences, which counts steps?",
-        "with_positions(torch.zeros(b, n, d), table) shows what is added to each step.",
-        "Loop over sentences and steps: X[i, t] + table[t].",
-    ],
-    praise="Right: with b = n it would even have looked like positions."))
+    ]))
 
 
 # ---- maps ----
@@ -373,29 +277,17 @@ def shown(code):
 
 
 EXERCISES.append(Exhibit(
-    "maps", right="b", fine=read_and_show,
+    "maps", fine=read_and_show,
     other=(
     "hidden.softmax(-1) @ v", "F.scaled_dot_product_attention(q, k, v, keep)",
     "hidden.softmax(-1)", "scores.sub(scores.amax()).masked_fill(~keep, -99).softmax(-1)", ""),
-    use=shown,
-    promises={"padding", "order"},
+    use=shown, promises={"padding", "order"},
     slips=[
         ("maps = hidden", "maps = scores", ""),
         ("maps = hidden.softmax(-1)", "maps = scores.softmax(-1) * keep",
          "sets the weights of padding to 0, so that rows add up to less than 1"),
         ("maps = hidden.softmax(-1)", "maps = hidden.softmax(1)", "normalises over queries"),
-    ],
-    reasons={
-        "a": "`output` is made of `hidden`.",
-        "c": "They come out of a softmax.",
-        "d": "There is no dropout here.",
-    },
-    hints=[
-        "Two things are returned, and they belong together. How?",
-        "From weights and values you can compute the output yourself.",
-        "assert that maps @ v is close to output, for lengths below the number of keys.",
-    ],
-    praise="Right: the map shown must be the map used."))
+    ]))
 
 
 # ---- in place ----
@@ -410,7 +302,7 @@ def weigh(scores, lens, d):
 
 
 EXERCISES.append(Exhibit(
-    "in-place", right="c", fine=weigh,
+    "in-place", fine=weigh,
     other=("scores / math.sqrt(d)", "scores.mul(d ** -0.5)", "-1e9", "-1e30", ""),
     use=lambda code: lambda X, lens: code(X, lens, 4),
     slips=[
@@ -421,18 +313,7 @@ EXERCISES.append(Exhibit(
         ("scores = scores / math.sqrt(d)",
          "scores = scores.sub_(scores.amax(-1, keepdim=True)) / math.sqrt(d)",
          "subtracts the largest score in place"),
-    ],
-    reasons={
-        "a": "That is raised for a leaf that takes gradients. A product of tensors isn't a leaf.",
-        "b": "The first call divides once, as it should.",
-        "d": "The mask is right. Whose scores are these, though?",
-    },
-    hints=[
-        "a = a / b makes a new tensor. What does a /= b do?",
-        "The promise has a last sentence: test that.",
-        "Keep scores.clone(), call weigh, compare the two.",
-    ],
-    praise="Right: what is yours must be yours afterwards."))
+    ]))
 
 
 # ---- half precision ----
@@ -447,7 +328,7 @@ def add_waves(X):
 
 
 EXERCISES.append(Exhibit(
-    "half", right="a", fine=add_waves,
+    "half", fine=add_waves,
     other=(
     "dtype=torch.float32", "dtype=torch.float64",
     "torch.arange(0, X.shape[2], 2)", "torch.arange(0, X.shape[2], 2).double()", ""),
@@ -458,18 +339,7 @@ EXERCISES.append(Exhibit(
          "rounds the angles before their sine"),
         ("X.shape[2], 2) / X.shape[2])", "X.shape[2], 2) / X.shape[2]).to(X.dtype)",
          "rounds the rates"),
-    ],
-    reasons={
-        "b": "Positions up to 65,504 fit float16, and far more fit bfloat16.",
-        "c": "In float32 nothing is changed by the line.",
-        "d": "Everything is of X's type then, the sum too.",
-    },
-    hints=[
-        "bfloat16 keeps 8 binary digits. What is torch.tensor(257).bfloat16()?",
-        "In float32 all is right, and so is it for the first steps. Which input is left?",
-        "Compare add_waves of 600 steps in bfloat16 with that in float32, to 0.01.",
-    ],
-    praise="Right: a test in single precision can't see it, however exact."))
+    ]))
 
 
 # ---- a cache ----
@@ -494,7 +364,7 @@ def continued(code):
 
 
 EXERCISES.append(Exhibit(
-    "cache", right="d", fine=go_on,
+    "cache", fine=go_on,
     other=(
     "F.scaled_dot_product_attention(q, k, v, attn_mask=keep)",
     "(q @ k.mT / math.sqrt(q.shape[-1])).masked_fill(~keep, -1e9).softmax(-1) @ v", ""),
@@ -505,19 +375,7 @@ EXERCISES.append(Exhibit(
         ("torch.cat([cache[0], k], 1), torch.cat([cache[1], v], 1)",
          "torch.cat([k, cache[0]], 1), torch.cat([v, cache[1]], 1)",
          "puts new tokens before old ones"),
-    ],
-    reasons={
-        "a": "There is no future to read: the new token is the last.",
-        "b": "The cache is as it should be.",
-        "c": "Which corner of the (1, m) table does tril() begin in?",
-    },
-    hints=[
-        "tril() lets query i read keys 0 to i. What is i for a single new token?",
-        "Two ways to the same answer: all tokens at once, or some now and some later.",
-        "Go on with more than one token: go_on of X[:, :3], then of X[:, 3:] with the cache, "
-        "joined, must be go_on of X.",
-    ],
-    praise="Right: a cache must change the time, and nothing else."))
+    ]))
 
 
 # ---- padding on the left ----
@@ -542,27 +400,15 @@ def left_padded(code):
 
 
 EXERCISES.append(Exhibit(
-    "left", right="b", fine=place_left,
+    "left", fine=place_left,
     other=("X + F.embedding(rows.clamp(min=0), table)", ""),
-    use=left_padded,
-    promises={"padding"},
+    use=left_padded, promises={"padding"},
     slips=[
         ("lens[:, None]", "lens.max()", ""),
         ("(n - lens[:, None])", "lens[:, None]", "subtracts the length in place of the padding"),
         ("(n - lens[:, None])", "(n - lens[:, None] + 1)",
          "is one row late, so that the first two tokens share row 0"),
-    ],
-    reasons={
-        "a": "Row 0 is added to padding in right code, too; nobody reads it.",
-        "c": "Rows rise from left to right.",
-        "d": "Longer and shorter sentences are shifted by different amounts.",
-    },
-    hints=[
-        "Where does a sentence of 2 tokens begin in a batch of 5 steps?",
-        "The same sentence, once with more padding: what is added to its tokens?",
-        "Compare X[i, -n:] + table[:n] with what comes out.",
-    ],
-    praise="Right: a sentence must not know who else is in its batch."))
+    ]))
 
 
 # ---- the loss ----
@@ -585,25 +431,14 @@ def lost(code):
 
 
 EXERCISES.append(Exhibit(
-    "loss", right="c", fine=loss_of,
+    "loss", fine=loss_of,
     other=("F.cross_entropy(logits[keep], targets[keep])", ""),
     use=lost, promises={"padding"},
     slips=[
         ("total / keep.sum()", "total / keep.numel()", ""),
         ("(losses * keep).sum()", "losses.sum()", "counts the losses of padding"),
         ("total / keep.sum()", "total / len(keep)", "divides by the number of sentences"),
-    ],
-    reasons={
-        "a": "Losses of padding are multiplied by 0.",
-        "b": "It is divided by too much, so it isn't larger.",
-        "d": "What is multiplied by 0 sends no gradient.",
-    },
-    hints=[
-        "How many numbers does the mean of the promise have, how many this one?",
-        "Pick the real tokens by a loop or by an index, and take the mean.",
-        "F.cross_entropy(logits[keep], targets[keep]) is that mean.",
-    ],
-    praise="Right: with it, losses of different batches can be compared."))
+    ]))
 
 
 # ---- weight decay ----
@@ -629,7 +464,7 @@ def optimized(code):
 
 
 EXERCISES.append(Exhibit(
-    "decay", right="a", fine=optimizer_of,
+    "decay", fine=optimizer_of,
     other=(
     "torch.optim.AdamW([{'params': [weight], 'weight_decay': decay * decays} "
     "for decays, group in groups.items() for weight in group], lr=lr)", ""),
@@ -638,18 +473,7 @@ EXERCISES.append(Exhibit(
         ("id(part.weight)", "id(part)", ""),
         ("weight.dim() == 2 and ", "", "lets biases and norms decay"),
         ("weight.dim() == 2 and id(weight) not in tables", "True", "lets everything decay"),
-    ],
-    reasons={
-        "b": "A norm's weights have one axis.",
-        "c": "They have two axes, so they do.",
-        "d": "Decay changes no gradient.",
-    },
-    hints=[
-        "Which parameters have two axes? Not only those of linear layers.",
-        "With gradients of zeros, a step of AdamW is decay alone.",
-        "Set every grad to zeros, step, and see which parameters have changed.",
-    ],
-    praise="Right: whoever isn't in the batch shrinks all the same, so rare words vanish first."))
+    ]))
 
 
 # ---- teacher forcing ----
@@ -671,28 +495,16 @@ def forced(code):
 
 
 EXERCISES.append(Exhibit(
-    "forcing", right="d", fine=training_pair,
+    "forcing", fine=training_pair,
     other=("F.pad(tokens[:, :-1], (1, 0), value=start), tokens.clone()", ""),
-    use=forced,
-    promises={"causal"},
+    use=forced, promises={"causal"},
     slips=[
         ("tokens[:, :-1]], 1)", "tokens], 1)[:, 1:]", ""),
         ("torch.cat([first, tokens[:, :-1]], 1)", "tokens.roll(1, dims=1)",
          "begins with the last token in place of `start`"),
         ("tokens[:, :-1]", "tokens[:, 1:]",
          "reads the very token that it must predict, from the second step on"),
-    ],
-    reasons={
-        "a": "What is read holds the answer: nothing is quicker to learn.",
-        "b": "That would be learned from reads that are shifted twice.",
-        "c": "`start` is cut off here, which raises nothing.",
-    },
-    hints=[
-        "At step t the decoder predicts tokens[:, t]. What may it have read?",
-        "Write tokens of 5 different numbers, and the two rows that should come out.",
-        "reads[:, 0] is start, and reads[:, 1:] is tokens[:, :-1].",
-    ],
-    praise="Right: what looks like a miracle in the loss is mostly a leak."))
+    ]))
 
 
 CASES = {exhibit.name: exhibit for exhibit in EXERCISES}

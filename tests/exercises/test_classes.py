@@ -62,7 +62,7 @@ LENS = torch.tensor([1, 4, 0])
 TRIAL = Trial(Gate, (6, 2), {"X": (3, 4, 6)}, {"dropout": 0.0}, "lens", {"'no'": "Known."})
 LOST = "The lengths have no effect."
 GATE = FromScratch(
-    "gate", ("One.", "Two."), "Well done.", reference=Gate, sizes="3 sentences",
+    "gate", Gate, sizes="3 sentences", praise="Well done.",
     stages=(TRIAL.shows("The output"), TRIAL.shows("The output with lengths 1, 4, 0", LENS),
             TRIAL.keeps(LENS), TRIAL.learns(), TRIAL.evaluates(LENS),
             refuses("The error for 4 parts", 6, 4)),

@@ -39,7 +39,6 @@ LEFT_OUT = re.compile(r"[,.] [^,.]* folded below[^.]*"
 UNFOLDED = {"folded below": "below", "折叠着解答": "是解答", "折叠在下面": "在下面"}
 LAST_HINT = t("That was the last hint.")
 SEALED = '''"""What `check` and `hint` know, sealed so that nobody reads an answer by accident."""
-# Asks: {asks}
 import base64
 import linecache
 import zlib
@@ -48,6 +47,7 @@ text = zlib.decompress(base64.b85decode("{packed}")).decode()
 linecache.cache[__file__] = len(text), None, text.splitlines(True), __file__
 exec(compile(text, __file__, "exec"))
 '''
+SEALED_WORDS = 'sealed = "{packed}"\n# {asks}\n'  # attention_lessons.exercises.told unpacks it
 README = t("""# Attention
 
 With Python 3.11 or later, in this folder: `python -m pip install -r requirements.txt`, once.
@@ -118,14 +118,16 @@ def sealed(place: str, content: bytes) -> bytes:
         return b"{}\n"
     if place == "attention_lessons/languages/__init__.py" and code != "en":
         content += f"\ncatalogue = {{'en': {{}}, {code!r}: {catalogue(code)!r}}}.get\n".encode()
-    elif not re.fullmatch(r"attention_lessons/(exercises|lesson_\d\d)/\w+\.py", place):
+    elif not re.fullmatch(r"attention_lessons/(exercises/\w+\.py|lesson_\d\d/(\w+\.py|"
+                          r"exercises.toml))", place):
         return content
     elif place.endswith("/__init__.py"):
         told = LAST_HINT[:-1] + "; the solution is folded below."
         return content.replace(told.encode(), LAST_HINT.encode())
     packed = base64.b85encode(zlib.compress(content, 9)).decode()
-    asks = re.findall(r'^ +"[\w-]+",', content.decode(), re.M)
-    return SEALED.format(packed=packed, asks=" ".join(map(str.strip, asks))).encode()
+    asks = "\n# ".join(re.findall(r"^\[[\w-]+\]", content.decode(), re.M))
+    form = SEALED_WORDS if place.endswith(".toml") else SEALED
+    return form.format(packed=packed, asks=asks).encode()
 
 
 # ---- for teachers -------------------------------------------------------------------------------

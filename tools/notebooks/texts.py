@@ -246,6 +246,10 @@ def words():
         *((path, "drawing", said_by_drawing)
           for path in (ROOT / "tools/draw/words.toml", ROOT / "tools/draw/draw.py")),
         (ROOT / "tools/draw/_stills.py", "drawing", lambda path: marked(ast.parse(read(path))))]
+    for path in sorted(PACKAGE.glob("lesson_*/exercises.toml")):
+        for entry in tomllib.loads(read(path)).values():
+            for text in (entry["praise"], *entry["hints"], *entry.get("reasons", {}).values()):
+                yield path, "", text
     for path in sorted(PACKAGE.glob("lesson_*/alt.toml")):
         for entry in tomllib.loads(read(path)).values():
             yield path, "", entry["text"] if isinstance(entry, dict) else entry
