@@ -3,7 +3,8 @@
     python -m tools.environments LEG [ARGUMENT ...]      as do `make test-oldest` and so on
 
     oldest, newest   the ends of what pyproject.toml admits
-    colab            each notebook alone, with what Colab ships (tests/colab); names choose some
+    colab            each Chinese notebook alone, with what Colab ships (tests/colab); names choose
+                     others
     gpu, pinned      .venv itself: on an NVIDIA GPU; as a row for README's table
     offline          .venv itself, without a network (tools/offline.py)
     frameworks       lesson 11 with JAX, TensorFlow and MXNet (tools/frameworks.toml); `lab` and
@@ -12,7 +13,7 @@
                      the lessons that it copies, of which 02 is run; names choose others
 
 An environment .venv-LEG is made once, and again when what belongs in it changes. The result of a
-whole run is kept there for README's table (`make readme`). Other arguments are passed to pytest.
+whole run is written into README's table. Other arguments are passed to pytest.
 """
 import datetime
 import hashlib
@@ -25,6 +26,7 @@ import sys
 import tempfile
 import tomllib
 import xml.etree.ElementTree
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -34,7 +36,8 @@ from tools.notebooks.nbtext import chosen, read
 
 ROOT = setup.ROOT
 TESTS = ROOT / "tests"
-SHOWN = "torch numpy matplotlib ipython ipywidgets anywidget jupyterlab".split()
+SHOWN = {"PyTorch": "torch"} | {name: name.lower() for name in (
+    "NumPy", "matplotlib", "IPython", "ipywidgets", "anywidget", "JupyterLab")}
 
 
 def name_of(line):
@@ -112,29 +115,24 @@ def build(leg, packages, python=sys.executable, alone=(setup.D2L, "-e", ".")):
 # ---- results ----------------------------------------------------------------------------------
 
 def counts(report):
-    """Passed tests, cells that did not differ, failed and skipped ones, from pytest's XML."""
-    found = {"tests": 0, "cells": 0, "failed": 0, "skipped": 0}
-    for case in xml.etree.ElementTree.parse(report).iter("testcase"):
-        state = {child.tag for child in case}
-        if state & {"failure", "error"}:
-            found["failed"] += 1
-        elif "skipped" in state:
-            found["skipped"] += 1
-        else:
-            found["cells" if re.fullmatch(r"Cell \d+", case.get("name")) else "tests"] += 1
-    return found
+    """How many tests and cells passed, failed and were skipped, from pytest's XML."""
+    said = xml.etree.ElementTree.parse(report).find("testsuite")
+    found = Counter({key: int(said.get(key)) for key in ("tests", "failures", "errors", "skipped")})
+    failed = found["failures"] + found["errors"]
+    return Counter(passed=found["tests"] - failed - found["skipped"], failed=failed,
+                   skipped=found["skipped"])
 
 
 def keep(leg, python, found):
-    """Write what a leg found into its environment; 1 if something failed."""
-    packages = installed(python)
+    """Write what a leg found into README's table; 1 if something failed."""
+    packages, kept = installed(python), json.loads(setup.read(readme.KEPT))
+    said = ", ".join(f"{found[key]:,} {key}" for key in ("passed", "failed") if found[key])
     version = said_by(python, "-c", "import platform; print(platform.python_version())")
-    result = {"date": datetime.date.today().isoformat(), "python": version}
-    result |= {name: packages.get(name) for name in SHOWN} | found
-    path = python.parent.parent / f"result-{leg}.json"
-    path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    print(f"{leg}: {found['tests']} tests passed, {found['cells']} cells did not differ, "
-          f"{found['failed']} failed, {found['skipped']} skipped")
+    kept[leg] |= {"Python": version, **{title: packages.get(name) for title, name in SHOWN.items()},
+                  "result": f"{said} ({datetime.date.today()})"}
+    readme.KEPT.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    readme.main([])
+    print(f"{leg}: {said}, {found['skipped']} skipped")
     return int(found["failed"] > 0)
 
 
@@ -307,7 +305,7 @@ def attempt(notebook, folder, base, repository):
     if not (folder / "log").exists():
         complaints.append("the set-up cell did not switch Colab's widgets on")
     name = f"{notebook.parent.name}/{notebook.name}"
-    print(f"{name}: {found['cells']} cells, {found['failed']} more differ", flush=True)
+    print(f"{name}: {found['passed']} cells, {found['failed']} more differ", flush=True)
     return found, [f"{notebook.name}: {complaint}" for complaint in complaints]
 
 
@@ -317,16 +315,17 @@ def colab(names):
     packages = [*lines("tests/colab/constraints.txt"), "nbval", "requests", "safetensors",
                 "notebook<7"]
     base = build("colab", packages, find_python("3.13"), alone=())
-    # the long ones first; of the Chinese twins, whose code is the same, one to see its letters
+    # the long ones first; the Chinese ones, since the English ones, whose code is the same, run in
+    # all other legs, and 02 in both languages
     wanted = [path for path in reversed(chosen(names, ROOT / "notebooks"))
-              if names or path.parent.name == "notebooks" or path.name.startswith("02")]
+              if names or path.parent.name == "zh" or path.name.startswith("02")]
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
         repository = mirror(Path(folder, "repository"))
         results = list(pool.map(lambda path: attempt(
             path, Path(folder, path.parent.name, path.stem), base, repository), wanted))
     complaints = [complaint for _, each in results for complaint in each]
     print("\n".join(complaints))
-    total = {key: sum(found[key] for found, _ in results) for key in results[0][0]}
+    total = sum((found for found, _ in results), Counter())
     failed = 0 if names else keep("colab", base, total)
     return int(failed or bool(complaints))
 

@@ -1,19 +1,16 @@
 """Run pytest without a network and see what is written: `make test-offline`.
 
-It runs in a copy of this folder with an empty home. Every Python process refuses addresses of
-other machines and notes who asked (tools/no_network.py); where Linux lends a network namespace,
-nothing else gets out either. Not `unshare -rn` alone: macOS and some Linux machines have none,
-and a request that fails in silence would not be seen. The run fails if a test does, if anything
-asked for the network, and if a file outside temporary folders and caches was written or removed.
+It runs in a copy of this folder with an empty home, where every Python process refuses addresses of
+other machines and notes who asked (tools/no_network.py). It fails if a test does, if anything asked
+for the network, and if a file outside temporary folders and caches was written or removed.
 """
 import os
-import pathlib
 import shutil
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 
-HERE = pathlib.Path(__file__).parent
 NOT_COPIED = shutil.ignore_patterns(
     ".git", ".venv*", "dist", "build", "*.egg-info", "__pycache__", ".pytest_cache",
     ".hypothesis", ".ipynb_checkpoints")
@@ -27,46 +24,26 @@ CACHES = {
     "home/.cache/matplotlib", "home/.config/matplotlib", "home/.local/share/jupyter",
     "home/.config/chromium", "home/.config/google-chrome", "home/.cache/dconf", "home/.rustup",
 }
+PRIVATE = ("XDG_", "JUPYTER_", "IPYTHONDIR", "MPLCONFIGDIR", "PYTEST_CURRENT_TEST")
 
 
-def namespace() -> list[str]:
-    """What to put before a command to run it in a network namespace; nothing where none is lent."""
-    inside = ["unshare", "-rn", sys.executable, "-I", __file__]
-    try:
-        tried = subprocess.run([*inside, sys.executable, "-c", ""], capture_output=True)
-    except OSError:
-        return []
-    return [] if tried.returncode else inside
-
-
-def loopback_up() -> None:
-    """Kernels talk over 127.0.0.1, which a new namespace has switched off; `ip` may be missing."""
-    import fcntl
-    import socket
-    import struct
-    with socket.socket(type=socket.SOCK_DGRAM) as any_socket:
-        SIOCSIFFLAGS, IFF_UP = 0x8914, 1
-        fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", IFF_UP))
-
-
-def surroundings(base: pathlib.Path) -> dict[str, str]:
+def surroundings(base: Path) -> dict[str, str]:
     """An environment without this user's settings and with the guard in every Python process."""
-    private = ("XDG_", "JUPYTER_", "IPYTHONDIR", "MPLCONFIGDIR", "PYTEST_CURRENT_TEST")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(private)}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(PRIVATE)}
     for name in ("home", "tmp", "guard"):
         (base / name).mkdir()
-    shutil.copy(HERE / "no_network.py", base / "guard/sitecustomize.py")
+    shutil.copy(Path(__file__).with_name("no_network.py"), base / "guard/sitecustomize.py")
     home, temporary = str(base / "home"), str(base / "tmp")
     return kept | {"HOME": home, "USERPROFILE": home, "TMPDIR": temporary,
                    "OFFLINE_LOG": f"{temporary}/asked",
                    "PYTHONPATH": os.pathsep.join([str(base / "guard"), str(base / "copy")])}
 
 
-def listing(base: pathlib.Path) -> set[tuple]:
+def listing(base: Path) -> set[tuple]:
     """Every file below with its time and size, without temporary ones and caches."""
     found = set()
     for folder, folders, files in os.walk(base):
-        place = pathlib.Path(folder).relative_to(base)
+        place = Path(folder).relative_to(base)
         folders[:] = [name for name in folders if name != "__pycache__"
                       and (place / name).as_posix() not in CACHES]
         for name in files:
@@ -75,18 +52,15 @@ def listing(base: pathlib.Path) -> set[tuple]:
     return found
 
 
-def prove(source: pathlib.Path, arguments: list[str]) -> int:
+def prove(source: Path, arguments: list[str]) -> int:
     """Run pytest on a copy of ``source``, print what should not be, return 0 if nothing was."""
-    wall = namespace()
-    where = ", in a namespace that has none" if wall else ""
-    print(f"No network: every Python process refuses it{where}.", flush=True)
     with tempfile.TemporaryDirectory(prefix="offline-", ignore_cleanup_errors=True) as folder:
-        base = pathlib.Path(folder).resolve()
+        base = Path(folder).resolve()
         shutil.copytree(source, base / "copy", ignore=NOT_COPIED)
         environment = surroundings(base)
 
         def run(*command, **options):
-            command = [*wall, sys.executable, *command]
+            command = [sys.executable, *command]
             return subprocess.run(command, env=environment, **options).returncode
 
         if run("-c", PROBE, capture_output=True) == 0:
@@ -102,8 +76,3 @@ def prove(source: pathlib.Path, arguments: list[str]) -> int:
     print("\n".join(faults) or "Nothing asked for the network, and nothing was written outside "
                                "temporary folders and caches.")
     return code or bool(faults)
-
-
-if __name__ == "__main__":  # within the namespace
-    loopback_up()
-    os.execvp(sys.argv[1], sys.argv[1:])

@@ -121,33 +121,25 @@ def make_venv():
 
 
 def pip(*arguments, python=PYTHON, limit=None):
-    """Run `pip install`, for at most so many seconds; return its output if it failed.
-
-    A terminal shows one moving line, anything else the large downloads alone.
-    """
+    """Run `pip install`, for at most so many seconds, name the large downloads; return its output
+    if it failed."""
     command = [str(python), "-m", "pip", "install", "--disable-pip-version-check", "--no-input",
                "--timeout", "20", "--retries", "2", "--progress-bar", "off"]
     process = subprocess.Popen(
         command + list(arguments), cwd=str(ROOT), stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", errors="replace",
         env=dict(os.environ, PIP_USER="0", PYTHONUNBUFFERED="1"))
-    width = shutil.get_terminal_size().columns - 1
     lines, end = [], threading.Timer(limit or 86400, process.kill)
     end.daemon = True
     end.start()
     try:
         for line in process.stdout:
             lines.append(line.rstrip())
-            if not sys.stdout.isatty() and re.search(r"Downloading .*(\d\d MB| GB)", line):
+            if re.search(r"Downloading .*(\d\d MB| GB)", line):
                 say("      " + line.strip())
-            if sys.stdout.isatty():
-                sys.stdout.write("\r" + ("      " + line.strip())[:width].ljust(width))
-                sys.stdout.flush()
     finally:
         process.wait()
         end.cancel()
-        if sys.stdout.isatty():
-            sys.stdout.write("\r" + " " * width + "\r")
     return lines if process.returncode else None
 
 

@@ -1,4 +1,6 @@
 """Environments: what belongs in them, where PyTorch comes from."""
+import json
+import sys
 import tomllib
 
 import pytest
@@ -40,6 +42,20 @@ def test_the_lists_of_versions_agree():
     pinned = {environments.name_of(line) for line in environments.lines("pins.txt")}
     theirs = {"mutmut", "transformers"}  # they have their pins there
     assert everything().keys() - pinned == theirs | {"setuptools"}
+
+
+def test_what_a_leg_found_is_a_row_of_readmes_table(monkeypatch, tmp_path):
+    report, kept = tmp_path / "report.xml", tmp_path / "versions.json"
+    report.write_text('<testsuites><testsuite tests="2000" failures="1" errors="1" skipped="2"/>'
+                      "</testsuites>")
+    kept.write_text('{"gpu": {"what was run": "a GPU"}, "colab": {"what was run": "Colab"}}')
+    monkeypatch.setattr(environments.readme, "KEPT", kept)
+    monkeypatch.setattr(environments.readme, "main", [].extend)
+    assert environments.keep("gpu", sys.executable, environments.counts(report)) == 1
+    found = json.loads(kept.read_text())["gpu"]
+    assert found["result"].startswith("1,996 passed, 2 failed (20") and found["PyTorch"]
+    row = environments.readme.version_table().splitlines()[-1]
+    assert row.startswith("| a GPU | 3.") and row.endswith(f"| {found['result']} |")
 
 
 # ---- PyTorch and the GPU ----------------------------------------------------------------------

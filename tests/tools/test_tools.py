@@ -87,7 +87,7 @@ import ipywidgets"""
 
 @pytest.fixture
 def repository(tmp_path, monkeypatch):
-    for name in ("README.md", "notebooks", readme.KEPT, "tools/notebooks/setup_cell.txt"):
+    for name in ("README.md", "notebooks", "tools/notebooks/setup_cell.txt"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         copy(ROOT / name, tmp_path / name)
@@ -113,17 +113,6 @@ def test_what_is_out_of_date_is_named_and_rewritten(repository, capsys):
         out = capsys.readouterr().out
         assert all(f"{name} {said}" in out for name in STALE)
     assert all((repository / name).read_bytes() == (ROOT / name).read_bytes() for name in STALE)
-
-
-def test_the_last_result_of_a_leg_is_written_and_kept(repository):
-    result = json.loads((ROOT / readme.KEPT).read_text(encoding="utf-8"))["colab"]
-    found = repository / ".venv-colab/result-colab.json"
-    found.parent.mkdir()
-    for date, failed in (("2999-01-02", 2), ("2001-01-02", 3)):
-        found.write_text(json.dumps(result | {"date": date, "failed": failed}), encoding="utf-8")
-        assert readme.main([]) == readme.main(["--check"]) == 0
-        text = (repository / "README.md").read_text(encoding="utf-8")
-        assert "2 failed, " in text and "(2999-01-02) |" in text
 
 
 @pytest.mark.parametrize("file, old, words", [

@@ -7,7 +7,8 @@
 - Minutes, counted in the notebooks: in their titles, README's table and the map in 00. 130 words
   take one, a code cell half of one, a prediction one, an interactive piece two, an exercise
   those of its heading. Set-up, references and homework are not counted.
-- Where everything was run, from what tools/environments.py found: in README's second table.
+- Where everything was run, from what tools/environments.py found in tests/versions.json: in
+  README's second table.
 """
 import json
 import re
@@ -16,7 +17,7 @@ import sys
 from tools import ROOT, setup
 from tools.notebooks.nbtext import dumps
 
-KEPT = "tests/versions.json"
+KEPT = ROOT / "tests/versions.json"
 
 
 def read(path):
@@ -115,50 +116,12 @@ def lesson_table(lessons, head, row):
 
 # ---- where it was run -------------------------------------------------------------------------
 
-LEGS = {
-    "pinned": "`pins.txt`, which made the stored outputs: `make test`",
-    "colab": "Colab's list, package absent: `make test-colab`",
-    "oldest": "oldest admitted: `make test-oldest`",
-    "newest": "newest: `make test-newest`",
-    "frameworks": "lesson 11 with JAX, TensorFlow and MXNet: `make test-frameworks`",
-    "gpu": "NVIDIA GPU: `make test-gpu`",
-}
-COLUMNS = ["Python", "PyTorch", "NumPy", "matplotlib", "IPython", "ipywidgets", "anywidget",
-           "JupyterLab"]
-NOT_RUN = {  # a leg that was run takes its line out
-    "gpu": "an NVIDIA GPU (`make test-gpu`)",
-    "newer": "Python 3.12 and 3.14",
-    "macos": "macOS",
-    "windows": "Windows",
-    "google": "Colab itself",
-}
-
-
-def latest():
-    """The last result of each leg: that which was kept, or a later one that lies here."""
-    found = json.loads(read(ROOT / KEPT))
-    for leg in LEGS:
-        for path in ROOT.glob(f".venv*/result-{leg}.json"):
-            result = json.loads(read(path))
-            if leg not in found or result["date"] >= found[leg]["date"]:
-                found[leg] = result
-    return found
-
-
-def outcome(result):
-    words = {"failed": "failed", "tests": "tests passed", "cells": "cells the same"}
-    parts = [f"{result[key]:,} {what}" for key, what in words.items() if result[key]]
-    return f"{', '.join(parts)} ({result['date']})"
-
-
-def version_table(found):
-    lines = [f"| what was run | {' | '.join(COLUMNS)} | result |", "|---" * 10 + "|"]
-    for leg in [leg for leg in LEGS if leg in found]:
-        versions = [found[leg][name.lower().replace("pytorch", "torch")] for name in COLUMNS]
-        cells = [LEGS[leg], *(version or "" for version in versions), outcome(found[leg])]
-        lines.append(f"| {' | '.join(cells)} |")
-    rest = "; ".join(words for name, words in NOT_RUN.items() if name not in found)
-    return "\n".join([*lines, "", f"Not run: {rest}."])
+def version_table():
+    """What the legs of tools/environments.py found, a row each."""
+    rows = [row for row in json.loads(read(KEPT)).values() if "result" in row]
+    lines = [[*rows[0]], ["---"] * len(rows[0]), *([word or "" for word in row.values()]
+                                                   for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 # ---- all of it --------------------------------------------------------------------------------
@@ -171,7 +134,7 @@ def put(text, name, table):
     return f"{text[:text.index(start)]}{start}\n{table}\n{text[text.index(end):]}"
 
 
-def wanted(results):
+def wanted():
     """The files that hold something of the above -> their text as it should be."""
     notebooks = {path: notebook(path) for path in sorted((ROOT / "notebooks").glob("*.ipynb"))}
     lessons = [lesson for _, lesson in notebooks.values()]
@@ -184,9 +147,7 @@ def wanted(results):
         lessons, "| notebook | afterwards you can | minutes: core / all | |",
         "| [{title}](notebooks/{file}) | {able} | {core} / {all} | {badge} |")
     text = put(read(ROOT / "README.md"), "notebooks", table)
-    texts[ROOT / "README.md"] = put(text, "versions", version_table(results))
-    texts[ROOT / KEPT] = json.dumps(results, indent=1) + "\n"
-    return texts
+    return texts | {ROOT / "README.md": put(text, "versions", version_table())}
 
 
 def renew(texts, root, check):
@@ -202,9 +163,7 @@ def renew(texts, root, check):
 
 
 def main(arguments):
-    check = arguments == ["--check"]
-    results = json.loads(read(ROOT / KEPT)) if check else latest()
-    return renew(wanted(results), ROOT, check)
+    return renew(wanted(), ROOT, arguments == ["--check"])
 
 
 if __name__ == "__main__":

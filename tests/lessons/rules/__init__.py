@@ -6,7 +6,7 @@
     outputs    what is stored: order, warnings, figures, predictions, interactive pieces
     exercises  exercises, questions, homework
     numbers    those in sentences, with their sources
-    sources    claims, references, symbols, and what of the package is shown
+    sources    claims, references, symbols
     notebook   what rules are written with: Notebook, Cell, `rule`, `rule_for_all`
 """
 from . import code, exercises, layout, numbers, outputs, sources, words  # noqa: F401  they fill RULES
