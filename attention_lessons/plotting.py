@@ -125,8 +125,8 @@ def heatmaps(
     ``Drawing``. titles: one per map. signed: the scale is symmetric about 0 instead. numbers:
     whether each cell shows its value; left out, maps of up to 64 cells do. size: inches per cell;
     large maps get smaller cells.
-    Raises ValueError where there is nothing to draw, labels or titles don't fit the values, weights
-    lie outside 0..1, a value is not finite, or numbers are asked for that cells are too small for.
+    Raises ValueError for values that can't be drawn, or that labels or titles don't fit, for
+    weights outside 0..1, and for numbers in cells that are too small for them.
     """
     maps = checked_maps(array(values), rows, columns, titles, signed)
     whole = getattr(values, "dtype", None) in (torch.bool, np.bool_)
@@ -168,10 +168,7 @@ def checked_maps(
     if values.ndim not in (2, 3) or values.shape[-2:] != (len(rows), len(columns)):
         raise ValueError(f"values have shape {values.shape}, but there are {len(rows)} row and "
                          f"{len(columns)} column labels")
-    if not values.size:
-        raise ValueError(f"nothing to draw: values have shape {values.shape}")
-    for place in np.argwhere(~np.isfinite(values)):
-        raise ValueError(f"values must be finite, got {values[tuple(place)]} at {place.tolist()}")
+    drawable("values", values)
     if not signed and not (values.min() >= -1e-6 and values.max() <= 1 + 1e-6):
         raise ValueError(f"weights must lie in 0..1, got {values.min():.3g}..{values.max():.3g}: "
                          "use signed=True for other values")
@@ -222,19 +219,27 @@ def curves(
     name: as in ``Drawing``. log: both axes are logarithmic. height: of the
     axes, in inches. points: name -> (x, y), dots that no line joins. marks: name -> x,
     upright lines, for example at the length of training. NaN leaves a gap in a line.
-    Raises ValueError where there is nothing to draw, a line is not as long as ``x``, or a number
-    can't be drawn: infinity, NaN elsewhere, 0 and less on logarithmic axes.
+    Raises ValueError for lines that aren't as long as ``x``, and for numbers that can't be drawn:
+    none at all, infinity, 0 and less on logarithmic axes.
     """
-    x, lines = array(x), {line: array(y) for line, y in lines.items()}
-    dots = {dot: (array(across), array(up)) for dot, (across, up) in points.items()}
-    check_curves(x, lines, dots, marks, log)
+    x = array(x)
+    drawn = {line: (x, array(y)) for line, y in lines.items()}
+    drawn |= {dot: (array(across), array(up)) for dot, (across, up) in points.items()}
+    drawable("x", x, log)
+    for what, (across, up) in drawn.items():
+        if across.ndim != 1 or across.shape != up.shape:
+            raise ValueError(f"{what!r} has shape {up.shape}, its x has shape {across.shape}")
+        drawable(repr(what), up[~np.isnan(up)], log)
+    for mark, place in marks.items():
+        drawable(f"mark {mark!r}", array([place]), log)
     figure, (axis,) = panels(1, 6.4, height)
-    for i, y in enumerate(lines.values()):
+    for i, (what, (across, up)) in enumerate(drawn.items()):
         style, colour = LINES[i % len(LINES)], COLOURS[i % len(COLOURS)]  # 28 lines all differ
-        axis.plot(x, y, style, color=colour, linewidth=2, marker="o" if markers else None,
-                  markersize=4)
-    for across, up in dots.values():
-        axis.plot(across, up, "o", color=TEXT, markersize=4, zorder=1)
+        if what in points:
+            axis.plot(across, up, "o", color=TEXT, markersize=4, zorder=1)
+        else:
+            axis.plot(x, up, style, color=colour, linewidth=2, marker="o" if markers else None,
+                      markersize=4)
     if log:
         axis.set(xscale="log", yscale="log")
         if len(x) <= 10:  # the points themselves, in plain numbers
@@ -248,37 +253,13 @@ def curves(
     axis.set_title(plain(title), pad=20 if marks else None)
     axis.grid(color="#EEEEEE")
     figure.canvas.draw()
-    ends = {line: (x[there][-1], y[there][-1])
-            for line, y in lines.items() for there in [np.isfinite(y)]}
-    name_line_ends(axis, ends | {dot: (across[-1], up[-1]) for dot, (across, up) in dots.items()})
+    name_line_ends(axis, {what: (across[there][-1], up[there][-1]) for what, (across, up)
+                          in drawn.items() for there in [np.isfinite(up)]})
     axes = f"{title}: " * bool(title) + f"{ylabel} over {xlabel}"
-    numbers = {xlabel: x} | lines | {dot: up for dot, (_, up) in dots.items()}
+    numbers = {xlabel: x} | {what: up for what, (_, up) in drawn.items()}
     told = [axes, *(f"{what}: {sample(values)}" for what, values in numbers.items()),
             *(f"{mark} at {place:g}" for mark, place in marks.items())]
     return Drawing(figure, name, "\n".join(told), axes)
-
-
-def check_curves(x: np.ndarray, lines: dict, dots: dict, marks: dict, log: bool) -> None:
-    """Raise ValueError for what ``curves`` can't show."""
-    if x.ndim != 1 or not x.size or not lines:
-        raise ValueError(f"nothing to draw: x has {x.size} places and shape {x.shape}, "
-                         f"and there are {len(lines)} lines")
-    drawn = {"x": x} | {f"mark {mark!r}": array([place]) for mark, place in marks.items()}
-    for line, y in lines.items():
-        if y.shape != x.shape:
-            raise ValueError(f"line {line!r} has shape {y.shape}, x has shape {x.shape}")
-        if np.isnan(y).all():
-            raise ValueError(f"line {line!r} is NaN everywhere")
-        drawn[f"line {line!r}"] = y[~np.isnan(y)]
-    for dot, (across, up) in dots.items():
-        if across.ndim != 1 or not across.size or up.shape != across.shape or dot in lines:
-            raise ValueError(f"points {dot!r} need a name of their own and as many x as y, "
-                             f"got shapes {across.shape} and {up.shape}")
-        drawn[f"points {dot!r}"] = np.stack([across, up])
-    for what, numbers in drawn.items():
-        for number in numbers[~np.isfinite(numbers) | (log & (numbers <= 0))].tolist():
-            wanted = "finite and above 0, as the axes are logarithmic" if log else "finite"
-            raise ValueError(f"{what} holds {number:g}, which can't be drawn: it must be {wanted}")
 
 
 def name_line_ends(axis, ends: dict[str, tuple[float, float]]) -> None:
@@ -300,15 +281,12 @@ def bars(
 ) -> Drawing:
     """One bar per label, its value written above it. name: as in ``Drawing``.
 
-    Raises ValueError where there are no values, not as many labels as values, or values that
-    aren't finite.
+    Raises ValueError for values that can't be drawn, or that aren't as many as the labels.
     """
     heights = array(values)
-    if heights.shape != (len(labels),) or not len(labels):
+    if heights.shape != (len(labels),):
         raise ValueError(f"values have shape {heights.shape}, but there are {len(labels)} labels")
-    for label, height in zip(labels, heights):
-        if not np.isfinite(height):
-            raise ValueError(f"the bar of {label!r} has height {height:g}: it must be finite")
+    drawable("values", heights)
     figure, (axis,) = panels(1, max(1.0 * len(labels), 3), 2.6)
     drawn = axis.bar(range(len(labels)), heights, color=QUERY, width=0.6)  # a label may come twice
     axis.bar_label(drawn, fmt="%.3g", padding=2)
@@ -320,6 +298,15 @@ def bars(
 
 
 # ---- what they share ----
+
+def drawable(what: str, numbers: np.ndarray, log: bool = False) -> None:
+    """Raise ValueError where there is no number, or one that can't be drawn."""
+    if not numbers.size:
+        raise ValueError(f"nothing to draw: no numbers in {what}, of shape {numbers.shape}")
+    for number in numbers[~np.isfinite(numbers) | (log & (numbers <= 0))].tolist():
+        wanted = "finite and above 0, as the axes are logarithmic" if log else "finite"
+        raise ValueError(f"{what} must be {wanted}, got {number:g}")
+
 
 @rc_context(STYLE)
 def panels(count: int, width: float, height: float) -> tuple[Figure, list]:
