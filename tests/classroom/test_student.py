@@ -11,7 +11,7 @@ import pytest
 from tools.classroom import guide, student
 from tools.classroom.lesson import cells_of, has
 from tools.notebooks.nbtext import read
-from tools.offline import namespace, surroundings
+from tools.offline import surroundings
 
 from attention_lessons.exercises import all_exercises
 from attention_lessons.languages import language
@@ -208,7 +208,7 @@ def test_a_students_lesson_runs_elsewhere_without_a_network(editions, tmp_path):
     environment["PYTHONPATH"] = environment["PYTHONPATH"].split(os.pathsep)[0]
     program = ("import pathlib, sys; sys.path.append(sys.argv[1]); "
                "from tools.notebooks import execute; execute.store(pathlib.Path(sys.argv[2]))")
-    done = subprocess.run([*namespace(), sys.executable, "-c", program, ROOT, path],
+    done = subprocess.run([sys.executable, "-c", program, ROOT, path],
                           env=environment, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
     assert not (tmp_path / "tmp/asked").exists()
