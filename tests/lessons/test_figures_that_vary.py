@@ -1,6 +1,5 @@
 """Figures whose numbers differ between machines: nbval compares their labels alone. Here their
 cells run with a clock that is a formula, and what they draw is compared with it."""
-import re
 from types import SimpleNamespace
 
 import pytest
@@ -72,20 +71,3 @@ def test_each_line_is_what_was_measured_under_its_name(cells):
     assert lines.keys() == wanted.keys()
     for name, line in lines.items():
         assert line == pytest.approx(wanted[name]), name
-
-
-def test_a_mark_stands_between_the_last_trained_position_and_the_next():
-    lesson = LESSONS[4]
-    assert "symbols = torch.randint(8, (64, 16))" in lesson.cell("race-train").text
-    marks = [re.findall(r'marks=\{"[^"]+": ([\d.]+)\}', cell.text) for cell in lesson.code]
-    assert sum(marks, []) == ["15.5"] * 3
-
-
-@pytest.mark.parametrize("beyond, winner", [(0.5, "far"), (0.2, "nobody")])
-def test_who_is_ahead_is_asked_beyond_training(beyond, winner, capsys):
-    right = {"near": torch.tensor([1.0] * 16 + [0.1] * 48),
-             "far": torch.tensor([0.0] * 16 + [beyond] * 48)}
-    exec(LESSONS[5].cell("lab-winner").text, {
-        "models": right, "task": "copy", "TRIALS": {"copy": SimpleNamespace(task=None)},
-        "accuracy": lambda model, *arguments, **more: model})
-    assert f"ahead from 16 on: {winner} " in capsys.readouterr().out

@@ -69,7 +69,7 @@ BAD = [  # rule, what is changed, words of the complaint: cell, what is wrong
     ("known_tags", swap("one-way core", "one-way core idea"), "one-way: unknown tags ['idea']"),
     ("fixed_cells", swap("%% md exit core exit", "%% md out core"), "title: these cells"),
     ("fits_a_class", swap("5 minutes · level", "50 minutes · level"), "title: the core takes 8"),
-    ("one_screen", swap("**Cost.** ", "It costs "), "one-screen: in <details>"),
+    ("one_screen", stored("one-screen-proof", source="assert X"), "proof: assert"),
     ("folded", swap("core setup folded", "core setup"), "setup: its source"),
     ("stored_by_the_tools", stored("rank", metadata={"tags": ["deeper", "predict"]}), "rank: f"),
     ("headings", swap("## A head, by", "# A head, by"), "head-words: `A head, by hand` is of the"),

@@ -68,11 +68,3 @@ def test_a_picture_in_chinese_says_the_same(path):
     numbers, others = (Counter(re.findall(r"\d[\d,.]*\d|\d", described(each)))
                        for each in (path, twin))
     assert numbers == others
-
-
-@each
-def test_a_picture_is_shown_somewhere(path):
-    lesson, = (ROOT / "notebooks").glob(f"{path.stem[:2]}_*.ipynb")
-    sources = [lesson, ROOT / "README.md", *(ROOT / "attention_lessons/pieces").glob("*.py")]
-    texts = (source.read_text(encoding="utf-8").replace("\\", "") for source in sources)
-    assert any(re.search(rf'["/]{path.stem}[".]', text) for text in texts)
