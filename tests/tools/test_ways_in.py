@@ -16,7 +16,8 @@ def test_workflows_run_commands_that_exist(path):
 
 
 def test_containers_are_set_up_by_what_sets_up_everything():
-    assert '"python tools/setup.py"' in (ROOT / ".devcontainer/devcontainer.json").read_text("utf-8")
+    container = (ROOT / ".devcontainer/devcontainer.json").read_text(encoding="utf-8")
+    assert '"python tools/setup.py"' in container
     assert f" --no-deps {setup.D2L}\n" in (ROOT / ".binder/postBuild").read_text("utf-8")
 
 
