@@ -34,8 +34,7 @@ test-clients: setup  ## check what is recorded of models of other packages
 
 address: setup  ## set the repository's address everywhere: make address URL=https://github.com/you/name
 	@$(RUN) -m tools.address "$(URL)"
-	@$(RUN) -m tools.notebooks.readme
-	@$(RUN) -m tools.notebooks.translation
+	@$(MAKE) --no-print-directory readme
 
 frameworks: setup  ## open lesson 11 with JAX, TensorFlow and MXNet; ARGS=store: store its outputs
 	@$(RUN) -m tools.environments frameworks $(or $(ARGS),lab)
@@ -68,12 +67,11 @@ student: setup  ## write editions for students and for teachers into dist/studen
 grade: setup  ## grade notebooks that were handed in: make grade FOLDER=submissions
 	@$(RUN) -m tools.classroom.grade "$(or $(FOLDER),submissions)" $(ARGS)
 
-translation: setup  ## bring the other languages' lessons up to date, name what is missing
-	@$(RUN) -m tools.notebooks.translation $(ARGS)
-
-readme: setup  ## write minutes, tables, versions and address wherever they stand
-	@$(RUN) -m tools.notebooks.readme $(ARGS)
-	@$(RUN) -m tools.classroom.guide $(ARGS)
+readme:  ## write what is made from the lessons: minutes, tables, other languages, teachers' pages
+translation:  ## the same; both name what is not translated yet
+readme translation: setup
+	@wrong=0; for tool in notebooks.readme notebooks.translation classroom.guide; do \
+		$(RUN) -m tools.$$tool $(ARGS) || wrong=1; done; exit $$wrong
 
 bench: setup  ## measure speed and memory as ratios (half an hour); ARGS=latency: pieces' answers
 	@$(if $(findstring latency,$(ARGS)),$(NEEDS) browser html && $(RUN) -m tools.publish html)

@@ -22,7 +22,8 @@ from attention_lessons import plotting
 from attention_lessons.plotting import array, bars, curves, heatmaps, picture, table
 
 ALT = "Each token looks at the one before it, and \"man\" at none"
-BLUE, ORANGE, WHITE = (np.array(to_rgb(colour)) for colour in ("#0072B2", "#D55E00", "white"))
+BLUE, ORANGE, WHITE = (np.array(to_rgb(colour))
+                       for colour in (plotting.QUERY, plotting.KEY, "white"))
 MAPS = torch.tensor([[[0.1, 0.9, 0.0], [0.7, 0.2, 0.3]], [[0.6, 0.05, 0.8], [0.0, 1.0, 0.4]],
                      [[0.25, 0.5, 0.15], [0.85, 0.35, 0.45]], [[0.3, 0.0, 0.6], [0.2, 0.1, 0.55]]])
 SIGNED = MAPS * torch.tensor([[-2.0, 1.5, -1.0], [3.0, -1.0, -2.5]])  # lowest: not -limit

@@ -12,11 +12,9 @@ from functools import partial
 
 import nbformat
 import pytest
-from nbval.plugin import get_sanitize_patterns
 
 from tools import ROOT, address, lab
 from tools.notebooks import execute, nbtext, readme
-from tools.opened import Notebooks
 
 TINY = """%% md title core
 # 02 Tiny
@@ -87,10 +85,11 @@ import ipywidgets"""
 
 @pytest.fixture
 def repository(tmp_path, monkeypatch):
-    for name in ("README.md", "notebooks", "tools/notebooks/setup_cell.txt"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
-        copy(ROOT / name, tmp_path / name)
+    for path in (ROOT / "README.md", ROOT / "tools/notebooks/setup_cell.txt",
+                 *(ROOT / "notebooks").glob("*.ipynb")):
+        target = tmp_path / path.relative_to(ROOT)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, target)
     monkeypatch.setattr(readme, "ROOT", tmp_path)
     return tmp_path
 
@@ -150,6 +149,7 @@ def test_the_address_is_set_everywhere_and_can_be_set_again(tmp_path, monkeypatc
 # ---- what nbval overlooks ---------------------------------------------------------------------
 
 def overlooked(text):
+    from nbval.plugin import get_sanitize_patterns
     settings = (ROOT / "tests/nbval_sanitize.cfg").read_text(encoding="utf-8")
     for pattern, replacement in get_sanitize_patterns(settings):
         text = re.sub(pattern, replacement, text)
@@ -188,6 +188,7 @@ def test_lab_opens_the_lessons_in_the_language_asked_for(words, environ, wanted)
 
 def test_a_lesson_is_read_as_jupyterlab_makes_it_so_that_it_does_not_count_as_changed(
         tmp_path, monkeypatch):
+    from tools.opened import Notebooks  # Jupyter's server takes half a second
     monkeypatch.setenv("JUPYTER_CONFIG_DIR", str(tmp_path))  # Jupyter notes there that it was here
     stored = nbformat.writes(nbformat.v4.new_notebook(metadata={"language_info": {"name": "x"}}))
     (tmp_path / "a.ipynb").write_text(stored)
