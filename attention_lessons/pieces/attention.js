@@ -1,8 +1,7 @@
 // Where every head of a model looks: a grid of small maps, one large map, one row in words.
-import { html } from "./vendor/preact.js";
 import {
-  END, MIDDLE, box, bytesOf, choice, clip, grip, inside, map, once, place, places, pointing, range,
-  room, share, sheet, svg, t, takes, text,
+  END, MIDDLE, box, bytesOf, choice, clip, grip, inside, map, once, panels, place, places, pointing,
+  range, room, share, t, takes, text,
 } from "./kit.js";
 
 // ---- mathematics ----------------------------------------------------------------
@@ -45,18 +44,17 @@ const thumbnails = once((maps, side) =>
   maps.map((heads) => heads.map((weights) => shrink(weights, side))));
 
 /** A map on a canvas of so many pixels, which may be fewer than its cells. */
-const canvas = (shown, x, y, wide, high) => sheet({ weights: shown, x, y,
-  across: wide / shown[0].length, down: high / shown.length });
+const canvas = (weights, x, y, wide, high) =>
+  ({ weights, x, y, across: wide / weights[0].length, down: high / weights.length });
 
-function view({ data, state, ui, width, set, hold }) {
+function view(seen) {
+  const { data, state, ui, width, set, hold } = seen;
   const { tokens, keys, layers } = data;
   const [{ layer, asks }, head] = [state, Math.min(state.head, layers[state.layer][1] - 1)];
   const maps = unpacked(data);
   const weights = maps[layer][head];
-  const wide = width >= 640;
-  const small = overviewPlan(layers, layer, wide ? 0.4 * width : width);
-  const [left, top] = wide ? [small.wide + 32, 0] : [0, small.high + 40];
-  const big = largePlan(data, width - left, left, top);
+  const small = overviewPlan(layers, layer, width >= 640 ? 0.4 * width : width);
+  const big = largePlan(data, width >= 640 ? width - small.width - 32 : width);
   const [across, down] = [keys.length * big.across, tokens.length * big.down];
   const given = { weights, ...big, ...pointing({ ui, set, hold }, asks), name: t("weights") };
   const [i, j] = given.lit;
@@ -66,18 +64,23 @@ function view({ data, state, ui, width, set, hold }) {
   return {
     label: t("A small map of weights for each head, and one large: rows ask, columns are asked."),
     picture: [
-      small.cells.map(({ x, y, of: [l, h] }) =>
-        canvas(thumbnails(maps, small.side)[l][h], x, y, small.side, small.side)),
-      big.sheet && canvas(overview(weights, down, across), big.x, big.y, across, down),
-      svg(width, Math.round(Math.max(small.high + 40, big.y + down + 34)),
-        grid(layers, small, [layer, head], ui.over, set, hold),
-        map(given), names(data, big, given.lit, asks),
-        text(left, big.y + down + 16, given.now, { bold: true })),
+      panels(width, [
+        { title: small.all ? t("layers down, heads across") : t("heads of {0}", layers[layer][0]),
+          width: small.width, height: small.high + 24, parts: grid(seen, small, head),
+          sheets: small.cells.map(({ x, y, of: [l, h] }) =>
+            canvas(thumbnails(maps, small.side)[l][h], x, y, small.side, small.side)) },
+        { title: clip(t("{0}, head {1}", layers[layer][0], head), 40), width: big.x + across,
+          height: EDGE + down + 24,
+          parts: [map(given), names(data, big, given.lit, asks),
+            text(0, EDGE + down + 16, given.now, { bold: true })],
+          sheets: big.sheet ? [canvas(overview(weights, down, across), big.x, big.y, across, down)]
+            : [] },
+      ], 32),
       keys.length <= 200 && words(data, weights[asks], asks, given.pick),
     ],
     sentence: t("{0}, head {1}: {2} looks at {3}.", layers[layer][0], head,
       clip(tokens[asks], 20), where),
-    controls: controls(data, { layer, head, asks }, set),
+    controls: controls(seen, head),
   };
 }
 
@@ -95,20 +98,21 @@ function overviewPlan(layers, layer, width) {
     ? layers.flatMap(([, heads], l) => places(heads).map((h) => at(h, l, [l, h])))
     : places(count).map((h) => at(h % columns, Math.floor(h / columns), [layer, h]));
   const lines = all ? layers.length : Math.ceil(count / columns);
-  return { all, side, step, cells, wide: EDGE + columns * step, high: EDGE + lines * step };
+  return { all, side, step, cells, width: EDGE + columns * step, high: EDGE + lines * step };
 }
 
-/** Where the large map stands and whether its cells are on a canvas. */
-function largePlan({ tokens, keys }, width, left, top) {
-  const named = Math.min(110, 0.35 * width, 14 + Math.max(...tokens.slice(0, 300).map(room)));
-  const across = Math.min(60, (width - named - 4) / keys.length);
+/** Where the large map stands in its panel and whether its cells are on a canvas. */
+function largePlan({ tokens, keys }, width) {
+  const x = Math.min(110, 0.35 * width, 14 + Math.max(...tokens.slice(0, 300).map(room)));
+  const across = Math.min(60, (width - x - 4) / keys.length);
   const down = Math.min(28, HIGH / tokens.length, 2 * across);
   const few = tokens.length * keys.length <= 300 && Math.min(across / 1.6, down) >= 20;
-  return { x: left + named, y: top + EDGE, across, down, sheet: !few };
+  return { x, y: EDGE, across, down, sheet: !few };
 }
 
 /** The small maps' frames and numbers; press one, or go there by arrow keys. */
-function grid(layers, { all, side, step, cells, wide, high }, [layer, head], over, set, hold) {
+function grid({ data: { layers }, state: { layer }, ui, set, hold }, plan, head) {
+  const { all, side, step, cells, width, high } = plan;
   const under = (event) => {
     const [x, y] = place(event);
     return cells.find((each) => x >= each.x && x < each.x + step
@@ -127,17 +131,17 @@ function grid(layers, { all, side, step, cells, wide, high }, [layer, head], ove
   return html`<g ...${handle} class="press" onClick=${(event) => under(event) && go(under(event))}
       onPointerMove=${(event) => hold({ over: under(event) })}
       onPointerLeave=${() => hold({ over: null })}>
-    ${box(0, 0, wide, high, { fill: "transparent" })}
+    ${box(0, 0, width, high, { fill: "transparent" })}
     ${cells.map(({ x, y, of: [l, h] }) => html`
       ${box(x - 1, y - 1, side + 2, side + 2,
         { class: l === layer && h === head ? "small now" : "small" })}
       ${(l === 0 || !all) && h % every === 0 && text(x + side / 2, all ? 10 : y + 8, h,
         { ...MIDDLE, class: "over" })}
       ${all && h === 0 && l % every === 0 && text(EDGE - 8, y + side / 2, l, END)}`)}
-    ${text(0, high + 12, say(over ?? [layer, head]))}</g>`;
+    ${ui.over && text(0, high + 12, say(ui.over))}</g>`;
 }
 
-/** Names of rows and columns where they fit, else of what is lit; the pair below. */
+/** Names of rows and columns where they fit, else of what is lit. */
 function names({ tokens, keys }, { x, y, across, down }, [row, column], asks) {
   const most = Math.max(...keys.slice(0, 300).map(room));
   const left = (i) => text(x - 8, y + (i + 0.5) * down, clip(tokens[i], 11),
@@ -155,19 +159,18 @@ const words = ({ tokens, keys }, row, asks, pick) => {
     onClick=${() => pick([own ? j : asks, null])}>${clip(key, 40)}</span>`)}</p>`;
 };
 
-function controls({ tokens, layers }, { layer, head, asks }, set) {
+function controls(seen, head) {
+  const { data: { tokens, layers }, state, set } = seen;
   const numbered = new Set(tokens).size < tokens.length;
   const name = (i) => (numbered ? `${i}: ${clip(tokens[i], 30)}` : tokens[i]);
-  const pick = (i) => set({ asks: i });
   return [
-    layers.length > 1 && choice(t("layer"), layers.map(([name], i) => [i, name]), layer,
-      (number) => set({ layer: number })),
-    layers[layer][1] > 1 && choice(t("head"), places(layers[layer][1]), head,
-      (number) => set({ head: number })),
+    layers.length > 1 && choice(seen, "layer", t("layer"), layers.map(([name], i) => [i, name])),
+    layers[state.layer][1] > 1 && choice({ state: { head }, set }, "head", t("head"),
+      places(layers[state.layer][1])),
     tokens.length <= 64
-      ? choice(t("asking token"), tokens.map((_, i) => [i, name(i)]), asks, pick)
-      : range({ name: t("asking token"), max: tokens.length - 1, value: asks,
-        text: clip(name(asks), 20), pick }),
+      ? choice(seen, "asks", t("asking token"), tokens.map((_, i) => [i, name(i)]))
+      : range({ name: t("asking token"), max: tokens.length - 1, value: state.asks,
+        text: clip(name(state.asks), 20), pick: (i) => set({ asks: i }) }),
   ];
 }
 

@@ -3,8 +3,8 @@
 // attention stands beside them, and a memory of one size beside a cache that grows.
 import { html } from "./vendor/preact.js";
 import {
-  END, MIDDLE, box, choice, disc, line, places, plural, points, range, said, shifted, slider, svg,
-  t, text,
+  END, MIDDLE, box, choice, disc, line, panels, places, plural, points, range, said, slider, t,
+  text,
 } from "./kit.js";
 
 // One architecture, one colour; kinds that share it differ in their dashes.
@@ -18,7 +18,6 @@ const LOOKS = {
 };
 const PART = "attention products";  // of the attention layer, so it doesn't compete
 const TOKENS = 9;
-const [ABOVE, ROW, BELOW] = [42, 38, 96];  // a network's outputs, from layer to layer, the rest
 
 // ---- mathematics ------------------------------------------------------------------
 
@@ -122,48 +121,37 @@ function tell(kinds, size) {
 const NETS = { convolution: "convolution", recurrence: "recurrence",
   "self-attention": "attention layer" };
 
-function view({ data, state, ui, width, set, hold }) {
-  const { choices, kinds } = data;
-  const nets = choices.layers ? Object.keys(NETS) : [];
+function view(seen) {
+  const { data: { choices, kinds }, state, width, set } = seen;
   const wide = width >= 640;
-  const part = wide ? (width - 40) / 3 : width;
-  const tall = ABOVE + ROW * state.layers + BELOW;
-  const top = nets.length ? (wide ? tall : 3 * tall) : 0;
-  const whats = choices.c ? ["operations", "keeps"] : ["operations"];
-  const two = whats.length > 1 && wide;
-  const across = two ? (width - 30) / 2 : Math.min(width, 640);
-  const high = nets.length && wide ? 160 : 250;  // a slide holds it all
-  const numbers = (name, label, values) => range({
-    name: label, max: values.length - 1, value: values.indexOf(state[name]),
-    text: String(state[name]), pick: (i) => set({ [name]: values[i] }),
-  });
-  const one = (name, label) =>
-    choice(label, choices[name].map((each) => [each, String(each)]), state[name],
-      (value) => set({ [name]: value }));
+  const nets = choices.layers ? Object.keys(NETS) : [];
+  const part = wide ? (width - 48) / 3 : width;
+  const whats = nets.length ? ["operations"] : ["operations", "keeps"];
+  const across = !nets.length && wide ? (width - 24) / 2 : Math.min(width, 640);
+  const high = nets.length && wide ? 130 : 220;  // a slide holds it all
+  const one = (name, label) => choice(seen, name, label, choices[name]);
   return {
     label: choices.c ? t("Work, and numbers kept, of five layers over n, on logarithmic axes.")
       : t("Three networks of nine tokens: what an output knows; below, their work over n."),
-    picture: svg(width, Math.round(top + high * (two ? 1 : whats.length)),
-      nets.map((kind, i) => {
-        const [x, below] = wide ? [i * (part + 20), 0] : [0, i];
-        return shifted(x, below * tall,
-          net(kind, x, below, part, { choices, state, ui, set, hold }));
-      }),
-      whats.map((what, i) => shifted(two ? i * (across + 30) : 0, top + (two ? 0 : i * high),
-        plot(what, kinds, state, choices.n, across, high, set)))),
+    picture: panels(width, [...nets.map((kind) => net(kind, part, seen)),
+      ...whats.map((what) => plot(what, kinds, state, choices.n, across, high, set))]),
     sentence: tell(kinds, state),
-    controls: [numbers("d", t("width d"), choices.d), one("k", t("kernel k")),
-      one("num_heads", t("heads")), choices.c && one("c", t("chunk c"))],
+    controls: [
+      range({ name: t("width d"), max: choices.d.length - 1, value: choices.d.indexOf(state.d),
+        text: String(state.d), pick: (i) => set({ d: choices.d[i] }) }),
+      one("k", t("kernel k")), one("num_heads", t("heads")), choices.c && one("c", t("chunk c"))],
   };
 }
 
+const [TOP, ROW] = [14, 38];  // of a network's outputs; from layer to layer
+
 /** A network: press an output, drag its lower edge. */
-function net(kind, left, below, width, { choices, state, ui, set, hold }) {
+function net(kind, width, { data: { choices }, state, ui, set, hold }) {
   const [colour] = LOOKS[NETS[kind]];
   const { k, layers } = state;
   const out = ui.out ?? TOKENS - 1;
   const step = Math.min(34, (width - 28) / (TOKENS - 1));
-  const base = ABOVE + ROW * layers;
+  const base = TOP + ROW * layers;
   const at = ([layer, i]) => [14 + i * step, base - ROW * layer];
   const { rows, lines } = cone(kind, TOKENS, k, layers, out);
   const { operations, sequential, path } = cost(NETS[kind], state);
@@ -171,17 +159,16 @@ function net(kind, left, below, width, { choices, state, ui, set, hold }) {
   const edge = slider({
     name: t("layers of {0}", name), now: plural(layers, "layer"), value: layers, min: 1,
     max: choices.layers.at(-1), down: true, put: (wanted) => set({ layers: wanted }),
-    at: (x, y) => (y - below * (ABOVE + BELOW) - ABOVE - 27) / ROW / (below + 1),
+    at: (x, y) => (y - TOP - 27) / ROW,
   });
   const last = at([layers, out]);
   const chosen = slider({
     name: t("output of {0}", name), value: out + 1, min: 1, max: TOKENS,
-    put: (number) => hold({ out: number - 1 }), at: (x) => (x - left - 14) / step + 1,
+    put: (number) => hold({ out: number - 1 }), at: (x) => (x - 14) / step + 1,
   });
-  return html`
-    ${text(0, 10, name, { bold: true, colour })}
-    ${left + below === 0 && !ui.used && ui.out === undefined
-      && text(width, 10, t("press an output"), END)}
+  return { title: name, colour, width, height: base + 80, parts: html`
+    ${kind === "convolution" && !ui.used && ui.out === undefined
+      && text(width, -18, t("press an output"), END)}
     ${lines.map(([from, to]) => line(at(from), at(to),
       { class: "ray", stroke: `var(--${colour})`, style: `--late: ${layers - to[0]}` }))}
     ${places(layers + 1).map((layer) => places(TOKENS).map((i) => disc(at([layer, i]), 6, {
@@ -194,59 +181,56 @@ function net(kind, left, below, width, { choices, state, ui, set, hold }) {
       ${text(width / 2, base + 27, `↕ ${plural(layers, "layer")}`, MIDDLE)}</g>
     ${text(0, base + 54, t("the output knows {0} of {1} inputs", rows[0].length, TOKENS))}
     ${text(0, base + 72, t("path {0}, waits {1}, work {2}", path, sequential,
-      amount(operations)))}`;
+      amount(operations)))}` };
 }
 
 /** Work, or what is kept, over n; the line of n is dragged. */
 function plot(what, kinds, size, values, width, height, set) {
-  const [left, top, right, bottom] = [8, 34, 180, 22];
+  const [left, right, low] = [8, width - 180, height - 22];
   const shown = kinds.filter((kind) => what === "keeps"
     ? !kind.includes(",") || kind === "linear attention, by token" : !kind.startsWith("delta"));
-  const lines = shown.map((kind) => [kind, values.map((n) => cost(kind, { ...size, n })[what])]);
+  const lines = shown.map((kind) => [kind, values.map((n) => cost(kind, { ...size, n })[what])])
+    .sort(([, a], [, b]) => b.at(-1) - a.at(-1));
   const all = lines.flatMap(([, amounts]) => amounts);
-  const [low, high] = [Math.min(...all), Math.max(...all)].map(Math.log);
-  const x = (n) => left + Math.log(n / values[0]) / Math.log(values.at(-1) / values[0])
-    * (width - left - right);
-  const y = (value) => height - bottom - (Math.log(value) - low) / (high - low)
-    * (height - top - bottom);
-  const [now, last] = [values.indexOf(size.n), values.length - 1];
+  const [least, most] = [Math.min(...all), Math.max(...all)];
+  const last = values.length - 1;
+  const x = (i) => left + (right - left) * i / last;  // values double: a logarithmic axis
+  const y = (value) => low - (low - 8) * Math.log(value / least) / Math.log(most / least);
+  const now = values.indexOf(size.n);
   const dragged = slider({
     name: t("tokens n"), now: String(size.n), value: now, max: last,
-    at: (place) => (place - left) / (width - left - right) * last,
-    put: (i) => set({ n: values[i] }),
+    at: (place) => (place - left) / (right - left) * last, put: (i) => set({ n: values[i] }),
   });
   const named = (kind) => kind === "attention layer" && !size.c
     ? `${said(kind)}, ${plural(size.num_heads, "head")}` : said(kind).replace(" attention,", ",");
-  const order = [...lines].sort(([, a], [, b]) => b.at(-1) - a.at(-1));
-  const names = order.map(([, amounts]) => y(amounts.at(-1)));
+  const names = lines.map(([, amounts]) => y(amounts.at(-1)));
   for (let i = 1; i < names.length; i++) names[i] = Math.max(names[i], names[i - 1] + 16);
-  const over = Math.max(0, names.at(-1) - (height - bottom));
+  const over = Math.max(0, names.at(-1) - low);
   const [, attention] = lines.find(([kind]) => kind === "attention layer");
   const passed = what === "keeps" ? ["linear attention, by token"] : ["GRU", "LSTM"];
-  return html`
-    ${text(0, 8, what === "keeps" ? t("numbers kept, over n tokens")
-      : t("operations of a layer, over n tokens"), { bold: true })}
-    ${order.map(([kind, amounts], i) => {
+  const title = what === "keeps" ? t("numbers kept, over n tokens")
+    : t("operations of a layer, over n tokens");
+  return { title, width, height, parts: html`
+    ${lines.map(([kind, amounts], i) => {
       const [colour, dashes] = LOOKS[kind];
       return html`<polyline fill="none" stroke="var(--${colour})" stroke-width="2.5"
-        stroke-dasharray=${dashes} points=${points(values.map((n, j) => [x(n), y(amounts[j])]))} />
-        ${text(width - right + 8, names[i] - over, named(kind), { colour })}`;
+        stroke-dasharray=${dashes} points=${points(amounts.map((one, j) => [x(j), y(one)]))} />
+        ${text(right + 8, names[i] - over, named(kind), { colour })}`;
     })}
     ${values.map((n, j) => lines
       .filter(([kind, amounts]) => passed.includes(kind) && amounts[j] === attention[j])
-      .map(() => disc([x(n), y(attention[j])], 5, { class: "crossing" })))}
+      .map(() => disc([x(j), y(attention[j])], 5, { class: "crossing" })))}
     ${text(left, height - 8, count(values[0]))}
-    ${text(width - right, height - 8, count(values.at(-1)), END)}
+    ${text(right, height - 8, count(values.at(-1)), END)}
     <g ...${dragged}>
-      ${box(x(size.n) - 22, top - 12, 44, height - top - 8, { rx: 6, class: "halo" })}
-      ${line([x(size.n), top - 10], [x(size.n), height - bottom],
-        { stroke: "currentColor", "stroke-width": 3 })}
-      ${text(x(size.n), top - 6, `n = ${count(size.n)}`,
-        now > 6 ? { ...END, bold: true, dx: -6 } : { bold: true, dx: 6 })}
+      ${box(x(now) - 22, -4, 44, low + 8, { rx: 6, class: "halo" })}
+      ${line([x(now), -2], [x(now), low], { stroke: "currentColor", "stroke-width": 3 })}
+      ${text(x(now) + (now > 6 ? -6 : 6), 4, `n = ${count(size.n)}`,
+        now > 6 ? { ...END, bold: true } : { bold: true })}
     </g>
     ${lines.filter(([kind]) => kind !== PART).map(([kind, amounts]) =>
-      disc([x(size.n), y(amounts[now])], 4,
-        { class: "now", fill: `var(--${LOOKS[kind][0]})` }))}`;
+      disc([x(now), y(amounts[now])], 4,
+        { class: "now", fill: `var(--${LOOKS[kind][0]})` }))}` };
 }
 
 const style = `

@@ -2,8 +2,8 @@
 // a digit to see where it was read, type another date.
 import { html } from "./vendor/preact.js";
 import {
-  MIDDLE, box, button, bytesOf, clip, digits, dot, field, line, list, map, near, places, plural,
-  shifted, slider, softmax, svg, t, text, tick,
+  MIDDLE, box, button, bytesOf, clip, digits, field, inside, line, list, map, near, panels, place,
+  places, plural, shifted, slider, softmax, t, text, tick,
 } from "./kit.js";
 
 // ---- mathematics: rows of numbers, one a letter or a symbol ---------------------------
@@ -199,47 +199,40 @@ function advice(data, given, off, broken, full) {
 
 // ---- the picture -----------------------------------------------------------------------
 
-const [LETTERS, DIGITS, MAPS] = [2, 62, 130];  // where the boxes of letters, digits, maps begin
 const shown = (letter) => (letter === " " ? "␣" : letter);
 const heard = (letter) => (letter === " " ? t("blank") : letter);
+const largest = (row) => row.indexOf(Math.max(...row));
 
-function view({ data, state, ui, width, set, hold }) {
+function view(seen) {
+  const { data, state, width, set } = seen;
   const heads = headsOf(data);
   const given = simple(state.text);
   const fault = problem(given, data);
   const off = heads.filter((head) => !state[keyOf(...head)]);
-  const now = fault ? null : reading(data, given, off);
+  const now = fault ? { answer: "", maps: {} } : reading(data, given, off);
   const full = fault ? "" : reading(data, given, []).answer;
   const wide = width >= 640;
   const part = wide ? (width - 48) / 3 : width;
-  const high = wide ? 60 : 64;
-  const gap = 12;
-  const most = Math.max(...Object.values(data.heads));
-  const columns = wide ? Math.ceil(most / 2) : Math.min(most, 4);
-  const block = 22 + Math.ceil(most / columns) * (high + 28);
   const titles = {
     encoder: t("encoder: letter to letter"), decoder: t("decoder: digit to earlier digits"),
     cross: t("cross: digit to letter"),
   };
   return {
     label: t("A date, what the model writes, and {0} maps of where its heads look.", heads.length),
-    picture: svg(width, MAPS + block * (wide ? 1 : 3),
-      html`<g>${reads({ data, given, now, full, off, width, ui, hold })}</g>`,
-      LAYERS.map((layer, i) => shifted(wide ? i * (part + 24) : 0, MAPS + (wide ? 0 : i * block),
-        html`${text(0, 8, titles[layer], { bold: true })}
-        ${places(data.heads[layer]).map((head) => {
-          const size = (part - gap * (columns - 1)) / columns;
-          return looking({
-            head: [layer, head], open: state[keyOf(layer, head)], weights: now?.maps[layer][head],
-            given, answer: now?.answer, x: (head % columns) * (size + gap),
-            y: 22 + Math.floor(head / columns) * (high + 28), wide: size, high,
-            lit: layer === "encoder" ? null : ui.digit,
-            pick: (on) => set({ [keyOf(layer, head)]: on }),
-          });
-        })}`))),
+    picture: panels(width, [
+      { width, height: 124, parts: reads(seen, fault ? "" : given, now, full, off) },
+      ...LAYERS.map((layer) => {
+        const count = data.heads[layer];
+        const columns = wide ? Math.ceil(count / 2) : Math.min(count, 4);
+        const size = (part + 12) / columns - 12;
+        const maps = places(count).map((head) => shifted((head % columns) * (size + 12),
+          Math.floor(head / columns) * 90, ...looking([layer, head], now, given, size, seen)));
+        return { title: titles[layer], width: part, height: 90 * Math.ceil(count / columns),
+          parts: maps };
+      })]),
     sentence: fault || tell(data, given, off, now.answer, full),
     controls: [
-      field(t("your date"), state.text, (words) => set({ text: words })),
+      field(seen, "text", t("your date")),
       button(t("another date"), () => set({
         text: EXAMPLES[(EXAMPLES.indexOf(state.text) + 1) % EXAMPLES.length] })),
       button(t("all heads on"), () =>
@@ -249,74 +242,68 @@ function view({ data, state, ui, width, set, hold }) {
 }
 
 /** The letters, what was written, and threads from each digit to where cross-attention looks. */
-function reads({ data, given, now, full, off, width, ui, hold }) {
-  const letters = now ? [...given] : [];
-  const answer = now ? [...now.answer] : places(10).map(() => "");
+function reads({ data, ui, width, hold }, given, { answer, maps }, full, off) {
+  const [letters, written] = [[...given], [...answer.padEnd(10)]];
   const side = Math.min(40, width / Math.max(letters.length, 10));
   const [across, left] = [Math.min(40, width / 10), (width - side * letters.length) / 2];
   const start = (width - 10 * across) / 2;
-  const open = places(data.heads.cross).filter((head) =>
-    !off.some(([layer, other]) => layer === "cross" && other === head));
-  const looks = places(now ? 10 : 0).map((i) => letters.map((_, j) =>
-    dot(open.map(() => 1), open.map((head) => now.maps.cross[head][i][j])) / (open.length || 1)));
-  const best = (row) => row.indexOf(Math.max(...row));
-  const threads = ui.digit == null
-    ? looks.map((row, i) => [i, best(row), 0.25]).filter(() => open.length)
-    : (looks[ui.digit] ?? []).map((weight, j) => [ui.digit, j, weight]);
+  const open = (maps.cross ?? []).filter((_, head) => !off.some(([layer, other]) =>
+    layer === "cross" && other === head));
+  const looks = written.map((_, i) => letters.map((_, j) =>
+    open.reduce((sum, weights) => sum + weights[i][j], 0) / (open.length || 1)));
+  const threads = !open.length ? [] : ui.digit == null
+    ? looks.map((row, i) => [i, largest(row), 0.25])
+    : looks[ui.digit].map((weight, j) => [ui.digit, j, weight]);
   const chosen = ui.digit ?? 0;
+  const told = list(looks[chosen].map((weight, j) => [weight, heard(letters[j])])
+    .filter(([weight]) => weight > 0.2).map(([weight, letter]) => `${letter} ${digits(weight)}`));
   const handle = slider({
     name: t("digit of the answer"), value: chosen + 1, min: 1, max: 10, down: true,
-    now: now ? t("{0} looks at {1}", answer[chosen], told(looks[chosen], letters)) : "",
+    now: answer && t("{0} looks at {1}", answer[chosen], told),
     at: (x) => (x - start) / across + 0.5, put: (i) => hold({ digit: i - 1 }),
   });
-  const point = ({ currentTarget, clientX }) => {
-    const { left: from, width: all } = currentTarget.getBoundingClientRect();
-    hold({ digit: Math.min(9, Math.max(0, Math.floor((clientX - from) / all * 10))) });
-  };
+  const point = (event) =>
+    hold({ digit: inside(Math.floor((place(event)[0] - start) / across), 0, 9) });
   return html`
-    ${left > 70 && text(0, LETTERS + 16, t("reads"), { bold: true })}
-    ${start > 70 && text(0, DIGITS + 22, t("writes"), { bold: true })}
-    ${threads.map(([i, j, weight]) => weight > 0.02 && line([start + (i + 0.5) * across, DIGITS],
-      [left + (j + 0.5) * side, LETTERS + 32],
-      { class: "thread", "stroke-width": near(12 * weight) }))}
+    ${left > 70 && text(0, 18, t("reads"), { bold: true })}
+    ${start > 70 && text(0, 84, t("writes"), { bold: true })}
+    ${threads.map(([i, j, weight]) => weight > 0.02 && line([start + (i + 0.5) * across, 62],
+      [left + (j + 0.5) * side, 34], { class: "thread", "stroke-width": near(12 * weight) }))}
     ${letters.map((letter, j) => html`<g class="letter">
-      ${box(left + j * side, LETTERS, side, 32,
+      ${box(left + j * side, 2, side, 32,
         { "fill-opacity": near(ui.digit == null ? 0 : looks[ui.digit][j]) })}
-      ${text(left + (j + 0.5) * side, LETTERS + 16, shown(letter), MIDDLE)}</g>`)}
+      ${text(left + (j + 0.5) * side, 18, shown(letter), MIDDLE)}</g>`)}
     <g ...${handle} onPointerMove=${point} onPointerDown=${point}
         onPointerLeave=${(event) => event.pointerType === "mouse" && hold({ digit: null })}
         onFocus=${() => hold({ digit: chosen })} onBlur=${() => hold({ digit: null })}>
-      ${box(start, DIGITS, 10 * across, 44, { class: "answer", fill: "transparent" })}
-      ${answer.map((symbol, i) => html`<g class="digit${symbol !== (full[i] ?? "") ? " other" : ""}"
-          key=${`${i}${symbol}`}>
-        ${box(start + i * across + 2, DIGITS + 2, across - 4, 40, { rx: 5 })}
-        ${symbol && text(start + (i + 0.5) * across, DIGITS + 22, symbol, MIDDLE)}</g>`)}
+      ${box(start, 62, 10 * across, 44, { class: "answer", fill: "transparent" })}
+      ${written.map((symbol, i) => html`
+        <g class=${answer[i] === full[i] ? "digit" : "digit other"} key=${`${i}${symbol}`}>
+        ${box(start + i * across + 2, 64, across - 4, 40, { rx: 5 })}
+        ${text(start + (i + 0.5) * across, 84, symbol, MIDDLE)}</g>`)}
     </g>
-    ${answer.map((symbol, i) => symbol && symbol !== full[i] && text(start + (i + 0.5) * across,
-      DIGITS + 54, full[i], { ...MIDDLE, class: "was" }))}`;
+    ${written.map((_, i) => answer[i] !== full[i] && text(start + (i + 0.5) * across, 116, full[i],
+      { ...MIDDLE, class: "was" }))}`;
 }
 
-/** The letters at which a row looks most. */
-const told = (row, letters) => list(row.map((weight, j) => [weight, letters[j]])
-  .filter(([weight]) => weight > 0.2).map(([weight, letter]) =>
-    `${heard(letter)} ${digits(weight)}`));
-
-/** A head's map, which is its switch. */
-function looking({ head, open, weights, given, answer, x, y, wide, high, lit, pick }) {
-  const name = named(head);
-  const [down, across] = weights ? [weights.length, weights[0].length] : [1, 1];
-  const rows = head[0] === "encoder" ? given : answer;
-  const columns = head[0] === "decoder" ? `▸${answer}` : given;
-  const looks = (weights ?? []).map((row, i) => t("{0} looks at {1}", heard(rows[i]),
-    heard(columns[row.indexOf(Math.max(...row))]))).join(t(", "));
-  return shifted(x, y, html`${box(-4, -2, wide + 8, high + 24, { rx: 6, class: "halo" })}
+/** A head's map, which is its switch, and the attributes of that. */
+function looking([layer, head], { answer, maps }, given, wide, { state, ui, set }) {
+  const [name, key, weights] = [named([layer, head]), keyOf(layer, head), maps[layer]?.[head]];
+  const open = state[key];
+  const rows = layer === "encoder" ? given : answer;
+  const columns = layer === "decoder" ? `▸${answer}` : given;
+  const looks = (weights ?? []).map((row, i) =>
+    t("{0} looks at {1}", heard(rows[i]), heard(columns[largest(row)]))).join(t(", "));
+  const lit = layer !== "encoder" && open && ui.digit != null;
+  return [html`${box(-4, -2, wide + 8, 84, { rx: 6, class: "halo" })}
     ${text(0, 7, name, { class: open ? "" : "gone" })}
     <g class=${open ? "map" : "map closed"}>
-      ${weights ? map({ weights, x: 0, y: 20, across: wide / across, down: high / down,
-        lit: lit == null || !open ? null : [lit, null] })
-        : box(0, 20, wide, high, { class: "empty" })}</g>
-    ${!open && line([0, 20 + high], [wide, 20], { class: "strike" })}`,
-  { ...tick(name, open, pick), class: "press head", "aria-description": looks });
+      ${weights ? map({ weights, x: 0, y: 20, across: wide / weights[0].length,
+        down: 60 / weights.length, lit: lit && [ui.digit, null] })
+        : box(0, 20, wide, 60, { class: "empty" })}</g>
+    ${!open && line([0, 80], [wide, 20], { class: "strike" })}`,
+  { ...tick(name, open, (on) => set({ [key]: on })), class: "press head",
+    "aria-description": looks }];
 }
 
 const style = `

@@ -1,9 +1,8 @@
 // Multi-head attention: drag the cut through the channels of the same four matrices.
 import { html } from "./vendor/preact.js";
 import {
-  END, MIDDLE, box, choice, clip, closest, digits, disc, dot, list, map, once, places, plural,
-  pointing, range, room, said, sheet, shifted, slider, softmax, svg, t, takes, text, times,
-  transpose,
+  END, MIDDLE, box, choice, clip, closest, digits, disc, dot, list, map, once, panels, places,
+  plural, pointing, range, room, said, slider, softmax, t, takes, text, times, transpose,
 } from "./kit.js";
 
 // ---- mathematics ----------------------------------------------------------------
@@ -73,7 +72,7 @@ export function carries(row, features, channel) {
 
 // ---- the picture -----------------------------------------------------------------
 
-const [GAP, LINE, TOP] = [24, 28, 62];  // between heads, of a table's row, below the cut
+const LINE = 28;  // of a table's row
 const [described, scored, weighed] = [once(describe), once(score), once(weigh)];
 
 /** What stays: all channels, what each carries, its values and how to write them. */
@@ -96,48 +95,47 @@ function view({ data, state, ui, width, set, hold }) {
   const weights = weighed(scored(all, heads), state.inverse_temperature);
   const { mixed, output } = combine(weights, all, W_o, asks);
   const size = mixed.length / heads;
-  const layout = plan(tokens, names, longest, heads, size, width);
+  const layout = plan(tokens, names, longest, heads, width);
   const mapped = pointing({ ui, set, hold }, asks);
   const [row, column] = mapped.lit;
   const pair = column !== null && t("{0} → {1}", clip(tokens[row], 12), clip(tokens[column], 12));
   const cards = places(heads).map((head) => {
     const own = (rows) => rows.slice(head * size, (head + 1) * size);
-    const [x, y] = [(head % layout.columns) * (layout.room + GAP),
-      TOP + Math.floor(head / layout.columns) * layout.tall];
     const told = pair ? `${pair} ${digits(weights[head][row][column])}`
       : t("takes {0}", takes(weights[head][asks], tokens));
-    const most = column ?? weights[head][row].indexOf(Math.max(...weights[head][row]));
-    const short = `${clip(tokens[most], layout.room / 8 - 5)} ${digits(weights[head][row][most])}`;
-    const big = {
-      weights: weights[head], x: x + layout.left, y: y + layout.top, across: layout.across,
-      down: layout.down, sheet: !layout.figures, ...mapped, name: t("head {0}", head + 1),
-      now: told,
+    const name = t("head {0}", head + 1);
+    const shown = { weights: weights[head], x: layout.left, y: layout.top, across: layout.across,
+      down: layout.down, sheet: !layout.figures, ...mapped, name, now: told };
+    const low = layout.top + layout.down * tokens.length;
+    if (!layout.figures) {
+      const most = column ?? weights[head][row].indexOf(Math.max(...weights[head][row]));
+      const words = clip(tokens[most], layout.width / 8 - 5);
+      return { title: name, width: layout.width, height: low + 24, sheets: [shown], parts: [
+        map(shown), text(0, low + 12, `${words} ${digits(weights[head][row][most])}`)] };
+    }
+    return {
+      title: name + wants(own(all.Q[asks]), own(W_k), features), width: layout.width,
+      height: low + LINE * Math.min(size, MOST) + 56,
+      parts: [map(shown), tables(layout, low, tokens, asks, told,
+        { names: own(names), values: own(values), mixed: own(mixed), write })],
     };
-    return { big, parts: html`
-      ${text(x, y + layout.title, `${t("head {0}", head + 1)}${layout.figures
-        ? wants(own(all.Q[asks]), own(W_k), features) : ""}`, { bold: true })}
-      ${map(big)}
-      ${text(x, y + layout.tall - layout.foot, layout.figures ? told : short)}
-      ${layout.figures && tables(x, y, layout, tokens, asks,
-        { names: own(names), values: own(values), mixed: own(mixed), write })}` };
   });
-  const below = TOP + Math.ceil(heads / layout.columns) * layout.tall;
-  const nameOf = (i) => (same ? names[i] : t("channel {0}", i));
-  const answer = same && layout.figures ? { tall: 0 }  // the heads' own outputs say it
-    : strip(t("output of {0}", clip(tokens[asks], 20)), output.slice(0, 16), nameOf, width,
-      same ? size : output.length);
   return {
     label: t("The same four matrices, {0}: a map of weights each, rows ask, columns are asked.",
       heads === 1 ? t("uncut: 1 head") : t("cut into {0} heads", heads)),
-    picture: [!layout.figures && cards.map(({ big }) => sheet(big)),
-      svg(width, below + answer.tall, cut(mixed.length, heads, divisors, width, set),
-        !layout.figures && text(0, TOP - 8, pair || t("{0} asks", clip(tokens[asks], 20))),
-        cards.map(({ parts }) => html`<g class="card">${parts}</g>`),
-        shifted(0, below, answer.parts))],
+    picture: [
+      panels(width, [cut(mixed.length, heads, divisors, width, set,
+        layout.figures ? "" : pair || t("{0} asks", clip(tokens[asks], 20))), ...cards]),
+      !(same && layout.figures) && html`<p class="numbers">
+        <b>${t("output of {0}", clip(tokens[asks], 20))}</b>
+        ${output.slice(0, 16).map((number, i) => html`
+          <span>${same ? names[i] : t("channel {0}", i)}
+            <b class="made"> ${digits(number)}</b></span>`)}</p>`,
+    ],
     sentence: tell(weights, output, tokens, asks),
     controls: [
-      choice(t("heads"), divisors, heads, (num_heads) => set({ num_heads })),
-      choice(t("asking token"), [...tokens.entries()], asks, (i) => set({ asks: i })),
+      choice({ state, set }, "num_heads", t("heads"), divisors),
+      choice({ state, set }, "asks", t("asking token"), [...tokens.entries()]),
       range({ name: t("inverse temperature"), max: 2, step: 0.1,
         value: state.inverse_temperature, text: `× ${state.inverse_temperature.toFixed(1)}`,
         pick: (factor) => set({ inverse_temperature: factor }) }),
@@ -145,28 +143,25 @@ function view({ data, state, ui, width, set, hold }) {
   };
 }
 
-/** Where the heads stand: with figures where they fit, else maps alone, two by two on a phone. */
-function plan(tokens, names, longest, heads, size, width) {
+const [GAP, MOST] = [24, 6];  // between heads; of the channels that a table shows
+
+/** How the heads stand: with figures where they fit, else maps alone, two by two on a phone. */
+function plan(tokens, names, longest, heads, width) {
   const left = 14 + Math.min(100, Math.max(...[...tokens, ...names, t("× values")].map(room)));
-  const least = 10 + 8 * longest;
   const part = (columns) => (width - GAP * (columns - 1)) / columns;
   for (let columns = Math.min(heads, 4); columns >= 1; columns = Math.floor(columns / 2)) {
     const across = Math.min(60, (part(columns) - left - 76) / tokens.length);
-    if (tokens.length <= 8 && across >= least) {
-      const rows = Math.min(size, 6);
-      return { columns, figures: true, room: part(columns), left, title: 8, foot: 20, top: 44,
-        across, down: LINE, rows, tall: 44 + LINE * (tokens.length + rows) + 66 };
+    if (tokens.length <= 8 && across >= 10 + 8 * longest) {
+      return { figures: true, width: part(columns), left, top: 18, across, down: LINE };
     }
   }
   const columns = Math.min(heads, width < 640 ? 2 : Math.max(4, Math.floor(width / 120)));
-  const side = Math.min(24 * tokens.length, 320, Math.floor(part(columns)));
-  const cell = side / tokens.length;
-  return { columns, figures: false, room: part(columns), left: 0, title: 18, foot: 28, top: 32,
-    across: cell, down: cell, tall: 32 + side + 44 };
+  const cell = Math.min(24, 320 / tokens.length, part(columns) / tokens.length);
+  return { figures: false, width: part(columns), left: 0, top: 0, across: cell, down: cell };
 }
 
 /** The channels in a row, coloured by heads; the end of the first head is dragged. */
-function cut(channels, heads, divisors, width, set) {
+function cut(channels, heads, divisors, width, set, asking) {
   const [size, unit] = [channels / heads, (width - 44) / channels];
   const sizes = divisors.map((each) => channels / each).reverse();
   const handle = slider({
@@ -174,53 +169,39 @@ function cut(channels, heads, divisors, width, set) {
     max: sizes.length - 1, put: (i) => set({ num_heads: channels / sizes[i] }),
     at: (x) => sizes.indexOf(closest(sizes, (each) => Math.abs(each - (x - 22) / unit))),
   });
-  const at = 22 + size * unit;
-  return html`
-    ${text(0, 8, heads === 1 ? t("{0} channels, uncut: 1 head", channels)
-      : t("{0} channels, cut into {1} heads of {2}", channels, heads, size), { bold: true })}
-    ${places(heads).map((head) => box(22 + head * size * unit, 24, size * unit - 2, 16,
-      { rx: 3, class: "share", "fill-opacity": head % 2 ? 0.35 : 0.75 }))}
-    <g ...${handle}>${disc([at - 1, 32], 22, { class: "halo" })}
-      ${disc([at - 1, 32], 11, { class: "knob" })}${text(at - 1, 32, "↔", MIDDLE)}</g>`;
+  const at = 21 + size * unit;
+  return {
+    title: heads === 1 ? t("{0} channels, uncut: 1 head", channels)
+      : t("{0} channels, cut into {1} heads of {2}", channels, heads, size),
+    width, height: asking ? 40 : 24, parts: html`
+      ${places(heads).map((head) => box(22 + head * size * unit, 0, size * unit - 2, 16,
+        { rx: 3, class: "share", "fill-opacity": head % 2 ? 0.35 : 0.75 }))}
+      <g ...${handle}>${disc([at, 8], 22, { class: "halo" })}
+        ${disc([at, 8], 11, { class: "knob" })}${text(at, 8, "↔", MIDDLE)}</g>
+      ${asking && text(0, 34, asking)}`,
+  };
 }
 
 /** Tokens beside and above a head's map; below it the values that the asking row weighs, and beside
  * them what comes out. */
-function tables(x, y, { left, top, across, rows }, tokens, asks, { names, values, mixed, write }) {
-  const [mapX, right] = [x + left, x + left + across * tokens.length + 10];
-  const low = y + top + LINE * tokens.length + 32;
-  const fits = Math.floor((across - 4) / 7.5);
-  const beside = (words, at, bold) => text(mapX - 8, at, words, { ...END, bold });
+function tables({ left, top, across }, low, tokens, asks, told, { names, values, mixed, write }) {
+  const right = left + across * tokens.length + 10;
+  const begin = low + 28;
+  const rows = Math.min(names.length, MOST);
+  const beside = (words, at, bold) => text(left - 8, at, words, { ...END, bold });
   const table = (role, numbers, from, wide, write) => numbers.slice(0, rows).map((row, i) =>
     row.map((value, j) => html`
-      ${box(from + j * wide + 1, low + i * LINE + 1, wide - 2, LINE - 2, { class: role })}
-      ${text(from + (j + 0.5) * wide, low + (i + 0.5) * LINE, write(value), MIDDLE)}`));
+      ${box(from + j * wide + 1, begin + i * LINE + 1, wide - 2, LINE - 2, { class: role })}
+      ${text(from + (j + 0.5) * wide, begin + (i + 0.5) * LINE, write(value), MIDDLE)}`));
   return html`
     ${tokens.map((token, i) => html`
-      ${text(mapX + (i + 0.5) * across, y + top - 11, clip(token, fits), MIDDLE)}
-      ${beside(clip(token, 12), y + top + (i + 0.5) * LINE, i === asks)}`)}
-    ${beside(t("× values"), low - 14)}${text(right, low - 14, t("= output"))}
-    ${names.slice(0, rows).map((name, i) => beside(clip(name, 12), low + (i + 0.5) * LINE))}
-    ${table("value", values, mapX, across, write)}
-    ${table("output", mixed.map((number) => [number]), right, 62, digits)}`;
-}
-
-/** Numbers of channels side by side, heads by turns darker. */
-function strip(name, numbers, nameOf, width, size) {
-  const [wide, tall] = [Math.min(96, Math.max(88, width / numbers.length)), 50];
-  const perRow = Math.floor(width / wide);
-  return {
-    tall: 24 + tall * Math.ceil(numbers.length / perRow) + 10,
-    parts: html`${text(0, 8, name, { bold: true, colour: "output" })}
-      ${numbers.map((number, i) => {
-        const [x, y] = [(i % perRow) * wide, 24 + Math.floor(i / perRow) * tall];
-        const fits = Math.floor((wide - 8) / 7.5);
-        return html`${box(x + 1, y, wide - 2, tall - 4,
-            { rx: 4, class: `output ${Math.floor(i / size) % 2 ? "odd" : ""}` })}
-          ${text(x + wide / 2, y + 12, clip(nameOf(i), fits), MIDDLE)}
-          ${text(x + wide / 2, y + 32, digits(number), { ...MIDDLE, bold: true })}`;
-      })}`,
-  };
+      ${text(left + (i + 0.5) * across, 7, clip(token, Math.floor((across - 4) / 7.5)), MIDDLE)}
+      ${beside(clip(token, 12), top + (i + 0.5) * LINE, i === asks)}`)}
+    ${beside(t("× values"), begin - 14)}${text(right, begin - 14, t("= output"))}
+    ${names.slice(0, rows).map((name, i) => beside(clip(name, 12), begin + (i + 0.5) * LINE))}
+    ${table("value", values, left, across, write)}
+    ${table("output", mixed.map((number) => [number]), right, 62, digits)}
+    ${text(0, begin + rows * LINE + 16, told)}`;
 }
 
 const style = `
@@ -228,7 +209,8 @@ const style = `
   .knob { fill: var(--paper); stroke: currentColor; stroke-width: 2; }
   .value { fill: color-mix(in srgb, var(--value) 22%, var(--paper)); stroke: var(--value); }
   .output { fill: color-mix(in srgb, var(--output) 26%, var(--paper)); stroke: var(--output); }
-  .output.odd { fill: color-mix(in srgb, var(--output) 10%, var(--paper)); }
+  .numbers { display: flex; flex-wrap: wrap; gap: 4px 14px; margin: 8px 0; font-size: 14px; }
+  .made { color: var(--output-letters); }
 `;
 
 export const piece = { view, style };

@@ -1,7 +1,6 @@
-// What all pieces share. A piece describes itself, { view, style, eases }: `view` makes of its data
-// and its state a label, a picture, a sentence and controls, as a tree of elements. From that come
-// the page (`show`) and in node the still picture, its words, and what tests read
-// (tools/draw/describe.mjs).
+// What all pieces share. A piece describes itself, { view, style }: `view` makes of its data and
+// state a label, a picture, a sentence and controls, as a tree of elements. From that come the page
+// (`show`) and in node the still picture, its words, and what tests read (tools/draw/describe.mjs).
 import PALETTE from "../palette.json" with { type: "json" };
 import { html, paint } from "./vendor/preact.js";
 
@@ -35,8 +34,12 @@ const STYLE = `
   .grip:active { cursor: grabbing; }
   .press { cursor: pointer; }
   .shade { stroke: var(--query); }
+  .paper { fill: color-mix(in srgb, currentColor 5%, transparent); }
   .halo { fill: currentColor; opacity: 0; }
-  @media (prefers-reduced-motion: no-preference) { .travels { transition: transform .2s; } }
+  @media (prefers-reduced-motion: no-preference) {
+    :is(.travels, .flows) { transition: all .2s; }
+    .picture:has(.grip:active) .flows { transition: none; }  /* what is held doesn't lag behind */
+  }
   :is(.grip .halo, .press:hover .halo) { opacity: .1; }
   .grip:hover .halo { opacity: .25; }
   :focus-visible { outline: 3px solid var(--query); outline-offset: 2px; border-radius: 4px; }
@@ -90,15 +93,24 @@ export function page({ view, style = "" }, seen) {
 
 /** Show a piece, as anywidget and pages ask for it.
  *
- * `view({ data, state, drawn, ui, width, set, hold })`: `set` changes settings, which Python
- * hears, and `ui` with `set(settings, news)`; `hold(news)` changes `ui` alone, which is the page's
- * own (what is pointed at; `used` once anything was set). `drawn` is the state on its way: numbers
- * and switches for which `eases(name)` holds glide there. `width` is in CSS pixels. */
+ * `view({ data, state, ui, width, set, hold })`: `set(settings, news)` changes settings, which
+ * Python hears, and `ui`; `hold(news)` changes `ui` alone, which is the page's own (what is pointed
+ * at; `used` once anything was set). `width` is in CSS pixels. */
 export function show(piece, { model, el }) {
   speak(model.get("words"));
   const root = el.appendChild(document.createElement("div"));
   root.className = "d2l-piece tex2jax_ignore mathjax_ignore";  // no formulas are typeset in it
-  let [drawn, ui, width] = [model.get("state"), {}, 0];
+  let [ui, width] = [{}, 0];
+  const draw = () => {
+    const inner = width - 12;
+    if (inner < 1) return;
+    const [data, state] = [model.get("data"), model.get("state")];
+    paint(page(piece, { data, state, ui, width: inner, set, hold }), root);
+  };
+  const hold = (news) => {
+    ui = { ...ui, ...news };
+    draw();
+  };
   const set = (settings, news) => {
     const first = !ui.used;
     ui = { ...ui, ...news, used: true };
@@ -106,52 +118,21 @@ export function show(piece, { model, el }) {
     if (news || first) draw();  // where no setting changes, nothing else would
     setTimeout(() => model.save_changes(), 30);  // after the paint
   };
-  const hold = (news) => {
-    ui = { ...ui, ...news };
-    draw();
-  };
-  const draw = () => {
-    const inner = width - 12;
-    if (inner < 1 || !root.isConnected) return;
-    const [data, state] = [model.get("data"), model.get("state")];
-    paint(page(piece, { data, state, drawn, ui, width: inner, set, hold }), root);
-  };
-  const stop = [follow(root, (now) => {
+  const stop = follow(root, (now) => {
     width = now || width;  // 0 where JupyterLab hides all for a moment, to change themes
     draw();
-  }), on(model, "change:state", glide(piece.eases ?? (() => false), () => drawn, (now) => {
-    drawn = now;
-    draw();
-  }, model))];
-  return () => stop.forEach((each) => each());
-}
-
-function on(model, event, listener) {
-  model.on(event, listener);
-  return () => model.off(event, listener);
-}
-
-/** A listener that brings what is drawn to the model's state, within 200 ms where it eases. */
-function glide(eases, now, draw, model) {
-  let running;
+  });
+  model.on("change:state", draw);
   return () => {
-    cancelAnimationFrame(running);
-    const [from, to, begin] = [now(), model.get("state"), performance.now()];
-    const names = Object.keys(to).filter((name) => eases(name) && from[name] !== to[name]);
-    const still = !names.length || matchMedia("(prefers-reduced-motion: reduce)").matches;
-    const step = (time) => {
-      const part = still ? 1 : Math.min(1, Math.max(0, time - begin) / 200);
-      const moving = names.map((name) => [name, from[name] + (to[name] - from[name]) * part]);
-      draw(part < 1 ? { ...to, ...Object.fromEntries(moving) } : to);
-      if (part < 1) running = requestAnimationFrame(step);
-    };
-    step(begin);
+    model.off("change:state", draw);
+    stop();
   };
 }
 
 /** Call `draw(width)` now and whenever width, theme or zoom change; returns what ends that. */
 function follow(root, draw) {
   const restyle = () => {
+    if (!root.isConnected) return;
     root.toggleAttribute("data-dark", isDark(root));
     draw(root.clientWidth);
   };
@@ -171,15 +152,12 @@ function follow(root, draw) {
   };
 }
 
-/** Whether the page behind a piece is dark. */
+/** Whether the page's letters are light. */
 function isDark(root) {
-  root.style.colorScheme = "inherit";  // what Canvas means here must not be the piece's own choice
-  const drop = document.createElement("canvas").getContext("2d");
-  drop.fillStyle = getComputedStyle(root).backgroundColor;
+  root.style.colorScheme = "inherit";  // what CanvasText means must not be the piece's own choice
+  const [red, green, blue] = getComputedStyle(root).color.match(/[\d.]+/g);
   root.style.colorScheme = "";
-  drop.fillRect(0, 0, 1, 1);
-  const [red, green, blue] = drop.getImageData(0, 0, 1, 1).data;
-  return 0.3 * red + 0.6 * green + 0.1 * blue < 128;
+  return 0.3 * red + 0.6 * green + 0.1 * blue > 128;
 }
 
 /** Bring every still copy of a piece on this page to life; where that fails, the picture stays. */
@@ -220,12 +198,13 @@ function pageModel(values) {
 const NATIVE = { "data-lm-suppress-shortcuts": "true" };  // JupyterLab leaves their keys alone
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
 
-/** Where a pointer is, in the units of the picture's viewBox. */
+/** Where a pointer is, in its panel. */
 export function place({ currentTarget, clientX, clientY }) {
-  const svg = currentTarget.ownerSVGElement ?? currentTarget;
+  const svg = currentTarget.ownerSVGElement;
   const { left, top, width } = svg.getBoundingClientRect();
-  const unit = svg.viewBox.baseVal.width / width;
-  return [(clientX - left) * unit, (clientY - top) * unit];
+  const { x, y } = currentTarget.closest(".panel").dataset;
+  const unit = svg.viewBox.baseVal.width / width;  // a slide is larger
+  return [(clientX - left) * unit - x, (clientY - top) * unit - y];
 }
 
 /** Attributes of a part that is dragged: `drag(x, y)` where the pointer is, `step(right, up)` for
@@ -290,9 +269,11 @@ export const range = ({ name, min = 0, max, step = 1, value, text = String(value
       aria-valuetext=${text} onInput=${(event) => pick(Number(event.target.value))} />
     <span class="number" aria-hidden="true">${text}</span></label>`;
 
-/** One of several: `given` are values, or [value, label] pairs, side by side; a menu if many. */
-export function choice(name, given, value, pick) {
+/** One of several for a setting: values, or [value, label] pairs, side by side; a menu if many. */
+export function choice({ state, set }, setting, name, given) {
   const options = given.map((each) => (Array.isArray(each) ? each : [each, String(each)]));
+  const value = state[setting];
+  const pick = (chosen) => set({ [setting]: chosen });
   if (options.length > 8) {
     return html`<label class="control"><span class="name">${name}</span>
       <select ...${NATIVE} value=${options.findIndex(([each]) => each === value)}
@@ -307,16 +288,16 @@ export function choice(name, given, value, pick) {
     </span></fieldset>`;
 }
 
-/** A switch. */
-export const checkbox = (name, on, pick) => html`
-  <label class="control"><input type="checkbox" ...${NATIVE} checked=${on}
-    onChange=${(event) => pick(event.target.checked)} /><span>${name}</span></label>`;
+/** A switch for a setting. */
+export const checkbox = ({ state, set }, setting, name) => html`
+  <label class="control"><input type="checkbox" ...${NATIVE} checked=${state[setting]}
+    onChange=${(event) => set({ [setting]: event.target.checked })} /><span>${name}</span></label>`;
 
-/** A line of text to type. */
-export const field = (name, value, pick) => html`
+/** A line of text to type, for a setting. */
+export const field = ({ state, set }, setting, name) => html`
   <label class="control"><span class="name">${name}</span>
-    <input type="text" ...${NATIVE} value=${value} maxlength="200" spellcheck="false"
-      autocomplete="off" onInput=${(event) => pick(event.target.value)} /></label>`;
+    <input type="text" ...${NATIVE} value=${state[setting]} maxlength="200" spellcheck="false"
+      autocomplete="off" onInput=${(event) => set({ [setting]: event.target.value })} /></label>`;
 
 /** A button; `on` says whether it is the one in force. */
 export const button = (name, act, on, label = name) => html`
@@ -325,9 +306,27 @@ export const button = (name, act, on, label = name) => html`
 
 // ---- pictures ------------------------------------------------------------------------
 
-/** A picture of so many CSS pixels. */
-export const svg = (width, height, ...children) => html`
-  <svg width=${width} height=${height} viewBox="0 0 ${width} ${height}">${children}</svg>`;
+const TITLE = 26;  // of a panel; what it holds begins below
+
+/** A picture of panels side by side, as many in a row as fit: each has a `width`, a `height` and
+ * `parts`, and may have a `title` in a role's `colour`, and `sheets` below its parts. */
+export function panels(width, given, gap = 24) {
+  let [x, y, tall] = [0, 0, 0];
+  const below = [];
+  const placed = given.map(({ title, colour, parts, sheets = [], ...panel }) => {
+    const high = panel.height + (title ? TITLE : 0);
+    if (x && x + panel.width > width + 1) [x, y, tall] = [0, y + tall + 10, 0];
+    const [left, top] = [near(x), near(y + high - panel.height)];
+    below.push(sheets.map((one) => sheet({ ...one, x: one.x + left, y: one.y + top })));
+    x += panel.width + gap;
+    tall = Math.max(tall, high);
+    return html`<g class="panel" transform="translate(${left} ${top})" data-x=${left} data-y=${top}>
+      ${title && text(0, 8 - TITLE, title, { bold: true, colour })}${parts}</g>`;
+  });
+  const height = Math.round(y + tall);
+  return html`${below}
+    <svg width=${width} height=${height} viewBox="0 0 ${width} ${height}">${placed}</svg>`;
+}
 
 /** Parts at a point to which they travel from where they were. */
 export const travelling = (key, x, y, ...parts) => html`<g key=${key} class="travels"
@@ -428,7 +427,7 @@ export const pointing = ({ ui, set, hold }, asks) => ({
 });
 
 /** A map's cells on a canvas below the picture, a pixel each. */
-export function sheet({ weights, x, y, across, down }) {
+function sheet({ weights, x, y, across, down }) {
   const [rows, columns] = [weights.length, weights[0].length];
   const draw = (canvas) => {
     if (!canvas) return;
@@ -465,41 +464,24 @@ const cells = (weights, x, y, across, down) => weights.map((row, i) => row.map((
     ${text(left + across / 2, top + down / 2, digits(weight), { ...MIDDLE, ...onShade(weight) })}`;
 }));
 
-const drawn = new WeakMap();  // of many cells: to light another row draws none anew
-
 function shades(weights, x, y, across, down) {
-  const key = [x, y, across, down].join();
-  const known = drawn.get(weights);
-  if (known?.key === key) return known.made;
   const paths = places(16).map(() => []);
   weights.forEach((row, i) => row.forEach((weight, j) => {
     if (weight * 15 >= 0.5) paths[Math.round(weight * 15)].push(
       `M${near(x + j * across)} ${near(y + (i + 0.5) * down)}h${across}`);
   }));
-  const made = paths.map((parts, i) => parts.length > 0 && html`<path class="shade"
+  return paths.map((parts, i) => parts.length > 0 && html`<path class="shade"
     d=${parts.join("")} stroke-width=${down} stroke-opacity=${opacity(i / 15)} />`);
-  drawn.set(weights, { key, made });
-  return made;
 }
 
-/** Points pushed from each other until they are `gap` apart. */
-export function spread(given, gap) {
-  const moved = given.map((point) => [...point]);
-  for (let round = 0; round < 60; round++) {
-    moved.forEach((one, i) => moved.slice(i + 1).forEach((other) => {
-      const [right, down] = [other[0] - one[0], other[1] - one[1]];
-      const far = Math.hypot(right, down);
-      if (far >= gap) return;
-      const push = (gap - far) / 2;
-      const [x, y] = far > 0.01 ? [right / far, down / far] : [1, 0];
-      one[0] -= x * push;
-      one[1] -= y * push;
-      other[0] += x * push;
-      other[1] += y * push;
-    }));
+/** Points moved sideways, towards `middle`, until none lies within `gap` of one before it. */
+export const apart = (given, gap, middle) => given.reduce((placed, [right, y]) => {
+  let x = right;
+  while (placed.some((one) => Math.hypot(one[0] - x, one[1] - y) < gap)) {
+    x += right > middle ? -gap : gap;
   }
-  return moved;
-}
+  return [...placed, [x, y]];
+}, []);
 
 /** The corners of the smallest convex shape around points (Andrew's monotone chain). */
 export function hull(given) {

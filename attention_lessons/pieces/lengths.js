@@ -2,7 +2,7 @@
 // positions, or over those beyond training.
 import { html } from "./vendor/preact.js";
 import {
-  END, MIDDLE, box, choice, clip, digits, line, list, onShade, places, room, said, shade, svg, t,
+  END, MIDDLE, box, choice, clip, digits, line, list, onShade, panels, places, room, said, shade, t,
   text, travelling,
 } from "./kit.js";
 
@@ -48,23 +48,24 @@ export function tell({ trained }, ranks, { task, length, scored }) {
 
 // ---- the picture ------------------------------------------------------------------
 
-const [TOP, ROW] = [46, 24];  // of the strips, below two lines of heads
+const [TOP, ROW] = [20, 24];  // of the strips, below their scale
 
-function view({ data, state, width, set }) {
+function view(seen) {
+  const { data, state, width } = seen;
   const { accuracy, lengths, trained } = data;
   const ranks = ranking(data, state);
   return {
     label: t("{0}, length {1}. A strip of accuracies by position for each encoding, best first.",
       said(state.task), state.length),
-    picture: svg(width, TOP + ROW * ranks.length + 20, strips(ranks, state, data, width)),
+    picture: panels(width, [{ title: t("accuracy"), width, height: TOP + ROW * ranks.length + 20,
+      parts: strips(ranks, state, data, width) }]),
     sentence: tell(data, ranks, state),
     controls: [
-      ["task", t("task"), Object.keys(accuracy).map((task) => [task, said(task)])],
-      ["length", t("length"), lengths.map((length) => [length, String(length)])],
-      ["scored", t("scored"),
-        [["all", t("all positions")], ["beyond", t("only beyond {0}", trained)]]],
-    ].map(([name, label, options]) =>
-      choice(label, options, state[name], (value) => set({ [name]: value }))),
+      choice(seen, "task", t("task"), Object.keys(accuracy).map((task) => [task, said(task)])),
+      choice(seen, "length", t("length"), lengths),
+      choice(seen, "scored", t("scored"),
+        [["all", t("all positions")], ["beyond", t("only beyond {0}", trained)]]),
+    ],
   };
 }
 
@@ -83,12 +84,11 @@ function strips(ranks, { task, length, scored }, { trained, stretch, lengths, ch
   const beyond = t("beyond training →");
   const chanceAt = bars + wide * chance[task];
   return html`
-    ${text(0, 12, t("accuracy"), { bold: true })}
-    ${text(left - 10, 32, t("position"), END)}
+    ${text(left - 10, 6, t("position"), END)}
     ${places(length / every + 1).map((i) =>
-      text(x(i * every), 32, i * every, { ...MIDDLE, class: "scale" }))}
-    ${text(bars, 12, t("mean"), { bold: true })}
-    ${wide > 0 && text(bars, 32, mean, { bold: true })}
+      text(x(i * every), 6, i * every, { ...MIDDLE, class: "scale" }))}
+    ${text(bars, -18, t("mean"), { bold: true })}
+    ${wide > 0 && text(bars, 6, mean, { bold: true })}
     ${ranks.map(({ encoding, strip, score }, rank) => travelling(encoding, 0, TOP + ROW * rank,
       html`
       ${text(left - 10, ROW / 2, names[rank],
@@ -96,11 +96,11 @@ function strips(ranks, { task, length, scored }, { trained, stretch, lengths, ch
       ${strip.map((part, i) => cell(part, x(i * stretch), across,
         scored === "all" || i >= trained / stretch))}
       ${score !== null && html`
-        ${box(bars, 4, wide * score, ROW - 8, { rx: 2, fill: "var(--query)", class: "bar" })}
+        ${box(bars, 4, wide * score, ROW - 8, { rx: 2, fill: "var(--query)", class: "bar flows" })}
         ${text(bars + wide * score + 6, ROW / 2, digits(score), { class: "grade" })}`}`))}
     ${length > trained && html`
       ${line([x(trained), TOP - 6], [x(trained), bottom + 6], { class: "boundary" })}
-      ${text(x(trained) + 2, 12, room(beyond) < bars - x(trained) ? beyond : t("beyond →"))}`}
+      ${text(x(trained) + 2, -18, room(beyond) < bars - x(trained) ? beyond : t("beyond →"))}`}
     ${wide > 0 && line([chanceAt, TOP], [chanceAt, bottom + 4], { class: "chance" })}
     ${text(wide ? bars : width, bottom + 14, t("chance {0}", digits(chance[task])),
       wide ? {} : END)}`;

@@ -1,8 +1,8 @@
 // Self-attention: drag the words, hide some of them, and see which outputs stay as they were.
 import { html } from "./vendor/preact.js";
 import {
-  END, MIDDLE, box, checkbox, choice, clip, digits, list, near, onShade, places, plural, room, said,
-  shade, shifted, slider, softmax, svg, t, text, times, transpose, travelling,
+  END, MIDDLE, box, checkbox, choice, clip, digits, list, near, onShade, panels, places, plural,
+  room, said, shade, slider, softmax, t, text, times, transpose, travelling,
 } from "./kit.js";
 
 // ---- mathematics ------------------------------------------------------------------
@@ -65,7 +65,7 @@ export function tell({ same }, { causal, padding, layers }, order, { tokens, val
 
 // ---- the picture ------------------------------------------------------------------
 
-const [TOP, ROW] = [84, 40];  // of the rows: a title and the words stand above
+const [ROW, TOP] = [40, 58];  // of a word; of the rows, below the words or features
 
 function view({ data, state, ui, width, set, hold }) {
   const { tokens, features, validLen } = data;
@@ -75,27 +75,25 @@ function view({ data, state, ui, width, set, hold }) {
   const left = Math.min(Math.max(...names.map(room)) + 20, width / 4);
   const wide = width >= 640;
   const across = Math.min(76, (width * (wide ? 0.5 : 1) - left) / tokens.length);
-  const beside = wide ? [left + across * tokens.length + 28, 0]
-    : [left, TOP + ROW * tokens.length + 28];
-  const verdict = wide ? t("= the same") : "=";
-  const high = TOP + ROW * tokens.length + 28;
-  const part = { order, tokens, names, all, left, ui, hold };
+  const first = left + across * tokens.length;
+  const part = { order, tokens, names, all, left, ui, set, hold };
+  const high = TOP + ROW * tokens.length;
   return {
     label: t("The words in their order over a map of their weights; each word's output, compared " +
       "with {0}.", names.join(" ")),
-    picture: svg(width, high + (wide ? 0 : beside[1]),
-      weighing({ ...part, across, high, title: state.layers === 1 ? t("weights")
-        : t("weights in layer 2") }),
-      words({ ...part, across, set }),
-      shifted(...beside, results({ ...part, features, left: wide ? 0 : left, verdict,
-        width: width - beside[0] - room(verdict) - 16 }))),
+    picture: panels(width, [
+      { title: state.layers === 1 ? t("weights") : t("weights in layer 2"), width: first,
+        height: high + 24,
+        parts: [weighing({ ...part, across, high }), words({ ...part, across })] },
+      { title: t("output, compared with {0}", names.map((name) => clip(name, 8)).join(" ")),
+        ...results({ ...part, features, width: wide ? width - first - 24 : width }), height: high },
+    ]),
     sentence: tell(all, state, order, data),
     controls: [
       html`<fieldset><legend>${t("masks")}</legend>
-        ${checkbox(t("causal"), state.causal, (causal) => set({ causal }))}
-        ${checkbox(t("padding, length {0}", validLen), state.padding,
-          (padding) => set({ padding }))}</fieldset>`,
-      choice(t("layers"), [[1, "1"], [2, "2"]], state.layers, (layers) => set({ layers })),
+        ${checkbox({ state, set }, "causal", t("causal"))}
+        ${checkbox({ state, set }, "padding", t("padding, length {0}", validLen))}</fieldset>`,
+      choice({ state, set }, "layers", t("layers"), [1, 2]),
     ],
   };
 }
@@ -103,12 +101,17 @@ function view({ data, state, ui, width, set, hold }) {
 const short = (name, width) =>
   clip(name, room(name) <= width ? 40 : Math.max(2, Math.floor(width / 8.5)));
 
+/** Each word's row, which travels with the word, after its name. */
+const rows = ({ order, names, left }, parts) => names.map((name, token) =>
+  travelling(`row ${token}`, left, TOP + ROW * order.indexOf(token), html`
+    ${text(-8, ROW / 2, short(name, left - 12), { ...END, bold: true })}${parts(token)}`));
+
 /** The words above their columns, to be dragged. */
-function words({ order, tokens, names, left, across, ui, set }) {
-  const hint = !ui.used && text(left + across * tokens.length, 14, t("↔ drag a word"), END);
-  return [hint, names.map((name, token) => {
+const words = ({ order, tokens, names, left, across, ui, set }) => [
+  !ui.used && text(left + across * tokens.length, -18, t("↔ drag a word"), END),
+  names.map((name, token) => {
     const place = order.indexOf(token);
-    return travelling(token, left + across * place, 36, html`<g ...${slider({
+    return travelling(token, left + across * place, 10, html`<g ...${slider({
       name, now: t("place {0} of {1}", place + 1, tokens.length), value: place + 1, min: 1,
       max: tokens.length, at: (x) => (x - left) / across + 0.5,
       put: (to) => to !== place + 1 && set({ order: moveTo(order, token, to - 1).join("") }),
@@ -117,66 +120,58 @@ function words({ order, tokens, names, left, across, ui, set }) {
       ${box(2, 5, across - 4, 34, { rx: 17, class: "chip" })}
       ${text(across / 2, 21, short(name, across - 12), { ...MIDDLE, bold: true })}</g>`);
   })];
-}
 
 /** Row by row what a word attends to; a cell travels with its row's and its column's word. */
-function weighing({ order, names, all: { may, weights }, left, across, high, title, ui, hold }) {
+function weighing({ across, high, ...part }) {
+  const { order, names, all: { may, weights }, left, ui, hold } = part;
   const at = ui.at ?? ui.kept;
   const lit = at?.map((token) => order.indexOf(token));
   return html`
-    ${text(left, 14, title, { bold: true })}
-    ${lit && text(left, high - 12, t("{0} → {1}, {2}", ...at.map((token) => names[token]),
+    ${lit && text(left, high + 14, t("{0} → {1}, {2}", ...at.map((token) => names[token]),
       may(...lit) ? digits(weights[lit[0]][lit[1]]) : t("hidden")))}
-    ${names.map((name, token) => travelling(`row ${token}`, 0, TOP + ROW * order.indexOf(token),
-      text(left - 8, ROW / 2, short(name, left - 12), { ...END, bold: true })))}
     <g class="press" onPointerLeave=${() => hold({ at: null })}>
-    ${names.map((_, query) => names.map((_, key) => {
-      const [i, j] = [order.indexOf(query), order.indexOf(key)];
-      return travelling(`${query} ${key}`, left + across * j, TOP + ROW * i, html`
-        <g onPointerMove=${() => hold({ at: [query, key] })}
-          onClick=${() => hold({ kept: [query, key] })}>
-          ${cell("weight", across, may(i, j) ? weights[i][j] : null)}</g>`);
-    }))}
-    </g>
+      ${rows(part, (query) => names.map((_, key) => {
+        const [i, j] = [order.indexOf(query), order.indexOf(key)];
+        return travelling(key, across * j, 0, html`
+          <g onPointerMove=${() => hold({ at: [query, key] })}
+            onClick=${() => hold({ kept: [query, key] })}>
+            ${cell(across, may(i, j) ? weights[i][j] : null)}</g>`);
+      }))}</g>
     ${lit && box(left, TOP + ROW * lit[0], across * order.length, ROW, { class: "lit" })}
     ${lit && box(left + across * lit[1], TOP, across, ROW * order.length, { class: "lit" })}`;
 }
 
 /** A weight on its shade; hatched where it is hidden. */
-const cell = (kind, width, weight) => html`
-  ${box(1, 1, width - 2, ROW - 2, { class: kind, ...shade(weight) })}
+const cell = (width, weight) => html`
+  ${box(1, 1, width - 2, ROW - 2, { class: "weight", ...shade(weight) })}
   ${weight === null ? html`<path class="hatch"
       d=${places(4).map((i) => `M${near(width * i / 4)} ${ROW - 1}l${near(width / 4)} ${2 - ROW}`)
         .join("")} />`
     : text(width / 2, ROW / 2, digits(weight), { ...MIDDLE, ...onShade(weight) })}`;
 
 /** Each word's output, what it was in the first order where that differs, and whether it does. */
-function results({ order, tokens, names, features, all, left, width, verdict }) {
-  const across = Math.min(70, width / features.length);
-  return html`
-    ${text(0, 14, t("output"), { bold: true })}
+function results({ features, width, ...part }) {
+  const { order, all, left } = part;
+  const verdict = width >= 340 + left ? t("= the same") : "=";
+  const across = Math.min(70, (width - left - room(verdict) - 12) / features.length);
+  return { width, parts: html`
     ${features.map((feature, i) =>
-      text(across * (i + 0.5), 64, short(said(feature), across), MIDDLE))}
-    ${names.map((name, token) => {
+      text(left + across * (i + 0.5), TOP - 20, short(said(feature), across), MIDDLE))}
+    ${rows(part, (token) => {
       const i = order.indexOf(token);
-      return travelling(token, 0, TOP + ROW * i, html`
-        ${left > 0 && text(-8, ROW / 2, short(name, left - 12), { ...END, bold: true })}
-        ${all.output[i].map((value, j) => {
-          const [was, middle] = [all.before[i][j], across * (j + 0.5)];
-          const changed = !alike(value, was);
-          return html`
-            ${box(across * j + 1, 1, across - 2, ROW - 2,
-              { class: changed ? "output changed" : "output" })}
-            ${across > 31 && text(middle, changed ? 13 : ROW / 2, digits(value),
-              { ...MIDDLE, bold: changed })}
-            ${across > 31 && changed && text(middle, 28, digits(was),
-              { ...MIDDLE, class: "was" })}`;
-        })}
-        ${text(across * features.length + 8, ROW / 2, all.same[i] ? verdict : "≠",
-          { bold: !all.same[i] })}`);
-    })}
-    ${all.same.includes(false) && text(0, TOP + ROW * tokens.length + 16, t("crossed out: in {0}",
-      names.map((name) => clip(name, 10)).join(" ")))}`;
+      return html`${all.output[i].map((value, j) => {
+        const [was, middle] = [all.before[i][j], across * (j + 0.5)];
+        const changed = !alike(value, was);
+        return html`
+          ${box(across * j + 1, 1, across - 2, ROW - 2,
+            { class: changed ? "output changed" : "output" })}
+          ${across > 31 && text(middle, changed ? 13 : ROW / 2, digits(value),
+            { ...MIDDLE, bold: changed })}
+          ${across > 31 && changed && text(middle, 28, digits(was), { ...MIDDLE, class: "was" })}`;
+      })}
+      ${text(across * features.length + 8, ROW / 2, all.same[i] ? verdict : "≠",
+        { bold: !all.same[i] })}`;
+    })}` };
 }
 
 const style = `

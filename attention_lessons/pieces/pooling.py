@@ -15,8 +15,8 @@ def pooling_explorer(keys: Tensor, values: Tensor, query: Sequence[float],
                      scale: float = 1.0) -> Explorer:
     """One query over ``keys`` (keys, d) and ``values`` (keys, v): scores, weights and output.
 
-    Settings: ``q1``, ``q2`` ..., the query's d numbers, each within the largest size of any in
-    keys and query; ``scale``, which divides the scores, in 1..100; ``key1``, ``key2`` ..., True
+    Settings: ``q1``, ``q2`` ..., the query's d numbers, each within three times the largest size of
+    any in keys and query; ``scale``, which divides the scores, in 1..100; ``key1``, ``key2`` ..., True
     where the query may attend. At the start it may attend to every key.
     Raises ValueError for shapes that don't fit, more than 12 keys, widths above 6, numbers that
     aren't finite or above 1e30 in size.
@@ -34,7 +34,7 @@ def pooling_explorer(keys: Tensor, values: Tensor, query: Sequence[float],
     for name, part in (("query", query), ("keys", keys), ("values", values)):
         check_numbers(name, part)
 
-    limit = max(1.0, keys.abs().max().item(), query.abs().max().item())
+    limit = 3 * max(1.0, keys.abs().max().item(), query.abs().max().item())
     presets = {1.0: "1", math.sqrt(width): f"√{width}", float(scale): f"{scale:g}"}
     numbers = {f"q{i}": number for i, number in enumerate(query.tolist(), 1)}
     marks = {f"key{i}": True for i in range(1, count + 1)}

@@ -2,8 +2,8 @@
 // tile, or its corner to cut the scores otherwise.
 import { html } from "./vendor/preact.js";
 import {
-  END, MIDDLE, box, button, digits, disc, dot, grip, list, near, once, places, shifted, svg, t,
-  text,
+  END, MIDDLE, box, button, closest, digits, disc, dot, grip, inside, list, near, once, panels,
+  places, t, text, travelling,
 } from "./kit.js";
 
 // ---- mathematics ----------------------------------------------------------------
@@ -33,7 +33,7 @@ function update({ largest, total, output }, scores, values) {
 const walk = once(({ queries, keys, values }, rows, columns) => {
   let states = queries.map(() => ({ largest: -Infinity, total: 0, output: 0 }));
   let moved = KEPT * queries.length;
-  const frames = [{ states, moved, asking: [], asked: [], corners: [0, 0, columns, rows] }];
+  const frames = [{ states, moved, asking: [], asked: [] }];
   for (const asked of cut(keys.length, columns)) {
     moved += 2 * asked.length;
     for (const asking of cut(queries.length, rows)) {
@@ -41,8 +41,7 @@ const walk = once(({ queries, keys, values }, rows, columns) => {
         ? update(state, asked.map((j) => queries[i] * keys[j]), asked.map((j) => values[j]))
         : state));
       moved += (1 + 2 * KEPT) * asking.length;
-      const corners = [asked[0], asking[0], asked.at(-1) + 1, asking.at(-1) + 1];
-      frames.push({ states, moved, asking, asked, corners });
+      frames.push({ states, moved, asking, asked });
     }
   }
   return frames;
@@ -52,23 +51,16 @@ const walk = once(({ queries, keys, values }, rows, columns) => {
  * v, write the output. */
 const withTable = (n, m) => 2 * (n + m) + 4 * n * m;
 
-/** The tile's corners and how much was moved, on the way from one step to the next. */
-function between(frames, step) {
-  const [from, to] = [Math.floor, Math.ceil].map((side) => frames[side(step)])
-    .map(({ corners, moved }) => [...corners, moved]);
-  return from.map((number, i) => number + (to[i] - number) * (step % 1));
-}
-
 // ---- in words ---------------------------------------------------------------------
 
 /** "query 3", "queries 0 and 1", "queries 0 to 3". */
-const queriesSaid = (first, last) => [
-  t("query {0}", first), t("queries {0} and {1}", first, last),
-  t("queries {0} to {1}", first, last)][Math.min(2, last - first)];
+const queriesSaid = ([first, ...more]) => [
+  t("query {0}", first), t("queries {0} and {1}", first, more[0]),
+  t("queries {0} to {1}", first, more.at(-1))][Math.min(2, more.length)];
 
-const keysSaid = (first, last) => [
-  t("key {0}", first), t("keys {0} and {1}", first, last),
-  t("keys {0} to {1}", first, last)][Math.min(2, last - first)];
+const keysSaid = ([first, ...more]) => [
+  t("key {0}", first), t("keys {0} and {1}", first, more[0]),
+  t("keys {0} to {1}", first, more.at(-1))][Math.min(2, more.length)];
 
 /** What a step did, in a sentence. */
 function tell(frames, step) {
@@ -78,7 +70,7 @@ function tell(frames, step) {
     return t("Step 0 of {0}: nothing is in fast memory, and no query has met a key.", last);
   }
   const where = t("Step {0} of {1}: {2} and {3} are in fast memory.", step, last,
-    queriesSaid(asking[0], asking.at(-1)), keysSaid(asked[0], asked.at(-1)));
+    queriesSaid(asking), keysSaid(asked));
   const end = step === last ? t(" Every output is now attention over all keys, exactly.") : "";
   return t("{0} {1}{2}", where, rescaled(states, asking), end);
 }
@@ -96,17 +88,16 @@ const short = (number) => String(Number(digits(number)));
 
 // ---- the picture -----------------------------------------------------------------
 
-const [ROW, LEFT, TOP] = [30, 82, 88];  // of a query; where the scores begin
+const [ROW, LEFT, TOP] = [30, 82, 82];  // of a query; where the scores begin, in their panel
 
-function view({ data, state, drawn, ui, width, set, hold }) {
+function view({ data, state, ui, width, set, hold }) {
   const [n, m] = [data.queries.length, data.keys.length];
   const frames = walk(data, state.query_tile, state.key_tile);
   const last = frames.length - 1;
   const step = Math.min(state.step, last);
   const wide = width >= 640;
   const across = Math.min(46, ((wide ? 0.54 * width : width) - LEFT - 2) / m);
-  const [keptX, keptY] = wide ? [LEFT + m * across + 24, TOP] : [0, TOP + n * ROW + 52];
-  const low = keptY + n * ROW + 10;
+  const first = LEFT + m * across;
   const stop = () => {
     clearInterval(ui.timer);
     if (ui.timer) hold({ timer: null });
@@ -115,7 +106,7 @@ function view({ data, state, drawn, ui, width, set, hold }) {
     stop();
     set(settings);
   };
-  const go = (to) => change({ step: Math.min(last, Math.max(0, to)) });
+  const go = (to) => change({ step: inside(to, 0, last) });
   const play = () => {
     let next = step === last ? 0 : step + 1;
     const timer = setInterval(() => {
@@ -124,19 +115,24 @@ function view({ data, state, drawn, ui, width, set, hold }) {
     }, 700);
     hold({ timer });
   };
-  const [x1, y1, x2, y2, moved] = between(frames, Math.min(drawn.step, last));
   const part = { data, state, step, last, across, go, change };
+  const rest = wide ? width - first - 24 : width;
+  const top = wide ? TOP : 24;  // beside each other, rows are level
+  const table = withTable(n, m);
   return {
     label: t("Scores of {0} queries and {1} keys, a tile of them in fast memory; what each query " +
       "keeps; how many numbers were moved.", n, m),
-    picture: svg(width, low + 42, scores(frames, part),
-      tile([x1, y1, x2, y2], part), corner(ui.used, part),
-      shifted(keptX, keptY, kept(frames[step], wide ? width - keptX : width, m, !wide)),
-      shifted(0, low, traffic([
-        [t("moved, by tiles"), moved, t("{0} of {1}", frames[step].moved, frames[last].moved),
+    picture: panels(width, [
+      { title: t("scores: one tile in fast memory"), width: first, height: TOP + n * ROW + 10,
+        parts: [scores(frames, part), tile(frames[step], part), corner(ui.used, part)] },
+      { title: t("each query keeps, so far"), width: rest,
+        height: top + n * ROW + 10, parts: kept(frames[step], rest, top, m) },
+      { title: t("numbers moved"), width, height: 46, parts: traffic([
+        [t("by tiles"), frames[step].moved, t("{0} of {1}", frames[step].moved, frames[last].moved),
           "query"],
-        [t("with a table"), withTable(n, m), String(withTable(n, m)), "ink"],
-      ], Math.max(frames[last].moved, withTable(n, m)), width))),
+        [t("with a table"), table, String(table), "ink"],
+      ], Math.max(frames[last].moved, table), width) },
+    ]),
     sentence: tell(frames, step),
     controls: [
       ui.timer ? button(t("pause"), stop) : button(t("play"), play),
@@ -158,16 +154,16 @@ function scores(frames, { data: { queries, keys, values }, step, across }) {
   const used = frames.slice(1, step).flatMap((each) =>
     each.asking.flatMap((i) => each.asked.map((j) => [i, j])));
   return html`
-    ${text(LEFT - 8, 8, t("key"), { ...END, bold: true })}
-    ${text(LEFT - 8, 36, "k", { ...END, colour: "key", bold: true })}
-    ${text(LEFT - 8, 65, "v", { ...END, colour: "value", bold: true })}
-    ${text(0, 76, t("query"), { bold: true })}
-    ${keys.map((key, j) => html`${text(x(j) + across / 2, 8, j, MIDDLE)}
-      ${held("key", x(j), 22, across, key, asked.includes(j))}
-      ${held("value", x(j), 51, across, values[j], asked.includes(j))}`)}
+    ${text(LEFT - 8, 6, t("key"), { ...END, bold: true })}
+    ${text(LEFT - 8, 34, "k", { ...END, colour: "key", bold: true })}
+    ${text(LEFT - 8, 63, "v", { ...END, colour: "value", bold: true })}
+    ${text(0, 66, t("query"), { bold: true })}
+    ${keys.map((key, j) => html`${text(x(j) + across / 2, 6, j, MIDDLE)}
+      ${held("key", x(j), 20, across, key, asked.includes(j))}
+      ${held("value", x(j), 49, across, values[j], asked.includes(j))}`)}
     ${queries.map((query, i) => html`${text(8, y(i) + 15, i, MIDDLE)}
       ${held("query", 24, y(i) + 1, LEFT - 34, query, asking.includes(i))}`)}
-    ${box(LEFT, TOP, keys.length * across, queries.length * ROW, { class: "paper" })}
+    ${box(LEFT, TOP, keys.length * across, queries.length * ROW, { class: "table" })}
     ${used.map(([i, j]) => html`<path class="used" d=${hatched(x(j), y(i), across)} />`)}
     ${asking.map((i) => asked.map((j) => html`<g class="score">
       ${text(x(j) + across / 2, y(i) + 15, short(queries[i] * keys[j]),
@@ -183,36 +179,35 @@ function hatched(x, y, wide) {
 }
 
 /** The tile in fast memory: it is dragged over the scores. */
-function tile([x1, y1, x2, y2], { data: { queries, keys }, state, step, last, across, go }) {
+function tile({ asking, asked }, { data: { queries, keys }, state, step, last, across, go }) {
   const { query_tile: rows, key_tile: columns } = state;
   const below = Math.ceil(queries.length / rows);
-  const at = (cell, count, size) => Math.floor(Math.min(count - 1, Math.max(0, cell)) / size);
+  const at = (cell, count, size) => Math.floor(inside(cell, 0, count - 1) / size);
+  const [i = 0, j = 0] = [asking[0], asked[0]];
   return html`<g ...${grip({
     name: t("tile"), now: t("{0} of {1}", step, last), value: step, min: 0, max: last,
     drag: (x, y) => go(1 + at((x - LEFT) / across, keys.length, columns) * below
       + at((y - TOP) / ROW, queries.length, rows)),
     step: (right, up) => go(step + right * below - up),
     keys: { Home: () => go(0), End: () => go(last) },
-  })}>${box(LEFT + x1 * across, TOP + y1 * ROW, (x2 - x1) * across, (y2 - y1) * ROW,
-    { rx: 4, class: step ? "tile" : "tile waiting" })}</g>`;
+  })}>${travelling("tile", LEFT + j * across, TOP + i * ROW,
+    box(0, 0, (asked.length || columns) * across, (asking.length || rows) * ROW,
+      { rx: 4, class: step ? "tile" : "tile waiting" }))}</g>`;
 }
 
 /** The corner of the first tile, by which all are cut. */
 function corner(used, { data: { queries, keys, sizes }, state, across, change }) {
   const { query_tile: rows, key_tile: columns } = state;
-  const nearest = (some, wanted) =>
-    [...some].sort((a, b) => Math.abs(a - wanted) - Math.abs(b - wanted))[0];
   const next = (some, size, by) => some[some.indexOf(size) + by] ?? size;
-  const resize = (query_tile, key_tile) => change({ query_tile, key_tile, step: 1 });
+  const resize = (query_tile, key_tile) => {
+    if (query_tile !== rows || key_tile !== columns) change({ query_tile, key_tile, step: 1 });
+  };
   const [endX, endY] = [LEFT + columns * across, TOP + rows * ROW];
   return html`<g ...${grip({
     name: t("size of a tile"), now: t("queries {0}, keys {1}", rows, columns),
     value: rows * columns, min: 1, max: queries.length * keys.length,
-    drag(x, y) {
-      const tall = nearest(sizes.query_tile, (y - TOP) / ROW);
-      const wide = nearest(sizes.key_tile, (x - LEFT) / across);
-      if (tall !== rows || wide !== columns) resize(tall, wide);
-    },
+    drag: (x, y) => resize(closest(sizes.query_tile, (size) => Math.abs(size - (y - TOP) / ROW)),
+      closest(sizes.key_tile, (size) => Math.abs(size - (x - LEFT) / across))),
     step: (right, up) =>
       resize(next(sizes.query_tile, rows, -up), next(sizes.key_tile, columns, right)),
   })}>${disc([endX, endY], 22, { class: "halo" })}
@@ -221,24 +216,23 @@ function corner(used, { data: { queries, keys, sizes }, state, across, change })
 }
 
 /** What each query keeps, and by what the old was multiplied; sums are at most the keys. */
-function kept({ states, asking }, width, keys, named) {
-  const side = named ? 24 : 0;
-  const [largestX, sumX, outputX] = [0, 0.8, 2.6].map((part) => side + part * (width - side) / 4);
+function kept({ states, asking }, width, top, keys) {
+  const side = 24;
+  const [largestX, sumX, outputX] = [0, 0.7, 2.6].map((part) => side + part * (width - side) / 4);
   const most = Math.max(0, outputX - sumX - 116);
   const titles = [[largestX, t("largest")], [sumX, t("sum")], [outputX, t("output")]];
   return html`
-    ${text(0, -40, t("each query keeps, so far"), { bold: true })}
-    ${titles.map(([x, title]) => text(x + 6, -16, title, { colour: "output" }))}
+    ${titles.map(([x, title]) => text(x + 6, top - 14, title, { colour: "output" }))}
     ${states.map(({ largest, total, output, ofSum, ofOutput }, i) => {
-      const [inside, y] = [asking.includes(i), i * ROW + 15];
+      const [inside, y] = [asking.includes(i), top + i * ROW + 15];
       const times = (factor, x, more) =>
         inside && factor !== null && text(x + 6, y, `× ${digits(factor)}`, more);
       return html`<g class="kept ${inside ? "fast" : ""}">
-        ${box(side, i * ROW + 2, width - side - 1, 26, { rx: 4, class: "box" })}
-        ${named && text(8, y, i, MIDDLE)}
+        ${box(side, y - 13, width - side - 1, 26, { rx: 4, class: "box" })}
+        ${text(8, y, i, MIDDLE)}
         ${text(largestX + 6, y, total ? short(largest) : t("none"))}
         ${times(ofSum, sumX, ofSum < 1 ? { bold: true, class: "less" } : {})}
-        ${box(sumX + 62, i * ROW + 8, most * total / keys, 14, { rx: 2, class: "sum" })}
+        ${box(sumX + 62, y - 7, most * total / keys, 14, { rx: 2, class: "sum flows" })}
         ${text(sumX + 68 + most * total / keys, y, digits(total))}
         ${times(ofOutput, outputX)}
         ${text(width - 8, y, digits(output), { ...END, bold: inside })}</g>`;
@@ -247,12 +241,11 @@ function kept({ states, asking }, width, keys, named) {
 
 /** How many numbers were moved, by tiles until now and with a table. */
 function traffic(rows, most, width) {
-  const left = Math.min(150, 0.4 * width);
-  const unit = (width - left - 84) / most;
+  const unit = (width - 184) / most;
   return rows.map(([name, amount, said, colour], i) => html`${text(0, 9 + 22 * i, name)}
-    ${box(left, 2 + 22 * i, unit * amount, 14,
-      { rx: 2, class: "moved", fill: `var(--${colour})` })}
-    ${text(left + 8 + unit * amount, 9 + 22 * i, said)}`);
+    ${box(100, 2 + 22 * i, unit * amount, 14,
+      { rx: 2, class: "moved flows", fill: `var(--${colour})` })}
+    ${text(108 + unit * amount, 9 + 22 * i, said)}`);
 }
 
 const style = `
@@ -264,7 +257,7 @@ const style = `
   .fast .box {
     stroke: var(--role); fill: color-mix(in srgb, var(--role) 22%, var(--paper));
   }
-  .paper { fill: none; stroke: var(--faint); }
+  .table { fill: none; stroke: var(--faint); }
   .used { stroke: currentColor; stroke-width: 2; opacity: .3; }
   .tile { fill: color-mix(in srgb, currentColor 6%, transparent); stroke: currentColor;
     stroke-width: 3; }
@@ -274,4 +267,4 @@ const style = `
   .less { text-decoration: underline; }
 `;
 
-export const piece = { view, style, eases: (name) => name === "step" };
+export const piece = { view, style };

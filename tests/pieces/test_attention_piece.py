@@ -92,7 +92,7 @@ def test_every_map_is_what_was_recorded():
         assert torch.allclose(torch.tensor(sheet["weights"]), small / small.max(), atol=5e-3)
     assert sheets[3]["y"] > sheets[0]["y"] and sheets[1]["x"] > sheets[0]["x"]
     framed, = shown.of("now", type="rect")
-    assert (framed["x"], framed["y"]) == (sheets[3]["x"] - 1, sheets[3]["y"] - 1)
+    assert (framed["x"], framed["y"]) == (sheets[3]["x"] - 1, sheets[3]["y"] - 27)  # a title
     assert in_node(source("attention"), [[4, 3, 2, 1], [8, 7, 6, 5], [12, 11, 10, 9]],
                    "shrink(given, 2)") == [[4 / 12, 2 / 12], [1, 10 / 12]]
     piece.set(layer="cross, call 2", head=2, asks="a")  # it has two heads

@@ -42,7 +42,7 @@ SET = {  # what is given, and where that differs, what the state then holds
                   {"layer": 1, "asks": 2}),
 }
 WRONG = {
-    "pooling": [{"q4": 1}, {"q1": 11}, {"q1": math.nan}, {"scale": 0.5}, {"key1": "no"}],
+    "pooling": [{"q4": 1}, {"q1": 31}, {"q1": math.nan}, {"scale": 0.5}, {"key1": "no"}],
     "heads": [{"asks": [1]}, {"asks": -1}, {"inverse_temperature": "1"}],
     "order": [{"order": "dog dog man pad"}, {"order": [2, 1, 0, 3]}, {"causal": "yes"}],
     "clock": [{"position": 64}, {"position": 1.5}, {"offset": 17}, {"hand": 32}, {"width": 6}],

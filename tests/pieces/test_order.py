@@ -56,20 +56,24 @@ def test_weights_outputs_and_verdicts_are_the_packages(words, causal, padding, l
     assert [grip["aria-valuenow"] for grip in shown.of("grip")] == [i + 1 for i in place]
     groups = [(each["name"], *map(float, re.findall(r"-?[\d.]+", each["style"])))
               for each in shown.of("travels")]
-    rows, heads = [y for _, _, y in groups[:5]], [x for _, x, _ in groups[30:35]]
-    for at in rows, heads:
-        assert sorted(range(5), key=at.__getitem__) == places.tolist()
+    # a row, which holds its cells, for each word; the words themselves; a row for each word's output
+    rows, words, results = groups[:30], groups[30:35], groups[35:]
     hidden = [[causal and j > i or padding and j >= 3 for j in place] for i in place]
-    assert groups[5:30] == [
-        ("" if hidden[a][b] else f"{weights[place[a], place[b]]:.2f}", heads[b], rows[a])
-        for a in range(5) for b in range(5)]
-    assert [each["fill-opacity"] for each in shown.of("weight")] == pytest.approx(
-        (0.85 * weights[place][:, place]).flatten().tolist(), abs=0.001)
     for token, i in enumerate(place):
+        name, *cells = rows[6 * token:6 * token + 6]
+        assert name[2] == results[token][2] == 58 + 40 * i
+        assert words[token][1] == name[1] + cells[token][1]
+        assert [(said, x) for said, x, _ in cells] == [
+            ("" if hidden[token][key] else f"{weights[i, j]:.2f}", words[key][1] - name[1])
+            for key, j in enumerate(place)]
         numbers = "".join(f"{new:.2f}" + f"{old:.2f}" * (not alike) for new, old, alike
                           in zip(output[i], before[i], same[i])).replace("-0.00", "0.00")
         verdict = "= the same" if same[i].all() else "≠"
-        assert groups[35 + token] == (numbers + verdict, 0, rows[token])
+        assert results[token][0] == names[token] + numbers + verdict
+    across = [x for _, x, _ in words]
+    assert sorted(range(5), key=across.__getitem__) == places.tolist()
+    assert [each["fill-opacity"] for each in shown.of("weight")] == pytest.approx(
+        (0.85 * weights[place][:, place]).flatten().tolist(), abs=0.001)
     kept = [names[places[i]] for i in range(5) if same[i].all()]
     assert ("the same." in shown.sentence, "changed" in shown.sentence) == (
         len(kept) > 0, len(kept) < 5)

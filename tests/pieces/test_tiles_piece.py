@@ -1,5 +1,6 @@
 """The piece of 09: what it refuses; every number in it is that of `d2l_ext.tiles`."""
 import math
+import re
 
 import pytest
 import torch
@@ -73,13 +74,14 @@ def shown(look, scores, asking, asked, before, state, seen):
         assert fast == inside
     assert [score["name"] for score in look.of("score")] == [
         f"{float(two(scores[i][j])):g}" for i in asking for j in asked]
-    (frame,), (paper,) = look.of("tile"), look.of("paper")
+    (frame,), (paper,) = look.of("tile"), look.of("table")
     across, down = paper["width"] / len(scores[0]), paper["height"] / len(scores)
 
     def cell(x, y):
         return (x - paper["x"]) / across, (y - paper["y"]) / down
 
-    assert (*cell(frame["x"], frame["y"]), frame["width"] / across, frame["height"] / down
+    place = re.findall(r"[\d.]+", look.of("travels")[0]["style"])
+    assert (*cell(*map(float, place)), frame["width"] / across, frame["height"] / down
             ) == pytest.approx((asked[0], asking[0], len(asked), len(asking)), abs=0.01)
     corners = [path["d"][1:].split("L")[0].split() for path in look.of("used")]
     assert {tuple(map(int, cell(*map(float, corner)))) for corner in corners} == seen
@@ -93,7 +95,7 @@ def shown(look, scores, asking, asked, before, state, seen):
             words[1:1] = [f"× {two(factor)}"]
             words[3:3] = [f"× {two(factor * old / total)}"]
             assert (f"the sum of query {i} by {two(factor)}" in look.sentence) == (factor < 1)
-        assert row["name"] == "".join(words) and ("fast" in row["class"]) == (i in asking)
+        assert row["name"] == str(i) + "".join(words) and ("fast" in row["class"]) == (i in asking)
         assert bars[i] * max(state[1]) == pytest.approx(max(bars) * total, abs=0.2 * total + 0.2)
 
 

@@ -50,7 +50,7 @@ function scene({ data, state, words, width = 720, moves = [], ui = {} }) {
     state = { ...state, ...settings };
     hold({ ...news, used: true });
   };
-  const look = () => page(piece, { data, state, drawn: state, ui, width, set, hold });
+  const look = () => page(piece, { data, state, ui, width, set, hold });
   for (const [name, handler, event] of moves) {
     const part = [...walk(look())].find((each) => nameOf(each) === name && each.props[handler]);
     if (!part) throw new Error(`nothing called ${name} has ${handler}`);
