@@ -17,26 +17,7 @@ export function pool({ keys, values }, query, scale, sees) {
   return { scores, weights, output };
 }
 
-/** Two directions in which the keys differ, at right angles and of length 1. A query's part across
- * them adds the same to the scores of up to three keys, which a softmax doesn't see. */
-export function plane(keys) {
-  const units = keys[0].map((_, i) => keys[0].map((_, j) => Number(i === j)));
-  const differences = keys.slice(1).map((key) => key.map((each, i) => each - keys[0][i]));
-  const found = [];
-  for (const given of keys[0].length < 3 ? units : [...differences, ...units]) {
-    const rest = found.reduce((left, one) => {
-      const along = dot(left, one);
-      return left.map((each, i) => each - along * one[i]);
-    }, given);
-    const length = Math.hypot(...rest);
-    if (found.length < 2 && length > 1e-6 * Math.hypot(...given)) {
-      found.push(rest.map((each) => each / length));
-    }
-  }
-  return found;
-}
-
-/** The query moved to a point of the plane, to two decimals and within the limit. */
+/** The query moved to a point of the plane of two axes, to two decimals and within the limit. */
 export const moved = (query, axes, point, limit) => query.map((each, j) => {
   const by = axes.reduce((sum, axis, i) => sum + (point[i] - dot(query, axis)) * axis[j], 0);
   return Math.round(inside(each + by, -limit, limit) * 100) / 100 || 0;
@@ -90,8 +71,7 @@ function view({ data, state, ui, width, set }) {
 }
 
 /** The keys' arrows in their plane, thicker the more weight they take, and the query's to drag. */
-function asking({ keys, limit, query, scale, sees, weights, side, tall, set, ui }) {
-  const axes = plane(keys);
+function asking({ keys, axes, limit, query, scale, sees, weights, side, tall, set, ui }) {
   const flat = (vector) => [0, 1].map((i) => (axes[i] ? dot(axes[i], vector) : 0));
   const at = flat(query);
   const reach = Math.max(limit / 3, ...keys.map((key) => 1.25 * Math.hypot(...flat(key))));

@@ -16,8 +16,8 @@ def pooling_explorer(keys: Tensor, values: Tensor, query: Sequence[float],
     """One query over ``keys`` (keys, d) and ``values`` (keys, v): scores, weights and output.
 
     Settings: ``q1``, ``q2`` ..., the query's d numbers, each within three times the largest size of
-    any in keys and query; ``scale``, which divides the scores, in 1..100; ``key1``, ``key2`` ..., True
-    where the query may attend. At the start it may attend to every key.
+    any in keys and query; ``scale``, which divides the scores, in 1..100; ``key1``, ``key2`` ...,
+    True where the query may attend. At the start it may attend to every key.
     Raises ValueError for shapes that don't fit, more than 12 keys, widths above 6, numbers that
     aren't finite or above 1e30 in size.
     """
@@ -40,11 +40,23 @@ def pooling_explorer(keys: Tensor, values: Tensor, query: Sequence[float],
     marks = {f"key{i}": True for i in range(1, count + 1)}
     explorer = Explorer(
         "pooling", title=t("Attention pooling over {0} keys.", count),
-        data={"keys": exact(keys), "values": exact(values), "limit": limit,
-              "presets": list(presets.items())},
+        data={"keys": exact(keys), "values": exact(values), "axes": exact(plane(keys)),
+              "limit": limit, "presets": list(presets.items())},
         state=numbers | {"scale": float(scale)} | marks,
         rules=dict.fromkeys(numbers, (-limit, limit)) | {"scale": (1, 100)}
         | dict.fromkeys(marks, SWITCH),
         still="01_explorer")
     explorer.set(scale=scale)
     return explorer
+
+
+def plane(keys: Tensor) -> Tensor:
+    """Two directions in which keys differ, at right angles and of length 1. A query's part across
+    them adds the same to the scores of up to three keys, which a softmax doesn't see."""
+    units = torch.eye(keys.shape[1], dtype=keys.dtype)
+    found: list[Tensor] = []
+    for given in units if len(units) < 3 else (*(keys[1:] - keys[0]), *units):
+        rest = given - sum(given @ one * one for one in found)
+        if len(found) < 2 and rest.norm() > 1e-6 * given.norm():
+            found.append(rest / rest.norm())
+    return torch.stack(found)

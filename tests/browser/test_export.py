@@ -1,10 +1,11 @@
-"""Exported pages, opened from disk without a network: whole, readable, and explorers play."""
+"""Exported pages, opened from disk without a network: whole, readable, and explorers alive."""
 import json
 import re
 
+import nbformat
 import pytest
-from pieces import LESSONS, STEPS
-from screen import axe, expect, play, said
+from pieces import LESSONS
+from screen import axe, becomes, expect, said
 
 from tools import ROOT
 from tools.publish import pages as export
@@ -81,6 +82,9 @@ def test_a_page_needs_nothing_else(folder, page, path):
         href = link.get_attribute("href")
         assert href.startswith("http") or (folder / href).exists(), href
     assert page.title() == cells(path)[0]["source"][0].strip("# \n")
+    if path.stem[:2] in LESSONS:
+        said(page.locator(".d2l-piece").first).not_to_be_empty()
+        expect(page.locator(".d2l-still:visible")).to_have_count(0)
     assert axe(page, ".output_subarea", "math") == []
 
 
@@ -101,20 +105,33 @@ def test_a_prediction_is_opened_by_hand(page, path):
     page.wait_for_function("innerWidth === 853 && document.documentElement.scrollWidth <= 853")
 
 
-@pytest.mark.parametrize("path", [path for path in NOTEBOOKS if path.stem[:2] in LESSONS],
-                         ids=lambda path: path.stem)
-def test_its_explorer_plays(page, path):
-    piece = page.locator(".d2l-piece").first
-    said(piece).not_to_be_empty()
-    expect(page.locator(".d2l-still:visible")).to_have_count(0)
-    before = piece.locator("xpath=ancestor::*[contains(@class, 'output_subarea')]")
-    enter = "(output) => { output.tabIndex = -1; output.focus(); }"
-    play(piece, STEPS[LESSONS[path.stem[:2]]], lambda: before.evaluate(enter))
-
-
 # ---- what must be noticed ---------------------------------------------------------------------
 
 def test_no_line_of_chinese_begins_with_a_sign_after_a_formula():
     for given, whole in (("比$n^2$。", True), ("（$n$），", True), ("$n^2$. So", False),
                          ("$$n^2$$\n。", False), ("比$n^2$多。", False)):
         assert ('<span class="whole"><math' in export.html(given, "zh")) == whole, given
+
+
+TABLE = "\n".join("|" + word * 13 for word in ("a|", "-|", "unbreakable|"))
+FORMULA = "$$" + " + ".join(["x_1 y_1 z_1"] * 12) + "$$"
+
+
+def test_what_is_wider_than_a_phone_scrolls_in_its_place_and_shows_it(opened, tmp_path):
+    output = nbformat.v4.new_output("display_data", {
+        "text/html": f"<table><tr>{'<td>unbreakable</td>' * 13}</tr></table>"})
+    wide = [nbformat.v4.new_markdown_cell(text) for text in ("# 02 Tiny", TABLE, FORMULA)]
+    made = export.page(nbformat.v4.new_notebook(
+        cells=[*wide, nbformat.v4.new_code_cell("1", outputs=[output])]))
+    (tmp_path / "wide.html").write_text(made, encoding="utf-8")
+    page = opened(352, has_touch=True, is_mobile=True)
+    page.goto((tmp_path / "wide.html").as_uri())
+    boxes = page.locator(".wide, .output_html")
+    assert boxes.count() == 3
+    for box in boxes.all():
+        assert box.evaluate("(box) => box.scrollWidth > box.clientWidth")
+        shade = box.evaluate("(box) => getComputedStyle(box).backgroundAttachment")
+        assert "local" in shade and "scroll" in shade  # a shade that what ends there covers
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+    boxes.first.press("ArrowRight")
+    becomes(lambda: boxes.first.evaluate("(box) => box.scrollLeft > 0"), True)

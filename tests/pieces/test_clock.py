@@ -40,7 +40,8 @@ def test_all_that_is_shown_is_the_packages(width, hand, i, offset, room):
     # the turn: each sum is that of the package's turned row
     angle = offset / 10_000 ** (2 * hand / width)
     turn = [[math.cos(angle), math.sin(angle)], [-math.sin(angle), math.cos(angle)]]
-    sums = [list(map(float, re.findall(r"-?\d+\.\d+", each["name"]))) for each in shown.of("turned")]
+    sums = [[float(number) for number in re.findall(r"-?\d+\.\d+", each["name"])]
+            for each in shown.of("turned")]
     wanted = [[row[0], P[i, columns[0]], row[1], P[i, columns[1]], later]
               for row, later in zip(turn, P[i + offset, columns])]
     near(sums, wanted, 0.0051)

@@ -1,11 +1,11 @@
 """The piece of 02: what it refuses, its words, and its numbers in every element that shows them."""
 import pytest
 import torch
-from tools.draw._stills import TOKENS, X, described, features, heads, in_node
+from tools.draw._stills import described, heads, in_node
 from torch import nn
 
 from attention_lessons.pieces import heads_explorer, source
-from d2l_ext import MultiHeadAttention, RotaryEmbedding, merge_heads, split_heads
+from d2l_ext import MultiHeadAttention, merge_heads, split_heads
 from d2l_ext import dot_product_attention
 
 
@@ -28,33 +28,6 @@ def computed(attention, X, heads, factor):
         mixed, weights = dot_product_attention(factor * Q, K, V)
         mixed = merge_heads(mixed)
         return weights[0], attention.W_v(X), mixed[0], attention.W_o(mixed)[0]
-
-
-@pytest.mark.parametrize("attention, X, message", [
-    (MultiHeadAttention(4, 2, bias=True), X,
-     "needs attention with bias=False and position=None, got bias=True, position=None"),
-    (MultiHeadAttention(4, 2, position=RotaryEmbedding(2)), X,
-     r"needs .* got bias=False, position=Rotary.*"),
-    (MultiHeadAttention(4, 2), X[None], r"X must have shape \(tokens, features\), at least one "
-                                        r"token, got \(1, 3, 4\) with 3 tokens and 4 features"),
-    (MultiHeadAttention(8, 2), X, "W_q takes inputs of width 8, X has width 4"),
-])
-def test_attention_or_input_that_does_not_fit(attention, X, message):
-    with pytest.raises(ValueError, match=f"^{message}$"):
-        heads_explorer(attention, X, TOKENS, features())
-
-
-def test_other_refusals():
-    with pytest.raises(TypeError, match="^X must be a tensor, got list: torch.as_tensor"):
-        heads_explorer(MultiHeadAttention(4, 2), X.tolist(), TOKENS, features())
-    words = r"^shows up to 64 tokens, got 65: give X\[:64\] and tokens\[:64\], say$"
-    with pytest.raises(ValueError, match=words):
-        wooden(65)
-    twice = heads_explorer(MultiHeadAttention(4, 2), X, ["the", "dog", "the"], features())
-    twice.set(asks=2)
-    with pytest.raises(ValueError, match="asks='the'"):
-        twice.set(asks="the")
-    assert wooden(3, 34, heads=17)[2].data["divisors"] == [1, 2, 17]  # more than 16: its own alone
 
 
 def written(numbers):

@@ -1,44 +1,10 @@
 """The piece of 05: what it refuses; strips, means and words are those of the stored runs."""
-import re
 from statistics import fmean
 
 import pytest
 from tools.draw._stills import CHANCE, described, lengths
 
 from attention_lessons.laboratory import results
-
-
-def small(*strips, lengths=(4, 8)):
-    accuracy = {str(length): list(strip) for length, strip in zip(lengths, strips)}
-    return {"task": "copy", "encoding": "one", "seed": 0, "accuracy": accuracy}
-
-
-@pytest.mark.parametrize("change, words", [
-    ({"chance": {"copy": 0.1}},
-     r"needs rows with lengths of 32 or more, and a chance for each task, got tasks \['copy', "
-     r"'reverse', 'repeat'\], lengths \[16, 24, 32, 48, 64\], chance \{'copy': 0.1\}"),
-    ({"trained": 48}, "needs rows with lengths of 96 or more, .*"),
-    ({"rows": []}, r".* got tasks \[\], lengths \[\], chance .*"),
-    ({"trained": 14}, r"each row needs the lengths \[16, 24, 32, 48, 64\] in stretches of 4, which "
-                      "divide trained=14"),
-    ({"rows": [small([], [])], "trained": 4}, "each row needs the lengths .*"),
-    ({"rows": [small([1], [1, 0]), small([1], [1])], "trained": 4}, ".* stretches of 4, .*"),
-    ({"rows": [small([1], [1, 0]), small([1], [1, 0], lengths=(4, 9))], "trained": 4},
-     "each row needs the lengths .*"),
-])
-def test_what_cannot_be_shown_is_refused(change, words):
-    with pytest.raises(ValueError, match=f"^{words}$"):
-        lengths(**change)
-
-
-@pytest.mark.parametrize("wrong", [-3, 1.01, float("nan"), "1", True])
-def test_an_accuracy_or_chance_is_a_share(wrong):
-    rows = [small([1], [1, None]), small([1], [1, wrong])]
-    got = re.escape(f"must be a number in 0..1, got {wrong!r}")
-    with pytest.raises(ValueError, match=f"^accuracy of one in copy at length 8 {got}$"):
-        lengths(rows=rows, trained=4)
-    with pytest.raises(ValueError, match=f"^chance of copy {got}$"):
-        lengths(rows=rows[:1], trained=4, chance={"copy": wrong})
 
 
 def average(parts):

@@ -9,23 +9,6 @@ from tools.draw._stills import described, tiles
 from d2l_ext.tiles import Traffic, nothing_yet, tiled_attention, update
 
 
-@pytest.mark.parametrize("change, words", [
-    ({"queries": [[1.0, 2]]}, r"queries must be \(queries,\), keys and values \(keys,\), "
-                              r"got \(1, 2\), \(8,\), \(8,\)"),
-    ({"values": [1, 2]}, r".* got \(6,\), \(8,\), \(2,\)"),
-    ({"queries": [1]}, "shows 2 to 8 queries and 2 to 8 keys, got 1 and 8"),
-    ({"keys": range(9), "values": range(9)}, ".* got 6 and 9"),
-    ({"keys": [math.nan] * 8}, "keys must be finite, but holds NaN or infinity"),
-    ({"values": [1e31] * 8},
-     r"values must hold numbers of size up to 1e\+30, but holds one of 1e\+31"),
-    ({"query_tile": 0}, "query_tile=0 is not possible: choose from 1, 2, 4, 6"),
-    ({"key_tile": 6}, "key_tile=6 is not possible: choose from 1, 2, 4, 8"),
-])
-def test_what_cannot_be_shown_is_refused(change, words):
-    with pytest.raises(ValueError, match=f"^{words}$"):
-        tiles(**change)
-
-
 def steps(q, k, v, rows, columns):
     """The same walk with the package's `update`: what is inside, the sums before, the state after,
     and what was moved."""
