@@ -58,7 +58,7 @@ function view(seen) {
   const [across, down] = [keys.length * big.across, tokens.length * big.down];
   const given = { weights, ...big, ...pointing({ ui, set, hold }, asks), name: t("weights") };
   const [i, j] = given.lit;
-  given.now = j === null ? clip(tokens[i], 18)
+  given.now = j === null ? t("{0} asks", clip(tokens[i], 18))
     : t("{0} → {1}, {2}", clip(tokens[i], 18), clip(keys[j], 18), share(weights[i][j]));
   const where = Math.max(...weights[asks]) ? takes(weights[asks], keys) : t("nothing");
   return {

@@ -128,7 +128,7 @@ function view(seen) {
   const part = wide ? (width - 48) / 3 : width;
   const whats = nets.length ? ["operations"] : ["operations", "keeps"];
   const across = !nets.length && wide ? (width - 24) / 2 : Math.min(width, 640);
-  const high = nets.length && wide ? 130 : 220;  // a slide holds it all
+  const high = nets.length && wide ? 112 : 220;  // a slide holds it all
   const one = (name, label) => choice(seen, name, label, choices[name]);
   return {
     label: choices.c ? t("Work, and numbers kept, of five layers over n, on logarithmic axes.")
@@ -166,7 +166,7 @@ function net(kind, width, { data: { choices }, state, ui, set, hold }) {
     name: t("output of {0}", name), value: out + 1, min: 1, max: TOKENS,
     put: (number) => hold({ out: number - 1 }), at: (x) => (x - 14) / step + 1,
   });
-  return { title: name, colour, width, height: base + 80, parts: html`
+  return { title: name, colour, width, height: base + 98, parts: html`
     ${kind === "convolution" && !ui.used && ui.out === undefined
       && text(width, -18, t("press an output"), END)}
     ${lines.map(([from, to]) => line(at(from), at(to),
@@ -180,8 +180,8 @@ function net(kind, width, { data: { choices }, state, ui, set, hold }) {
     <g ...${edge}>${box(0, base + 15, width, 24, { rx: 6, class: "halo" })}
       ${text(width / 2, base + 27, `↕ ${plural(layers, "layer")}`, MIDDLE)}</g>
     ${text(0, base + 54, t("the output knows {0} of {1} inputs", rows[0].length, TOKENS))}
-    ${text(0, base + 72, t("path {0}, waits {1}, work {2}", path, sequential,
-      amount(operations)))}` };
+    ${text(0, base + 72, t("at n = {0}: path {1}, waits {2}", count(state.n), path, sequential))}
+    ${text(0, base + 90, t("work {0}", amount(operations)))}` };
 }
 
 /** Work, or what is kept, over n; the line of n is dragged. */
@@ -219,7 +219,8 @@ function plot(what, kinds, size, values, width, height, set) {
     })}
     ${values.map((n, j) => lines
       .filter(([kind, amounts]) => passed.includes(kind) && amounts[j] === attention[j])
-      .map(() => disc([x(j), y(attention[j])], 5, { class: "crossing" })))}
+      .map(() => html`${disc([x(j), y(attention[j])], 5, { class: "crossing" })}
+        ${text(x(j), y(attention[j]) - 14, "=", MIDDLE)}`))}
     ${text(left, height - 8, count(values[0]))}
     ${text(right, height - 8, count(values.at(-1)), END)}
     <g ...${dragged}>
