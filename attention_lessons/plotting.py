@@ -331,8 +331,8 @@ def describe(panel: np.ndarray, rows: Sequence, columns: Sequence, title: str = 
         ends = f"first row {sample(panel[0])}, first column {sample(panel[:, 0])}"
         return f"{head}{panel.shape[0]} x {panel.shape[1]}, {ends}"
     lines = []
-    for row, values in zip(rows, panel.round(2) + 0.0):  # + 0.0: no minus zero
-        lines.append(f"  {str(row):>8} {' '.join(f'{value:7.2f}' for value in values)}")
+    for row, values in zip(rows, panel.round(2)):
+        lines.append(f"  {str(row):>8} {' '.join(f'{value:z7.2f}' for value in values)}")
     return "\n".join([f"{head}columns {listed(columns)}", *lines])
 
 
@@ -399,7 +399,7 @@ def cell_text(value, digits: int) -> str:
     if isinstance(value, (torch.Tensor, np.generic)):
         value = value.item()
     if isinstance(value, float):
-        return f"{0 if round(value, digits) == 0 else value:,.{digits}f}"  # no minus zero
+        return f"{value:z,.{digits}f}"  # z: no minus zero
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
     return "" if value is None else name_of(str(value))

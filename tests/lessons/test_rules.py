@@ -73,6 +73,7 @@ BAD = [  # rule, what is changed, words of the complaint: cell, what is wrong
     ("folded", swap("core setup folded", "core setup"), "setup: its source"),
     ("stored_by_the_tools", stored("rank", metadata={"tags": ["deeper", "predict"]}), "rank: f"),
     ("headings", swap("## A head, by", "# A head, by"), "head-words: `A head, by hand` is of the"),
+    ("headings", words("#### Far below"), "new: `Far below` skips a level"),
     ("deeper_is_marked", add("%% md new deeper\n## More"), "new: `· deeper` is missing"),
     # words
     ("short_words", words("word " * 91), "new: 91 words"),
@@ -112,6 +113,7 @@ BAD = [  # rule, what is changed, words of the complaint: cell, what is wrong
     ("folded_answers", swap("does attention return?", "is returned."), "recall: not"),
     ("questions", swap("- **D** depends", "- depends"), "question-1: not of this form"),
     ("questions", swap("- **D** Right: head", "- **D** Head"), "question-2: exactly"),
+    ("questions", swap("**D** Heads get", "**D** All of the heads get"), "question-2: the right o"),
     # sources
     ("claims", swap(PROOF, "[head-words](#cell-id=head-words)"), "claims: `two rows read both"),
     ("sources", swap("abs/1706.03762", "abs/1234.56789"), "references: https://arxiv"),

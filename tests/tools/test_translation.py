@@ -61,7 +61,7 @@ def test_what_has_changed_is_brought_up_to_date_and_asked_for():
     assert (message.fuzzy, message.twin) == (True, long.twin) and other == ZH["pieces"][0]
     assert [*faults.faults(made, {"02": keys})] == [
         "02: fuzzy: 02/one-way", "02: missing: 02/brand-new", f"02: fuzzy: {message.text!r}"]
-    assert "And more" not in translation.spoken(made)
+    assert " More." not in translation.spoken(made)
 
 
 @pytest.mark.parametrize("context, new, fault", [
