@@ -226,6 +226,8 @@ def curves(
     drawn = {line: (x, array(y)) for line, y in lines.items()}
     drawn |= {dot: (array(across), array(up)) for dot, (across, up) in points.items()}
     drawable("x", x, log)
+    if not lines:
+        raise ValueError("nothing to draw: there are no lines")
     for what, (across, up) in drawn.items():
         if across.ndim != 1 or across.shape != up.shape:
             raise ValueError(f"{what!r} has shape {up.shape}, its x has shape {across.shape}")

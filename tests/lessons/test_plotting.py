@@ -253,6 +253,7 @@ def test_numbers_of_any_kind(values):
      "lesson_99/alt.toml"),
     (lambda: lines(name="98-figure"), "add 'figure' to lesson_98/alt.toml"),
     (lambda: lines(x=(), y=()), "nothing to draw: no numbers in x"),
+    (lambda: curves([1], {}, xlabel="n", ylabel="y"), "nothing to draw: there are no lines"),
     (lambda: lines(x=[[1, 2]], y=[[1, 2]]), r"'error' has shape \(1, 2\)"),
     (lambda: lines(y=(1, 2)), r"'error' has shape \(2,\), its x has shape \(3,\)"),
     (lambda: lines(y=(1, torch.inf, 3)), "'error' must be finite, got inf$"),

@@ -31,6 +31,7 @@ def test_requirements_and_conda_lead_to_pyproject():
     names = {Requirement(line).name for line in setup.requirements()}
     assert {"torch", "jupyterlab", "pandas", "pytest"} <= names
     assert not names & {"playwright", "ziamath", "mutmut"}
+    assert environments.lowest("a-b>=1.2,<3") == "a-b==1.2"
 
 
 def test_the_lists_of_versions_agree():
