@@ -154,22 +154,23 @@ def labels(tree, own=frozenset()):
             yield node, text
 
 
+@cache
 def keys_of(path):
     """The keys of the dictionaries that a lesson writes."""
-    for cell in cells(path):
-        tree = parsed(cell) if cell["cell_type"] == "code" else ast.parse("")
-        found = strings(tree)
-        for node in ast.walk(tree):
-            keys = (node.keys if isinstance(node, ast.Dict) else
-                    [node.slice] if isinstance(node, ast.Subscript)
-                    and isinstance(node.ctx, ast.Store) else [])
-            yield from (found[key] for key in keys if key in found)
+    trees = [parsed(cell) for cell in cells(path) if cell["cell_type"] == "code"]
+    keys = []
+    for node in itertools.chain(*map(ast.walk, trees)):
+        if isinstance(node, ast.Dict):
+            keys += filter(None, node.keys)  # none before **
+        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            keys.append(node.slice)
+    return {strings(ast.Expression(key)).get(key) for key in keys}
 
 
 def drawn_by(path):
     """The texts of a lesson's code that are translated: those of figures and tables, those that a
     catalogue has already, and titles of cells."""
-    known, own = called().get(path.name[:2], ()), frozenset(keys_of(path))
+    known, own = called().get(path.name[:2], ()), keys_of(path)
     for cell in cells(path):
         if cell["cell_type"] == "code":
             tree = parsed(cell)

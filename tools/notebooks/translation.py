@@ -111,7 +111,7 @@ def written(node, literal, twins):
 
 def notebook(path, language, catalogue):
     """A lesson in another language, with the outputs that are stored where its code is the same."""
-    own, twins = frozenset(keys_of(path)), {
+    own, twins = keys_of(path), {
         entry.text: entry.twin for entry in catalogue.get(path.name[:2], [])
         if entry.context == "code" and entry.twin and not entry.fuzzy}
     target = path.parent / language / path.name
