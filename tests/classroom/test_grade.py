@@ -33,10 +33,10 @@ def put(folder, **notebooks):
         (folder / f"{name}.ipynb").write_bytes(content)
 
 
-def graded(outside, folder, **changes):
+def graded(outside, folder, known=None):
     """All lines of a folder, by student."""
-    settings = grade.Settings((3, 60, 4), grade.task_set("02"), outside, **changes)
-    everybody = students.handed_in(folder)
+    settings = grade.Settings((3, 60, 4), grade.task_set("02"), outside)
+    everybody = students.handed_in(folder, known)
     return {everybody[i].name: rows for i, rows in grade.grade_all(everybody, settings)}
 
 
@@ -249,16 +249,13 @@ def test_students_are_folders_or_files(tmp_path):
             students.roster(tmp_path / "bad.csv")
 
 
-@pytest.mark.parametrize("name, own, says, seeded, seed, note", [
-    ("anna", None, "anna", True, "anna", ""), ("Anna", None, "anna", True, "anna", ""),
-    ("ben", None, "anna", True, "ben", "ben's notebook says seed anna"),
-    ("ben", "b7", "anna", False, "b7", "ben's notebook says seed anna"),
-    ("ben", None, "anna", False, "anna", "ben's notebook says seed anna"),
-    ("ben", None, None, False, None, ""), ("ben", None, None, True, "ben", "")])
-def test_which_seed_counts_and_what_is_said_of_it(name, own, says, seeded, seed, note):
+@pytest.mark.parametrize("own, says, seed, note", [
+    (None, "Ben", "Ben", ""), (None, "anna", "anna", "ben's notebook says seed anna"),
+    ("b7", "anna", "b7", "ben's notebook says seed anna"), ("b7", None, "b7", ""),
+    (None, None, None, "")])
+def test_which_seed_counts_and_what_is_said_of_it(own, says, seed, note):
     cell = f'check("four-heads", "a", seed="{says}")' if says else 'check("four-heads", "a")'
-    found = students.seed_of(students.Student(name, seed=own), [cell], seeded)
-    assert found == (seed, note)
+    assert students.seed_of(students.Student("ben", seed=own), [cell]) == (seed, note)
 
 
 @pytest.mark.slow
@@ -270,21 +267,21 @@ def test_everybody_can_have_numbers_of_their_own(outside, tmp_path):
     (tmp_path / "ben").mkdir()
     for path in sorted((ROOT / "notebooks").glob("0[1-4]*.ipynb")):
         (tmp_path / "ben" / path.name).write_bytes(path.read_bytes())
-    lesson = json.loads(submissions.PATH.read_text(encoding="utf-8"))
-    made = student.for_student(lesson, "anna")
+    made = student.for_student(json.loads(submissions.PATH.read_text(encoding="utf-8")), "anna")
     for cell in made["cells"]:
         cell["source"] = "".join(cell["source"]).replace(
             'my_guess = ""  # "a", "b"', f'my_guess = "{right["anna"]}"  # "a", "b"')
     mine = json.dumps(made).encode()
     put(tmp_path / "ben", **{submissions.PATH.stem: mine})
     put(tmp_path, anna=mine)
-    for seeded, state in ((True, "wrong"), (False, "right")):
-        rows = graded(outside, tmp_path, seeded=seeded)
+    for known, state in (({"ben": ("ben", "ben")}, "wrong"), ({}, "right")):
+        rows = graded(outside, tmp_path, known)
         found = {(row.student, row.state) for each in rows.values() for row in each
                  if row.exercise == "four-heads"}
         assert found == {("anna", "right"), ("ben", state)}
-        assert [row.message[:26] for row in rows["ben"] if not row.exercise] == [
-            "ben's notebook says seed a", "left out, as not set or no"]
+        said = [row.message for row in rows["ben"] if not row.exercise]
+        assert said[0].startswith("left out: 01_attention_pooling.ipynb: lesson 01, which was")
+        assert said[1:] == ["ben's notebook says seed anna"]
 
 
 # ---- words that are wrong, exercises of one's own ----

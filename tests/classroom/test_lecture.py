@@ -57,13 +57,15 @@ def test_deeper_sections_collapse_as_long_as_no_core_goes_with_them():
 
 
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem[:2])
-def test_a_copy_shows_the_core_and_has_the_lessons_code(path):
-    old, made = by_name(read(path)), lecture.cut(read(path))["cells"]
-    names = [cell["id"] for cell in made]
-    assert len({*names}) == len(names)
+def test_a_copy_shows_the_core_and_has_the_lessons_code(path, tmp_path):
+    before = path.read_bytes()
+    copy = lecture.copied(path, tmp_path / "copy")
+    assert {each.name for each in copy.parent.glob("*.*")} == {each.name for each in LESSONS}
+    old, made = by_name(read(path)), cells_of(read(copy))
     covered = {part["id"] for i, cell in enumerate(made) if collapsed(cell)
                for part in lecture.section(made, i)[1:]}
-    assert {name for name, cell in old.items() if has(cell, "core")} <= {*names} - covered
+    assert {name for name, cell in old.items() if has(cell, "core")} <= (
+        {cell["id"] for cell in made} - covered)
     code = {name: cell["source"].replace("lecture = False\n", "lecture = True\n")
             for name, cell in old.items() if cell["cell_type"] == "code"}
     assert code == {cell["id"]: cell["source"] for cell in made if cell["cell_type"] == "code"
@@ -73,6 +75,10 @@ def test_a_copy_shows_the_core_and_has_the_lessons_code(path):
             assert "colab" not in cell["source"] or cell["cell_type"] == "code"
             assert has(cell, "core") or collapsed(cell) or "<details>" in cell["source"]
             assert not (has(cell, "predict") and cell["outputs"]), cell["id"]
+    write(lesson(("md", "title", ["core"], "# All gone")), copy)
+    assert path.read_bytes() == before
+    with pytest.raises(FileExistsError):  # an earlier copy, with what was typed into it, stays
+        lecture.copied(path, copy.parent)
 
 
 def test_the_switches_are_there():
@@ -81,16 +87,6 @@ def test_the_switches_are_there():
     assert sum("lecture = False" in source.splitlines() for source in code.values()) == 1
     for name, steps in lecture.OWN_LOOPS.items():
         assert re.search(rf"def train\(.*{steps}=", code[name])
-
-
-def test_the_lessons_stay_as_they_are_even_when_a_copy_is_saved(tmp_path):
-    before = {path: path.read_bytes() for path in LESSONS}
-    made = lecture.copied(LESSONS[2], tmp_path / "copy")
-    assert {path.name for path in made.parent.glob("*.*")} == {path.name for path in LESSONS}
-    write(lesson(("md", "title", ["core"], "# All gone")), made)
-    assert {path: path.read_bytes() for path in LESSONS} == before
-    with pytest.raises(FileExistsError):  # an earlier copy, with what was typed into it, stays
-        lecture.copied(LESSONS[2], tmp_path / "copy")
 
 
 @pytest.mark.parametrize("words", ["", "77", "02 05"])

@@ -16,10 +16,12 @@ import sys
 import tempfile
 import threading
 import time
-from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from dataclasses import dataclass
+from socket import SHUT_RDWR
+from subprocess import TimeoutExpired
 
 import torch
 from attention_lessons.exercises import all_exercises, check
@@ -73,12 +75,7 @@ class Settings:
     limits: tuple[float, float, float]
     tasks: list[Task]
     outside: Outside
-    seeded: bool = False
     exercises: pathlib.Path | None = None  # a teacher's own
-
-
-class NotSet(ValueError):
-    """A notebook that nobody asked for."""
 
 
 # ---- one run of a notebook -----------------------------------------------------------------------
@@ -89,22 +86,35 @@ class Talk:
     def __init__(self, limits: tuple[float, float, float], end: float, seed: str | None):
         self.limits, self.end, self.seed = limits, end, seed
         self.cell, self.judged, self.errors = -1, {}, {}
+        self.timer = threading.Timer(0, print)
 
     def hold(self, outside: Outside, cells: list, skip: list[int]) -> str:
         """Let a process run the cells. Why it was ended, if it was."""
-        with outside.student() as (process, socket):
-            self.line = Line(socket, [self.judge, self.begins, self.ends], time.monotonic() + 120)
+        with outside.student() as (process, self.socket):
+            self.line = Line(os.dup(self.socket.fileno()), [self.judge, self.begins, self.ends])
             try:
-                self.line.call(0, (cells, skip, self.limits), {})
+                self.allow(120)
+                self.line.call(0, None, cells, skip, self.limits)
                 return ""
-            except Gone as gone:
-                return self.why(process, str(gone))
-            except Exception:
-                return self.why(process, "nonsense")
+            except (Gone, Exception):
+                return self.why(process)
+            finally:
+                self.timer.cancel()
+
+    def allow(self, seconds: float) -> None:
+        """Hear no more of the process after so many seconds on the clock."""
+        def end():
+            with suppress(OSError):
+                self.socket.shutdown(SHUT_RDWR)
+
+        self.timer.cancel()
+        self.until = min(self.end, time.monotonic() + seconds)
+        self.timer = threading.Timer(max(0, self.until - time.monotonic()), end)
+        self.timer.start()
 
     def begins(self, cell: int) -> None:
         self.cell = int(cell)
-        self.line.until = min(self.end, time.monotonic() + PATIENCE * self.limits[0] + 10)
+        self.allow(PATIENCE * self.limits[0] + 10)
 
     def ends(self, cell: int, error: str | None) -> None:
         self.errors[int(cell)] = error and str(error)
@@ -120,22 +130,22 @@ class Talk:
             if name not in all_exercises():
                 message = f"there is no exercise {name!r}"
         if self.line.gone:  # a test of code that catches everything has heard of it first
-            raise Gone(self.line.gone)
+            raise Gone
         if state != "not attempted" or name not in self.judged:
             self.judged[name] = (state, message)
 
-    def why(self, process, gone: str) -> str:
-        try:
-            code = process.wait(5) if gone == "ended" else None
-        except Exception:  # it lives, and has closed the line
-            code = None
+    def why(self, process) -> str:
+        late, code = time.monotonic() >= self.until, None
+        if not late:
+            with suppress(TimeoutExpired):  # it lives, and has closed the line or talks nonsense
+                code = process.wait(5)
         cell, all_cells, _ = self.limits
-        if time.monotonic() > self.end:
+        if time.monotonic() >= self.end:
             return f"the notebook took more than {all_cells:g} seconds"
-        if gone == "late" or code in ENDED:
+        if late or code in ENDED:
             return f"the cell took more than {cell:g} seconds and was ended"
-        return f"the cell ended its process (exit code {code})" if gone == "ended" else (
-            "what its process says can't be read")
+        return "what its process says can't be read" if code is None else (
+            f"the cell ended its process (exit code {code})")
 
 
 # ---- one notebook --------------------------------------------------------------------------------
@@ -174,14 +184,13 @@ def task_of(path: pathlib.Path) -> Task:
 
 
 def task_for(cells: list[str], tasks: list[Task]) -> Task:
-    """The task with most of this notebook's exercises. Raises NotSet if it has none."""
+    """The task with most of this notebook's exercises. Raises ValueError if it has none."""
     names = set(CHECK.findall("\n".join(cells)))
     best = max(tasks, key=lambda task: len(names & {*task.exercises}))
     if not names & {*best.exercises}:
-        every = {name: task.name for task in lessons() for name in task.exercises}
-        other = sorted({every[name] for name in names if name in every})
-        raise NotSet(f"lesson {', '.join(other)}, which was not set" if other else
-                     "there is no check of an exercise that was set")
+        other = [task.name for task in lessons() if names & {*task.exercises}]
+        raise ValueError(f"lesson {', '.join(other)}, which was not set" if other else
+                         "there is no check of an exercise that was set")
     return best
 
 
@@ -193,7 +202,7 @@ def as_set(source: str) -> str:
 def run(student: Student, path: pathlib.Path, sources: list[str], task: Task,
         settings: Settings) -> list[Row]:
     """The lines of the table for one notebook, whatever is in it."""
-    seed, note = seed_of(student, sources, settings.seeded)
+    seed, note = seed_of(student, sources)
     cells = [[source, source not in task.sources or bool(CHECK.search(source))]
              for source in sources]
     end = time.monotonic() + PATIENCE * settings.limits[1]
@@ -233,31 +242,21 @@ def lines(sources: list[str], task: Task, talk: Talk, ended: dict[int, str]) -> 
 
 def grade(student: Student, settings: Settings) -> list[Row]:
     """The lines of one student: of a whole folder as handed out, the notebook that was changed."""
-    def row(file, state, message, lesson=""):
-        return Row(student.name, file, lesson, "", state, message)
-
-    rows, read, not_set = [row("", "note", note) for note in student.notes], [], []
+    read, left_out = [], {}
     for path in student.files:
         try:
             sources = cells_of(path)
             read.append((path, sources, task_for(sources, settings.tasks)))
-        except NotSet as error:
-            not_set.append(row(path.name, "error", str(error)))
         except (ValueError, OSError) as error:
-            rows.append(row(path.name, "error", str(error)))
+            left_out[path.name] = str(error)
     changed = [each for each in read if {*map(as_set, each[1])} - each[2].sources] or read[:1]
-    for each in changed:
-        rows += run(student, *each, settings)
-    if not read and len(not_set) < 2:
-        return rows + not_set
-    left_out = [path.name for path, *_ in read if path not in [path for path, *_ in changed]]
-    if left_out := sorted([*left_out, *(line.file for line in not_set)]):
-        rows.append(row("", "note" if read else "error",
-                        f"left out, as not set or not changed: {', '.join(left_out)}"))
-    for lesson, count in Counter(task.name for *_, task in changed).items():
-        if count > 1:
-            rows.append(row("", "note", f"{count} files of one lesson, all graded", lesson))
-    return rows
+    left_out |= {each[0].name: "not changed" for each in read if each not in changed}
+    notes = [("note", note) for note in student.notes]
+    if left_out:
+        said = "; ".join(f"{name}: {why}" for name, why in sorted(left_out.items()))
+        notes.append(("note" if read else "error", f"left out: {said}"))
+    return [Row(student.name, "", "", "", *note) for note in notes] + [
+        row for each in changed for row in run(student, *each, settings)]
 
 
 # ---- all of them ---------------------------------------------------------------------------------
@@ -322,8 +321,7 @@ def main(words: list[str], target: pathlib.Path = ROOT / "dist/grades") -> None:
     add("folder", type=pathlib.Path, help="one folder or one notebook per student")
     add("--lesson", help="what was set: 02, or your own notebook; without it, any lesson")
     add("--exercises", type=pathlib.Path, help="a file that registers exercises of your own")
-    add("--seeded", action="store_true", help="everybody has numbers of their own, by name")
-    add("--roster", type=pathlib.Path, help="a CSV of names and seeds, for such numbers")
+    add("--roster", type=pathlib.Path, help="a CSV of names and seeds: numbers of their own")
     add("--cell-seconds", type=float, default=60, help="of CPU, for one cell and its answers")
     add("--seconds", type=float, default=300, help="of CPU, for one notebook")
     add("--memory", type=float, default=4, help="for one notebook, in GiB")
@@ -347,7 +345,7 @@ def main(words: list[str], target: pathlib.Path = ROOT / "dist/grades") -> None:
         outside = Outside(edition, not given.without_walls)
         if why := outside.why_not():
             sys.exit(WHY_NOT.format(why))
-        settings = Settings(limits, tasks, outside, given.seeded, given.exercises)
+        settings = Settings(limits, tasks, outside, given.exercises)
         done, said = {}, grade_table.write([], target)
         for place, rows in grade_all(students, settings):
             done[place] = rows

@@ -9,37 +9,8 @@ from jinja2 import Environment
 STATES = ("right", "wrong", "not attempted", "error", "missing")
 FIELDS = ("student", "file", "lesson", "exercise", "state", "message")
 # Every entry is escaped, as students write some of them.
-PAGE = Environment(autoescape=True, trim_blocks=True).from_string("""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>Grades</title>
-<style>
-:root { color-scheme: light dark; }
-body { font: 16px/1.4 sans-serif; margin: 1.5em; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; margin: .5em 0 2em; }
-th, td { border: 1px solid #888; padding: .25em .5em; text-align: left; vertical-align: top; }
-thead th { position: sticky; top: 0; background: Canvas; }
-</style>
-</head>
-<body>
-<h1>Grades</h1>
-{% for title, head, lines in tables %}
-<h2>{{ title }}</h2>
-<div class="wide" tabindex="0"><table>
-<thead><tr>{% for name in head %}<th>{{ name }}</th>{% endfor %}</tr></thead>
-<tbody>
-{% for line in lines %}
-<tr>{% for entry in line %}<td>{{ entry }}</td>{% endfor %}</tr>
-{% endfor %}
-</tbody></table></div>
-{% endfor %}
-</body>
-</html>
-""")
+PAGE = Environment(autoescape=True, trim_blocks=True).from_string(
+    (pathlib.Path(__file__).parent / "grades.html.j2").read_text(encoding="utf-8"))
 
 
 def counted(rows: list) -> dict[tuple, object]:

@@ -83,13 +83,13 @@ def handed_in(folder: pathlib.Path,
     return list(found.values())
 
 
-def seed_of(student: Student, sources: list[str], seeded: bool) -> tuple[str | None, str]:
-    """The seed that counts, if one does; and a note, if there is one."""
+def seed_of(student: Student, sources: list[str]) -> tuple[str | None, str]:
+    """The seed that counts, if one does, and a note where the notebook says another.
+
+    It is the roster's, or else the notebook's.
+    """
     said = next((seed for source in sources for seed in SEED.findall(source)), None)
-    own = student.seed or (student.name if seeded or said else None)
     note = ""
-    if said is not None and key(said) != key(own):
+    if said is not None and key(said) != key(student.seed or student.name):
         note = f"{student.name}'s notebook says seed {said}"
-    if student.seed is None and said is not None and (not note or not seeded):
-        own = said  # in the spelling with which it was made
-    return own, note
+    return student.seed or said, note

@@ -4,7 +4,6 @@
     worksheet          the cells *pencil-page, with boxes to write into
     worksheet-answers  the same with the boxes filled
     questions          the cells question-*, one a page, to project or hold up for a vote
-    questions-answers  all of them with their reasons, as a list
     cards              A, B, C and D to cut out and vote with
 
 All is text and lines, in black. Letters are as large as everything fits.
@@ -27,7 +26,6 @@ from tools.notebooks.nbtext import chosen
 PAPERS = {"a4": (210, 297), "letter": (215.9, 279.4)}  # millimetres
 MARGIN = 11
 SCREEN = re.compile(r"\b[A-Z][^.\n]*\bcells?\b[^.\n]*\. ?")  # a sentence about cells
-OPTIONS = "ul > li:has(> strong:first-child)"
 # Gives letters the largest size, in points, at which nothing sticks out of its box, and returns it;
 # 0 if there is none.
 FIT = """([least, most]) => {
@@ -66,13 +64,14 @@ class Lesson(NamedTuple):
 
 
 class Handout(NamedTuple):
-    """HTML to print. What lies in a ``.box`` must fit into it, at ``least`` to ``most`` points."""
+    """HTML to print. What lies in a ``.box`` must fit into it, in letters of ``least`` to ``most``
+    points."""
 
     title: str
-    body: str = ""
-    landscape: bool = False
-    least: float = 10  # points
-    most: float = 10
+    body: str
+    landscape: bool
+    least: float
+    most: float
 
 
 def html(text: str) -> BeautifulSoup:
@@ -104,42 +103,15 @@ def sheets(lessons: list[Lesson], filled: bool):
             yield lesson.title, page, solution
 
 
-class Question(NamedTuple):
-    title: str
-    heading: str
-    text: BeautifulSoup  # with its options
-    reasons: dict[str, BeautifulSoup]  # by letter
-
-    @property
-    def right(self) -> str:
-        """Its letter. Raises ValueError if there is not one."""
-        right = [letter for letter, reason in self.reasons.items()
-                 if re.match(r"\s*Right\b", reason.text)]
-        if len(right) != 1:
-            raise ValueError(f"{self.title}, {self.heading}: {len(right)} reasons begin with Right")
-        return right[0]
-
-
 def asked(lessons: list[Lesson]):
+    """Title and text of each question, without its reasons."""
     for lesson in lessons:
         for name in lesson.cells:
             if re.fullmatch(r"question-\d+", name):
                 text = html(lesson.cells[name])
-                heading, fold = text.h2.extract().text, text.details.extract()
-                reasons = {item.strong.extract().text: item for item in fold.select(OPTIONS)}
-                for item in reasons.values():
-                    item.name = "span"
-                yield Question(lesson.title, heading, text, reasons)
-
-
-def answers(lessons: list[Lesson]) -> Handout:
-    found = list(asked(lessons))
-    for question in found:
-        for option in question.text.select(OPTIONS):
-            letter = option.strong.text
-            option["class"] = "right" if letter == question.right else "wrong"
-            option.extend([question.text.new_tag("br"), question.reasons[letter]])
-    return Handout("Questions, answers", PAGES.answers(found))
+                heading = text.h2.extract().text
+                text.details.decompose()
+                yield f"{lesson.title} · {heading}", text
 
 
 PAGES = frame("en").get_template("handout.html.j2").module
@@ -147,13 +119,12 @@ HANDOUTS = {
     "cheat-sheet": lambda lessons: Handout("Cheat sheet", PAGES.cheat_sheet(
         [lesson for lesson in lessons if "one-screen" in lesson.cells]), True, 6, 11),
     "worksheet": lambda lessons: Handout(
-        "Worksheet", PAGES.worksheet(sheets(lessons, False), False), least=9, most=12),
+        "Worksheet", PAGES.worksheet(sheets(lessons, False), False), False, 9, 12),
     "worksheet-answers": lambda lessons: Handout(
-        "Worksheet, answers", PAGES.worksheet(sheets(lessons, True), True), least=9, most=12),
+        "Worksheet, answers", PAGES.worksheet(sheets(lessons, True), True), False, 9, 12),
     "questions": lambda lessons: Handout(
         "Questions", PAGES.questions(asked(lessons)), True, 22, 34),
-    "questions-answers": answers,
-    "cards": lambda lessons: Handout("Cards", PAGES.cards()),
+    "cards": lambda lessons: Handout("Cards", PAGES.cards(), False, 10, 10),
 }
 
 

@@ -18,6 +18,7 @@ from markupsafe import Markup
 
 from tools import ROOT, setup
 from tools.draw import _stills
+from tools.publish import slides
 from tools.publish.pages import body, frame, headings, letters_of, style, text_of
 from tools.notebooks.nbtext import chosen
 from tools.notebooks.readme import opening
@@ -26,6 +27,7 @@ from attention_lessons.languages import languages
 
 REPOSITORY = setup.address()
 HAN = r"[\u4e00-\u9fff]"
+FORMULA = re.compile(r"\$\$.*?\$\$|\$[^$]+\$", re.S)
 NAMES = {"en": "English", "zh": "中文"}  # of languages, each in its own
 
 
@@ -51,53 +53,31 @@ def drawing(lesson: dict) -> str | None:
     return found[0].relative_to(ROOT).as_posix() if found else None
 
 
-# ---- symbols ------------------------------------------------------------------------------------
-
-def rows(text: str) -> list[list[str]]:
-    """The rows of a Markdown table, without its head."""
-    lines = [line for line in text.splitlines() if line.startswith("|")]
-    return [[part.strip() for part in line.strip("|").split("|")] for line in lines[2:]]
-
-
-def pieces(symbol: str) -> list[str]:
-    r"""What to look for: $\mathbf q, \mathbf k_i$ -> [r"\mathbf q", r"\mathbf k"]."""
-    whole = re.sub(r" = .*", "", symbol.strip("$"))
-    return [re.sub(r"_.*", "", part.strip()) for part in re.sub(r"\{[^}]*\}", "", whole).split(",")]
-
-
-def used(symbol: str, lessons: list[dict]) -> list[dict]:
-    """By lesson the headings under which a symbol stands in a formula."""
-    wanted = [rf"(?<![A-Za-z\\]){re.escape(part)}(?![A-Za-z])" for part in pieces(symbol)]
-    found = []
-    for lesson in lessons[1:]:
-        under, heading = {}, None
-        for each in lesson["cells"]:
-            if each["cell_type"] != "markdown":
-                continue
-            if title := re.match(r"## (.+)", each["source"]):
-                heading = title[1].split(" · ")[0], each["id"]
-            formulas = " ".join(re.findall(r"\$\$.*?\$\$|\$[^$]+\$", each["source"], re.S))
-            if heading and any(re.search(part, formulas) for part in wanted):
-                under.setdefault(heading[1], heading[0])
-        if under:
-            found.append({"lesson": lesson, "under": under})
-    return found
-
+# ---- symbols and references ---------------------------------------------------------------------
 
 def symbols(lessons: list[dict]) -> list[dict]:
-    """A page for each line of 00's table of symbols."""
-    made = []
-    for symbol, code, meaning, first in rows(text(lessons[0], "symbols")):
-        name = re.sub(r"\W+", "-", re.sub(r"\[.*?\]|`", "", code)).strip("-").lower()
-        while name in [other["name"] for other in made]:
-            name += "-i"
-        made.append({"name": name, "symbol": symbol, "code": code, "meaning": meaning,
-                     "first": next(lesson for lesson in lessons if lesson["name"][:2] == first),
-                     "used": used(symbol, lessons)})
-    return made
+    """The lines of 00's table of symbols, each with the lessons in which it is used."""
+    lines = [line for line in text(lessons[0], "symbols").splitlines() if line.startswith("|")]
+    names = "symbol", "code", "meaning", "first"
+    made = [dict(zip(names, map(str.strip, line.strip("|").split("|")))) for line in lines[2:]]
+    return [symbol | {"used": used(symbol["symbol"], lessons)} for symbol in made]
 
 
-# ---- references ---------------------------------------------------------------------------------
+def used(symbol: str, lessons: list[dict]) -> list[tuple[dict, str]]:
+    r"""(lesson, cell) for each lesson with a formula that has the symbol: the first such cell.
+
+    Of $\mathbf q, \mathbf k_i$ either will do; indices and what follows = don't count.
+    """
+    whole = re.sub(r" = .*|\{[^}]*\}", "", symbol.strip("$"))
+    parts = "|".join(re.escape(re.sub("_.*", "", part.strip())) for part in whole.split(","))
+    found = []
+    for lesson in lessons[1:]:
+        cells = [cell for cell in lesson["cells"] if cell["cell_type"] == "markdown"
+                 and re.search(rf"(?<![A-Za-z\\])(?:{parts})(?![A-Za-z])",
+                               " ".join(FORMULA.findall(cell["source"])))]
+        found += [(lesson, cell["id"]) for cell in cells[:1]]
+    return found
+
 
 def references() -> list[dict]:
     """references.bib, by author; each with its key, its parts and the lessons that cite its URL."""
@@ -110,36 +90,24 @@ def references() -> list[dict]:
 
 # ---- the site -----------------------------------------------------------------------------------
 
-def folder(language: str) -> str:
-    return "" if language == "en" else f"{language}/"
-
-
 def edition(target: pathlib.Path, language: str) -> set[str]:
     """Write the pages in a language. Return the signs of their formulas."""
-    paths = sorted((ROOT / "notebooks" / folder(language)).glob("*.ipynb"))
-    lessons = [read(path) for path in paths]
-    jinja = frame(language, lessons=lessons)
+    folder = "" if language == "en" else f"{language}/"
+    lessons = [read(path) for path in sorted((ROOT / "notebooks" / folder).glob("*.ipynb"))]
+    jinja = frame(language, lessons=lessons, top="../" * bool(folder))
     letters: set[str] = set()
+    (target / folder).mkdir(parents=True)
 
     def write(name: str, template: str, **parts) -> None:
-        path = target / folder(language) / name
-        root, top = ("../" * text.count("/") for text in (name, folder(language) + name))
-        twins = [(other, NAMES[other], top + folder(other) + name) for other in languages()
-                 if other != language]
-        page = jinja.get_template(template).render(root=root, top=top, twins=twins, **parts)
+        page = jinja.get_template(template).render(name=name, names=NAMES, **parts)
         letters.update(letters_of(page))
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(page, encoding="utf-8")
+        (target / folder / name).write_text(page, encoding="utf-8")
 
-    for i, lesson in enumerate(lessons):
+    for before, lesson, after in zip([None, *lessons], lessons, [*lessons[1:], None]):
         page = body(lesson["notebook"])
         write(f"{lesson['name']}.html", "lesson.html.j2", lesson=lesson, headings=headings(page),
-              body=Markup(page), before=lessons[i - 1] if i else None,
-              after=(lessons + [None])[i + 1])
-    all_symbols = symbols(lessons)
-    for symbol in all_symbols:
-        write(f"symbols/{symbol['name']}.html", "symbol.html.j2", symbol=symbol)
-    write("symbols/index.html", "symbols.html.j2", symbols=all_symbols,
+              body=Markup(page), before=before, after=after)
+    write("symbols.html", "symbols.html.j2", symbols=symbols(lessons),
           clashes=re.sub("</?details>|<summary>.*</summary>", "", text(lessons[0], "clashes")))
     cited = {lesson["name"]: json.dumps(lesson["notebook"]) for lesson in lessons}
     write("references.html", "references.html.j2", references=references(), cited=cited)
@@ -153,20 +121,13 @@ def edition(target: pathlib.Path, language: str) -> set[str]:
 def build(target: pathlib.Path) -> None:
     shutil.rmtree(target, ignore_errors=True)
     letters = set().union(*(edition(target, language) for language in languages()))
-    shutil.copytree(ROOT / "notebooks", target / "notebooks",
-                    ignore=lambda _, names: [name for name in names if name.startswith(".")])
-    shutil.copytree(ROOT / "images", target / "images")
+    for folder in ("notebooks", "images"):
+        shutil.copytree(ROOT / folder, target / folder, ignore=shutil.ignore_patterns(".*"))
     (target / "site.css").write_text(style(letters), encoding="utf-8")
     (target / "site.js").write_text(text_of("site.js", "paper.js"), encoding="utf-8")
-    decks(target)
-    search(target)
-
-
-def decks(target: pathlib.Path) -> None:
-    """The lectures, each a file of its own."""
-    from tools.publish import slides
     for path in chosen([], ROOT / "notebooks"):
         slides.write(path, target / "slides")
+    search(target)
 
 
 def search(target: pathlib.Path) -> None:
