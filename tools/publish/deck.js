@@ -1,34 +1,31 @@
-// Lays out the slides at the smallest letters that can be read in a hall: what does not fit goes on
-// to the next slide, by whole paragraphs, code and outputs. Then each slide grows to fill its room.
-const BOTTOM = 680, RIGHT = 1280 - 48 + 1, GROW = [1.5, 1.4, 1.3, 1.2, 1.1, 1];
+// Lays out the slides: what does not fit goes on to the next slide, by whole paragraphs, code and
+// outputs. Words have one size, and so has code; a prediction stands alone.
+const BOTTOM = 680;
 const FLOW = ".jp-MarkdownOutput > *, .jp-CodeCell > .jp-Cell-inputWrapper, .jp-OutputArea-child";
 const every = (name, root = document) => [...root.querySelectorAll(name)];
 const slides = () => every(".slides > section > section");
 
-/** Whether a part of the slide lies within its room; ``wide``: to the right as well. */
-function inside(part, slide, wide) {
-  const { right, bottom } = part.getBoundingClientRect(), { left, top } =
-    slide.getBoundingClientRect();
-  return bottom - top <= BOTTOM && (!wide || right - left <= RIGHT);
-}
+const inside = (part, slide) =>
+  part.getBoundingClientRect().bottom - slide.getBoundingClientRect().top <= BOTTOM;
 
-function fits(slide) {
-  const parts = every(`:is(${FLOW}), :is(${FLOW}) *`, slide);
-  return parts.every((part) => inside(part, slide, true));
-}
-
-/** Enlarge the slide as far as it fits; explorers fill their slides by themselves. */
-function grow(slide) {
-  const steps = isExplorer(slide) ? [1] : GROW;
-  steps.find((step) => {
-    slide.style.setProperty("--grow", step);
-    return fits(slide);
-  });
+/** What a paragraph asks to predict becomes a part of its own, with the options behind it. */
+function ask(word) {
+  const paragraph = word.parentNode, asked = document.createElement("div");
+  const range = document.createRange(), next = paragraph.nextElementSibling;
+  range.setStartBefore(word);
+  range.setEnd(paragraph, paragraph.childNodes.length);
+  asked.className = "predict";
+  asked.append(range.extractContents(), ...(next?.matches("ul") ? [next] : []));
+  paragraph.after(asked);
+  if (!paragraph.textContent.trim()) paragraph.remove();
 }
 
 /** An answer comes with the next step; a link to what the deck does not have is text, and an empty
  * corner of a table no heading. */
 function prepare() {
+  for (const word of every(".slides .jp-MarkdownOutput > p > strong")) {
+    if (/^(Predict|先?预测)/.test(word.textContent)) ask(word);
+  }
   for (const corner of every("th:empty")) corner.replaceWith(document.createElement("td"));
   for (const anchor of every(".anchor-link")) anchor.remove();
   for (const link of every('.slides a[href^="#"]')) link.replaceWith(...link.childNodes);
@@ -41,16 +38,20 @@ function prepare() {
 }
 
 const isExplorer = (part) => part?.querySelector(".d2l-explorer");
+const isAlone = (part) => isExplorer(part) || part.matches(".predict");
+const isHeading = (part) => /^H\d$/.test(part.tagName);
 const isOutput = (part) => part.matches(".jp-OutputArea-child");
-const leads = (part) => /^H\d$/.test(part.tagName) ||
+const leads = (part) => isHeading(part) ||
   (part.tagName === "P" && /[:：]$/.test(part.textContent.trim()));
 
 /** The index of the part with which the next slide has to begin, or -1. What leads to something
- * stays with it, a paragraph with the output that it explains. Explorers have their own slides. */
+ * stays with it, a paragraph with the output that it explains. Explorers and predictions have
+ * slides of their own, these under their heading. */
 function ending(parts, slide) {
-  const end = parts.findIndex((part, i) =>
-    i > 0 && (isExplorer(part) || isExplorer(parts[i - 1]) || !inside(part, slide)));
-  if (end < 2 || isExplorer(parts[end - 1])) return end;
+  const end = parts.findIndex((part, i) => i > 0 && (
+    isExplorer(part) || (isAlone(part) && !isHeading(parts[i - 1])) || isAlone(parts[i - 1]) ||
+    !inside(part, slide)));
+  if (end < 2 || isAlone(parts[end - 1]) || isAlone(parts[end])) return end;
   let better = end;
   if (parts[end].tagName === "P" && isOutput(parts[end - 1])) better -= 1;
   while (better > 0 && leads(parts[better - 1])) better -= 1;
@@ -100,7 +101,6 @@ function layOut() {
     title = head(slide, title);
     const parts = every(FLOW, slide), end = ending(parts, slide);
     if (end > 0) turn(slide, parts[end]);
-    grow(slide);
     takeNotes(slide);
   }
   document.querySelector(".reveal").classList.remove("measuring");

@@ -15,6 +15,7 @@ from tools.publish.pages import (TEMPLATES, Exporter, font, html, letters_of, pl
                                  text_of, title_of)
 from tools import ROOT
 from tools.classroom.guide import teaching
+from tools.classroom.student import remarks
 from tools.notebooks.readme import cell_minutes
 
 
@@ -43,7 +44,7 @@ def notes(cells: list, plan: dict, counted: list | None = None,
           language: str = "en") -> dict[str, dict[str, str]]:
     """For each cell on a slide what the notes say there, as HTML: words, and the minute after it.
 
-    Words are what the plan says to ask and what some think, and cells that are notes themselves.
+    Words are the plan's remarks, and cells that are notes themselves.
     Minutes are those of ``counted``, the English cells; without it, of the cells themselves.
     """
     _, shown = speaker(language), [cell for cell in cells if kind(cell) != "skip"]
@@ -52,26 +53,13 @@ def notes(cells: list, plan: dict, counted: list | None = None,
     for cell in shown:
         lines = [cell.source]
         if kind(cell) != "notes":
-            lines = ([] if made else overall(plan, _)) + said(cell.id, plan, _)
+            lines = [f"**{_(head.text)}:** {words}" for head, words in remarks(plan, cell.id)]
             here = made[cell.id] = {"words": ""}
         spent += lasts[cell.id]
         here["words"] += html("\n\n".join(lines))
         here["minute"] = html(_(
             "Minute {0} of {1} when this slide is done.", round(spent), round(total)))
     return made
-
-
-def overall(plan: dict, _) -> list[str]:
-    words = {"board": _("On the board"), "leave_out": _("If time is short")}
-    return [f"**{words[key]}:** {plan[key]}" for key in words if key in plan]
-
-
-def said(name: str, plan: dict, _) -> list[str]:
-    """What the plan has for a cell: what to ask, and the mistakes that the cell cures."""
-    lines = zip((_("Ask"), _("Usually answered")), plan.get("ask", {}).get(name, ()))
-    thought = [(_("Some think"), each["thinks"])
-               for each in plan.get("expect", []) if each["cure"] == name]
-    return [f"**{head}:** {text}" for head, text in [*lines, *thought]]
 
 
 def page(notebook: nbformat.NotebookNode, plan: dict, counted: list | None = None) -> str:
