@@ -86,7 +86,7 @@ class Talk:
     def __init__(self, limits: tuple[float, float, float], end: float, seed: str | None):
         self.limits, self.end, self.seed = limits, end, seed
         self.cell, self.judged, self.errors = -1, {}, {}
-        self.timer = threading.Timer(0, print)
+        self.timer = threading.Timer(0, print)  # not started
 
     def hold(self, outside: Outside, cells: list, skip: list[int]) -> str:
         """Let a process run the cells. Why it was ended, if it was."""

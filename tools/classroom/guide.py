@@ -105,11 +105,14 @@ def lesson_in(number: str, folder: str) -> Lesson:
     return Lesson(path.name, cells)
 
 
-def link(number: str, name: str, words: str = "") -> str:
+def link(number: str, name: str) -> str:
     """A link to a cell, as JupyterLab follows it."""
-    up = "../" * bool(folder())
-    return (f"[{words or f'`{name}`'}]"
-            f"({up}../notebooks/{folder()}{lesson(number).file}#cell-id={name})")
+    return f"[`{name}`](../notebooks/{lesson(number).file}#cell-id={name})"
+
+
+def moved(text: str) -> str:
+    """A text with its links to notebooks in the language that is spoken."""
+    return text.replace("](../notebooks/", f"](../../notebooks/{folder()}") if folder() else text
 
 
 def teaching(number: str, code: str = "") -> dict:
@@ -200,9 +203,7 @@ def page(number: str) -> tuple[str, str]:
         known=sum(map(len, said.values())),
         exercises="\n\n".join(f"**{name}**\n\n{bullets(map(plain, words)) or say(MEASURED)}"
                               for name, words in said.items()))
-    if folder():
-        text = text.replace("](../notebooks/", f"](../../notebooks/{folder()}")
-    return file.replace(".ipynb", ".md"), text
+    return file.replace(".ipynb", ".md"), moved(text)
 
 
 def bullets(lines) -> str:
@@ -235,12 +236,9 @@ def minutes(show: dict) -> int:
 
 def table() -> str:
     """The routes: for each its meetings, with what they show and their minutes."""
-    lines = []
-    for route in routes():
-        meetings = [f"{say(meeting['name'])} ({minutes(meeting['show'])})"
-                    for meeting in route["meeting"]]
-        lines.append((say(route["name"]), " · ".join(meetings)))
-    return "\n".join([say(ROUTES), "|---|---|", rows(lines)])
+    return "\n".join([say(ROUTES), "|---|---|", rows(
+        (say(route["name"]), " · ".join(f"{say(meeting['name'])} ({minutes(meeting['show'])})"
+                                        for meeting in route["meeting"])) for route in routes())])
 
 
 def lecture() -> str:
@@ -251,7 +249,7 @@ def lecture() -> str:
         links = [link(number, name) for name in names if cells[name]["cell_type"] == "code"]
         before = " ".join(f"`{name}`" for name in meeting["first"][number])
         lines.append((number, str(minutes({number: names})), " ".join(links), before))
-    return "\n".join([say(LECTURE), "|---|---|---|---|", rows(lines)])
+    return moved("\n".join([say(LECTURE), "|---|---|---|---|", rows(lines)]))
 
 
 # ---- all of it --------------------------------------------------------------------------------
