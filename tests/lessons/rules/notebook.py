@@ -2,6 +2,7 @@
 import ast
 import json
 import re
+import tomllib
 from functools import cache, cached_property
 
 from tools import ROOT
@@ -82,6 +83,13 @@ class Notebook:
         self.ids = [cell.id for cell in self.cells]
         self.code = [cell for cell in self.cells if cell.is_code]
         self.words = [cell for cell in self.cells if not cell.is_code]
+
+    @cached_property
+    def alt(self):
+        """The entries of its alt.toml, the words of its figures: a text, or a table of `text` and
+        `varies`."""
+        path = ROOT / f"attention_lessons/lesson_{self.name[:2]}/alt.toml"
+        return tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
     def cell(self, name):
         return next((cell for cell in self.cells if cell.id == name), None)

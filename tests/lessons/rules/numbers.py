@@ -7,11 +7,9 @@ belongs where the number is from.
 """
 import csv
 import re
-import tomllib
 from collections import Counter
 from functools import cache
 
-from . import outputs
 from .notebook import ROOT, all_notebooks, rule
 
 TABLE = ROOT / "tests/lessons/numbers.csv"
@@ -65,8 +63,7 @@ def sentences(notebook):
     for cell in notebook.words:
         if cell.id not in ELSEWHERE:
             yield cell.id, said(cell.text)
-    path = outputs.LESSONS / f"lesson_{notebook.name[:2]}/alt.toml"
-    for name, entry in tomllib.loads(path.read_text("utf-8") if path.exists() else "").items():
+    for name, entry in notebook.alt.items():
         yield f"alt/{name}", said(entry if isinstance(entry, str) else entry["text"])
 
 

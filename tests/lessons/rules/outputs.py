@@ -1,11 +1,9 @@
 """Rules of what is stored: order, warnings, figures, predictions, interactive pieces."""
 import ast
 import re
-import tomllib
 
-from .notebook import ROOT, rule, rule_for_all
+from .notebook import rule, rule_for_all
 
-LESSONS = ROOT / "attention_lessons"  # in lesson_02/alt.toml: the words of its figures
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
@@ -69,18 +67,15 @@ def figure_names(cell):
 @rule()
 def figures_have_words(notebook):
     """A figure is named after its cell, "NN-ID", and has words in lesson_NN/alt.toml."""
-    number = notebook.name[:2]
-    path = LESSONS / f"lesson_{number}/alt.toml"
-    entries = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    used = set()
+    number, used = notebook.name[:2], set()
     for cell in notebook.code:
         for name in figure_names(cell):
             if not f"{name}-".startswith(f"{number}-{cell.id}-"):
                 yield cell.id, f"a figure is named `{name}`"
             pattern = ".+".join(map(re.escape, name[3:].split("{}")))
-            used |= {entry for entry in entries if re.fullmatch(pattern, entry)}
-    for entry in sorted(entries.keys() - used):
-        yield entry, f"nothing draws this entry of {path.name}"
+            used |= {entry for entry in notebook.alt if re.fullmatch(pattern, entry)}
+    for entry in sorted(notebook.alt.keys() - used):
+        yield entry, "nothing draws this entry of alt.toml"
 
 
 @rule()
