@@ -179,7 +179,7 @@ function net(kind, width, { data: { choices }, state, ui, set, hold }) {
       ${disc(last, 9, { fill: `var(--${colour})` })}</g>
     <g ...${edge}>${box(0, base + 15, width, 24, { rx: 6, class: "halo" })}
       ${text(width / 2, base + 27, `↕ ${plural(layers, "layer")}`, MIDDLE)}</g>
-    ${text(0, base + 54, t("the output knows {0} of {1} inputs", rows[0].length, TOKENS))}
+    ${text(0, base + 54, t("it knows {0} of {1} inputs", rows[0].length, TOKENS))}
     ${text(0, base + 72, t("at n = {0}: path {1}, waits {2}", count(state.n), path, sequential))}
     ${text(0, base + 90, t("work {0}", amount(operations)))}` };
 }

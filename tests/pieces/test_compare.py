@@ -47,7 +47,7 @@ def test_prices_below_the_networks_and_lines_dots_and_crossings_of_the_plot():
                      ("output of recurrence", "onKeyDown", {"key": "ArrowLeft"}), layers=2)
     for kind, known in zip(NETS, (6, 8, 9)):
         work, steps, path = cost(kind, 256, 64, 5)[:3]
-        assert f"the output knows {known} of 9 inputs" in look.words
+        assert f"it knows {known} of 9 inputs" in look.words
         assert f"at n = 256: path {path}, waits {steps}" in look.words
         assert f"work {work / 1e6:.3g} million" in look.words
     assert [len(look.of("token", fill=f"var(--{colour})")) for colour in ("value", "key", "query")
