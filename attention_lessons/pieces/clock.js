@@ -68,7 +68,7 @@ function view({ data: { widths, positions, offsets }, state, width, set }) {
   const part = { ...state, hand, count, steps, positions, offsets, moves };
   const wide = width >= 640;
   const columns = `${2 * hand}, ${2 * hand + 1}`;
-  const rest = width - 280 - 48;  // for the two plots, where three panels stand side by side
+  const rest = width >= 760 ? width - 280 - 48 : width - 24;  // three panels in a row, or two
   const plots = [[wide ? 0.6 * rest : width, waves], [wide ? 0.4 * rest : width, alike]];
   return {
     label: t("{0} clocks with a thin hand at position i and a bold one δ later; the waves of the " +

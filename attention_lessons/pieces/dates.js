@@ -214,7 +214,7 @@ function view(seen) {
   const wide = width >= 640;
   const part = wide ? (width - 48) / 3 : width;
   const titles = {
-    encoder: t("encoder: letter to letter"), decoder: t("decoder: digit to earlier digits"),
+    encoder: t("encoder: letter to letter"), decoder: t("decoder: digit to digit"),
     cross: t("cross: digit to letter"),
   };
   return {

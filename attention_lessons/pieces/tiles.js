@@ -218,9 +218,11 @@ function corner(used, { data: { queries, keys, sizes }, state, across, change })
 /** What each query keeps, and by what the old was multiplied; sums are at most the keys. */
 function kept({ states, asking }, width, top, keys) {
   const side = 24;
-  const [largestX, sumX, outputX] = [0, 0.7, 2.6].map((part) => side + part * (width - side) / 4);
+  const part = (width - side) / 4;
+  const sumX = side + Math.max(56, 0.7 * part);
+  const outputX = Math.min(side + 2.6 * part, width - 106);
   const most = Math.max(0, outputX - sumX - 116);
-  const titles = [[largestX, t("largest")], [sumX, t("sum")], [outputX, t("output")]];
+  const titles = [[side, t("largest")], [sumX, t("sum")], [outputX, t("output")]];
   return html`
     ${titles.map(([x, title]) => text(x + 6, top - 14, title, { colour: "output" }))}
     ${states.map(({ largest, total, output, ofSum, ofOutput }, i) => {
@@ -230,10 +232,10 @@ function kept({ states, asking }, width, top, keys) {
       return html`<g class="kept ${inside ? "fast" : ""}">
         ${box(side, y - 13, width - side - 1, 26, { rx: 4, class: "box" })}
         ${text(8, y, i, MIDDLE)}
-        ${text(largestX + 6, y, total ? short(largest) : t("none"))}
+        ${text(side + 6, y, total ? short(largest) : t("none"))}
         ${times(ofSum, sumX, ofSum < 1 ? { bold: true, class: "less" } : {})}
-        ${box(sumX + 62, y - 7, most * total / keys, 14, { rx: 2, class: "sum flows" })}
-        ${text(sumX + 68 + most * total / keys, y, digits(total))}
+        ${box(sumX + 58, y - 7, most * total / keys, 14, { rx: 2, class: "sum flows" })}
+        ${text(sumX + 64 + most * total / keys, y, digits(total))}
         ${times(ofOutput, outputX)}
         ${text(width - 8, y, digits(output), { ...END, bold: inside })}</g>`;
     })}`;
