@@ -178,6 +178,11 @@ class Trial:
         """A stage that looks at one output."""
         return lambda answer: {t(words): self.run(answer, *last, **options)[1]}
 
+    def nears(self, words: str, *last, **options) -> Stage:
+        """A stage that looks at how far off one output is."""
+        return lambda answer: {t(words): precision(*(
+            self.run(each, *last, **options)[1] for each in (answer, self.right)))}
+
     def keeps(self, *last) -> Stage:
         """A stage that looks at the inputs afterwards."""
         return lambda answer: {t("{0} after the call of forward", name): X for name, X

@@ -3,7 +3,7 @@ import torch
 from torch import nn
 
 from ..exercises.classes import (
-    FromScratch, Trial, build, draw, factors, in_words, precision, refusal)
+    FromScratch, Trial, build, draw, factors, in_words, refusal)
 from ..exercises.heads import MODE
 from ..languages import t
 
@@ -75,12 +75,6 @@ def table(answer):
     return {t("The buffers, their shapes and dtypes"): shapes or t("none")}
 
 
-def far(answer):
-    given, wanted = (TRIAL.run(which, change=lambda X: [torch.zeros(1, 20_000, 6)],
-                               max_len=20_001)[1] for which in (answer, Positions))
-    return {t("The output at positions up to 20,000"): precision(given, wanted)}
-
-
 def dtypes(answer):
     return {t("For X in {0}, the dtype of the output", str(dtype)):
             str(TRIAL.run(answer, change=lambda X: [X.to(dtype)])[1].dtype)
@@ -106,5 +100,7 @@ EXERCISES = [FromScratch(
     stages=[TRIAL.shows("The output for width 6"),
             TRIAL.shows("The output for the odd width 7", sizes=(7,),
                         change=lambda X: draw((3, 5, 6), (2, 4, 7))[1:]),
-            TRIAL.keeps(), TRIAL.learns(), table, far, dtypes, TRIAL.evaluates(), dropping,
-            too_long])]
+            TRIAL.keeps(), TRIAL.learns(), table,
+            TRIAL.nears("The output at positions up to 20,000", max_len=20_001,
+                        change=lambda X: [torch.zeros(1, 20_000, 6)]),
+            dtypes, TRIAL.evaluates(), dropping, too_long])]

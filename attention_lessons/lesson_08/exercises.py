@@ -44,8 +44,8 @@ def weigh(scores, valid_lens):
 LOWEST, INTO = "torch.finfo(scores.dtype).min", "masked_fill_("
 HANDED_IN = ("The weights are right, and the scores that were handed in are changed: index "
              "assignment and masked_fill_ write into them. masked_fill makes a new tensor.")
-TOO_HIGH = ("Where visible scores are lower still, a hidden key wins: -1e6 is a number like any "
-            "other. Fill with the lowest of the type, torch.finfo(scores.dtype).min.")
+TOO_HIGH = ("Where visible scores are lower still, a hidden key wins: -1e6 or -1e9 is a number "
+            "like any other. Fill with the lowest of the type, torch.finfo(scores.dtype).min.")
 EMPTY = ("Nearly: where a sentence has no key, its queries still read the padding. Multiply the "
          "weights by the mask.")
 MEND_WEIGHTS = [

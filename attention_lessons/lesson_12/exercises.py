@@ -50,8 +50,7 @@ def attend_heads(q, k, v, num_heads):
 
 EXERCISES.append(Exhibit(
     "heads", fine=attend_heads,
-    other=(
-    "F.scaled_dot_product_attention(q, k, v).permute(0, 2, 1, 3).flatten(2)", ""),
+    other=("F.scaled_dot_product_attention(q, k, v).permute(0, 2, 1, 3).flatten(2)", ""),
     use=lambda code: lambda X, lens: code(X, X, X, 2), promises={"order"},
     slips=[
         ("answers.reshape(b, n, d)", ""),
@@ -105,8 +104,7 @@ def weigh_heads(q, k, num_heads):
 
 EXERCISES.append(Exhibit(
     "scale", fine=weigh_heads,
-    other=(
-    "torch.einsum('bhnd,bhmd->bhnm', q, k).mul(d ** -0.5).softmax(-1)", ""),
+    other=("torch.einsum('bhnd,bhmd->bhnm', q, k).mul(d ** -0.5).softmax(-1)", ""),
     use=lambda code: lambda X, lens: (code(X, X, 2) @ X[:, None]).transpose(1, 2).flatten(2),
     promises={"order"},
     slips=[
@@ -140,9 +138,8 @@ def reader(code):
 
 EXERCISES.append(Exhibit(
     "dropout", fine=Reader,
-    other=(
-    "weights @ self.W_v(X)", "F.scaled_dot_product_attention(self.W_q(X), self.W_k(X), "
-    "self.W_v(X), dropout_p=self.p * self.training)", ""),
+    other=("weights @ self.W_v(X)", "F.scaled_dot_product_attention(self.W_q(X), self.W_k(X), "
+           "self.W_v(X), dropout_p=self.p * self.training)", ""),
     use=reader, promises={"order"},
     slips=[
         ("self.p, self.training)", "self.p)", ""),
@@ -179,10 +176,9 @@ def waves(code):
 
 EXERCISES.append(Exhibit(
     "table", fine=Waves,
-    other=(
-    'register_buffer("table", table)', 'register_buffer("P", table[None], persistent=False)',
-    "self.table[:X.shape[1]]", "self.P[:, :X.shape[1]]",
-    "10000 ** (-torch.arange(0, d, 2) / d)", "1 / 10000 ** (torch.arange(0, d, 2) / d)", ""),
+    other=('register_buffer("table", table)', 'register_buffer("P", table[None], persistent=False)',
+           "self.table[:X.shape[1]]", "self.P[:, :X.shape[1]]",
+           "10000 ** (-torch.arange(0, d, 2) / d)", "1 / 10000 ** (torch.arange(0, d, 2) / d)", ""),
     use=waves,
     slips=[
         ('register_buffer("table", table)', "table = table", ""),
@@ -213,9 +209,8 @@ def read_folded(q, k, v, lens, num_heads):
 
 EXERCISES.append(Exhibit(
     "folded", fine=read_folded,
-    other=(
-    "scores.masked_fill(~keep, -1e9).softmax(-1) @ v",
-    "F.scaled_dot_product_attention(q, k, v, keep)", ""),
+    other=("scores.masked_fill(~keep, -1e9).softmax(-1) @ v",
+           "F.scaled_dot_product_attention(q, k, v, keep)", ""),
     use=lambda code: lambda X, lens: code(X, X, X, lens, 2), promises={"padding", "order"},
     slips=[
         ("repeat_interleave", "repeat", ""),
@@ -278,9 +273,9 @@ def shown(code):
 
 EXERCISES.append(Exhibit(
     "maps", fine=read_and_show,
-    other=(
-    "hidden.softmax(-1) @ v", "F.scaled_dot_product_attention(q, k, v, keep)",
-    "hidden.softmax(-1)", "scores.sub(scores.amax()).masked_fill(~keep, -99).softmax(-1)", ""),
+    other=("hidden.softmax(-1) @ v", "F.scaled_dot_product_attention(q, k, v, keep)",
+           "hidden.softmax(-1)",
+           "scores.sub(scores.amax()).masked_fill(~keep, -99).softmax(-1)", ""),
     use=shown, promises={"padding", "order"},
     slips=[
         ("maps = hidden", "maps = scores", ""),
@@ -329,9 +324,8 @@ def add_waves(X):
 
 EXERCISES.append(Exhibit(
     "half", fine=add_waves,
-    other=(
-    "dtype=torch.float32", "dtype=torch.float64",
-    "torch.arange(0, X.shape[2], 2)", "torch.arange(0, X.shape[2], 2).double()", ""),
+    other=("dtype=torch.float32", "dtype=torch.float64",
+           "torch.arange(0, X.shape[2], 2)", "torch.arange(0, X.shape[2], 2).double()", ""),
     use=lambda code: lambda X, lens: code(X), promises={"causal"},
     slips=[
         ("dtype=torch.float32", "dtype=X.dtype", ""),
@@ -365,9 +359,8 @@ def continued(code):
 
 EXERCISES.append(Exhibit(
     "cache", fine=go_on,
-    other=(
-    "F.scaled_dot_product_attention(q, k, v, attn_mask=keep)",
-    "(q @ k.mT / math.sqrt(q.shape[-1])).masked_fill(~keep, -1e9).softmax(-1) @ v", ""),
+    other=("F.scaled_dot_product_attention(q, k, v, attn_mask=keep)",
+           "(q @ k.mT / math.sqrt(q.shape[-1])).masked_fill(~keep, -1e9).softmax(-1) @ v", ""),
     use=continued, promises={"causal"},
     slips=[
         ("tril(m - n)", "tril()", ""),
@@ -465,9 +458,8 @@ def optimized(code):
 
 EXERCISES.append(Exhibit(
     "decay", fine=optimizer_of,
-    other=(
-    "torch.optim.AdamW([{'params': [weight], 'weight_decay': decay * decays} "
-    "for decays, group in groups.items() for weight in group], lr=lr)", ""),
+    other=("torch.optim.AdamW([{'params': [weight], 'weight_decay': decay * decays} "
+           "for decays, group in groups.items() for weight in group], lr=lr)", ""),
     use=optimized,
     slips=[
         ("id(part.weight)", "id(part)", ""),
