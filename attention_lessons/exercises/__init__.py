@@ -19,7 +19,7 @@ import torch
 
 from ..languages import t
 from .kinds import (  # noqa: F401  # to write your own
-    Build, Choice, Exercise, Lines, Result, Slip)
+    Build, Choice, Exercise, Lines, Order, Result, Slip)
 
 LESSONS = Path(__file__).parents[1]
 seen: dict[str, int] = {}  # the last hint shown, by exercise
@@ -95,16 +95,17 @@ def all_exercises() -> dict[str, Exercise]:
 
 
 def load(path: Path, *names: str) -> None:
-    """Make exercises: a ``Choice`` of words alone; another is the code in the module that ``code``
-    names, with these words."""
+    """Make exercises: of words alone, or with words for the code in the module that ``code`` names.
+    """
     for name in names:
-        words = {"code": "", **told(path)[name]}
-        if module := words.pop("code"):
+        words = {**told(path)[name]}
+        if module := words.pop("code", ""):
             module = import_module(f"attention_lessons.{path.parent.name}.{module}")
             made = next(each for each in module.EXERCISES if each.name == name)
             vars(made).update(words)
         else:
-            made = Choice(name, **words)
+            kind = Lines if "lines" in words else Order if "needs" in words else Choice
+            made = kind(name, **words)
         known.setdefault(name, made)
 
 

@@ -323,21 +323,21 @@ class Order(Exercise):
 class Lines(Exercise):
     """A calculation on paper: numbered lines of numbers, judged in order.
 
-    lines: for each line its right numbers, and known wrong ones with the words for them.
+    lines: for each line its right numbers, then pairs of wrong ones and the words for them.
     within: the share by which numbers that are read off a figure may differ.
     """
 
-    lines: dict[int, tuple[Sequence[float], dict[tuple, str]]] = field(default_factory=dict)
+    lines: Sequence[Sequence] = ()
     within: float = 0
 
     def fault(self, answer):
         if not isinstance(answer, dict):
             return t("Give a dictionary of lines, got {0}.", type(answer).__name__)
         for line in answer:
-            if line not in self.lines:
+            if line not in range(1, len(self.lines) + 1):
                 return t("The lines are numbered 1 to {0}, with whole numbers; there is no line "
                          "{1}.", len(self.lines), repr(line))
-        for number, (right, known) in self.lines.items():
+        for number, (right, *known) in enumerate(self.lines, 1):
             given = answer.get(number, [])
             if not isinstance(given, (list, tuple)):
                 return t("Line {0}: give a list of numbers, got {1}.", number,
@@ -347,7 +347,7 @@ class Lines(Exercise):
             if not given:
                 raise NotYet(t("Right up to line {0}; go on with line {1}.", number - 1, number))
             if not near(given, right, self.within):
-                words = [t(words) for wrong, words in known.items()
+                words = [t(words) for wrong, words in known
                          if near(given, wrong, self.within)]
                 words.append(first_wrong(given, right, self.within))
                 return t("Line {0}: {1}", number, words[0])

@@ -122,21 +122,21 @@ def weights(scores, scale=2**.5):
 def score_line(head, scores, others):
     both = tuple(map(sum, zip(scores, others)))
     rows = t("the rows {0} and {1}", 2 * head - 1, 2 * head)
-    return scores, {
-        both: t("You used all four numbers: head {0} has only {1} of W_q x and of W_k x.", head,
-                rows),
-        tuple(others): t("That is head {0}: head {1} has {2}.", 3 - head, head, rows),
-        tuple(score / 2**.5 for score in scores):
-            t("Line {0} is before scaling: don't divide by the square root of 2 yet.", head + 1),
-    }
+    return [
+        scores,
+        (both, t("You used all four numbers: head {0} has only {1} of W_q x and of W_k x.", head,
+                 rows)),
+        (others, t("That is head {0}: head {1} has {2}.", 3 - head, head, rows)),
+        ([score / 2**.5 for score in scores],
+         t("Line {0} is before scaling: don't divide by the square root of 2 yet.", head + 1))]
 
 
 def weight_line(scores):
-    return weights(scores), {
-        tuple(counts(scores)): "Now divide each by their sum, so that the three add up to 1.",
-        tuple(weights(scores, 1)):
-            "You left out the scaling: a score of 2 counts e^(2/1.41) = 4.11, not e^2 = 7.39.",
-    }
+    return [
+        weights(scores),
+        (counts(scores), "Now divide each by their sum, so that the three add up to 1."),
+        (weights(scores, 1),
+         "You left out the scaling: a score of 2 counts e^(2/1.41) = 4.11, not e^2 = 7.39.")]
 
 
 def pencil_lines(question, heights):
@@ -148,20 +148,18 @@ def pencil_lines(question, heights):
         mix = [(w[0] * dog + w[2] * man) for w in (weights_1, weights_2)]
         return mix[0], weights_1[0], mix[1], weights_2[2]
 
-    return {
-        1: (question, {(0, 0, three, 0): "That is the third row of W_q. "
-                       "Row times token, for each row, picks the third column."}),
-        2: score_line(1, first, second),
-        3: score_line(2, second, first),
-        4: weight_line(first),
-        5: weight_line(second),
-        6: (output(weights(first), weights(second)), {
-            output(weights(first), weights(first)):
-                "Head 2 uses its own weights, line 5, not those of head 1.",
-            (dog, 0, man, 0): "That is the notebook's other example, where the questions were "
-                              "loud. Here the weights are softer.",
-        }),
-    }
+    return [
+        [question, ((0, 0, three, 0), "That is the third row of W_q. "
+                                      "Row times token, for each row, picks the third column.")],
+        score_line(1, first, second),
+        score_line(2, second, first),
+        weight_line(first),
+        weight_line(second),
+        [output(weights(first), weights(second)),
+         (output(weights(first), weights(first)),
+          "Head 2 uses its own weights, line 5, not those of head 1."),
+         ((dog, 0, man, 0), "That is the notebook's other example, where the questions were loud. "
+                            "Here the weights are softer.")]]
 
 
 class Pencil(Lines):

@@ -1,7 +1,7 @@
 """The exercises of lesson 06, convolution, recurrence and self-attention."""
 import math
 
-from ..exercises.kinds import Build, Lines
+from ..exercises.kinds import Build
 
 # ---- receptive-field ----
 
@@ -162,28 +162,7 @@ WINDOWED = [
 ]
 
 
-# What is read as if the axes were linear stands halfway in its power of ten: 738 for 512.
 EXERCISES = [
-    Lines("read-figure", within=0.2, lines={
-        1: ([512], {
-            (738,): "You read the axis as a ruler. From 100 to 1,000 it is logarithmic: halfway "
-                    "stands 316, and 500 at seven tenths.",
-            (256,): "There it crosses the GRU. The LSTM's line is the next above.",
-            (1024,): "There its two products cross the LSTM. The layer's line is the one above.",
-        }),
-        2: ([19.3], {
-            (36,): "You read the axis as a ruler. From 10 to 100 billion it is logarithmic: 20 "
-                   "stands at three tenths.",
-            (1.93,): "A power of ten too low: 10 to the tenth is 10 billion.",
-            (193,): "A power of ten too high: 10 to the tenth is 10 billion.",
-            (19.3e9,): "In billions, please.",
-        }),
-        3: ([4.5], {
-            (0.65,): "That is how far apart the lines are in powers of ten. 10 to that power is "
-                     "the factor.",
-            (15,): "That is the difference, in billions. How many times is it?",
-        }),
-    }),
     Build("receptive-field", receptive_field, RECEPTIVE_FIELD,
           lambda: [(5, [1, 6, 4]), (3, [1, 2, 4]), (7, [2]), (9, [1, 3, 9, 27])]),
     Build("work", operations, WORK, lambda: [(7, 5, 11), (60, 16, 64), (3, 2, 1)]),

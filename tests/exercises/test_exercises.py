@@ -39,11 +39,11 @@ def known(exercise):
     for letter, why in getattr(exercise, "reasons", {}).items():
         several = len(getattr(exercise, "right", "")) > 1
         yield letter, f"Statement {letter} {why}" if several else why
-    right = {line: list(numbers) for line, (numbers, _) in getattr(exercise, "lines", {}).items()}
-    for line, (_, wrong) in getattr(exercise, "lines", {}).items():
-        for numbers, why in wrong.items():
-            before = {each: right[each] for each in range(1, line)}
-            yield before | {line: list(numbers)}, f"Line {line}: {why}"
+    so_far = {}
+    for line, (right, *wrong) in enumerate(getattr(exercise, "lines", ()), 1):
+        for numbers, why in wrong:
+            yield so_far | {line: list(numbers)}, f"Line {line}: {why}"
+        so_far = so_far | {line: list(right)}
     for slip in getattr(exercise, "slips", ()):
         wrong = slip.of(exercise.reference)
         yield drawn(wrong()) if isinstance(exercise, Drawing) else wrong, slip.words
@@ -88,13 +88,13 @@ def test_a_page_for_pencil_has_other_numbers_for_each():
         variant = pencil.variant(seed)
         question, (dog, man) = pencil.given(seed)
         assert f"man (0, 1, 0, {man})" in pencil.question(page, seed)
-        one, two = [[round(weight, 2) for weight in variant.lines[line][0]] for line in (4, 5)]
-        on_paper = {line: list(right) for line, (right, _) in variant.lines.items()} | {
+        one, two = [[round(weight, 2) for weight in variant.lines[line][0]] for line in (3, 4)]
+        on_paper = {line: list(right) for line, (right, *_) in enumerate(variant.lines, 1)} | {
             4: one, 5: two,
             6: [one[0] * dog + one[2] * man, one[0], two[0] * dog + two[2] * man, two[2]]}
         assert check("pencil", on_paper, seed=seed).state == "right"
-        assert all(not near(wrong, right) for right, known in variant.lines.values()
-                   for wrong in known)
+        assert all(not near(wrong, right) for right, *known in variant.lines
+                   for wrong, _ in known)
 
 
 @pytest.mark.parametrize("name", CELLS)

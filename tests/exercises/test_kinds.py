@@ -29,7 +29,7 @@ OWN = [
     Build("count", lambda row, n: int(row.sum()) * n,
           inputs=lambda: [(torch.tensor([1, 2, 3]), 2)], praise="Well counted."),
     Lines("page", praise="Well worked out.",
-          lines={1: ([1.0, 2.0], {(2.0, 1.0): "swapped."}), 2: ([0.5], {})}),
+          lines=[([1.0, 2.0], ([2.0, 1.0], "swapped.")), [[0.5]]]),
 ]
 UNTOUCHED = 'Not attempted yet. Try hint("{}").'
 CALLED = "\n  It was called with (2, 3), 2 (shapes for tensors)."

@@ -164,8 +164,7 @@ def known(exercise) -> list[str]:
     said = [f"{letter}: {t(why)}" for letter, why in getattr(exercise, "reasons", {}).items()]
     if not isinstance(exercise, Exhibit):  # whose slips nobody makes, but meets
         said += [slip.words for slip in getattr(exercise, "slips", ())]
-    said += [words for _, wrong in getattr(exercise, "lines", {}).values()
-             for words in wrong.values()]
+    said += [words for _, *wrong in getattr(exercise, "lines", ()) for _, words in wrong]
     return list(dict.fromkeys(str(t(each)) for each in said))
 
 

@@ -217,7 +217,7 @@ def key_for(seed: str) -> str:
             continue
         right = ", ".join(getattr(own, "symptom", own).right) if not hasattr(own, "lines") else (
             "; ".join(f"{number}: {', '.join(f'{x:g}' for x in numbers)}"
-                      for number, (numbers, _) in own.lines.items()))
+                      for number, (numbers, *_) in enumerate(own.lines, 1)))
         lines.append(f"`{name}`: {right}")
     return f"# {seed}\n\n{bullets(lines)}\n"
 

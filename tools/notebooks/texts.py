@@ -249,7 +249,9 @@ def words():
         (ROOT / "tools/draw/_stills.py", "drawing", lambda path: marked(ast.parse(read(path))))]
     for path in sorted(PACKAGE.glob("lesson_*/exercises.toml")):
         for entry in tomllib.loads(read(path)).values():
-            for text in (entry["praise"], *entry["hints"], *entry.get("reasons", {}).values()):
+            wrong = [words for _, *known in entry.get("lines", ()) for _, words in known]
+            for text in (entry["praise"], *entry["hints"], *entry.get("reasons", {}).values(),
+                         *wrong):
                 yield path, "", text
     for path in sorted(PACKAGE.glob("lesson_*/alt.toml")):
         for entry in tomllib.loads(read(path)).values():
