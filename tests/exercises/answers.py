@@ -3,6 +3,7 @@ import math
 
 import numpy as np
 import torch
+from torch.nn import functional as F
 
 PENCIL = {1: [2, 1, 1, 2], 2: [2, 1, 1], 3: [2, 2, 1], 4: [0.5, 0.25, 0.25], 5: [0.4, 0.4, 0.2],
           6: [1.25, 0.5, 1.0, 0.2]}
@@ -39,6 +40,9 @@ WRONG = {
                     ({1: [500], 2: [20], 3: [15.5]}, "^Line 3: That is the difference")],
 }
 RIGHT = {
+    "pooling": [lambda queries, keys, values, keep: tuple(
+        F.scaled_dot_product_attention(queries, keys, X, keep) for X in (
+            values, torch.eye(len(keys))))],
     "defend-cache": [(8, 820, "b"), [8, 13_107, "B"], (32, 3276, "b")],
     "line-up": ["adbfcg", ["D", "b", "a", "f", "c", "g"], "d, b, f, a, c, g"],
     "draw-mask": ["""x . . . .
