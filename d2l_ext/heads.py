@@ -107,23 +107,22 @@ class Gating(Watch):
 
     def closing(self, output: Tensor, keys: int) -> Tensor:
         """A head's output or its weights, multiplied."""
-        running, name, wanted = self.running[-1], self.name, self.name in self.values
-        running.maps += 1
-        if wanted and running.maps > 1:
-            raise ValueError(f"{name!r} makes several maps in a call, parts or layers: no gate on "
-                             "one of them closes a head")
-        factors = torch.ones_like(output)
+        name, factors = self.name, torch.ones_like(output)
+        self.running[-1].maps += 1
         try:
+            if self.running[-1].maps > 1:
+                raise Unplaced(f"{name!r} makes several maps in a call, parts or layers: no gate "
+                               "on one of them closes a head")
             arranged = self.arranged(factors, keys)
         except Unplaced as error:
-            if wanted:
+            if name in self.values:
                 raise
             self.other[name] = str(error)
             return output
-        self.found.setdefault(name, arranged.shape[-3])
-        if not wanted:
+        heads = self.found.setdefault(name, arranged.shape[-3])
+        if name not in self.values:
             return output
-        gate = self.gate(name, arranged.shape[-3])[..., None, None].to(output)
+        gate = self.gate(name, heads)[..., None, None].to(output)
         arranged *= gate[:, None] if arranged.dim() == 5 and gate.dim() == 4 else gate
         return output * factors
 
@@ -187,12 +186,13 @@ def evaluating(model: nn.Module) -> Iterator[None]:
             module.training = training
 
 
-def _score_without(model: nn.Module, score: Score, heads: list[Head]) -> float:
+def score_without(model: nn.Module, score: Score, heads: list[Head]) -> float:
+    """The score with these heads closed."""
     with closed(model, heads):
         return score()
 
 
-def _counted(model: nn.Module, run: Callable[[], Any]) -> tuple[list[Head], Any]:
+def heads_and_result(model: nn.Module, run: Callable[[], Any]) -> tuple[list[Head], Any]:
     """The heads of ``model``, and what ``run`` returned."""
     results: list[Any] = []
     heads = all_heads(model, lambda: results.append(run()))
@@ -207,8 +207,8 @@ def ablate_one(model: nn.Module, score: Score) -> Tensor:
     Returns one number per head, (heads,); below 0 where the head did harm.
     """
     with evaluating(model):
-        heads, full = _counted(model, score)
-        return torch.tensor([full - _score_without(model, score, [head]) for head in heads])
+        heads, full = heads_and_result(model, score)
+        return torch.tensor([full - score_without(model, score, [head]) for head in heads])
 
 
 def keep_one(model: nn.Module, score: Score) -> Tensor:
@@ -220,8 +220,8 @@ def keep_one(model: nn.Module, score: Score) -> Tensor:
         return [other for other in heads if other[0] == head[0] and other != head]
 
     with evaluating(model):
-        heads, _ = _counted(model, score)
-        return torch.tensor([_score_without(model, score, others(head)) for head in heads])
+        heads, _ = heads_and_result(model, score)
+        return torch.tensor([score_without(model, score, others(head)) for head in heads])
 
 
 def gradient(model: nn.Module, losses: Callable[[], Tensor]) -> Tensor:
@@ -233,7 +233,7 @@ def gradient(model: nn.Module, losses: Callable[[], Tensor]) -> Tensor:
     every example has gates of its own.
     """
     with evaluating(model), torch.no_grad():
-        heads, first = _counted(model, losses)
+        heads, first = heads_and_result(model, losses)
     if first.dim() != 1:
         raise ValueError("losses() must return one loss per example, (batch,), "
                          f"got shape {tuple(first.shape)}")
@@ -252,10 +252,10 @@ def greedy(model: nn.Module, score: Score) -> tuple[list[Head], list[float]]:
     """
     order: list[Head] = []
     with evaluating(model):
-        remaining, full = _counted(model, score)
+        remaining, full = heads_and_result(model, score)
         scores = [full]
         while remaining:
-            results = {head: _score_without(model, score, [*order, head]) for head in remaining}
+            results = {head: score_without(model, score, [*order, head]) for head in remaining}
             best = max(remaining, key=results.get)
             remaining.remove(best)
             order.append(best)
@@ -304,22 +304,19 @@ def prune_heads(attention: MultiHeadAttention, heads: Iterable[int]) -> MultiHea
                              "nn.Linear. Prune before you quantize, normalise or wrap it")
     gone, size = {operator.index(head) for head in heads}, attention.head_size
     check_numbers(gone, attention.num_heads)
-    kept = [head for head in range(attention.num_heads) if head not in gone]
-    if not kept:
+    kept = torch.tensor([head for head in range(attention.num_heads) if head not in gone])
+    if not len(kept):
         raise ValueError(f"heads={sorted(gone)} are all there are: a layer needs at least one")
-    small = MultiHeadAttention(
-        attention.W_o.out_features, len(kept), attention.dropout.p,
-        bias=attention.W_o.bias is not None, head_size=size,
-        query_size=attention.W_q.in_features, key_size=attention.W_k.in_features,
-        value_size=attention.W_v.in_features).to(attention.W_o.weight)
-    rows = torch.cat([torch.arange(size) + head * size for head in kept])
-    state = attention.state_dict()
-    state |= {name: W[rows] for name, W in state.items() if not name.startswith("W_o")}
-    state["W_o.weight"] = state["W_o.weight"][:, rows]
-    small.load_state_dict(state)
-    for name, parameter in small.named_parameters():
-        parameter.requires_grad_(attention.get_parameter(name).requires_grad)
-    return small.train(attention.training)
+    small = copy.deepcopy(attention)
+    small.num_heads = small.num_kv_heads = len(kept)
+    rows = (kept[:, None] * size + torch.arange(size)).flatten()
+    for linear in (small.W_q, small.W_k, small.W_v):
+        linear.out_features = len(rows)
+        for name, parameter in list(linear.named_parameters()):
+            setattr(linear, name, nn.Parameter(parameter[rows], parameter.requires_grad))
+    small.W_o.in_features, W_o = len(rows), small.W_o.weight
+    small.W_o.weight = nn.Parameter(W_o[:, rows], W_o.requires_grad)
+    return small
 
 
 def prune(model: nn.Module, heads: Iterable[Head]) -> nn.Module:

@@ -17,7 +17,7 @@ from torch.nn import functional as F
 from .attention import merge_heads
 from .checks import check_divides, check_float, check_sequence, check_size
 
-Step = Callable[..., tuple[Tensor, Tensor]]  # (S, q, k, v, ...) of some steps -> outputs, new S
+FeatureMap = Callable[[Tensor], Tensor]
 
 
 def decay_mask(log_decay: Tensor) -> Tensor:
@@ -40,72 +40,37 @@ def products(q: Tensor, k: Tensor, v: Tensor, log_decay: Tensor | None = None) -
     return (scores.tril() if log_decay is None else scores * decay_mask(log_decay)) @ v
 
 
-def add_one(
+def advance(
     S: Tensor | None, q: Tensor, k: Tensor, v: Tensor, log_decay: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """One step: S' = a S + k vᵀ, y = S'ᵀ q (Katharopoulos et al. 2020, equations 18 to 20)."""
-    if S is not None and log_decay is not None:
-        S = S * log_decay[..., None].exp()
-    S = stored(S, k, v)
-    return q @ S, S
+    """Go on by some steps: the output of each, and the memory after the last.
 
-
-def add_many(
-    S: Tensor | None, q: Tensor, k: Tensor, v: Tensor, log_decay: Tensor | None = None,
-) -> tuple[Tensor, Tensor]:
-    """A chunk of steps: ``products``, one reading of what came before, one update.
-
-    As Dao & Gu 2024, section 6.
+    One step: S' = a S + k vᵀ, y = S'ᵀ q (Katharopoulos et al. 2020, equations 18 to 20). More:
+    ``products``, one reading of what came before, one update (Dao & Gu 2024, section 6).
     """
+    since = torch.zeros_like(v[..., 0]) if log_decay is None else log_decay.cumsum(1)
+    kept, left = since.exp()[..., None], (since[:, -1:] - since).exp()[..., None]
+    new = (k * left).mT
+    # One operation, as one update waits for another.
+    later = new @ v if S is None else torch.baddbmm(S * kept[:, -1:], new, v)
+    if q.shape[1] == 1:
+        return q @ later, later
     Y = products(q, k, v, log_decay)
-    since = torch.zeros_like(v[..., :1]) if log_decay is None else log_decay.cumsum(1)[..., None]
-    if S is not None:
-        Y, S = Y + q * since.exp() @ S, S * since[:, -1:].exp()
-    return Y, stored(S, k * (since[:, -1:] - since).exp(), v)
+    return Y if S is None else Y + q * kept @ S, later
 
 
-def correct_one(
-    S: Tensor | None, q: Tensor, k: Tensor, v: Tensor, rate: Tensor,
-) -> tuple[Tensor, Tensor]:
-    """One step of the delta rule: S' = S + rate k (v - Sᵀk)ᵀ, y = S'ᵀ q."""
-    missing = v if S is None else v - k @ S
-    S = stored(S, k, rate[..., None] * missing)
-    return q @ S, S
+def corrections(S: Tensor | None, k: Tensor, v: Tensor, rate: Tensor) -> Tensor:
+    """What to store in place of v by the delta rule: u_i = rate_i (v_i - what k_i finds).
 
-
-def correct_many(
-    S: Tensor | None, q: Tensor, k: Tensor, v: Tensor, rate: Tensor,
-) -> tuple[Tensor, Tensor]:
-    """A chunk of steps of the delta rule.
-
-    Step i stores k_i u_iᵀ with u_i = rate_i (v_i - Sᵀk_i - Σ_{j<i} (k_j·k_i) u_j): a triangular
-    system for all u of the chunk (Yang et al. 2024, section 3).
+    It finds Sᵀk_i + Σ_{j<i} (k_j·k_i) u_j: a triangular system for all u (Yang et al. 2024,
+    section 3).
     """
     rate = rate[..., None]
-    missing = v if S is None else v - k @ S
+    missing = rate * (v if S is None else v - k @ S)
+    if k.shape[1] == 1:
+        return missing
     earlier = rate * (k @ k.mT)  # only what is below the diagonal is read
-    u = torch.linalg.solve_triangular(earlier, rate * missing, upper=False, unitriangular=True)
-    Y = products(q, k, u)
-    return Y if S is None else Y + q @ S, stored(S, k, u)
-
-
-def stored(S: Tensor | None, k: Tensor, v: Tensor) -> Tensor:
-    """S + Σ_t k_t v_tᵀ, as one operation: one update waits for another."""
-    return k.mT @ v if S is None else torch.baddbmm(S, k.mT, v)
-
-
-def in_chunks(
-    step: Step, size: int | None, S: Tensor | None, *inputs: Tensor,
-) -> tuple[Tensor, Tensor | None]:
-    """One chunk of ``size`` steps after another, the last may be shorter; None: all in one."""
-    outputs = []
-    for parts in zip(*(X.split(size or X.shape[1], 1) for X in inputs)):
-        Y, S = step(S, *parts)
-        outputs.append(Y)
-    return torch.cat(outputs, 1), S
-
-
-FeatureMap = Callable[[Tensor], Tensor]
+    return torch.linalg.solve_triangular(earlier, missing, upper=False, unitriangular=True)
 
 
 def elu_plus_one(X: Tensor) -> Tensor:
@@ -122,18 +87,16 @@ class Memory(nn.Module):
 
     extra = 0  # columns of the memory beyond the width of a head
     gate: Callable[[Tensor], Tensor | None]  # a number for each head of each step, if any
-    # (S, need_state, q, k, v, gate) -> the output of each step, and the last memory if needed
-    walk: Callable[..., tuple[Tensor, Tensor | None]]
+    step: Callable[..., tuple[Tensor, Tensor]]  # as ``advance``, with the gate last
 
     def __init__(
         self, num_hiddens: int, num_heads: int, feature_map: FeatureMap | None,
         chunk_size: int | None,
     ):
         super().__init__()
-        check_size(num_hiddens=num_hiddens, num_heads=num_heads)
+        check_size(num_hiddens=num_hiddens, num_heads=num_heads,
+                   chunk_size=1 if chunk_size is None else chunk_size)
         check_divides(num_heads, num_hiddens)
-        if chunk_size is not None:
-            check_size(chunk_size=chunk_size)
         self.num_heads, self.head_size = num_heads, num_hiddens // num_heads
         self.feature_map, self.chunk_size = feature_map, chunk_size
         self.W_q, self.W_k, self.W_v, self.W_o = (
@@ -165,6 +128,16 @@ class Memory(nn.Module):
             return output
         return output, S.unflatten(0, (-1, heads))
 
+    def walk(
+        self, S: Tensor | None, need_state: bool, *inputs: Tensor,
+    ) -> tuple[Tensor, Tensor | None]:
+        """One chunk after another; the last may be shorter."""
+        outputs = []
+        for parts in zip(*(X.split(self.chunk_size or X.shape[1], 1) for X in inputs)):
+            Y, S = self.step(S, *parts)
+            outputs.append(Y)
+        return torch.cat(outputs, 1), S
+
 
 class LinearAttention(Memory):
     """Causal attention without the softmax: the past fits in a memory that doesn't grow.
@@ -179,6 +152,8 @@ class LinearAttention(Memory):
     >>> LinearAttention(num_hiddens=8, num_heads=2)(torch.rand(2, 5, 8)).shape
     torch.Size([2, 5, 8])
     """
+
+    step = staticmethod(advance)
 
     def __init__(
         self, num_hiddens: int, num_heads: int = 1, *,
@@ -204,12 +179,11 @@ class LinearAttention(Memory):
         self, S: Tensor | None, need_state: bool, *inputs: Tensor,
     ) -> tuple[Tensor, Tensor | None]:
         q, k, v, *gate = inputs
-        v = torch.cat([v, v.new_ones(*v.shape[:2], self.extra)], -1)  # its sum normalises
+        v = F.pad(v, (0, self.extra), value=1.0)  # its sum normalises
         if S is None and self.chunk_size is None and not need_state:
             Y = products(q, k, v, *gate)
         else:
-            step = add_one if self.chunk_size == 1 else add_many
-            Y, S = in_chunks(step, self.chunk_size, S, q, k, v, *gate)
+            Y, S = super().walk(S, need_state, q, k, v, *gate)
         if self.extra:
             Y = Y[..., :-1] / Y[..., -1:].clamp(min=torch.finfo(Y.dtype).tiny)
         return Y, S
@@ -237,11 +211,10 @@ class DeltaRule(Memory):
     def gate(self, X: Tensor) -> Tensor:
         return self.max_rate * self.W_b(X).sigmoid()
 
-    def walk(
-        self, S: Tensor | None, need_state: bool, *inputs: Tensor,
-    ) -> tuple[Tensor, Tensor | None]:
-        step = correct_one if self.chunk_size == 1 else correct_many
-        return in_chunks(step, self.chunk_size, S, *inputs)
+    def step(
+        self, S: Tensor | None, q: Tensor, k: Tensor, v: Tensor, rate: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        return advance(S, q, k, corrections(S, k, v, rate))
 
 
 def scan(a: Tensor, b: Tensor) -> Tensor:

@@ -48,11 +48,13 @@ class Unplaced(ValueError):
 
 @dataclass
 class Running:
+    """A call of a module that has not ended."""
+
     module: nn.Module
     shape: tuple[int, ...]  # of the first tensor that it got by position
-    seen: int  # how many maps there were when it started
-    fast: bool  # whether it may take a fast path
-    maps: int = 0  # made in this call of it
+    maps: int = 0  # made in it, parts not counted
+    kept: list[Tensor] | None = None  # where the last of them was kept
+    apart: bool = False  # whether it runs without the mode, and then again
 
 
 class Watch(TorchFunctionMode):
@@ -67,37 +69,31 @@ class Watch(TorchFunctionMode):
     softmax: Callable[..., Any]
     packed: Callable[..., Any]
 
-    quietly = False  # whether PyTorch's own layers keep their fast paths
-
     def __init__(self, model: nn.Module):
         if not isinstance(model, nn.Module):
             raise TypeError(f"model must be an nn.Module, got {type(model).__name__}")
         super().__init__()
         self.names = {module: name for name, module in model.named_modules()}
         self.running: list[Running] = []
-        self.seen = self.images = self.elsewhere = 0
+        self.images = 0
         self.other: dict[str, str] = {}  # what was met and is not attention as it is known
 
     def __enter__(self) -> Self:
-        self.thread, self.state = threading.get_ident(), STATES._get_torch_function_state()
+        self.thread = threading.get_ident()
         self.handles = [
             register_module_forward_pre_hook(self.enters),
             register_module_forward_hook(self.leaves, with_kwargs=True, always_call=True)]
         return super().__enter__()
 
     def __exit__(self, *error: Any) -> None:
-        self.running.clear()  # after an interruption
-        self.tune()
         for handle in self.handles:
             handle.remove()
         super().__exit__(*error)
 
     def is_here(self, module: nn.Module) -> bool:
         """Whether this is a module of the model, in this thread, and uncompiled."""
-        if torch.compiler.is_compiling() or module not in self.names:
-            return False
-        self.elsewhere += self.thread != threading.get_ident()
-        return self.thread == threading.get_ident()
+        return (not torch.compiler.is_compiling() and module in self.names
+                and self.thread == threading.get_ident())
 
     def enters(self, module: nn.Module, args: Any) -> None:
         if not self.is_here(module):
@@ -108,9 +104,7 @@ class Watch(TorchFunctionMode):
             self.images = 0
         if isinstance(module, (nn.Conv2d, nn.Conv3d)) and not self.images and shape:
             self.images = shape[0]
-        fast = isinstance(module, FAST) and not module.training
-        self.running.append(Running(module, shape, self.seen, fast))
-        self.tune()
+        self.running.append(Running(module, shape))
 
     def leaves(self, module: nn.Module, args: Any, *rest: Any) -> None:
         """``rest``: what it got by name (not after an error), and its output."""
@@ -122,15 +116,6 @@ class Watch(TorchFunctionMode):
         if output is not None:
             self.after_module(self.running[-1], args, kwargs[0])
         self.running.pop()
-        self.tune()
-
-    def tune(self) -> None:
-        """Torch functions are off while a layer with a fast path runs, but not in its parts."""
-        modes = _get_current_function_mode_stack()  # modes of others end fast paths anyway
-        quiet = (self.running and self.running[-1].fast
-                 and all(getattr(mode, "quietly", False) for mode in modes))
-        off = STATES._TorchFunctionState.ALL_DISABLED
-        STATES._set_torch_function_state(off if quiet else self.state)
 
     def after_module(self, ended: Running, args: Any, kwargs: Any) -> None:
         """Called after each module of the model."""
@@ -161,7 +146,7 @@ class Watch(TorchFunctionMode):
         scores = args[0] if args else kwargs["input"]
         axis = args[1] if len(args) > 1 else kwargs.get("dim")
         return axis in (-1, scores.dim() - 1) and (scores.dim() > 3 or scores.dim() == 3 and any(
-            is_called_attention(each.module) for each in self.running[-2:]))
+            "attention" in type(each.module).__name__.lower() for each in self.running[-2:]))
 
     def counts(self) -> list[int]:
         """The numbers of heads that the innermost modules and their settings name."""
@@ -207,10 +192,6 @@ class Watch(TorchFunctionMode):
         return X
 
 
-def is_called_attention(module: nn.Module) -> bool:
-    return "attention" in type(module).__name__.lower()
-
-
 # ---- weights ----
 
 def fused_weights(
@@ -236,35 +217,73 @@ class Recorder(Watch):
     Nothing that goes wrong here reaches the model's run.
     """
 
-    quietly = True
-
     def __init__(self, model: nn.Module, most_bytes: int):
         super().__init__(model)
         check_integer(most_bytes=most_bytes)
-        self.most, self.kept, self.full = most_bytes, 0, False
-        self.recorded: dict[str, list[Tensor]] = {
-            name or "attention": [] for module, name in self.names.items()
-            if isinstance(module, (MultiHeadAttention, nn.MultiheadAttention))}
+        self.most, self.kept, self.quiet = most_bytes, 0, False
+        self.recorded: dict[str, list[Tensor]] = {}
         self.left_out: list[tuple[str, int]] = []  # each call's name and bytes
         self.ran: dict[str, str] = {}  # names and classes
 
-    def keep(self, make: Callable[[], Tensor]) -> None:
-        """Keep what ``make`` returns, if there is room."""
-        self.seen += 1
-        self.running[-1].maps += 1
+    def __enter__(self) -> Self:
+        self.state = STATES._get_torch_function_state()
+        return super().__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        STATES._set_torch_function_state(self.state)  # after an interruption
+        super().__exit__(*error)
+
+    def enters(self, module: nn.Module, args: Any) -> None:
+        """Torch functions are off while a layer runs that may take a fast path."""
+        if self.quiet or not self.is_here(module):
+            return
+        super().enters(module, args)
+        self.ran.setdefault(self.name, type(module).__name__)
+        alone = len(_get_current_function_mode_stack()) == 1  # other modes end fast paths anyway
+        if isinstance(module, FAST) and alone and not (
+                any(part.training for part in module.modules())  # it would drop out twice
+                or any(each.apart for each in self.running)):
+            self.quiet = self.running[-1].apart = True
+            STATES._set_torch_function_state(STATES._TorchFunctionState.ALL_DISABLED)
+
+    def leaves(self, module: nn.Module, args: Any, *rest: Any) -> None:
+        if self.quiet and self.is_here(module) and self.running[-1].module is module:
+            self.quiet = False
+            STATES._set_torch_function_state(self.state)
+        super().leaves(module, args, *rest)
+
+    def after_module(self, ended: Running, args: Any, kwargs: Any) -> None:
+        if ended.apart:
+            with self.noting(), torch.no_grad():
+                ended.module.forward(*args, **kwargs)
+        if isinstance(ended.module, MultiHeadAttention):
+            if ended.kept:
+                self.clear_empty_rows(ended.module, ended.kept, args, kwargs)
+        elif ended.maps > 1:
+            self.other[self.name] = (f"{ended.maps} maps in one call, of several layers or parts: "
+                                     "none of them alone need be what it applies")
+
+    @contextmanager
+    def noting(self) -> Iterator[None]:
+        """Errors within are no errors of the model's run, but reasons why weights are missing."""
         try:
-            with torch.no_grad(), torch._C.DisableTorchFunction():
-                weights = make().detach()
-        except Exception as error:  # one map alone may be too large
+            yield
+        except Exception as error:
             kind = "" if isinstance(error, Unplaced) else f"{type(error).__name__}: "
             self.other[self.name] = f"{kind}{error}"[:200]
-            return
-        name, self.full = self.name or "attention", self.kept + weights.nbytes > self.most
-        if self.full:
-            self.left_out.append((name, weights.nbytes))
-        else:
-            self.recorded.setdefault(name, []).append(weights)
-            self.kept += weights.nbytes
+
+    def keep(self, make: Callable[[], Tensor]) -> None:
+        """Keep what ``make`` returns, if there is room."""
+        running, name = self.running[-1], self.name or "attention"
+        running.maps, running.kept = running.maps + 1, None
+        with self.noting(), torch.no_grad(), torch._C.DisableTorchFunction():
+            weights = make().detach()  # one map alone may be too large
+            if self.kept + weights.nbytes > self.most:
+                self.left_out.append((name, weights.nbytes))
+            else:
+                running.kept = self.recorded.setdefault(name, [])
+                running.kept.append(weights)
+                self.kept += weights.nbytes
 
     def fused(self, func: Callable[..., Tensor], args: Any, kwargs: Any) -> Tensor:
         output = func(*args, **kwargs)
@@ -293,42 +312,11 @@ class Recorder(Watch):
         self.keep(make)
         return output
 
-    def after_module(self, ended: Running, args: Any, kwargs: Any) -> None:
-        module, name = ended.module, self.name
-        self.ran[name] = type(module).__name__
-        if ended.fast and self.seen == ended.seen:
-            self.run_again(ended, args, kwargs)
-        if ended.maps > 1 and not isinstance(module, MultiHeadAttention):
-            self.other[name] = (f"{ended.maps} maps in one call, of several layers or parts: none "
-                                "of them alone need be what it applies")
-        if self.seen > ended.seen:
-            if isinstance(module, MultiHeadAttention) and not self.full:
-                self.clear_empty_rows(module, args, kwargs)
-        elif is_called_attention(module):
-            self.seen += 1
-            if not self.recorded.get(name or "attention"):  # else it runs again, for gradients
-                self.other[name] = ("it calls neither PyTorch's fused attention nor a softmax over "
-                                    "(batch, heads, queries, keys)")
-
-    def run_again(self, ended: Running, args: Any, kwargs: Any) -> None:
-        """Run a layer that took its fast path without it, for the weights alone."""
-        ended.fast = False
-        self.tune()
-        if args and args[0].is_nested:  # as an encoder's fast path leaves out padding
-            X = args[0].to_padded_tensor(0.0)
-            lengths = torch.tensor([len(each) for each in args[0].unbind()], device=X.device)
-            padding = torch.arange(X.shape[1], device=X.device) >= lengths[:, None]
-            args, kwargs = (X,), {"src_key_padding_mask": padding}
-        try:
-            with torch.no_grad():
-                ended.module.forward(*args, **kwargs)
-        except Exception as error:
-            self.other[self.name] = f"{type(error).__name__}: {error}"[:200]
-
-    def clear_empty_rows(self, module: MultiHeadAttention, args: Any, kwargs: Any) -> None:
+    def clear_empty_rows(
+        self, module: MultiHeadAttention, calls: list[Tensor], args: Any, kwargs: Any,
+    ) -> None:
         """Ours cuts off padding first, and gives rows that see nothing zeros afterwards."""
         given = inspect.signature(module.forward).bind(*args, **kwargs).arguments
-        calls = self.recorded[self.name or "attention"]
         with torch._C.DisableTorchFunction():
             (batch, heads, queries, _), keys = calls[-1].shape, given["keys"].shape[1]
             keep = combine(batch, heads, queries, keys, given.get("valid_lens"), given.get("mask"),
@@ -338,52 +326,48 @@ class Recorder(Watch):
 
     def tell(self) -> None:
         """Warn of what is missing."""
-        gaps, recorded = [], {name for name, calls in self.recorded.items() if calls}
+        def met(name: str) -> bool:
+            """Whether this module or a part of it is spoken of."""
+            return any(f"{each}.".startswith(f"{name}." if name else "") for each in known)
+
+        gaps, known = [], {*self.recorded, *self.other, *(name for name, _ in self.left_out)}
+        for name, kind in reversed(self.ran.items()):  # parts come before what they are parts of
+            if "attention" in kind.lower() and not met(name):
+                known.add(name)
+                self.other[name] = ("it calls neither PyTorch's fused attention nor a softmax over "
+                                    "(batch, heads, queries, keys)")
         if self.left_out:
-            (first, _), size = self.left_out[0], sum(size for _, size in self.left_out)
-            gaps.append(f"left out {len(self.left_out)} of {self.seen} calls, the first "
-                        f"of {first!r}: with their {size:,} bytes it would keep "
-                        f"{self.kept + size:,}, more than most_bytes={self.most:,}")
+            name, size = self.left_out[0][0], sum(size for _, size in self.left_out)
+            gaps.append(f"left out {len(self.left_out)} calls, the first of {name!r}: with their "
+                        f"{size:,} bytes it would keep {self.kept + size:,}, more than "
+                        f"most_bytes={self.most:,}")
         why = defaultdict(list)
         for name, reason in self.other.items():
             why[reason].append(name)
         for reason, names in why.items():
             listed = ", ".join(map(repr, names[:3])) + f" and {len(names) - 3} more" * (
                 len(names) > 3)
-            sees = "parts of" if (names[0] or "attention") in recorded else "no weights in"
-            gaps.append(f"sees {sees} {listed}, a {self.ran[names[0]]}: {reason}; "
-                        f"model.get_submodule({names[0]!r}).register_forward_hook(...) shows what "
-                        "goes in and out")
-        if self.elsewhere:
-            gaps.append("saw the model run in another thread, where nothing can be recorded: open "
-                        "it in the thread that runs the model")
+            gaps.append(f"sees no weights, or not all, in {listed}, a {self.ran[names[0]]}: "
+                        f"{reason}; model.get_submodule({names[0]!r}).register_forward_hook(...) "
+                        "shows what goes in and out")
         if compiled := [name for each, name in self.names.items()
                         if getattr(each, "_orig_mod", each._compiled_call_impl) is not None]:
             gaps.append(f"ran {compiled[0] or 'the model'!r} uncompiled: its outputs are those of "
                         "the compiled one but for rounding")
-        if missing := self.layers_without(recorded):
-            gaps.append(f"sees no attention in {', '.join(missing[:8])}, though it does in others "
-                        "of the same class")
-        if not (recorded or self.other or self.left_out or self.elsewhere):
-            kinds = [*dict.fromkeys(reversed(self.ran.values()))]  # the model itself first
-            ran = ", ".join(kinds[:5]) or "no module of the model"
-            gaps.append(f"recorded nothing: {ran} ran without PyTorch's fused attention or a "
-                        "softmax over keys; exported, traced, scripted and compiled code shows "
-                        "neither")
+        for stack in (module for module in self.names if isinstance(module, nn.ModuleList)):
+            ran = [layer for layer in stack if self.names[layer] in self.ran]
+            seen = {type(layer) for layer in ran if met(self.names[layer])}
+            if missing := [self.names[layer] for layer in ran
+                           if type(layer) in seen and not met(self.names[layer])]:
+                gaps.append(f"sees no attention in {', '.join(missing[:8])}, though it does in "
+                            "others of the same class")
+        if not (gaps or self.recorded):
+            kinds = ", ".join([*dict.fromkeys(self.ran.values())][:5]) or "no module of the model"
+            gaps.append(f"recorded nothing: {kinds} ran without PyTorch's fused attention or a "
+                        "softmax over keys; exported, traced, scripted and compiled code, and "
+                        "other threads, show neither")
         for gap in gaps:
             warnings.warn(f"record_attention {gap}", stacklevel=4)
-
-    def layers_without(self, recorded: set[str]) -> list[str]:
-        """Layers that ran, in a list beside one of the same class in which attention was seen."""
-        missing = []
-        for stack in (module for module in self.names if isinstance(module, nn.ModuleList)):
-            ran = {self.names[layer]: type(layer) for layer in stack
-                   if self.names[layer] in self.ran}
-            has = {layer for layer in ran
-                   if any(f"{name}.".startswith(f"{layer}.") for name in recorded)}
-            kinds = {ran[layer] for layer in has}
-            missing += [layer for layer in ran if layer not in has and ran[layer] in kinds]
-        return missing
 
 
 @contextmanager

@@ -60,7 +60,7 @@ def recall_row(kind, seed, steps):
 def learned_rates(model, pairs=16):
     """The mean rate with which a recaller of the delta rule writes at keys, values, questions."""
     layer, rates = model.layers[1], []
-    hook = layer.register_forward_pre_hook(lambda _, X: rates.append(layer.gate(X[0], None)))
+    hook = layer.register_forward_pre_hook(lambda _, X: rates.append(layer.gate(X[0])))
     with torch.no_grad():
         model(recall(torch.Generator().manual_seed(10_000), 512, 3 * pairs)[0])
     hook.remove()
