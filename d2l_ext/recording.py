@@ -98,7 +98,7 @@ class Watch(TorchFunctionMode):
     def enters(self, module: nn.Module, args: Any) -> None:
         if not self.is_here(module):
             return
-        shape = next((tuple(map(X.size, range(X.dim()))) for X in args
+        shape = next((tuple(X.shape) for X in args
                       if isinstance(X, Tensor) and not X.is_nested), ())
         if not self.running:
             self.images = 0
@@ -222,7 +222,6 @@ class Recorder(Watch):
         check_integer(most_bytes=most_bytes)
         self.most, self.kept, self.quiet = most_bytes, 0, False
         self.recorded: dict[str, list[Tensor]] = {}
-        self.left_out: list[tuple[str, int]] = []  # each call's name and bytes
         self.ran: dict[str, str] = {}  # names and classes
 
     def __enter__(self) -> Self:
@@ -261,7 +260,7 @@ class Recorder(Watch):
                 self.clear_empty_rows(ended.module, ended.kept, args, kwargs)
         elif ended.maps > 1:
             self.other[self.name] = (f"{ended.maps} maps in one call, of several layers or parts: "
-                                     "none of them alone need be what it applies")
+                                     "none of them alone need be what is applied")
 
     @contextmanager
     def noting(self) -> Iterator[None]:
@@ -274,14 +273,14 @@ class Recorder(Watch):
 
     def keep(self, make: Callable[[], Tensor]) -> None:
         """Keep what ``make`` returns, if there is room."""
-        running, name = self.running[-1], self.name or "attention"
+        running = self.running[-1]
         running.maps, running.kept = running.maps + 1, None
         with self.noting(), torch.no_grad(), torch._C.DisableTorchFunction():
             weights = make().detach()  # one map alone may be too large
             if self.kept + weights.nbytes > self.most:
-                self.left_out.append((name, weights.nbytes))
+                self.other[self.name] = f"maps are missing, beyond most_bytes={self.most:,}"
             else:
-                running.kept = self.recorded.setdefault(name, [])
+                running.kept = self.recorded.setdefault(self.name or "attention", [])
                 running.kept.append(weights)
                 self.kept += weights.nbytes
 
@@ -325,49 +324,37 @@ class Recorder(Watch):
                 calls[-1] = widened(calls[-1], keys) * keep.any(-1, keepdim=True)
 
     def tell(self) -> None:
-        """Warn of what is missing."""
+        """Warn of what is missing, once for each reason."""
         def met(name: str) -> bool:
-            """Whether this module or a part of it is spoken of."""
-            return any(f"{each}.".startswith(f"{name}." if name else "") for each in known)
+            """Whether this module or a part of it was recorded or has a reason."""
+            return any(f"{each}.".startswith(f"{name}." if name else "")
+                       for each in (*self.recorded, *self.other))
 
-        gaps, known = [], {*self.recorded, *self.other, *(name for name, _ in self.left_out)}
         for name, kind in reversed(self.ran.items()):  # parts come before what they are parts of
             if "attention" in kind.lower() and not met(name):
-                known.add(name)
-                self.other[name] = ("it calls neither PyTorch's fused attention nor a softmax over "
-                                    "(batch, heads, queries, keys)")
-        if self.left_out:
-            name, size = self.left_out[0][0], sum(size for _, size in self.left_out)
-            gaps.append(f"left out {len(self.left_out)} calls, the first of {name!r}: with their "
-                        f"{size:,} bytes it would keep {self.kept + size:,}, more than "
-                        f"most_bytes={self.most:,}")
+                self.other[name] = (
+                    "calls neither PyTorch's fused attention nor a softmax over (batch, heads, "
+                    "queries, keys); model.get_submodule(name).register_forward_hook(...) shows "
+                    "what goes in and out")
+        for stack in (module for module in self.names if isinstance(module, nn.ModuleList)):
+            ran = {layer: met(name) for layer in stack if (name := self.names[layer]) in self.ran}
+            seen = {type(layer) for layer, has in ran.items() if has}
+            self.other |= {self.names[layer]: "shows no attention, though others of its class do"
+                           for layer, has in ran.items() if type(layer) in seen and not has}
+        for module, name in self.names.items():
+            if getattr(module, "_orig_mod", module._compiled_call_impl) is not None:
+                self.other[name] = "ran uncompiled: outputs are the compiled ones but for rounding"
+        if not (self.recorded or self.other):
+            self.other[""] = ("nothing was recorded: no module ran with PyTorch's fused attention "
+                              "or a softmax over keys; exported, traced, scripted and compiled "
+                              "code, and other threads, show neither")
         why = defaultdict(list)
         for name, reason in self.other.items():
-            why[reason].append(name)
+            why[reason].append(repr(name or "model"))
         for reason, names in why.items():
-            listed = ", ".join(map(repr, names[:3])) + f" and {len(names) - 3} more" * (
-                len(names) > 3)
-            gaps.append(f"sees no weights, or not all, in {listed}, a {self.ran[names[0]]}: "
-                        f"{reason}; model.get_submodule({names[0]!r}).register_forward_hook(...) "
-                        "shows what goes in and out")
-        if compiled := [name for each, name in self.names.items()
-                        if getattr(each, "_orig_mod", each._compiled_call_impl) is not None]:
-            gaps.append(f"ran {compiled[0] or 'the model'!r} uncompiled: its outputs are those of "
-                        "the compiled one but for rounding")
-        for stack in (module for module in self.names if isinstance(module, nn.ModuleList)):
-            ran = [layer for layer in stack if self.names[layer] in self.ran]
-            seen = {type(layer) for layer in ran if met(self.names[layer])}
-            if missing := [self.names[layer] for layer in ran
-                           if type(layer) in seen and not met(self.names[layer])]:
-                gaps.append(f"sees no attention in {', '.join(missing[:8])}, though it does in "
-                            "others of the same class")
-        if not (gaps or self.recorded):
-            kinds = ", ".join([*dict.fromkeys(self.ran.values())][:5]) or "no module of the model"
-            gaps.append(f"recorded nothing: {kinds} ran without PyTorch's fused attention or a "
-                        "softmax over keys; exported, traced, scripted and compiled code, and "
-                        "other threads, show neither")
-        for gap in gaps:
-            warnings.warn(f"record_attention {gap}", stacklevel=4)
+            more = f" and {len(names) - 3} more" * (len(names) > 3)
+            warnings.warn(f"record_attention: {', '.join(names[:3])}{more}: {reason}",
+                          stacklevel=4)
 
 
 @contextmanager

@@ -6,16 +6,14 @@ and ``transpose_output``, which are functions.
 """
 from torch import nn
 
-from . import _common
-from ._common import *  # noqa: F403 -- the names that both versions share
-from ._common import transpose_output, transpose_qkv
+from . import d2l_1_0
+from .d2l_1_0 import *  # noqa: F403 -- the names that both versions share
+from .d2l_1_0 import __getattr__, transpose_output, transpose_qkv  # noqa: F401
 
-__all__ = [*_common.__all__, "AdditiveAttention", "MultiHeadAttention",
-           "transpose_output", "transpose_qkv"]
-__getattr__ = _common.load_pyplot
+__all__ = [*d2l_1_0.__all__, "transpose_output", "transpose_qkv"]
 
 
-class MultiHeadAttention(_common.FoldedHeads):
+class MultiHeadAttention(d2l_1_0.MultiHeadAttention):
     """Multi-head attention; first come the widths of keys, queries and values, in this order.
 
     >>> import torch
@@ -29,17 +27,17 @@ class MultiHeadAttention(_common.FoldedHeads):
         self, key_size: int, query_size: int, value_size: int, num_hiddens: int, num_heads: int,
         dropout: float, bias: bool = False, **kwargs,
     ):
-        super().__init__(num_hiddens, num_heads, dropout, **kwargs)
+        super().__init__(num_hiddens, num_heads, dropout)
         self.W_q, self.W_k, self.W_v, self.W_o = (
             nn.Linear(size, num_hiddens, bias=bias)
             for size in (query_size, key_size, value_size, num_hiddens))
 
 
-class AdditiveAttention(_common.Additive):
+class AdditiveAttention(d2l_1_0.AdditiveAttention):
     """Additive attention; first come the widths of keys and queries, in this order."""
 
     def __init__(self, key_size: int, query_size: int, num_hiddens: int, dropout: float, **kwargs):
-        super().__init__(dropout, **kwargs)
+        super().__init__(num_hiddens, dropout, **kwargs)
         self.W_k = nn.Linear(key_size, num_hiddens, bias=False)
         self.W_q = nn.Linear(query_size, num_hiddens, bias=False)
         self.w_v = nn.Linear(num_hiddens, 1, bias=False)

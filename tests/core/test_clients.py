@@ -154,13 +154,13 @@ SAID = {  # what can't be seen of them, or not all
     "BigBird": (dict(block_size=4, num_random_blocks=1, attention_type="block_sparse"),
                 "5 maps in one call"),
     "Nystromformer": (dict(num_landmarks=4, segment_means_seq_len=64), "3 maps in one call"),
-    "Mamba": (dict(state_size=4), "recorded nothing: Mamba"),
-    "FNet": ({}, "recorded nothing: FNet"),
+    "Mamba": (dict(state_size=4), "nothing was recorded"),
+    "FNet": ({}, "nothing was recorded"),
     "Qwen3Next": (dict(
         num_hidden_layers=4, num_key_value_heads=2, head_dim=8, num_experts=2,
         num_experts_per_tok=1, moe_intermediate_size=8, shared_expert_intermediate_size=8,
         linear_num_key_heads=2, linear_num_value_heads=4, linear_key_head_dim=8,
-        linear_value_head_dim=8), "sees no attention in layers.0, layers.1, layers.2, though"),
+        linear_value_head_dim=8), "'layers.0', 'layers.1', 'layers.2': shows no"),
 }
 
 
