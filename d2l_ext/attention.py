@@ -47,8 +47,7 @@ def softmax_where(keep: Tensor | None, scores: Tensor) -> Tensor:
     allowed, sees = unmask_empty_rows(keep)
     with torch.no_grad():  # the softmax has gradient 0 where it is -inf
         scores.masked_fill_(~allowed, -math.inf)
-    weights = scores.softmax(-1)
-    return weights if sees is None else weights * sees
+    return scores.softmax(-1) * sees
 
 
 def dot_product_attention(
@@ -171,8 +170,8 @@ class MultiHeadAttention(nn.Module):
             raise ValueError(f"{num_kv_heads=} does not divide {num_heads=}: "
                              "each must serve as many heads as the others")
         if head_size is None:
-            hint = "; give head_size to choose the width of a head yourself"
-            check_divides(num_heads, num_hiddens, hint)
+            check_divides(num_heads, num_hiddens,
+                          "; give head_size to choose the width of a head yourself")
             head_size = num_hiddens // num_heads
         check_size(head_size=head_size)
         check_dropout(dropout)
@@ -209,9 +208,7 @@ class MultiHeadAttention(nn.Module):
         check_causal(causal, *sizes[2:])
         alone = valid_lens is None and mask is None and self.position is None and not need_weights
         is_causal = causal and alone  # the kernel's own mask
-        keep = None
-        if not is_causal:
-            keep = combine(*sizes, valid_lens, mask, causal, queries.device)
+        keep = None if is_causal else combine(*sizes, valid_lens, mask, causal, queries.device)
         if keep is not None:
             queries, keys, values = hide_unseen(keep, queries, keys, values)
             if self.position is None:  # which counts from the last key
@@ -241,7 +238,7 @@ class MultiHeadAttention(nn.Module):
         self, q: Tensor, k: Tensor, v: Tensor, keep: Tensor | None, bias: Tensor | None,
         is_causal: bool,
     ) -> Tensor:
-        mask, sees = bias, None
+        mask = bias
         if keep is not None:
             allowed, sees = unmask_empty_rows(keep)  # kernels disagree on empty rows
             mask = allowed if bias is None else bias.masked_fill(~allowed, -math.inf)
@@ -249,7 +246,7 @@ class MultiHeadAttention(nn.Module):
             q, k, v, attn_mask=mask, dropout_p=self.dropout.p if self.training else 0.0,
             is_causal=is_causal, scale=1 / math.sqrt(self.head_size),
             enable_gqa=self.num_kv_heads < self.num_heads)
-        return attended if sees is None else torch.where(sees, attended, 0.0)
+        return attended if keep is None else torch.where(sees, attended, 0.0)
 
     @classmethod
     def from_torch(cls, attention: nn.MultiheadAttention) -> MultiHeadAttention:

@@ -76,11 +76,9 @@ def check_numbers(numbers: Iterable[int], count: int, layer: str = "the layer") 
 # ---- gates ----
 
 class Gating(Watch):
-    """While open, multiplies each head's output by its gate, in attention of any class.
+    """What ``gates`` opens. ``found`` is the number of heads of each layer by name.
 
-    values: for the name of a layer its gates, or the numbers of the heads that are closed.
-    ``found`` is the number of heads of each layer by name. ``MultiHeadAttention`` and
-    ``nn.MultiheadAttention`` say it themselves; others are seen at work.
+    ``MultiHeadAttention`` and ``nn.MultiheadAttention`` say it themselves; others are seen at work.
     """
 
     def __init__(self, model: nn.Module, values: Mapping[str, Tensor | list[int]]):
@@ -89,10 +87,10 @@ class Gating(Watch):
         self.found = {name: module.num_heads for module, name in self.names.items()
                       if isinstance(module, (MultiHeadAttention, nn.MultiheadAttention))}
         for name in values:
+            if name not in self.names.values():
+                raise KeyError(f"there is no layer {name!r}: all_heads(model, run) lists heads")
             if name in self.found:
                 self.gate(name, self.found[name])
-            elif name not in self.names.values():
-                raise KeyError(f"there is no layer {name!r}: all_heads(model, run) lists heads")
 
     def gate(self, name: str, heads: int) -> Tensor:
         """The gates of a layer that has so many heads."""
@@ -105,7 +103,7 @@ class Gating(Watch):
                              f"expected ({heads},) or (batch, {heads})")
         return value
 
-    def closing(self, output: Tensor, keys: int) -> Tensor:
+    def attended(self, output: Tensor, keys: int, weights: Callable[[], Tensor]) -> Tensor:
         """A head's output or its weights, multiplied."""
         name, factors = self.name, torch.ones_like(output)
         self.running[-1].maps += 1
@@ -125,14 +123,6 @@ class Gating(Watch):
         gate = self.gate(name, heads)[..., None, None].to(output)
         arranged *= gate[:, None] if arranged.dim() == 5 and gate.dim() == 4 else gate
         return output * factors
-
-    def fused(self, func, args, kwargs):
-        keys = args[1] if len(args) > 1 else kwargs["key"]
-        return self.closing(func(*args, **kwargs), keys.shape[-2])
-
-    def softmax(self, func, args, kwargs):
-        weights = func(*args, **kwargs)
-        return self.closing(weights, weights.shape[-1])
 
     def packed(self, func, given):
         """The heads side by side, multiplied, and only then projected."""
@@ -279,7 +269,7 @@ def rank_correlation(first: Sequence[float] | Tensor, second: Sequence[float] | 
 # ---- pruning ----
 
 def prune_heads(attention: MultiHeadAttention, heads: Iterable[int]) -> MultiHeadAttention:
-    """A new, smaller layer without these heads.
+    """A copy of a layer without these heads.
 
     Their rows of W_q, W_k, W_v and their columns of W_o are gone, and its outputs are those of
     ``attention`` with the heads closed, to within rounding; what was frozen stays frozen. Its
@@ -291,20 +281,18 @@ def prune_heads(attention: MultiHeadAttention, heads: Iterable[int]) -> MultiHea
     >>> small.num_heads, small.head_size, tuple(small.W_o.weight.shape)
     (2, 2, (8, 4))
     """
-    if attention.position is not None:
-        raise ValueError("can't prune attention with a position module, "
-                         f"got {attention.position}: it may hold numbers of each head")
-    if attention.num_kv_heads != attention.num_heads:
-        raise ValueError("can't prune heads that share keys and values, got num_kv_heads="
-                         f"{attention.num_kv_heads} for num_heads={attention.num_heads}: groups "
-                         "would be left with different numbers of heads")
-    for name in ("W_q", "W_k", "W_v", "W_o"):
-        if type(linear := getattr(attention, name)) is not nn.Linear:
+    position, num_heads, num_kv_heads = (
+        attention.position, attention.num_heads, attention.num_kv_heads)
+    if position is not None or num_kv_heads != num_heads:
+        raise ValueError("can't prune heads with a position module, or that share keys and "
+                         f"values, got {position=}, {num_heads=}, {num_kv_heads=}")
+    for name, linear in attention.named_children():
+        if name.startswith("W_") and type(linear) is not nn.Linear:
             raise ValueError(f"can't prune {name}, a {type(linear).__name__}: it must be a plain "
                              "nn.Linear. Prune before you quantize, normalise or wrap it")
     gone, size = {operator.index(head) for head in heads}, attention.head_size
-    check_numbers(gone, attention.num_heads)
-    kept = torch.tensor([head for head in range(attention.num_heads) if head not in gone])
+    check_numbers(gone, num_heads)
+    kept = torch.tensor([head for head in range(num_heads) if head not in gone])
     if not len(kept):
         raise ValueError(f"heads={sorted(gone)} are all there are: a layer needs at least one")
     small = copy.deepcopy(attention)

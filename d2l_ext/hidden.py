@@ -5,16 +5,16 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from .reading import extremes, known, readable
+from .reading import extremes, readable
 
 
-def unmask_empty_rows(keep: Tensor) -> tuple[Tensor, Tensor | None]:
-    """``keep`` with its empty rows set to True, and which rows weren't empty (None: all).
+def unmask_empty_rows(keep: Tensor) -> tuple[Tensor, Tensor]:
+    """``keep`` with its empty rows set to True, and which rows weren't empty.
 
     A softmax over nothing is NaN; set the weights of these rows to 0 afterwards.
     """
     sees = keep.any(-1, keepdim=True)
-    return (keep, None) if known(sees) else (keep | ~sees, sees)
+    return keep | ~sees, sees
 
 
 def hide_rows(keep: Tensor, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -119,7 +119,7 @@ def combine(
     if mask is not None:
         parts.append(mask_tensor(mask, batch, heads, queries, keys, device))
     if causal_:
-        parts.append(causal().tensor(queries, keys, device)[None, None])
+        parts.append(as_4d(causal().tensor(queries, keys, device)))
     return functools.reduce(operator.and_, parts) if parts else None
 
 

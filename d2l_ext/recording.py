@@ -25,8 +25,6 @@ from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
 
 from .attention import MultiHeadAttention
 from .checks import check_integer
-from .hidden import widened
-from .masks import combine
 
 SOFTMAXES = {F.softmax, torch.softmax, torch.special.softmax, Tensor.softmax}
 COUNTS = ("num_heads", "num_attention_heads", "n_heads", "n_head", "heads")  # what models call it
@@ -53,20 +51,19 @@ class Running:
     module: nn.Module
     shape: tuple[int, ...]  # of the first tensor that it got by position
     maps: int = 0  # made in it, parts not counted
-    kept: list[Tensor] | None = None  # where the last of them was kept
     apart: bool = False  # whether it runs without the mode, and then again
 
 
 class Watch(TorchFunctionMode):
-    """While open, calls ``fused``, ``softmax`` and ``packed`` for each attention inside ``model``.
+    """While open, calls ``attended`` and ``packed`` for each attention inside ``model``.
 
-    These get a function and its arguments, and return its output: that of
-    ``F.scaled_dot_product_attention``, of a softmax, and of ``F.multi_head_attention_forward``.
-    ``names`` holds the name of each module, ``running`` those at work, the innermost last.
+    ``attended`` gets the output of ``F.scaled_dot_product_attention`` or of a softmax, the number
+    of keys, and a function for the weights; ``packed`` gets ``F.multi_head_attention_forward`` and
+    its arguments. They return the output. ``names`` holds the name of each module, ``running``
+    those at work, the innermost last.
     """
 
-    fused: Callable[..., Any]
-    softmax: Callable[..., Any]
+    attended: Callable[[Tensor, int, Callable[[], Tensor]], Tensor]
     packed: Callable[..., Any]
 
     def __init__(self, model: nn.Module):
@@ -131,9 +128,12 @@ class Watch(TorchFunctionMode):
         kwargs = kwargs or {}
         if self.running and not torch.compiler.is_compiling():
             if func is F.scaled_dot_product_attention:
-                return self.fused(func, args, kwargs)
+                keys = args[1] if len(args) > 1 else kwargs["key"]
+                return self.attended(func(*args, **kwargs), keys.shape[-2],
+                                     lambda: fused_weights(*args, **kwargs))
             if func in SOFTMAXES and self.is_attention(args, kwargs):
-                return self.softmax(func, args, kwargs)
+                weights = func(*args, **kwargs)
+                return self.attended(weights, weights.shape[-1], weights.clone)
             if func is F.multi_head_attention_forward:
                 given = inspect.signature(func).bind(*args, **kwargs).arguments
                 return self.packed(func, given)
@@ -207,8 +207,9 @@ def fused_weights(
     mask = attn_mask
     if mask is not None:
         mask = torch.where(mask, 0.0, -math.inf) if mask.dtype == torch.bool else mask.to(q)
-    return torch.ops.aten._scaled_dot_product_attention_math(
-        q, k, v, mask, 0.0, is_causal, **options)[1]
+    with torch.autocast(q.device.type, enabled=False):
+        return torch.ops.aten._scaled_dot_product_attention_math(
+            q, k, v, mask, 0.0, is_causal, **options)[1]
 
 
 class Recorder(Watch):
@@ -255,9 +256,9 @@ class Recorder(Watch):
         if ended.apart:
             with self.noting(), torch.no_grad():
                 ended.module.forward(*args, **kwargs)
-        if isinstance(ended.module, MultiHeadAttention):
-            if ended.kept:
-                self.clear_empty_rows(ended.module, ended.kept, args, kwargs)
+        if isinstance(ended.module, MultiHeadAttention):  # it cuts padding off, and clears rows
+            with torch.random.fork_rng(enabled=ended.module.training):
+                self.keep(lambda: ended.module.forward(*args, **kwargs | {"need_weights": True})[1])
         elif ended.maps > 1:
             self.other[self.name] = (f"{ended.maps} maps in one call, of several layers or parts: "
                                      "none of them alone need be what is applied")
@@ -273,32 +274,19 @@ class Recorder(Watch):
 
     def keep(self, make: Callable[[], Tensor]) -> None:
         """Keep what ``make`` returns, if there is room."""
-        running = self.running[-1]
-        running.maps, running.kept = running.maps + 1, None
+        self.running[-1].maps += 1
         with self.noting(), torch.no_grad(), torch._C.DisableTorchFunction():
             weights = make().detach()  # one map alone may be too large
             if self.kept + weights.nbytes > self.most:
                 self.other[self.name] = f"maps are missing, beyond most_bytes={self.most:,}"
             else:
-                running.kept = self.recorded.setdefault(self.name or "attention", [])
-                running.kept.append(weights)
+                self.recorded.setdefault(self.name or "attention", []).append(weights)
                 self.kept += weights.nbytes
 
-    def fused(self, func: Callable[..., Tensor], args: Any, kwargs: Any) -> Tensor:
-        output = func(*args, **kwargs)
-
-        def make() -> Tensor:
-            with torch.autocast(output.device.type, enabled=False):
-                weights = fused_weights(*args, **kwargs)
-            return self.arranged(weights, weights.shape[-1])
-
-        self.keep(make)
+    def attended(self, output: Tensor, keys: int, weights: Callable[[], Tensor]) -> Tensor:
+        if not isinstance(self.running[-1].module, MultiHeadAttention):
+            self.keep(lambda: self.arranged(weights(), keys))
         return output
-
-    def softmax(self, func: Callable[..., Tensor], args: Any, kwargs: Any) -> Tensor:
-        weights = func(*args, **kwargs)
-        self.keep(lambda: self.arranged(weights, weights.shape[-1]).clone())
-        return weights
 
     def packed(self, func: Callable[..., Any], given: dict[str, Any]) -> Any:
         asked = {"need_weights": True, "average_attn_weights": False, "training": False}
@@ -310,18 +298,6 @@ class Recorder(Watch):
 
         self.keep(make)
         return output
-
-    def clear_empty_rows(
-        self, module: MultiHeadAttention, calls: list[Tensor], args: Any, kwargs: Any,
-    ) -> None:
-        """Ours cuts off padding first, and gives rows that see nothing zeros afterwards."""
-        given = inspect.signature(module.forward).bind(*args, **kwargs).arguments
-        with torch._C.DisableTorchFunction():
-            (batch, heads, queries, _), keys = calls[-1].shape, given["keys"].shape[1]
-            keep = combine(batch, heads, queries, keys, given.get("valid_lens"), given.get("mask"),
-                           device=calls[-1].device)
-            if keep is not None:
-                calls[-1] = widened(calls[-1], keys) * keep.any(-1, keepdim=True)
 
     def tell(self) -> None:
         """Warn of what is missing, once for each reason."""
