@@ -172,8 +172,8 @@ def check_bias(bias: Tensor | None, shape: tuple[int, ...]) -> Tensor | None:
     """``bias`` is None or can be added to scores of this shape. Returns it expanded to them."""
     if bias is None:
         return None
-    axes = zip(bias.shape[::-1], shape[::-1])
-    if bias.dim() > 4 or any(size not in (1, full) for size, full in axes):
+    try:
+        return bias.expand(shape)
+    except RuntimeError as error:
         raise ValueError(f"position.bias has shape {tuple(bias.shape)}, "
-                         f"which can't be added to scores of shape {tuple(shape)}")
-    return bias.expand(shape)
+                         f"which can't be added to scores of shape {tuple(shape)}") from error

@@ -92,9 +92,9 @@ class T5RelativeBias(RelativePosition):
         side = num_buckets // 2 if bidirectional else num_buckets
         exact = side // 2  # how many offsets to a side have a bucket each
         if side < 2 or bidirectional and num_buckets % 2 or max_distance <= exact:
-            raise ValueError(f"{num_buckets=} must be even and at least 4, at least 2 when "
-                             f"{bidirectional=} is False, and {max_distance=} must exceed {exact}, "
-                             "the offsets to a side that have a bucket each")
+            raise ValueError(f"{num_buckets=} must be even and at least 4 when {bidirectional=}, "
+                             f"else at least 2, and {max_distance=} must exceed {exact}, the "
+                             "offsets to a side that have a bucket each")
         self.table = nn.Parameter(torch.randn(num_buckets, num_heads) / math.sqrt(num_buckets))
         growth = (max_distance / exact) ** (1 / (side - exact))
         # Rounded, as 31.999999 is 32.

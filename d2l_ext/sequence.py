@@ -222,9 +222,9 @@ def reach(model: nn.Module, n: int, num_hiddens: int | None = None) -> Tensor:
 @contextmanager
 def visible_products() -> Iterator[None]:
     """While open, PyTorch avoids fused attention and oneDNN's LSTM, which hide their products."""
-    with sdpa_kernel(SDPBackend.MATH), warnings.catch_warnings():
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about TF32, which isn't used
-        with torch.backends.mkldnn.flags(enabled=False):
+        with sdpa_kernel(SDPBackend.MATH), torch.backends.mkldnn.flags(enabled=False):
             yield
 
 
@@ -269,14 +269,13 @@ def fastest(runs: Sequence[tuple[Layer, int, int]], repeats: int = 5) -> list[fl
     It is the least of ``repeats`` rounds through all runs, after one that isn't counted: whatever
     disturbs a measurement makes it longer, and disturbs the runs of a round alike.
     """
-    threads, times = torch.get_num_threads(), []
+    threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        for _ in range(repeats + 1):
-            times.append([seconds(*run) for run in runs])
+        rounds = [[seconds(*run) for run in runs] for _ in range(repeats + 1)]
     finally:
         torch.set_num_threads(threads)
-    return [min(each) for each in zip(*times[1:])]
+    return [min(times) for times in zip(*rounds[1:])]
 
 
 @torch.no_grad()

@@ -5,6 +5,7 @@ table in their own tests, the laboratory in its test_refusals.py.
 """
 import contextlib
 import copy
+import re
 
 import pytest
 import torch
@@ -57,139 +58,136 @@ class Biased(nn.Module):
 
 BUILDING = [
     (lambda: MultiHeadAttention(8, 3),
-     "^num_heads=3 does not divide num_hiddens=8; give head_size to choose the width of a head "
-     "yourself$"),
-    (lambda: MultiHeadAttention(8, 0), "^num_heads=0 must be at least 1$"),
-    (lambda: MultiHeadAttention(8, 2.0), r"^num_heads must be an integer, got 2\.0$", TypeError),
-    (lambda: MultiHeadAttention(8, True), "num_heads.*True", TypeError),
+     "num_heads=3 does not divide num_hiddens=8; give head_size to choose the width of a head "
+     "yourself"),
+    (lambda: MultiHeadAttention(8, 0), "num_heads=0 must be at least 1"),
+    (lambda: MultiHeadAttention(8, 2.0), "num_heads must be an integer, got 2.0", TypeError),
+    (lambda: MultiHeadAttention(8, True), "num_heads ... True", TypeError),
     (lambda: MultiHeadAttention(8, 2, head_size=0), "head_size=0"),
     (lambda: MultiHeadAttention(8, 4, num_kv_heads=3),
-     "^num_kv_heads=3 does not divide num_heads=4: each must serve as many heads as the others$"),
-    (lambda: MultiHeadAttention(8, 2, 1.0), r"^dropout=1\.0 must lie in \[0, 1\)$"),
+     "num_kv_heads=3 does not divide num_heads=4: each must serve as many heads as the others"),
+    (lambda: MultiHeadAttention(8, 2, 1.0), "dropout=1.0 must lie in [0, 1)"),
     # D2L 0.17's order of arguments
     (lambda: MultiHeadAttention(100, 100, 100, 100, 5, 0.5), "positional arguments", TypeError),
     (lambda: MultiHeadAttention(8, 2, position=PositionalEncoding(8)),
-     r"^position must be a module with transform\(q, k\) and bias\(q, k\), such as "
-     r"ALiBi\(num_heads\), got Pos", TypeError),
+     "position must be a module with transform(q, k) and bias(q, k), such as "
+     "ALiBi(num_heads), got Pos", TypeError),
     (lambda: at(Biased(4, 7, 9)),
-     r"^position.bias has shape \(4, 7, 9\), which can't be added to scores of shape \(1, 3, 5, "
-     r"5\)$"),
+     "position.bias has shape (4, 7, 9), which can't be added to scores of shape (1, 3, 5, 5)"),
     (lambda: MultiHeadAttention.from_torch(nn.MultiheadAttention(8, 2, add_bias_kv=True)),
-     "^nn.MultiheadAttention with add_bias_kv or add_zero_attn has no counterpart here$"),
+     "nn.MultiheadAttention with add_bias_kv or add_zero_attn has no counterpart here"),
     (lambda: MultiHeadAttention.from_torch(nn.MultiheadAttention(8, 2, add_zero_attn=True)),
      "zero"),
     (lambda: MultiHeadAttention(8, 2, query_size=5).to_torch(),
-     r"^nn.MultiheadAttention needs position=None, num_kv_heads = num_heads and query_size = "
-     r"num_heads \* head_size = num_hiddens, got position=None, num_kv_heads=2, num_heads=2, "
-     r"query_size=5, num_heads \* head_size=8, num_hiddens=8$"),
+     "nn.MultiheadAttention needs position=None, num_kv_heads = num_heads and query_size = "
+     "num_heads * head_size = num_hiddens, got position=None, num_kv_heads=2, num_heads=2, "
+     "query_size=5, num_heads * head_size=8, num_hiddens=8"),
     (lambda: MultiHeadAttention(8, 2, position=ALiBi(2)).to_torch(), "position=ALiBi"),
     (lambda: record_attention([ATTENTION]).__enter__(),
-     "^model must be an nn.Module, got list$", TypeError),
-    (lambda: attention_lessons.language("xx"), "^code='xx' has no catalogue: choose from en, zh$"),
+     "model must be an nn.Module, got list", TypeError),
+    (lambda: attention_lessons.language("xx"), "code='xx' has no catalogue: choose from en, zh"),
 ]
 INPUTS = [
-    (lambda: mha(values=V[:, :4]), "^there are 5 keys but 4 values: each key needs one value$"),
-    (lambda: mha(queries=Q[..., :7]), "^queries have width 7, expected 8$"),
-    (lambda: mha(queries=Q[:1]), r"^queries have batch \(1,\), keys have batch \(2,\)$"),
-    (lambda: mha(queries=Q[0]),
-     r"^queries must have shape \(batch, steps, width\), got \(3, 8\)$"),
+    (lambda: mha(values=V[:, :4]), "there are 5 keys but 4 values: each key needs one value"),
+    (lambda: mha(queries=Q[..., :7]), "queries have width 7, expected 8"),
+    (lambda: mha(queries=Q[:1]), "queries have batch (1,), keys have batch (2,)"),
+    (lambda: mha(queries=Q[0]), "queries must have shape (batch, steps, width), got (3, 8)"),
     (lambda: mha(queries=Q.long()),
-     r"^queries must be a floating-point tensor, got torch\.int64$", TypeError),
-    (lambda: dot(queries=Q[..., :7]), "^queries have width 7, expected 8$"),
+     "queries must be a floating-point tensor, got torch.int64", TypeError),
+    (lambda: dot(queries=Q[..., :7]), "queries have width 7, expected 8"),
     (lambda: dot(Q[0, 0], K[0, 0], V[0, 0]),
-     r"^queries must have shape \(batch, steps, width\), \(steps, width\) or \(batch, heads, "
-     r"steps, width\), got \(8,\)$"),
+     "queries must have shape (batch, steps, width), (steps, width) or (batch, heads, "
+     "steps, width), got (8,)"),
     (lambda: masked_softmax(torch.zeros(5)),
-     r"^scores must have shape \(queries, keys\), \(batch, queries, keys\) or \(batch, heads, "
-     r"queries, keys\), got \(5,\)$"),
-    (lambda: split_heads(Q, 3), "^num_heads=3 does not divide the width 8$"),
-    (lambda: merge_heads(Q),
-     r"^X must have shape \(batch, heads, steps, head_size\), got \(2, 3, 8\)$"),
+     "scores must have shape (queries, keys), (batch, queries, keys) or (batch, heads, "
+     "queries, keys), got (5,)"),
+    (lambda: split_heads(Q, 3), "num_heads=3 does not divide the width 8"),
+    (lambda: merge_heads(Q), "X must have shape (batch, heads, steps, head_size), got (2, 3, 8)"),
 ]
 LENGTHS = [
-    (lambda: mha(valid_lens=lengths(3, 6)), "^valid_lens contains 6, but there are only keys=5$"),
+    (lambda: mha(valid_lens=lengths(3, 6)), "valid_lens contains 6, but there are only keys=5"),
     (lambda: mha(valid_lens=lengths(-1, 3)),
-     "^valid_lens contains -1: a length must not be negative$"),
+     "valid_lens contains -1: a length must not be negative"),
     (lambda: mha(valid_lens=lengths(3, 2, 1)),
-     r"^valid_lens has shape \(3,\), expected \(2,\) or \(2, 3\) for batch=2, queries=3$"),
+     "valid_lens has shape (3,), expected (2,) or (2, 3) for batch=2, queries=3"),
     (lambda: mha(valid_lens=torch.tensor(3)),
-     r"^valid_lens must have shape \(batch,\) or \(batch, queries\), got \(\)$"),
+     "valid_lens must have shape (batch,) or (batch, queries), got ()"),
     (lambda: mha(valid_lens=torch.tensor([2.5, 3.0])),
-     r"^valid_lens must hold integers, got torch\.float32$", TypeError),
+     "valid_lens must hold integers, got torch.float32", TypeError),
     (lambda: mha(valid_lens=yes(2)), "valid_lens must hold integers, got torch.bool", TypeError),
 ]
 MASKS = [
     (lambda: mha(mask=yes(5, 3)),
-     r"^mask has shape \(5, 3\), expected \(3, 5\), \(2, 3, 5\) or \(2, 1 or 4, 3, 5\), that is "
-     r"\(queries, keys\), with batch and heads before$"),
+     "mask has shape (5, 3), expected (3, 5), (2, 3, 5) or (2, 1 or 4, 3, 5), that is "
+     "(queries, keys), with batch and heads before"),
     # nn.MultiheadAttention's folded heads
-    (lambda: mha(mask=yes(8, 3, 5)), r"mask has shape \(8, 3, 5\)"),
+    (lambda: mha(mask=yes(8, 3, 5)), "mask has shape (8, 3, 5)"),
     (lambda: mha(mask=torch.zeros(3, 5)),
-     r"^mask must be a boolean tensor, True = may attend, got torch\.float32; a predicate becomes "
-     r"one by mask\.tensor\(queries, keys\)$", TypeError),
+     "mask must be a boolean tensor, True = may attend, got torch.float32; a predicate becomes "
+     "one by mask.tensor(queries, keys)", TypeError),
     (lambda: mha(mask="causal"),
-     "^mask must be a predicate or a boolean tensor, got str$", TypeError),
+     "mask must be a predicate or a boolean tensor, got str", TypeError),
     (lambda: mha(mask=lambda q, k: q - k),
-     r"^mask: the predicate must answer with a boolean tensor, got torch\.int64$", TypeError),
+     "mask: the predicate must answer with a boolean tensor, got torch.int64", TypeError),
     (lambda: mha(mask=lambda q, k: yes(7)),
-     r"^mask: the predicate answers with shape \(7,\), which doesn't fit \(queries, keys\) = \(3, "
-     r"5\)$"),
+     "mask: the predicate answers with shape (7,), which doesn't fit (queries, keys) = (3, 5)"),
     (lambda: mha(causal=True),
-     "^causal=True needs as many queries as keys, got queries=3 and keys=5: say which keys a "
-     r"query may see, for example mask=d2l_ext\.causal\(offset=2\)$"),
+     "causal=True needs as many queries as keys, got queries=3 and keys=5: say which keys a "
+     "query may see, for example mask=d2l_ext.causal(offset=2)"),
     (lambda: mha(K, K, V, causal=causal()),
-     "^causal must be True or False, got <d2l_ext.masks.Mask.*: masks go to mask=$", TypeError),
+     "causal must be True or False, got <d2l_ext.masks.Mask ... : masks go to mask=", TypeError),
     (lambda: Mask(yes(3, 5)),
-     r"^predicate must be a function of \(query, key\), got torch.bool$", TypeError),
+     "predicate must be a function of (query, key), got torch.bool", TypeError),
     (lambda: causal() and window(1),
-     r"^masks compose with &, \| and ~, not with `and`, `or`, `not`$", TypeError),
-    (lambda: window(-1), "^size=-1 must be at least 0$"),
+     "masks compose with &, | and ~, not with `and`, `or`, `not`", TypeError),
+    (lambda: window(-1), "size=-1 must be at least 0"),
 ]
 POSITIONS = [
-    (lambda: sinusoids(-1, 4), "^steps=-1 must be at least 0$"),
-    (lambda: LearnedPositionalEncoding(8, max_len=2)(Q), "^X has 3 steps, more than max_len=2: "
-     "build LearnedPositionalEncoding with a larger max_len$"),
-    (lambda: at(ShawRelativeKeys(6, 2)), "^heads have width 4, expected 6$"),
+    (lambda: sinusoids(-1, 4), "steps=-1 must be at least 0"),
+    (lambda: LearnedPositionalEncoding(8, max_len=2)(Q), "X has 3 steps, more than max_len=2: "
+     "build LearnedPositionalEncoding with a larger max_len"),
+    (lambda: at(ShawRelativeKeys(6, 2)), "heads have width 4, expected 6"),
     (lambda: T5RelativeBias(2, 7),
-     "^num_buckets=7 must be even and at least 4, at least 2 when bidirectional=True is False, and "
-     "max_distance=128 must exceed 1, the offsets to a side that have a bucket each$"),
+     "num_buckets=7 must be even and at least 4 when bidirectional=True, else at least 2, and "
+     "max_distance=128 must exceed 1, the offsets to a side that have a bucket each"),
     (lambda: T5RelativeBias(2, 1, bidirectional=False), "num_buckets=1"),
     (lambda: T5RelativeBias(2, 32, 8), "max_distance=8 must exceed 8"),
     (lambda: at(T5RelativeBias(1)),
-     "^there are 3 heads, but the position module was built for num_heads=1$"),
-    (lambda: RotaryEmbedding(5), "^head_size=5 must be even: features turn in pairs$"),
+     "there are 3 heads, but the position module was built for num_heads=1"),
+    (lambda: RotaryEmbedding(5), "head_size=5 must be even: features turn in pairs"),
     (lambda: RotaryEmbedding(8, periods=torch.ones(8)),
-     r"^periods have shape \(8,\), expected \(4,\) for head_size=8$"),
+     "periods have shape (8,), expected (4,) for head_size=8"),
 ]
 SEQUENCE = [
-    (lambda: Convolution(8, 0), "^kernel_size=0 must be at least 1$"),
-    (lambda: Convolution(8, 4), "^kernel_size=4 has no middle: a centred kernel is odd$"),
-    (lambda: Recurrence(8)(Q[0]), r"got \(3, 8\)"),  # PyTorch would take it for one sequence
+    (lambda: Convolution(8, 0), "kernel_size=0 must be at least 1"),
+    (lambda: Convolution(8, 4), "kernel_size=4 has no middle: a centred kernel is odd"),
+    (lambda: Recurrence(8)(Q[0]), "got (3, 8)"),  # PyTorch would take it for one sequence
     (lambda: cost("lstm", 5, 2),
-     f"^there is no kind 'lstm': choose from {str([*FORMULAS, *LINEAR_FORMULAS])[1:-1]}$"),
-    (lambda: cost("convolution", 2, 2, 1), "^k=1 must be at least 3$"),
-    (lambda: cost("recurrence", 5, 6, num_heads=4), "^num_heads=4 does not divide"),
-    (lambda: tiled_attention(Q, K, V, query_tile=0), "^query_tile=0 must be at least 1$"),
-    (lambda: LinearAttention(8, 3), "^num_heads=3 does not divide num_hiddens=8$"),
-    (lambda: LinearAttention(8, decay=0.9), r"^decay=0\.9 must be None or 'input'$"),
+     f"there is no kind 'lstm': choose from {str([*FORMULAS, *LINEAR_FORMULAS])[1:-1]}"),
+    (lambda: cost("convolution", 2, 2, 1), "k=1 must be at least 3"),
+    (lambda: cost("recurrence", 5, 6, num_heads=4), "num_heads=4 does not divide"),
+    (lambda: tiled_attention(Q, K, V, query_tile=0), "query_tile=0 must be at least 1"),
+    (lambda: LinearAttention(8, 3), "num_heads=3 does not divide num_hiddens=8"),
+    (lambda: LinearAttention(8, decay=0.9), "decay=0.9 must be None or 'input'"),
     (lambda: LinearAttention(8, feature_map=None),
-     "^normalise=True needs a feature_map that is positive: scores of both signs may add up to 0$"),
+     "normalise=True needs a feature_map that is positive: scores of both signs may add up to 0"),
     (lambda: LinearAttention(8, 2)(Q, state=torch.zeros(2, 2, 4, 4)),
-     r"^state has shape \(2, 2, 4, 4\), expected \(2, 2, 4, 5\)$"),
-    (lambda: DeltaRule(8, max_rate=2.5), r"^max_rate=2\.5 must lie"),
+     "state has shape (2, 2, 4, 4), expected (2, 2, 4, 5)"),
+    (lambda: DeltaRule(8, max_rate=2.5), "max_rate=2.5 must lie"),
 ]
 TRANSFORMER = [
     (lambda: EncoderDecoder(9, 5, 8, 2, layers=0), "layers=0"),
-    (lambda: CODER(torch.tensor([[0, 9]]), ONE), "^source contains 9, but symbols are 0 to 8$"),
-    (lambda: CODER(ONE, -ONE), "^target contains -2, but symbols are 0 to 4$"),
-    (lambda: CODER(ONE[0], ONE), r"^source must have shape \(batch, steps\), got \(2,\)$"),
-    (lambda: CODER.generate(ONE, -1, 0), "^length=-1 must be at least 0$"),
+    (lambda: CODER(torch.tensor([[0, 9]]), ONE), "source contains 9, but symbols are 0 to 8"),
+    (lambda: CODER(ONE, -ONE), "target contains -2, but symbols are 0 to 4"),
+    (lambda: CODER(ONE[0], ONE), "source must have shape (batch, steps), got (2,)"),
+    (lambda: CODER.generate(ONE, -1, 0), "length=-1 must be at least 0"),
 ]
 BAD = [*BUILDING, *INPUTS, *LENGTHS, *MASKS, *POSITIONS, *SEQUENCE, *TRANSFORMER]
 
 
-def assert_refused(call, message, error=ValueError):
-    with pytest.raises(error, match=f"(?s){message}") as caught:
+def assert_refused(call, words, error=ValueError):
+    """By exactly this class, in these words: " ... " stands for others."""
+    with pytest.raises(error, match=".*".join(map(re.escape, words.split(" ... ")))) as caught:
         call()
     assert caught.type is error, f"{caught.type.__name__} is not quite {error.__name__}"
 
