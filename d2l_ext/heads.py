@@ -161,16 +161,22 @@ def closed(model: nn.Module, heads: Iterable[Head]) -> AbstractContextManager[No
     return gates(model, by_layer(heads))
 
 
-# ---- four measures ----
-# Dropout would make them vary, so each puts the model in evaluation mode for as long as it runs.
+# ---- four measures, in evaluation mode, since dropout would make them vary ----
 
 @contextmanager
-def evaluating(model: nn.Module) -> Iterator[None]:
-    """While open, ``model`` is in evaluation mode. Afterwards each module has its own mode back."""
-    modes = [(module, module.training) for module in model.modules()]
+def measuring(model: nn.Module, run: Callable[[], Any]) -> Iterator[tuple[list[Head], Any]]:
+    """While open, ``model`` is in evaluation mode. Yields its heads and what ``run`` returned.
+
+    Afterwards each module has its own mode back.
+    """
+    modes, results = [(module, module.training) for module in model.modules()], []
     model.eval()
     try:
-        yield
+        heads = all_heads(model, lambda: results.append(run()))
+        if not heads:
+            raise ValueError("no head of this model can be closed: record_attention(model) says "
+                             "why")
+        yield heads, results[0]
     finally:
         for module, training in modes:
             module.training = training
@@ -182,22 +188,12 @@ def score_without(model: nn.Module, score: Score, heads: list[Head]) -> float:
         return score()
 
 
-def heads_and_result(model: nn.Module, run: Callable[[], Any]) -> tuple[list[Head], Any]:
-    """The heads of ``model``, and what ``run`` returned."""
-    results: list[Any] = []
-    heads = all_heads(model, lambda: results.append(run()))
-    if not heads:
-        raise ValueError("no head of this model can be closed: record_attention(model) says why")
-    return heads, results[0]
-
-
 def ablate_one(model: nn.Module, score: Score) -> Tensor:
     """How much the score falls when a head alone is closed (Michel et al. 2019, section 3.2).
 
     Returns one number per head, (heads,); below 0 where the head did harm.
     """
-    with evaluating(model):
-        heads, full = heads_and_result(model, score)
+    with measuring(model, score) as (heads, full):
         return torch.tensor([full - score_without(model, score, [head]) for head in heads])
 
 
@@ -209,8 +205,7 @@ def keep_one(model: nn.Module, score: Score) -> Tensor:
     def others(head: Head) -> list[Head]:
         return [other for other in heads if other[0] == head[0] and other != head]
 
-    with evaluating(model):
-        heads, _ = heads_and_result(model, score)
+    with measuring(model, score) as (heads, _):
         return torch.tensor([score_without(model, score, others(head)) for head in heads])
 
 
@@ -222,15 +217,14 @@ def gradient(model: nn.Module, losses: Callable[[], Tensor]) -> Tensor:
     loss of each example, (batch,). Returns one number per head, (heads,), from one backward pass:
     every example has gates of its own.
     """
-    with evaluating(model), torch.no_grad():
-        heads, first = heads_and_result(model, losses)
-    if first.dim() != 1:
-        raise ValueError("losses() must return one loss per example, (batch,), "
-                         f"got shape {tuple(first.shape)}")
-    opened = {name: torch.ones(len(first), count, device=first.device, requires_grad=True)
-              for name, count in Counter(name for name, _ in heads).items()}
-    with evaluating(model), gates(model, opened):
-        slopes = torch.autograd.grad(losses().sum(), list(opened.values()))
+    with measuring(model, torch.no_grad()(losses)) as (heads, first):
+        if first.dim() != 1:
+            raise ValueError("losses() must return one loss per example, (batch,), "
+                             f"got shape {tuple(first.shape)}")
+        opened = {name: torch.ones(len(first), count, device=first.device, requires_grad=True)
+                  for name, count in Counter(name for name, _ in heads).items()}
+        with gates(model, opened):
+            slopes = torch.autograd.grad(losses().sum(), list(opened.values()))
     return torch.cat([F.normalize(slope.abs().mean(0), dim=0) for slope in slopes]).cpu()
 
 
@@ -241,8 +235,7 @@ def greedy(model: nn.Module, score: Score) -> tuple[list[Head], list[float]]:
     after each closing.
     """
     order: list[Head] = []
-    with evaluating(model):
-        remaining, full = heads_and_result(model, score)
+    with measuring(model, score) as (remaining, full):
         scores = [full]
         while remaining:
             results = {head: score_without(model, score, [*order, head]) for head in remaining}
@@ -334,13 +327,13 @@ def beside(first: Mapping[str, Sequence[Tensor]], second: Mapping[str, Sequence[
     >>> both["layer"].flatten().tolist()
     [1.0, 0.0, 1.0]
     """
-    maps = [[calls[0] for calls in seen.values() if calls] for seen in (first, second)]
+    maps = [[calls[0] for calls in seen.values()] for seen in (first, second)]
     shapes = [[tuple(each.shape) for each in side] for side in maps]
     if shapes[0] != shapes[1]:
         raise ValueError("only prompts of as many tokens, and models of as many heads, can be "
                          f"compared: their maps are {shapes[0]} and {shapes[1]}")
     return {name: torch.stack([one, other, one - other])
-            for name, one, other in zip(filter(first.get, first), *maps)}
+            for name, one, other in zip(first, *maps)}
 
 
 def rollout(maps: Iterable[Tensor]) -> Tensor:

@@ -1,15 +1,11 @@
 """What tests of the core share: slow definitions, straight from the formulas, and comparison.
 
-They go one query, one head and one key at a time. That tests can fail is shown by `make mutants`.
+They go one query, one head and one key at a time. That tests can fail is shown by mutmut.
 """
 import copy
 import math
 
 import torch
-
-
-def name_of(thing):
-    return getattr(thing, "__name__", None)
 
 
 def slow_softmax(scores, keep):

@@ -10,8 +10,7 @@ from torch import nn
 from torch.func import vmap
 from torch.nn import functional as F
 from torch.utils.flop_counter import FlopCounterMode
-from slow import assert_same, lengths_mask, name_of, outcome
-from slow import slow_attention, slow_outcome, slow_softmax
+from slow import assert_same, lengths_mask, outcome, slow_attention, slow_outcome, slow_softmax
 
 from d2l_ext import AdditiveAttention, ALiBi, MultiHeadAttention
 from d2l_ext import dot_product_attention, masked_softmax, merge_heads, split_heads, window
@@ -37,7 +36,7 @@ def to_itself(attend):
 
 
 shared_or_not = pytest.mark.parametrize("num_kv_heads", [1, 2], ids=["shared", "own"])
-both_paths = pytest.mark.parametrize("attend", [fused, explicit], ids=name_of)
+both_paths = pytest.mark.parametrize("attend", [fused, explicit])
 
 
 def each(*options):

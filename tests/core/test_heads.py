@@ -242,7 +242,7 @@ def test_a_layer_in_two_places_is_pruned_in_both_and_a_layer_alone_too():
 
 def test_two_recordings_side_by_side_have_their_difference():
     first, second = torch.rand(2, 1, 3, 4, 4)
-    both = beside({"a": [first], "unused": []}, {"unused": [], "b": [second, first]})
+    both = beside({"a": [first]}, {"b": [second, first]})
     assert list(both) == ["a"]
     assert torch.equal(both["a"], torch.stack([first, second, first - second]))
 

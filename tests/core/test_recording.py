@@ -280,12 +280,13 @@ SAID = {  # a model, its input, and what the warning says
                    "^record_attention: 'blocks.0.blocks.0': calls neither"),
     "three alike": (lambda: Blocks(*(SomeAttention(lambda X: X) for _ in "abc")),
                     "'blocks.2', 'blocks.1', 'blocks.0': calls neither"),
-    "another axis": (lambda: SomeAttention(lambda X: X[..., None].softmax(-2)), "'model': calls neither"),
+    "another axis": (lambda: SomeAttention(lambda X: X[..., None].softmax(-2)),
+                     "'model': calls neither"),
     "several maps": (lambda: Calls(lambda X: X.softmax(-1).softmax(-1)),
                      "'model': 2 maps in one call"),
     "a layer without": (lambda: Calls(lambda X: [layer(X) for layer in LAYERS], layers=LAYERS),
                         "'layers.1': shows no attention, though"),
-    "nothing": (lambda: Calls(lambda X: X), "^record_attention: 'model': nothing was recorded: no module"),
+    "nothing": (lambda: Calls(lambda X: X), "^record_attention: 'model': nothing was recorded"),
 }
 
 
