@@ -13,6 +13,7 @@ import subprocess
 import sys
 import traceback
 from importlib import import_module
+from operator import attrgetter
 
 import numpy as np
 
@@ -21,15 +22,6 @@ TENSORS = {"torch": ("torch", "from_numpy"), "jax": ("jax.numpy", "asarray"),
            "tensorflow": ("tensorflow", "constant"), "mxnet": ("mxnet", "np.array")}
 # TensorFlow is to say nothing while it loads, and to sum in the order that others do.
 QUIET = {"TF_CPP_MIN_LOG_LEVEL": "2", "TF_ENABLE_ONEDNN_OPTS": "0", "KERAS_BACKEND": "tensorflow"}
-
-
-def sections(source: str, filename: str):
-    """A cell as compiled code: its statements, and its last line if that is an expression."""
-    tree = ast.parse(source, filename)
-    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-    yield compile(tree, filename, "exec")
-    if last:
-        yield compile(ast.Expression(last.value), filename, "eval")
 
 
 def to_numpy(value):
@@ -55,14 +47,13 @@ class Room:
             os.environ.update(QUIET)
         self.framework, self.names = framework, {"__name__": f"{framework}'s cells"}
 
-    def __contains__(self, name: str) -> bool:
-        return name in self.names
-
     def run(self, source: str, filename: str = "<cell>"):
         """Run a cell, and return the value of its last line if that is an expression."""
-        for section in sections(source, filename):
-            value = eval(section, self.names)
-        return value
+        tree = ast.parse(source, filename)
+        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+        exec(compile(tree, filename, "exec"), self.names)
+        if last:
+            return eval(compile(ast.Expression(last.value), filename, "eval"), self.names)
 
     def call(self, name: str, arguments):
         """Call a function of this room with NumPy arrays, and return NumPy arrays.
@@ -70,9 +61,7 @@ class Room:
         Arrays become tensors, arrays without axes numbers or text.
         """
         module, attribute = TENSORS[self.framework]
-        tensor = import_module(module)
-        for part in attribute.split("."):
-            tensor = getattr(tensor, part)
+        tensor = attrgetter(attribute)(import_module(module))
         given = map(np.asarray, arguments)
         given = [tensor(array.copy()) if array.ndim else array.item() for array in given]
         return to_numpy(self.names[name](*given))
@@ -85,9 +74,6 @@ class Elsewhere:
         self.process = subprocess.Popen(
             [python, __file__, framework], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, env=os.environ | {"MPLBACKEND": "Agg"})  # no kernel there
-
-    def __contains__(self, name: str) -> bool:
-        return self.ask("__contains__", name)
 
     def run(self, source: str, filename: str = "<cell>"):
         """Run a cell, print what it prints, and return the text of its last line's value."""

@@ -45,9 +45,9 @@ def dates_row(task, num_kv_heads, seed):
 
 
 def first_key(model, unseen):
-    """What the decoder makes of its first key, the start symbol: its share of the weight, head by
-    head for late queries, and of the head that gives it most for each; what it is worth to keep it
-    beside a window; and which symbols are right in a window of three keys."""
+    """What the decoder makes of its first key, the start symbol: its share of the weight of the
+    head that gives it most, for each query; what it is worth to keep it beside a window; and which
+    symbols are right in a window of three keys."""
     with torch.no_grad(), record_attention(model) as recorded:
         dates.scores_of(model, unseen)
     first_keys = recorded["decoder.0.attention"][0][..., 0].mean(0)  # (heads, queries)
@@ -60,9 +60,8 @@ def first_key(model, unseen):
                   f"{size} keys and the second": near | second}
     right = {name: right_with(model, mask, unseen) for name, mask in masks.items()}
     exact = {name: round(each.all(1).float().mean().item(), 3) for name, each in right.items()}
-    return {"on the first key": rounded(first_keys[:, 5:].mean(1)),
-            "by query": rounded(first_keys.amax(0)),
-            "exact with": exact, "right with 3 keys": rounded(right["3 keys"].float().mean(0))}
+    return {"by query": rounded(first_keys.amax(0)), "exact with": exact,
+            "right with 3 keys": rounded(right["3 keys"].float().mean(0))}
 
 
 def rounded(numbers):
@@ -72,14 +71,10 @@ def rounded(numbers):
 @torch.no_grad()
 def right_with(model, mask, unseen):
     """Which symbols (dates, 10) are right where the decoder's self-attention has a mask, too."""
-    attention = model.decoder[0].attention
-    hook = attention.register_forward_pre_hook(
-        lambda module, args, options: (args, options | {"mask": mask}), with_kwargs=True)
-    try:
+    with model.decoder[0].attention.register_forward_pre_hook(
+            lambda module, args, options: (args, options | {"mask": mask}), with_kwargs=True):
         scores, answers = dates.scores_of(model, unseen)
-        return scores.argmax(-1) == answers
-    finally:
-        hook.remove()
+    return scores.argmax(-1) == answers
 
 
 def angles(head_size, factor=FACTOR, by="positions", low=1, high=32):

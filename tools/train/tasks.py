@@ -60,10 +60,9 @@ def recall_row(kind, seed, steps):
 def learned_rates(model, pairs=16):
     """The mean rate with which a recaller of the delta rule writes at keys, values, questions."""
     layer, rates = model.layers[1], []
-    hook = layer.register_forward_pre_hook(lambda _, X: rates.append(layer.gate(X[0])))
-    with torch.no_grad():
+    watch = lambda _, X: rates.append(layer.gate(X[0]))
+    with torch.no_grad(), layer.register_forward_pre_hook(watch):
         model(recall(torch.Generator().manual_seed(10_000), 512, 3 * pairs)[0])
-    hook.remove()
     by_step = rates[0].mean((0, 2))
     parts = {"keys": by_step[0:2 * pairs:2], "values": by_step[1:2 * pairs:2],
              "questions": by_step[2 * pairs:]}
