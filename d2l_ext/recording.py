@@ -265,7 +265,7 @@ class Recorder(Watch):
 
     @contextmanager
     def noting(self) -> Iterator[None]:
-        """Errors within are no errors of the model's run, but reasons why weights are missing."""
+        """Errors within don't reach the model's run: they are why weights are missing."""
         try:
             yield
         except Exception as error:

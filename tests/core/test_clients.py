@@ -1,6 +1,6 @@
 """Models of others, of random weights: what is recorded is what they themselves return.
 
-Packages that are no part of the tests' environment come with `make test-clients`.
+Packages that aren't part of the tests' environment come with `make test-clients`.
 """
 import importlib
 import os

@@ -183,7 +183,7 @@ class MyLayer(nn.TransformerEncoderLayer):
 @pytest.mark.parametrize("stack, kind", [(nn.TransformerEncoder, nn.TransformerEncoderLayer),
                                          (MyEncoder, MyLayer)], ids=["PyTorch's", "subclasses"])
 def test_encoders_with_and_without_their_fast_path(stack, kind, padding, change, grad):
-    """Outputs to the bit; weights as on the slow path, where a key or a query is no padding."""
+    """Outputs to the bit; weights as on the slow path, where neither key nor query is padding."""
     torch.manual_seed(0)
     options = dict(d_model=12, nhead=4, dim_feedforward=20, batch_first=True) | change
     model, X = stack(kind(**options), 2).eval(), torch.randn(2, 5, 12)

@@ -13,7 +13,7 @@ from d2l_ext import ALiBi, MultiHeadAttention, RotaryEmbedding, ShawRelativeKeys
 from d2l_ext import causal, window
 from d2l_ext.relative import RelativePosition
 
-HEADS, SIZE = 3, 4  # three heads are no power of two
+HEADS, SIZE = 3, 4  # three isn't a power of two
 WIDTH = HEADS * SIZE
 PERIODS = 1.5, 40.0
 
