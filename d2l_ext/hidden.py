@@ -43,9 +43,9 @@ def cut_padding(
     valid_lens: Tensor | None, keep: Tensor, keys: Tensor, values: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """All three without the keys beyond the longest length, where it is known and worth a copy."""
-    if valid_lens is None or not readable(valid_lens):
-        return keep, keys, values
-    _, longest = extremes(valid_lens)
+    longest = keys.shape[1]
+    if valid_lens is not None and readable(valid_lens):
+        _, longest = extremes(valid_lens)
     if longest > keys.shape[1] * 7 // 8:  # measured: below an eighth the copy costs more
         return keep, keys, values
     cut = keys[:, :longest].contiguous()  # one copy, where each projection would make its own

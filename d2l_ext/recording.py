@@ -2,7 +2,8 @@
 
 A torch-function mode sees calls of ``F.scaled_dot_product_attention`` and softmaxes; PyTorch's
 hooks for all modules say in which module they happen. The mode would turn off the fast paths of
-PyTorch's own layers, so these run without it, and then once more with it, for their weights.
+PyTorch's own layers, so these run without it, and then once more with it, for their weights. Our
+own layer is asked again, too, and says them itself.
 """
 from __future__ import annotations
 
@@ -256,7 +257,7 @@ class Recorder(Watch):
         if ended.apart:
             with self.noting(), torch.no_grad():
                 ended.module.forward(*args, **kwargs)
-        if isinstance(ended.module, MultiHeadAttention):  # it cuts padding off, and clears rows
+        if isinstance(ended.module, MultiHeadAttention):  # fused, it cuts padding off
             with torch.random.fork_rng(enabled=ended.module.training):
                 self.keep(lambda: ended.module.forward(*args, **kwargs | {"need_weights": True})[1])
         elif ended.maps > 1:
@@ -319,11 +320,13 @@ class Recorder(Watch):
                            for layer, has in ran.items() if type(layer) in seen and not has}
         for module, name in self.names.items():
             if getattr(module, "_orig_mod", module._compiled_call_impl) is not None:
-                self.other[name] = "ran uncompiled: outputs are the compiled ones but for rounding"
+                self.other.setdefault(
+                    name, "ran uncompiled: outputs are the compiled ones but for rounding")
         if not (self.recorded or self.other):
-            self.other[""] = ("nothing was recorded: no module ran with PyTorch's fused attention "
-                              "or a softmax over keys; exported, traced, scripted and compiled "
-                              "code, and other threads, show neither")
+            kinds = ", ".join([*dict.fromkeys(self.ran.values())][:5]) or "nothing"
+            self.other[""] = (f"nothing was recorded: {kinds} ran without PyTorch's fused "
+                              "attention or a softmax over keys; exported, traced, scripted and "
+                              "compiled code, and other threads, show neither")
         why = defaultdict(list)
         for name, reason in self.other.items():
             why[reason].append(repr(name or "model"))
@@ -348,8 +351,8 @@ def record_attention(
 
     The model's outputs stay the same to the last bit, except those of compiled models and of
     flex_attention, which run uncompiled here: they differ by rounding. What a model does to its
-    weights later isn't seen. Nothing that fails here reaches the run: a warning at the end names
-    what was left out and why, and where nothing was recorded, what ran.
+    weights later isn't seen. Nothing that fails here reaches the run: warnings at the end name what
+    is missing and why, and where nothing was recorded, what ran.
 
     >>> attention = MultiHeadAttention(8, 2)
     >>> with record_attention(attention) as weights:

@@ -101,15 +101,17 @@ def test_low_scores_are_masked(attend, biased):
 
 
 @both_paths
-def test_poison_in_padding_reaches_nothing(attend):
-    m, queries, keys, values = cross()
-    hidden = ~lengths_mask(LENGTHS, 3, 4)[:, 0, 0, :, None]
-    clean = outcome(attend, m, queries, keys, values, valid_lens=LENGTHS)
+def test_poison_that_is_not_seen_or_sees_nothing_reaches_nothing(attend):
+    m, *inputs = cross()
+    lengths = torch.tensor([[2, 1, 0], [4, 3, 0]])
+    hidden = torch.arange(4) >= lengths.amax(1, keepdim=True)
+    where = lengths == 0, hidden, hidden
+    clean = outcome(attend, m, *inputs, valid_lens=lengths)
     for poison in (math.nan, math.inf, -math.inf, 3e38):
-        poisoned = [X.masked_fill(hidden, poison) for X in (keys, values)]
-        results = outcome(attend, m, queries, *poisoned, valid_lens=LENGTHS)
+        poisoned = [X.masked_fill(each[..., None], poison) for X, each in zip(inputs, where)]
+        results = outcome(attend, m, *poisoned, valid_lens=lengths)
         assert_same(results, clean, 1e-6, 1e-5)
-        assert not any(grad[hidden[..., 0]].any() for grad in results[2:4])
+        assert not any(grad[each].any() for grad, each in zip(results[1:], where))
 
 
 @pytest.mark.parametrize("heads, inner, shared", [
@@ -182,15 +184,6 @@ def test_one_poisoned_token_in_the_padding_leaves_the_others_as_they_are(attend)
     clean[0, 2], poisoned[0, 2, 0] = 0, math.nan
     expected = attend(m, clean, clean, clean, valid_lens=LENGTHS)
     torch.testing.assert_close(attend(m, *[poisoned] * 3, valid_lens=LENGTHS), expected)
-
-
-@both_paths
-def test_poison_in_a_query_that_sees_nothing_reaches_nothing(attend):
-    m, queries, *others = cross()
-    lengths = torch.tensor([[4, 2, 0], [1, 3, 0]])
-    clean, poisoned = (queries.index_fill(1, torch.tensor(2), number) for number in (0, math.nan))
-    results = [outcome(attend, m, X, *others, valid_lens=lengths) for X in (poisoned, clean)]
-    assert_same(*results, 1e-6, 1e-5)
 
 
 @shared_or_not

@@ -154,8 +154,8 @@ SAID = {  # what can't be seen of them, or not all
     "BigBird": (dict(block_size=4, num_random_blocks=1, attention_type="block_sparse"),
                 "5 maps in one call"),
     "Nystromformer": (dict(num_landmarks=4, segment_means_seq_len=64), "3 maps in one call"),
-    "Mamba": (dict(state_size=4), "nothing was recorded"),
-    "FNet": ({}, "nothing was recorded"),
+    "Mamba": (dict(state_size=4), "nothing was recorded: Mamba"),
+    "FNet": ({}, "nothing was recorded: FNet"),
     "Qwen3Next": (dict(
         num_hidden_layers=4, num_key_value_heads=2, head_dim=8, num_experts=2,
         num_experts_per_tok=1, moe_intermediate_size=8, shared_expert_intermediate_size=8,

@@ -286,7 +286,7 @@ SAID = {  # a model, its input, and what the warning says
                      "'model': 2 maps in one call"),
     "a layer without": (lambda: Calls(lambda X: [layer(X) for layer in LAYERS], layers=LAYERS),
                         "'layers.1': shows no attention, though"),
-    "nothing": (lambda: Calls(lambda X: X), "^record_attention: 'model': nothing was recorded"),
+    "nothing": (lambda: Calls(lambda X: X), "'model': nothing was recorded: Calls ran without"),
 }
 
 
