@@ -241,9 +241,8 @@ class Recorder(Watch):
         super().enters(module, args)
         self.ran.setdefault(self.name, type(module).__name__)
         alone = len(_get_current_function_mode_stack()) == 1  # other modes end fast paths anyway
-        if isinstance(module, FAST) and alone and not (
-                any(part.training for part in module.modules())  # it would drop out twice
-                or any(each.apart for each in self.running)):
+        if isinstance(module, FAST) and not module.training and alone and not any(
+                each.apart for each in self.running):
             self.quiet = self.running[-1].apart = True
             STATES._set_torch_function_state(STATES._TorchFunctionState.ALL_DISABLED)
 
@@ -254,13 +253,15 @@ class Recorder(Watch):
         super().leaves(module, args, *rest)
 
     def after_module(self, ended: Running, args: Any, kwargs: Any) -> None:
-        if ended.apart:
-            with self.noting(), torch.no_grad():
-                ended.module.forward(*args, **kwargs)
-        if isinstance(ended.module, MultiHeadAttention):  # fused, it cuts padding off
-            with torch.random.fork_rng(enabled=ended.module.training):
-                self.keep(lambda: ended.module.forward(*args, **kwargs | {"need_weights": True})[1])
-        elif ended.maps > 1:
+        module, ours = ended.module, isinstance(ended.module, MultiHeadAttention)
+        if ours or ended.apart:  # ours, because fused it cuts padding off
+            with torch.random.fork_rng(enabled=any(part.training for part in module.modules())):
+                if ours:
+                    self.keep(lambda: module.forward(*args, **kwargs | {"need_weights": True})[1])
+                else:
+                    with self.noting(), torch.no_grad():
+                        module.forward(*args, **kwargs)
+        if ended.maps > 1:
             self.other[self.name] = (f"{ended.maps} maps in one call, of several layers or parts: "
                                      "none of them alone need be what is applied")
 

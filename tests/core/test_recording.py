@@ -38,16 +38,16 @@ class SomeAttention(Calls):
 
 
 def alone(model, *args, **kwargs):
-    """The one recorded call; the output must be the same to the last bit, and nothing warned."""
+    """The one recorded call; output and next random number must be the same, and nothing warned."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         torch.manual_seed(1)
-        wanted = model(*args, **kwargs)
+        wanted, then = model(*args, **kwargs), torch.rand(1)
         torch.manual_seed(1)
         with record_attention(model) as seen:
             output = model(*args, **kwargs)
     first = [each[0] if isinstance(each, tuple) else each for each in (output, wanted)]
-    assert torch.equal(*first)
+    assert torch.equal(*first) and torch.rand(1) == then
     (weights,), = (calls for calls in seen.values() if calls)
     return weights
 
