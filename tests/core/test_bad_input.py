@@ -173,6 +173,7 @@ SEQUENCE = [
      "normalise=True needs a feature_map that is positive: scores of both signs may add up to 0"),
     (lambda: LinearAttention(8, 2)(Q, state=torch.zeros(2, 2, 4, 4)),
      "state has shape (2, 2, 4, 4), expected (2, 2, 4, 5)"),
+    (lambda: DeltaRule(8)(Q, state=S.long()), "state must be a floating-point", TypeError),
     (lambda: DeltaRule(8, max_rate=2.5), "max_rate=2.5 must lie"),
 ]
 TRANSFORMER = [

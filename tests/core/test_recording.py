@@ -287,6 +287,7 @@ SAID = {  # a model, its input, and what the warning says
     "a layer without": (lambda: Calls(lambda X: [layer(X) for layer in LAYERS], layers=LAYERS),
                         "'layers.1': shows no attention, though"),
     "nothing": (lambda: Calls(lambda X: X), "'model': nothing was recorded: Calls ran without"),
+    "three axes": (lambda: Calls(lambda X: X[0].softmax(-1)), "nothing was recorded"),
 }
 
 
@@ -322,6 +323,7 @@ ARRANGED = {  # shape of the scores, number of heads -> shape of what is recorde
     "heads in the batch": ((6, 7, 4, 5), 3, (2, 7, 3, 4, 5)),
     "which is heads?": ((2, 3, 3, 4, 5), 3, r"of \(2, 3, 3, 4, 5\) not exactly one axis fits"),
     "no number": ((2, 3, 7, 4, 5), 0, "not exactly one axis fits"),
+    "six axes": ((2, 3, 7, 1, 4, 5), 3, "not exactly one axis fits"),
     "neighbours": ((1, 16, 6, 5), 6, r"neighbours\) \(1, 16, 6, 5\): its last axis is not"),
     "another number": ((2, 5, 4, 4), 3, "it has 5 heads and names 3$"),
 }
