@@ -36,6 +36,7 @@ def test_what_students_get_keeps_the_promise():
     assert cut["answer-split-heads"].strip() == "def my_split(X, num_heads):"
     assert cut["answer-four-heads"].startswith('my_guess = ""')
     assert not kind(cells["answer-four-heads"], "solution")
+    assert kind(cells["answer-multi-head-class"], "solution")
     for cell in MADE["02"]:
         if kind(cell, "solution"):
             compile(cell["source"], cell["id"], "exec")
