@@ -71,10 +71,17 @@ def given_away(folder):
 
 
 @pytest.fixture(scope="module", params=["en", "zh"])
-def editions(request, tmp_path_factory):
-    """The folders for students and for teachers, in a language, which is spoken meanwhile."""
+def made(request, tmp_path_factory):
     student.main([request.param], folder := tmp_path_factory.mktemp("editions"))
-    yield sorted(folder.iterdir(), reverse=True)
+    language("en")
+    return request.param, sorted(folder.iterdir(), reverse=True)
+
+
+@pytest.fixture
+def editions(made):
+    """The folders for students and for teachers, in a language, which is spoken meanwhile."""
+    language(made[0])
+    yield made[1]
     language("en")
 
 
