@@ -62,14 +62,14 @@ def test_every_map_is_what_was_recorded():
         assert torch.allclose(found, maps, atol=0.5 / 255 + 1e-6)
         assert torch.allclose(found.amax(-1), maps.amax(-1), atol=1e-7)  # as recorded
     shown = described(piece, ("weights", "onKeyDown", {"key": "ArrowRight"}),
-                      ("layer and head", "onKeyDown", {"key": "ArrowDown"}), asks=2)
-    assert shown.state == {"layer": 1, "head": 0, "asks": 2} and shown.ui["key"] == 0
-    weights = wanted[1][0]
+                      ("layer and head", "onKeyDown", {"key": "ArrowDown"}), asks=2, head=1)
+    assert shown.state == {"layer": 1, "head": 1, "asks": 2} and shown.ui["key"] == 0
+    weights = wanted[1][1]
     opacities = [cell["fill-opacity"] for cell in shown.of("cell")]
     assert torch.allclose(torch.tensor(opacities), 0.85 * weights.flatten(), atol=3e-3)
     assert f"c → v, {weights[2, 0]:.2f}" in shown.words
     best = KEYS[weights[2].argmax()]
-    assert shown.sentence.startswith(f"cross, call 1, head 0: c looks at {best}")
+    assert shown.sentence.startswith(f"cross, call 1, head 1: c looks at {best}")
     assert [span["name"] for span in shown.of("span") if "--part" in span.get("style", "")] == KEYS
     row, column = shown.of("lit")
     assert row["y"] == shown.of("cell")[10]["y"] - 1 and column["x"] == shown.of("cell")[0]["x"] - 1
@@ -79,7 +79,7 @@ def test_every_map_is_what_was_recorded():
         assert torch.allclose(torch.tensor(sheet["weights"]), small / small.max(), atol=5e-3)
     assert sheets[3]["y"] > sheets[0]["y"] and sheets[1]["x"] > sheets[0]["x"]
     framed, = shown.of("now", type="rect")
-    assert (framed["x"], framed["y"]) == (sheets[3]["x"] - 1, sheets[3]["y"] - 27)  # a title
+    assert (framed["x"], framed["y"]) == (sheets[4]["x"] - 1, sheets[4]["y"] - 27)  # a title
     assert in_node(source("attention"), [[4, 3, 2, 1], [8, 7, 6, 5], [12, 11, 10, 9]],
                    "shrink(given, 2)") == [[4 / 12, 2 / 12], [1, 10 / 12]]
     piece.set(layer="cross, call 2", head=2, asks="a")  # it has two heads
