@@ -22,6 +22,10 @@ LESSONS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 # Lines of solutions that stand in the package's own classes, which a class from an empty cell has
 # to equal: they are what the lessons teach, for everybody to read.
 TAUGHT = {
+    "if num_hiddens % num_heads:": "d2l_ext/checks.py",
+    'raise ValueError(f"{num_heads=} does not divide {num_hiddens=}")':
+        "attention_lessons/compat/d2l_1_0.py",
+    "nn.Linear(num_hiddens, num_hiddens, bias=False)": "d2l_ext/linear.py",
     "columns = torch.arange(0, num_hiddens, 2, dtype=torch.float64)": "d2l_ext/positional.py",
     "X = X + self.dropout(self.attention(Y, Y, Y, causal=True))": "d2l_ext/transformer.py",
     "return X + self.dropout(self.network(self.norms[2](X)))": "d2l_ext/transformer.py",
