@@ -33,6 +33,9 @@ COLOURS = tuple(PALETTE[name]["light"] for name in (
 QUERY, KEY, VALUE, OUTPUT, _, _, TEXT = COLOURS
 DARK = PALETTE["ink"]["light"]
 LINES = ("-", "--", "-.", ":")
+LOOKS = dict.fromkeys(("recurrence", "GRU", "LSTM"), KEY) | dict.fromkeys(
+    ("convolution", "dilated convolution"), VALUE) | dict.fromkeys(
+    ("self-attention", "attention layer", "attention products"), QUERY)  # as in pieces/compare.js
 WIDEST = 14  # inches of cells, for any number of maps
 SMALLEST = 0.3  # inches of a cell that holds a number
 WEIGHTS = LinearSegmentedColormap.from_list("weights", ["white", QUERY])
@@ -236,7 +239,8 @@ def curves(
         drawable(f"mark {mark!r}", array([place]), log)
     figure, (axis,) = panels(1, 6.4, height)
     for i, (what, (across, up)) in enumerate(drawn.items()):
-        style, colour = LINES[i % len(LINES)], COLOURS[i % len(COLOURS)]  # 28 lines all differ
+        style = LINES[i % len(LINES)]  # 28 lines all differ
+        colour = LOOKS.get(what.partition(":")[0], COLOURS[i % len(COLOURS)])
         if what in points:
             axis.plot(across, up, "o", color=TEXT, markersize=4, zorder=1)
         else:
