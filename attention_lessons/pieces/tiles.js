@@ -127,10 +127,10 @@ function view({ data, state, ui, width, set, hold }) {
         parts: [scores(frames, part), tile(frames[step], part), corner(ui.used, part)] },
       { title: t("each query keeps, so far"), width: rest,
         height: top + n * ROW + 10, parts: kept(frames[step], rest, top, m) },
-      { title: t("numbers moved"), width, height: 46, parts: traffic([
-        [t("by tiles"), frames[step].moved, t("{0} of {1}", frames[step].moved, frames[last].moved),
+      { width, height: 46, parts: traffic([
+        [t("moved by tiles"), frames[step].moved, t("{0} of {1}", frames[step].moved, frames[last].moved),
           "query"],
-        [t("with a table"), table, String(table), "ink"],
+        [t("moved with a table"), table, String(table), "ink"],
       ], Math.max(frames[last].moved, table), width) },
     ]),
     sentence: tell(frames, step),
@@ -243,11 +243,11 @@ function kept({ states, asking }, width, top, keys) {
 
 /** How many numbers were moved, by tiles until now and with a table. */
 function traffic(rows, most, width) {
-  const unit = (width - 184) / most;
+  const unit = (width - 234) / most;
   return rows.map(([name, amount, said, colour], i) => html`${text(0, 9 + 22 * i, name)}
-    ${box(100, 2 + 22 * i, unit * amount, 14,
+    ${box(150, 2 + 22 * i, unit * amount, 14,
       { rx: 2, class: "moved flows", fill: `var(--${colour})` })}
-    ${text(108 + unit * amount, 9 + 22 * i, said)}`);
+    ${text(158 + unit * amount, 9 + 22 * i, said)}`);
 }
 
 const style = `

@@ -151,7 +151,7 @@ def test_predictions_and_folds_say_what_they_hold(two):
     for card in cards:
         assert card.p.strong.text.startswith("Predict") and card.select_one("details.answer")
     folds = [fold.summary.text for fold in two.select("details.folded:not(.answer)")]
-    assert folds[:3] == ["Set-up", "This picture's code", "Proof: they read 1 and 3"]
+    assert folds[:2] == ["Set-up", "This picture's code"] and "Proof: they read 1 and 3" in folds
     assert "In one screen: the code" in folds
 
 
