@@ -128,8 +128,8 @@ function view({ data, state, ui, width, set, hold }) {
       { title: t("each query keeps, so far"), width: rest,
         height: top + n * ROW + 10, parts: kept(frames[step], rest, top, m) },
       { width, height: 46, parts: traffic([
-        [t("moved by tiles"), frames[step].moved, t("{0} of {1}", frames[step].moved, frames[last].moved),
-          "query"],
+        [t("moved by tiles"), frames[step].moved,
+          t("{0} of {1}", frames[step].moved, frames[last].moved), "query"],
         [t("moved with a table"), table, String(table), "ink"],
       ], Math.max(frames[last].moved, table), width) },
     ]),
