@@ -33,9 +33,7 @@ COLOURS = tuple(PALETTE[name]["light"] for name in (
 QUERY, KEY, VALUE, OUTPUT, _, _, TEXT = COLOURS
 DARK = PALETTE["ink"]["light"]
 LINES = ("-", "--", "-.", ":")
-LOOKS = dict.fromkeys(("recurrence", "GRU", "LSTM"), KEY) | dict.fromkeys(
-    ("convolution", "dilated convolution"), VALUE) | dict.fromkeys(
-    ("self-attention", "attention layer", "attention products"), QUERY)  # as in pieces/compare.js
+LOOKS = {kind: role["light"] for role in PALETTE.values() for kind in role.get("of", ())}
 WIDEST = 14  # inches of cells, for any number of maps
 SMALLEST = 0.3  # inches of a cell that holds a number
 WEIGHTS = LinearSegmentedColormap.from_list("weights", ["white", QUERY])

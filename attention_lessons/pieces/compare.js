@@ -1,21 +1,19 @@
 // Convolution, recurrence, self-attention: press an output, and its cone of light runs down to the
 // inputs that it knows; below, what a layer costs, with n to drag. With chunks (lesson 10), linear
 // attention stands beside them, and a memory of one size beside a cache that grows.
+import PALETTE from "../palette.json" with { type: "json" };
 import { html } from "./vendor/preact.js";
 import {
   END, MIDDLE, box, choice, disc, line, panels, places, plural, points, range, said, slider, t,
   text,
 } from "./kit.js";
 
-// One architecture, one colour; kinds that share it differ in their dashes.
-const LOOKS = {
-  convolution: ["value", ""], recurrence: ["key", ""], GRU: ["key", "9 3"], LSTM: ["key", "2 3"],
-  "attention products": ["query", "6 4"], "attention layer": ["query", ""],
-  "linear attention, at once": ["output", "2 3"],
-  "linear attention, in chunks": ["output", "9 3"],
-  "linear attention, by token": ["output", ""],
-  "delta rule, by token": ["ink", ""],
+// Kinds of one architecture share its colour, as the palette says, and differ in their dashes.
+const DASHES = {
+  GRU: "9 3", LSTM: "2 3", "attention products": "6 4", "linear attention, at once": "2 3",
+  "linear attention, in chunks": "9 3",
 };
+const colourOf = (kind) => Object.keys(PALETTE).find((name) => PALETTE[name].of?.includes(kind));
 const PART = "attention products";  // of the attention layer, so it doesn't compete
 const TOKENS = 9;
 
@@ -147,7 +145,7 @@ const [TOP, ROW] = [14, 38];  // of a network's outputs; from layer to layer
 
 /** A network: press an output, drag its lower edge. */
 function net(kind, width, { data: { choices }, state, ui, set, hold }) {
-  const [colour] = LOOKS[NETS[kind]];
+  const colour = colourOf(NETS[kind]);
   const { k, layers } = state;
   const out = ui.out ?? TOKENS - 1;
   const step = Math.min(34, (width - 28) / (TOKENS - 1));
@@ -212,9 +210,10 @@ function plot(what, kinds, size, values, width, height, set) {
     : t("operations of a layer, over n tokens");
   return { title, width, height, parts: html`
     ${lines.map(([kind, amounts], i) => {
-      const [colour, dashes] = LOOKS[kind];
+      const colour = colourOf(kind);
       return html`<polyline fill="none" stroke="var(--${colour})" stroke-width="2.5"
-        stroke-dasharray=${dashes} points=${points(amounts.map((one, j) => [x(j), y(one)]))} />
+        stroke-dasharray=${DASHES[kind] ?? ""}
+        points=${points(amounts.map((one, j) => [x(j), y(one)]))} />
         ${text(right + 8, names[i] - over, named(kind), { colour })}`;
     })}
     ${values.map((n, j) => lines
@@ -231,7 +230,7 @@ function plot(what, kinds, size, values, width, height, set) {
     </g>
     ${lines.filter(([kind]) => kind !== PART).map(([kind, amounts]) =>
       disc([x(now), y(amounts[now])], 4,
-        { class: "now", fill: `var(--${LOOKS[kind][0]})` }))}` };
+        { class: "now", fill: `var(--${colourOf(kind)})` }))}` };
 }
 
 const style = `
