@@ -66,6 +66,7 @@ def test_what_has_changed_is_brought_up_to_date_and_asked_for():
 
 @pytest.mark.parametrize("context, new, fault", [
     ("02/head-one-words", lambda text: text.replace("20", "10"), "a number"),
+    ("02/recall", lambda text: text.replace("两", "三"), "a number"),
     ("02/learn-reading", lambda text: text.replace("=seeds-words", "=seeds-word"), "a link"),
     ("02/head-words", lambda text: text.replace(r"\mathbf W^{(q)}", r"\mathbf W^{(k)}"),
      "a formula"),

@@ -32,6 +32,7 @@ def name(key):
     return context if "/" in context else repr(text)
 
 
+BARE = r"```.*?```|`[^`\n]*`|\$\$.*?\$\$|\$[^$\n]*\$|\[[^\]]*\]\([^)]*\)"
 # What a translation keeps, in any order: each rule finds it in a text.
 KEEPS = {
     "code": r"```.*?```|`[^`\n]*`",
@@ -67,10 +68,27 @@ def kept(text):
     return found
 
 
+WORDS = ("two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+         "sixteen seventeen eighteen nineteen twenty").split()
+DIGITS = "零一二三四五六七八九"
+
+
+def unsaid(text, twin):
+    """The numbers that a text says in words and its translation doesn't, in characters or not."""
+    bare, said = re.sub(BARE, " ", twin.replace("两", "二"), flags=re.S), set()
+    for one in re.findall(rf"[{DIGITS}十]+|\d+", bare):
+        tens, ten, rest = one.partition("十")
+        said |= {*map(DIGITS.find, one), int(one) if one.isdecimal() else 0,
+                 10 * max(1, DIGITS.find(tens)) + DIGITS.find(rest or "零") if ten else 0}
+    found = re.findall(rf"\b({'|'.join(WORDS)})\b(?! thousand)", re.sub(BARE, " ", text), re.I)
+    return {word for word in found if WORDS.index(word.lower()) + 2 not in said}
+
+
 @cache
 def differences(text, twin):
     """What a translation lost or added, and what is untidy in it."""
-    ours, theirs, faults = kept(text), kept(twin), []
+    ours, theirs = kept(text), kept(twin)
+    faults = [f"a number: lacks {word}" for word in unsaid(text, twin)]
     for kind in KEEPS:
         if ours[kind] != theirs[kind]:
             lost, added = [*(ours[kind] - theirs[kind])], [*(theirs[kind] - ours[kind])]
@@ -78,9 +96,6 @@ def differences(text, twin):
     bare = re.sub(r"```.*?```|\$\$.*?\$\$|^# \d\d ", "", twin, flags=re.S)
     return faults + [f"{fault}: {found!r}" for fault, rule in UNTIDY.items()
                      for found in re.findall(rule, bare)]
-
-
-BARE = r"```.*?```|`[^`\n]*`|\$\$.*?\$\$|\$[^$\n]*\$|\[[^\]]*\]\([^)]*\)"
 
 
 @cache
