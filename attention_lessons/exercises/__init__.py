@@ -2,15 +2,14 @@
 
 ``check("split-heads", my_function)`` says what is wrong and why; ``hint("split-heads")`` helps in
 steps. An exercise knows the right answer and common misconceptions. What a lesson's exercises say
-stands in its ``exercises.toml``; the code that some of them need in ``exercises.py``, or, for
-classes to write from an empty cell, in ``classes.py``.
+stands in its ``exercises.toml``; the code that some of them need in ``exercises.py``.
 """
 from __future__ import annotations
 
 import tomllib
 import zlib
 from base64 import b85decode
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -22,6 +21,7 @@ from .kinds import (  # noqa: F401  # to write your own
     Build, Choice, Exercise, Lines, Order, Result, Slip)
 
 LESSONS = Path(__file__).parents[1]
+SHARED = Path(__file__).with_name("heads.toml")  # slips that several lessons know
 seen: dict[str, int] = {}  # the last hint shown, by exercise
 known: dict[str, Exercise] = {}  # by name, as far as it was asked for
 
@@ -95,14 +95,17 @@ def all_exercises() -> dict[str, Exercise]:
 
 
 def load(path: Path, *names: str) -> None:
-    """Make exercises: of words alone, or with words for the code in the module that ``code`` names.
-    """
+    """Make exercises: of words alone, or, where these say ``code``, of words and what the lesson's
+    ``exercises.py`` has by this name. Slips may name those of ``heads.toml``."""
     for name in names:
         words = {**told(path)[name]}
-        if module := words.pop("code", ""):
-            module = import_module(f"attention_lessons.{path.parent.name}.{module}")
-            made = next(each for each in module.EXERCISES if each.name == name)
-            vars(made).update(words)
+        if slips := words.get("slips"):
+            words["slips"] = [each for slip in slips for each in (
+                told(SHARED)[slip] if isinstance(slip, str) else [slip])]
+        if words.pop("code", False):
+            module = import_module(f"attention_lessons.{path.parent.name}.exercises")
+            code = next(each for each in module.EXERCISES if each.name == name)
+            made = replace(code, **words)
         else:
             kind = Lines if "lines" in words else Order if "needs" in words else Choice
             made = kind(name, **words)

@@ -18,7 +18,7 @@ from torch.overrides import TorchFunctionMode
 
 from ..languages import t
 from .compare import copies, differs
-from .kinds import Build, NotYet, Slip, raises, unwritten
+from .kinds import Build, NotYet, raises, slips_of, unwritten
 
 Results = dict[str, object]  # what was looked at -> a tensor, or words
 Stage = Callable[[type], Results]
@@ -41,7 +41,7 @@ class FromScratch(Build):
     sizes: str = ""
 
     def __post_init__(self):
-        self.inputs, self.slips = lambda: self.stages, [*map(Slip, self.slips)]
+        self.inputs, self.slips = lambda: self.stages, slips_of(self.slips)
 
     def fault(self, answer):
         if not isinstance(answer, type):

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from ..languages import t
-from .kinds import Choice, NotYet, Slip, blank, unwritten
+from .kinds import Choice, NotYet, Slip, blank, slips_of, unwritten
 
 PARTS = ("symptom", "line", "test")
 LINES = 200_000  # of a test, until it counts as endless
@@ -31,11 +31,11 @@ class Exhibit(Choice):
     The symptom is chosen among the options that follow the exhibit in the lesson.
 
     fine: a function or class that keeps the promise. All else is a change of its text.
-    other: to code that keeps it in another way.
-    slips: first the exhibit's mistake, then two siblings. A sibling's words go on from "code that".
     use: code -> a function of X (batch, steps, hiddens), whose answers are (batch, steps, ...), and
     lengths (batch,), through which the lesson's five checks see it.
     promises: which of "padding", "order" (of steps) and "causal" right code keeps.
+    other: to code that keeps it in another way.
+    slips: first the exhibit's mistake, then two siblings. A sibling's words go on from "code that".
     careful: to code that does more than is promised, with words for a test that asks for it.
     careless: to code that is worse than the exhibit, with words for a test that finds this alone.
 
@@ -45,15 +45,15 @@ class Exhibit(Choice):
     """
 
     fine: Callable
-    other: tuple
-    slips: Sequence[tuple]
     use: Callable[[Callable], Answers]
     promises: frozenset = frozenset()
-    careful: tuple = ()
-    careless: tuple = ()
+    other: Sequence[str] = ()
+    slips: Sequence[Sequence] = ()
+    careful: Sequence[str] = ()
+    careless: Sequence[str] = ()
 
     def __post_init__(self):
-        self.slips = [*map(Slip, self.slips)]
+        self.slips = slips_of(self.slips)
 
     def text(self, slip: int | None = None) -> str:
         """Right code, or with ``slip=0`` the exhibit, with 1 and 2 its siblings.
@@ -73,7 +73,7 @@ class Exhibit(Choice):
 
     def second(self) -> Callable:
         """The other right version."""
-        return Slip(self.other).made(self.fine)
+        return Slip([*self.other, ""]).made(self.fine)
 
     # ---- what is said ----
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from hashlib import sha256
+from itertools import chain
 
 import torch
 
@@ -36,7 +37,8 @@ class NotYet(Exception):
 class Exercise:
     """What all exercises have: a name, hints in steps, and the words for a right answer.
 
-    For those of a lesson the words stand in its ``exercises.toml``, under the name.
+    For those of a lesson the words stand in its ``exercises.toml``, under the name, and so do
+    slips, reasons, and whatever else is no code.
     """
 
     name: str
@@ -160,6 +162,14 @@ class Slip(tuple):
     of = cache(made)  # the same, made once
 
 
+def slips_of(told: Sequence) -> list[Slip]:
+    """Slips from their parts; ``[[old, new, ...], [old, new, ...], words]`` is several ways to make
+    a mistake, which hear the same."""
+    ways = [[told] if isinstance(told[0], str) else [[*way, told[-1]] for way in told[:-1]]
+            for told in told]
+    return [Slip(way) for way in chain(*ways)]
+
+
 def beside(right: Callable) -> list[Callable]:
     """A function, or a class behind its bases in lessons."""
     return [base for base in reversed(getattr(right, "__mro__", [right]))
@@ -172,21 +182,20 @@ class Build(Exercise):
 
     inputs: returns tuples of arguments, small, random and with all sizes different. What it draws
     is the same each time.
-    slips: mistakes in ``reference``, each as a ``Slip`` or its parts. Their words are said only if
-    the answer agrees with the function with that mistake on every input; where both raise, they
-    agree.
     larger: returns inputs that a right answer must handle as well. Slips are not tried on them,
     since they would overflow or lose digits there.
+    slips: mistakes in ``reference``, as ``slips_of`` reads them. Their words are said only if the
+    answer agrees with the function with that mistake on every input; where both raise, they agree.
     """
 
     reference: Callable | None = None
-    slips: Sequence[tuple] = ()
     inputs: Callable[[], list[tuple]] = list
     larger: Callable[[], list[tuple]] = list
+    slips: Sequence[Sequence] = ()
 
     def __post_init__(self):
         self.inputs, self.larger = seeded(self.inputs), seeded(self.larger)
-        self.slips = [*map(Slip, self.slips)]
+        self.slips = slips_of(self.slips)
 
     def fault(self, answer):
         if not callable(answer):
@@ -257,14 +266,14 @@ class Repair(Build):
     given: what is wrong with the code in the lesson; handing that in is no attempt.
     """
 
-    given: tuple = ()
+    given: Sequence[str] = ()
 
     def run(self, code, case):
         arguments = copies(case)
         return code(*arguments), *arguments
 
     def fault(self, answer):
-        if all(self.alike(Slip(self.given), self.tries(answer, self.inputs()))):
+        if all(self.alike(Slip([*self.given, ""]), self.tries(answer, self.inputs()))):
             raise NotImplementedError
         return super().fault(answer)
 

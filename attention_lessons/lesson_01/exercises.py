@@ -37,72 +37,6 @@ def pooling(queries, keys, values, keep):
     return weights @ values, weights
 
 
-SCALE, HIDE, WEIGHTS = (
-    "math.sqrt(queries.shape[-1])", "scores.masked_fill(~keep, -1e9)", "hidden.softmax(-1) * keep")
-CLEAR = " * keep", ""
-NOT_LOW = "", ".clamp(min=1e-30)"  # a row of zeros comes out as nan, or as zeros
-POOLING = [
-    *((HIDE, "scores + ~keep * -math.inf", WEIGHTS, f"hidden.softmax(-1){cleared}",
-       "Your weights are NaN: (~keep) * -inf is 0 · -inf = NaN where nothing is hidden. Use "
-       "masked_fill.") for cleared in ("", ".where(keep, 0)")),
-    ("softmax(-1)", "softmax(0)",
-     "Your columns sum to 1: the softmax is over the queries, the wrong axis. Keys are the "
-     "last axis: softmax(-1)."),
-    (SCALE, "1",
-     "The scores are not scaled. Divide them by the square root of the width of the queries."),
-    (SCALE, "2",
-     "You divide by 2 = math.sqrt(4), the root of the lesson's width. Here the width is "
-     "another: queries.shape[-1]."),
-    *((SCALE, f"math.sqrt(len({tokens}))",
-       "You divide by the root of a number of tokens. What counts is the width of a query: "
-       "queries.shape[-1].") for tokens in ("keys", "queries")),
-    (SCALE, "math.sqrt(values.shape[1])",
-     "You divide by the root of the values' width. What counts is the width of a query."),
-    ("/ math", "* math", "You multiply by the root of the width: divide."),
-    (SCALE, "queries.shape[-1]",
-     "You divide by the width, not by its square root: the weights come out too even."),
-    (WEIGHTS, "scores.softmax(-1)",
-     "The mask has no effect: where keep is False, the weight must be 0."),
-    *(("~keep, -1e9", f"keep, {fill}", CLEAR[0], cleared,
-       "The mask is upside down: True marks what may be attended to, and you hide exactly "
-       "that.") for fill, cleared in (("-1e9", " * ~keep"), ("-1e9", ""), ("-math.inf", ""))),
-    ("~keep", "keep",
-     "The mask is upside down where you hide: masked_fill(keep, ...) overwrites what may be "
-     "seen. Hide ~keep, then multiply with keep."),
-    (WEIGHTS, "scores.softmax(-1) * keep",
-     "You hide keys after the softmax, so the weights that are left no longer sum to 1. Hide "
-     "the scores before it."),
-    *((WEIGHTS, f"(left := scores.softmax(-1) * keep) / left.sum(-1, keepdim=True){clamped}",
-       "You hide keys after the softmax and divide by what is left. Where a hidden score is "
-       "far above the others, nothing is left. Hide before the softmax.")
-      for clamped in NOT_LOW),
-    *((WEIGHTS, f"(left := scores.exp() * keep) / left.sum(-1, keepdim=True){clamped}",
-       "Where all visible scores are low, such as -2800, your own exponentials round to 0. "
-       "Hide, then leave it to softmax: it subtracts the row's largest score first.")
-      for clamped in NOT_LOW),
-    *((HIDE, "scores * keep", WEIGHTS, f"hidden.softmax(-1){cleared}",
-       "A score multiplied by 0 is 0, and a score of 0 still gets weight. Hide it with a very "
-       "low number instead.") for cleared in ("", CLEAR[0])),
-    *(("-1e9", fill, CLEAR[0], cleared,
-       "Your number is not low enough to hide with: where the visible scores are lower still, "
-       "such as -3e6, the hidden keys win. Use minus infinity, or the lowest number of the "
-       "type.") for fill in ("-100", "-1e4") for cleared in CLEAR),
-    (*CLEAR,
-     "All right except for the query that may attend to nothing: it gets the mean of hidden "
-     "values. It should get zeros."),
-    ("-1e9", "-math.inf", *CLEAR,
-     "All right except for the query that may attend to nothing: its row is 0 divided by 0, "
-     "which is NaN, and NaN · 0 stays NaN. Hide with the lowest number, then multiply the "
-     "weights with keep."),
-    ("@ values", "@ keys",
-     "The weights are right. The output mixes the values, and yours mixes the keys."),
-    ("weights @ values",
-     "The output is right. Return the weights as well: return output, weights."),
-    ("weights, weights @ values",
-     "The two results have changed places: first the output, then the weights."),
-]
-
-
 # ---- lengths ----
 
 @dataclass
@@ -126,32 +60,6 @@ def lengths_inputs():
 def length_mask(lens, queries, keys):
     each = lens[:, None].expand(-1, queries) if lens.dim() == 1 else lens
     return torch.arange(keys) < each[:, :, None]
-
-
-COLUMN, COMPARED = "lens[:, None].expand(-1, queries)", "torch.arange(keys) < "
-OTHERS = ("A sentence's queries get the lengths of other sentences. Each length belongs to all "
-          "queries of its own sentence: make it a column with [:, None], or repeat_interleave it. "
-          "repeat would deal the lengths out in turn.")
-NO_AXIS = ("The axis of the queries is missing: (batch, keys) should be (batch, queries, keys). "
-           "Every query of a sentence gets the same row.")
-SHORT_AXIS = "Right except for the shape: expand the axis of the queries from 1 to their number."
-LENGTHS = [  # lengths per sentence, and in some slips per query too
-    ("<", ">=",
-     "Upside down: True marks keys that may be attended to, so the first valid_lens are True."),
-    ("<", "<=", "One key too many: a length of 2 means positions 0 and 1, so compare with <."),
-    ("arange(keys)", "arange(1, keys + 1)",
-     "One key too few: a length of 2 means positions 0 and 1, and torch.arange counts from 0."),
-    (COLUMN, "lens.repeat(queries).reshape(-1, queries)", OTHERS),
-    (COLUMN, "lens.expand(len(lens), -1)", OTHERS),
-    (f"({COMPARED}(lens[:, None] if lens.dim() == 1 else lens)).expand(len(lens), -1, -1)", OTHERS),
-    ("arange(keys)", "arange(keys).flip(0)",
-     "You keep the last keys. Padding stands at the end: the first valid_lens keys are the "
-     "real ones."),
-    (f"{COMPARED}lens[:, None]", NO_AXIS),
-    ("each[:, :, None]", "(lens[:, None] if lens.dim() == 1 else each[:, :, None])", NO_AXIS),
-    (f"{COMPARED}lens[:, None, None]", SHORT_AXIS),
-    (".expand(-1, queries)", "", SHORT_AXIS),
-]
 
 
 # ---- defeat ----
@@ -205,48 +113,10 @@ class AllPairs(Build):
         return self.known(answer, [square]) or super().raised(answer, case, error)
 
 
-PAIRS = "x[:, None] - known_x"
-KERNEL = [
-    *((PAIRS, "known_x[:, None] - x", "softmax(-1)", f"softmax({axis})",
-       "Your differences are turned around: known points in the rows, new points in the "
-       "columns. Rows are queries, here the new points: x[:, None] - known_x, and "
-       "softmax(-1).") for axis in (-1, 0)),
-    *((PAIRS, "x - known_x", "weights @", f"weights {times}",
-       "x - known_x compares the first with the first, the second with the second. Each x "
-       "needs its distance to every known point: x[:, None] - known_x.") for times in "@*"),
-    ("-distance", "distance", "The minus is missing: far points get the most weight."),
-    ("distance**2", "distance.abs()",
-     "Square the distance; its absolute value gives another kernel."),
-    ("distance**2", "distance",
-     "Square the distance: as it is, one side of x counts as nearer than x itself."),
-    ("scores.softmax", "scores.exp().softmax",
-     "The softmax takes the exponential itself: give it the scores as they are."),
-    ("weights @ known_y / len(known_x)",
-     "You take the mean of weight times y. The weights sum to 1 already: add up."),
-    ("known_y.mean().expand(len(x))",
-     "Every x gets the plain mean. Near points should count more."),
-    ("(2 * sigma**2)", "(2 * sigma) ** 2",
-     "You square the 2 as well: only sigma is squared, 2 * sigma**2."),
-    (" / (2 * sigma**2)", "", "sigma has no effect: divide by 2 sigma²."),
-    ("sigma**2", "sigma", "sigma needs a square as well: divide by 2 sigma²."),
-    ("(2 * sigma**2)", "sigma**2", "The 2 is missing: divide by 2 sigma²."),
-    ("(2 * sigma**2)", "2 * sigma**2",
-     "You multiply by sigma²: in a / 2 * b Python divides by 2 alone. Put 2 * sigma**2 in "
-     "brackets."),
-    ("scores.softmax(-1)", "scores.exp()",
-     "The weights don't sum to 1: take the softmax, not the exponential alone."),
-    ("softmax(-1)", "softmax(0)",
-     "The softmax is over the queries: the weights of a known point sum to 1. Those of each "
-     "query must: use the last axis, the known points."),
-    ("known_y[distance.abs().argmin(-1)]",
-     "That is the nearest point's y alone. Every point counts, near ones more."),
-]
-
-
 EXERCISES = [
-    Build("pooling", pooling, POOLING, pooling_inputs),
-    BuildMask("lengths", length_mask, LENGTHS, lengths_inputs),
+    Build("pooling", pooling, pooling_inputs),
+    BuildMask("lengths", length_mask, lengths_inputs),
     DefeatedMask("defeat"),
-    AllPairs("kernel", regression, KERNEL,
+    AllPairs("kernel", regression,
              lambda: [(torch.randn(4), *torch.randn(2, 7), sigma) for sigma in (0.7, 2.0)]),
 ]

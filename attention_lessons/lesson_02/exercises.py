@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import torch
 
+from ..exercises.classes import FromScratch, Trial, build, draw, factors, in_words
+from ..exercises.heads import KNOWN, LENGTHS, REFUSES, Heads
 from ..exercises.kinds import Build, Lines, stable_hash
 from ..languages import t
 
@@ -15,54 +17,11 @@ def split_heads(X, h):
     return heads
 
 
-CUT = "X.shape[0], X.shape[1], h, -1).transpose(1, 2)"
-SPLIT_HEADS = [
-    (CUT, "X.shape[0], h, X.shape[1], -1)",
-     "The shape is right, but a reshape without a transpose cuts the sentence into stretches: "
-     "the first head holds neighbouring numbers of the first tokens. Cut each token first, "
-     "then swap the axes."),
-    (".transpose(1, 2)", "",
-     "Each token is cut into heads; now the heads have to come before the steps: swap axes 1 "
-     "and 2."),
-    (CUT, "X.shape[0], X.shape[1], -1, h).permute(0, 3, 1, 2)",
-     "You deal the columns out in turn (the first head gets columns 0, h, 2h ...). A head is a "
-     "block of neighbouring columns: heads before head size in the reshape."),
-    (f"X.reshape({CUT}", "X.mT.reshape(X.shape[0], h, X.shape[1], -1)",
-     "You transpose, then cut. Cut each token first: reshape into heads, then swap the axes."),
-    ("heads.mT", "Steps and head size have changed places. Swap axes 1 and 2, not the last two."),
-    ("heads.transpose(0, 1)",
-     "Your heads stand before the batch: the result is (batch, heads, steps, head size)."),
-    ("1], h,", "1], 2,", "You cut into two heads, whatever num_heads says."),
-    ("heads.flatten(0, 1)",
-     "This is D2L's shape, heads folded into the batch. Keep them as an axis of their own: "
-     "(batch, heads, steps, head size)."),
-]
-
-
 # ---- mixed-up ----
 
 def tokens_in_head(head, steps, hiddens, num_heads):
     token_of = torch.arange(steps)[:, None].expand(steps, hiddens)
     return token_of.reshape(num_heads, -1)[head].unique().tolist()
-
-
-MIXED_UP = [
-    ("list(range(steps))",
-     "That would be the right split: every token in every head. Without the transpose a head "
-     "gets only a stretch."),
-    ("[head]",
-     "Heads and tokens are not the same count: a head holds steps * hiddens / num_heads "
-     "numbers. How many tokens is that?"),
-    ("list(range(steps * head // num_heads, steps * (head + 1) // num_heads))",
-     "Where a head begins or ends in the middle of a token, that token is in it too: it gets "
-     "at least one number."),
-    ("list(range(steps))[head::num_heads]",
-     "The tokens are not dealt out in turn: reshape keeps the order, so each head gets "
-     "neighbours."),
-    ("(steps)", "(hiddens)", "(steps, hiddens)", "(hiddens, steps)",
-     "Those are columns. Each row of X is a token, of hiddens numbers."),
-    ("[head]", "[head].add(1)", "Tokens count from 0."),
-]
 
 
 # ---- count-parameters ----
@@ -72,35 +31,6 @@ def count(num_hiddens, num_heads, head_size, query_size, key_size, value_size, b
     weights = (query_size + key_size + value_size + num_hiddens) * inner
     biases = (3 * inner + num_hiddens) * bias
     return weights + biases
-
-
-BIASES = "(3 * inner + num_hiddens)"
-COUNT_PARAMETERS = [
-    ("(weights + biases) * num_heads",
-     "You multiply by num_heads twice: num_heads * head_size is already the width of all heads "
-     "together."),
-    ("num_heads * head_size", "head_size",
-     "That is one head. All heads together have the width num_heads * head_size."),
-    (BIASES, "4 * inner", "W_o's bias is as wide as its output, num_hiddens."),
-    (BIASES, "3 * inner", "W_o has a bias too: num_hiddens more numbers."),
-    (BIASES, "4 * num_hiddens",
-     "The biases of W_q, W_k and W_v are as wide as the heads together, num_heads * head_size."),
-    ("value_size + num_hiddens)", "value_size)", BIASES, "3 * inner",
-     "The output projection W_o is missing."),
-    ("num_heads * head_size", "num_hiddens",
-     "You take num_hiddens for the heads' common width. The head size may be chosen freely: "
-     "that width is num_heads * head_size."),
-    *(("value_size + num_hiddens) * inner", f"value_size) * inner + {width} ** 2",
-       "W_o isn't square: it leads from num_heads * head_size to num_hiddens.")
-      for width in ("inner", "num_hiddens")),
-    ("4 * num_hiddens ** 2",
-     "4 * num_hiddens ** 2 holds only when all widths are equal. Here the inputs have widths "
-     "of their own."),
-    (" * bias", "", "Biases are counted even where bias=False."),
-    ("weights", "The biases are missing: one number per output of each matrix."),
-    (BIASES, "(query_size + key_size + value_size + inner)",
-     "A bias is as wide as its matrix's output, not its input."),
-]
 
 
 # ---- pencil ----
@@ -182,13 +112,54 @@ class Pencil(Lines):
         return text
 
 
+# ---- multi-head-class ----
+
+def low(queries, keys, values):
+    """All keys of a sentence alike, so that its scores are, and millions from 0, on either side."""
+    return 1e8 * queries.double(), keys[:, :1].expand_as(keys).double(), values.double()
+
+
+def apart(queries, keys, values):
+    """Scores of hundreds, in float64: single precision would not agree on them."""
+    return 200 * queries.double(), keys.double(), values.double()
+
+
+def dropping(answer):
+    """With one key each weight is 1, so a head's output is its value, kept or dropped."""
+    layer = build(answer, Heads, 10, 2, dropout=0.2)
+    layer.W_o.load_state_dict({"weight": torch.eye(10)})
+    found = factors(layer, draw((3, 40, 10), (3, 1, 10), (3, 1, 10)))
+    kept = found.unflatten(-1, (2, 5)) > 0.5
+    whole = (kept == kept[..., :1]).all()
+    single = (kept[:, :, 0] != kept[:, :, 1]).any() and (kept != kept[:, :1]).any()
+    return {t("In training mode with dropout=0.2 and a single key, a head's answer is multiplied "
+              "by"): in_words(found),
+            t("In training mode with dropout=0.2 and a single key, a head's answer is kept or "
+              "dropped as a whole"): t("yes") if whole else t("no"),
+            t("In training mode with dropout=0.2 and a single key, heads and queries are dropped "
+              "independently"): t("yes") if single else t("no")}
+
+
+TRIAL = Trial(Heads, (10, 2), options={"dropout": 0.0, "bias": False}, last="valid_lens",
+              inputs={"queries": (3, 4, 10), "keys": (3, 7, 10), "values": (3, 7, 10)}, known=KNOWN)
+
+
 EXERCISES = [
-    Build("split-heads", split_heads, SPLIT_HEADS,
+    Build("split-heads", split_heads,
           lambda: [(torch.randn(2, 5, 12), 3), (torch.randn(1, 3, 4), 2)]),
-    Build("mixed-up", tokens_in_head, MIXED_UP,
+    Build("mixed-up", tokens_in_head,
           lambda: [(1, 5, 12, 3), (0, 5, 12, 3), (1, 3, 4, 2), (0, 7, 8, 4)]),
-    Build("count-parameters", count, COUNT_PARAMETERS,
+    Build("count-parameters", count,
           lambda: [(8, 2, 3, 5, 7, 9, False), (8, 2, 3, 5, 7, 9, True),
                    (64, 4, 16, 64, 64, 64, False), (10, 4, 2, 9, 3, 6, True)]),
     Pencil("pencil", lines=pencil_lines(*GIVEN)),
+    FromScratch("multi-head-class", Heads, stages=[
+        TRIAL.shows("The output"), TRIAL.shows("The output with bias=True", bias=True),
+        TRIAL.shows("The output with lengths 0, 3, 5", LENGTHS),
+        TRIAL.shows("The output with lengths 0, 3, 5 and bias=True", LENGTHS, bias=True),
+        TRIAL.shows("The output with lengths 0, 3, 5 and scores far below -1e6", LENGTHS,
+                    change=low),
+        TRIAL.shows("The output with lengths 0, 3, 5 and scores far apart", LENGTHS,
+                    change=apart),
+        TRIAL.learns(LENGTHS, bias=True), TRIAL.evaluates(LENGTHS), dropping, REFUSES]),
 ]

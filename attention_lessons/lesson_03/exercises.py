@@ -3,6 +3,8 @@ import math
 
 import torch
 
+from ..exercises.classes import FromScratch, Trial
+from ..exercises.heads import KNOWN, LENGTHS, REFUSES, Heads
 from ..exercises.kinds import Build, Drawing
 
 
@@ -29,114 +31,12 @@ def self_attention(X, W_q, W_k, W_v, valid_len):
     return weights @ values
 
 
-def emptied(old, new, words):
-    """Slips that hide whole rows. These come out as nan, an even mean or zeros."""
-    for fill, cleared in (("-math.inf", ""), ("-1e9", ""), ("-math.inf", ".nan_to_num()")):
-        yield (old, new, "-math.inf", fill, "weights @ values", f"(weights @ values){cleared}",
-               words)
-
-
-KEEP, HIDDEN = "(key <= query) & (key < valid_len)", "scores.masked_fill(~keep, -math.inf)"
-SCALE = "math.sqrt(queries.shape[1])"
-SELF_ATTENTION = [
-    (HIDDEN, "(scores + ~keep * -math.inf)",
-     "Every number is nan. You added (~keep) * -math.inf, and 0 times infinity is nan: use "
-     "masked_fill."),
-    ("(weights @ values)[:valid_len]",
-     "The real tokens are right, but only they have a row. One row per token, padding included."),
-    ("(key <= query) & ", "",
-     "The padding is hidden, the future is not: a query may see keys up to its own position."),
-    (" & (key < valid_len)", "",
-     "The future is hidden, the padding is not: keys from valid_len on must get no weight."),
-    ("~keep", "~(keep | True)", "Neither mask has an effect: future and padding still get weight."),
-    (") & (", ") | (",
-     "You let a key through when either mask allows it. Both must: & instead of |."),
-    *emptied("~keep", "keep",
-             "The mask is upside down: you hide what may be seen, and look at the rest."),
-    *emptied("<= query", "> query",
-             "The causal mask is upside down: each token sees only later ones, and the last sees "
-             "nothing."),
-    *emptied("<= query", ">= query",
-             "The triangle is the wrong one: your tokens see themselves and later ones. Rows are "
-             "queries, so what may be seen lies below the diagonal."),
-    *emptied("<= query", "< query",
-             "You hide the token from itself. Then the first one sees nothing at all: key <= "
-             "query."),
-    ("< valid_len", "<= valid_len", "One key too many: a length of 2 means positions 0 and 1."),
-    ("-math.inf", "0.0",
-     "You set hidden scores to 0. A score of 0 still counts, e^0 = 1: set them to minus infinity."),
-    ("(weights @ values).where(query < valid_len, 0)",
-     "Nearly: the real tokens are right, but the padding's own row is zero. The padding is a "
-     "query too and gets an output, though nobody reads it."),
-    *(("key < valid_len", "query < valid_len", "-math.inf", fill,
-       "You hide the padding as a query. It may ask; as a key it must not be seen.")
-      for fill in ("-math.inf", "-1e9")),
-    (f"{HIDDEN}.softmax(-1)", "scores.softmax(-1) * keep",
-     "You hide keys after the softmax, so the weights that are left no longer sum to 1. Hide "
-     "the scores before it."),
-    *emptied("softmax(-1)", "softmax(0)",
-             "Your softmax goes over the queries. Each query's weights over the keys must sum to "
-             "1: the last axis."),
-    (SCALE, "1", "The scores are not scaled: divide by the square root of the width."),
-    (SCALE, "queries.shape[1]", "You divide by the width, not by its square root."),
-    ("/ math", "* math", "You multiply by the square root of the width: divide."),
-    (SCALE, "math.sqrt(len(X))",
-     "You divide by the square root of the number of tokens. What counts is the width of a "
-     "query: q.shape[1]."),
-    (SCALE, "math.sqrt(X.shape[1])",
-     "You divide by the square root of the tokens' width. Matrices need not be square: what "
-     "counts is the width of a query, q.shape[1]."),
-    (SCALE, "math.sqrt(len(W_v))",
-     "You divide by the square root of the values' width. What counts is the width of a "
-     "query: q.shape[1]."),
-    (SCALE, "2", "You divide by 2, whatever the width of a query is: math.sqrt(q.shape[1])."),
-    *(("-math.inf", fill,
-       "Your number is not low enough to hide with: where the scores of visible keys are lower "
-       "still, the hidden ones win. Use minus infinity.") for fill in ("-100.0", "-1e4")),
-    ("<= query", "<= query + 1",
-     "Each token sees the next one: key <= query, itself and no further."),
-    ("W_k.T", "W_q.T", "Keys are made with W_q: a token has a key of its own, from W_k."),
-    ("X @ W_k.T", "X", "The keys are the tokens themselves: W_k is missing."),
-    ("X @ W_q.T", "X", "The queries are the tokens themselves: W_q is missing."),
-    ("X @ W_v.T", "X", "The values are the tokens themselves: W_v is missing."),
-    ("W_v.T", "W_k.T", "Values are made with W_k: a token has a value of its own, from W_v."),
-    ("W_q.T", "W_q", "W_k.T", "W_k", "W_v.T", "W_v",
-     "Your matrices are turned around: they are (outputs, inputs), so it is X @ W.T."),
-]
-
-
 # ---- top-left ----
 
 def keys_seen(i, queries, keys):
     shown = list(range(i + 1))
     should_see = list(range(keys - queries + i + 1))
     return shown, should_see
-
-
-PLACES = "range(keys - queries + i + 1)"
-TOP_LEFT = [
-    ("should_see, shown",
-     "The right two lists, in the wrong order: first what it is shown, then what it should see."),
-    (PLACES, "range(keys)",
-     "Not every new token may see all keys: only the last one. With 2 new ones, the first must "
-     "not see the second."),
-    ("shown, shown",
-     "You take the query's number for its place. The new tokens come last: query 0 stands at "
-     "place keys - queries."),
-    ("should_see, should_see",
-     "That would be right decoding. But is_causal counts queries from the start of the text: "
-     "it lines query 0 up with key 0."),
-    ("shown[:-1], should_see[:-1]",
-     "A query sees its own key too: the last one is missing in both lists."),
-    ("shown, should_see[:-1]",
-     "In what it should see, its own key is missing, number keys - queries + i."),
-    ("len(shown), len(should_see)",
-     "Those are counts. Return two lists of places, such as [0, 1] and [0, 1, 2, 3]."),
-    ("[i + 1 for i in shown], [i + 1 for i in should_see]",
-     "Places count from 0: the first key is number 0."),
-    ("shown, should_see[keys - queries:]",
-     "The earlier tokens belong to what it should see: that is what the cache is for."),
-]
 
 
 # ---- draw-mask ----
@@ -149,23 +49,50 @@ def packed():
     return same & past
 
 
-DRAW_MASK = [
-    ("past", "The second sentence reads the first. A token looks at its own sentence alone."),
-    ("same",
-     "Tokens see what comes after them. A row shows what one query sees: nothing to the right "
-     "of itself."),
-    ("(same & past).T",
-     "Rows and columns have changed places: a row belongs to a query. The first word sees "
-     "itself and nothing else, so its row has one x."),
-    ("<= place", "< place",
-     "A token doesn't see itself in your table. It may: the diagonal is all x."),
-    ("~(same & past)", "Upside down: x is what may be seen."),
-    ("same | past", "A key passes if either rule allows it. It must pass both."),
-]
+# ---- self-attention-class ----
+
+class SelfHeads(Heads):
+    def __init__(self, num_hiddens, num_heads=1, causal=False):
+        super().__init__(num_hiddens, num_heads)
+        self.causal = causal
+
+    def forward(self, X, valid_lens=None):
+        keep = torch.ones(len(X), 1, *[X.shape[1]] * 2, dtype=torch.bool)
+        if self.causal:
+            keep = keep.tril()
+        if valid_lens is not None:
+            past, real = keep, self.keep(X, valid_lens)
+            keep = past & real
+        return self.attend(X, X, X, keep)
+
+
+TRIAL = Trial(SelfHeads, (10, 2), {"X": (3, 7, 10)}, {"causal": False}, "valid_lens", KNOWN)
+
+
+def low(X):
+    """All steps of a sentence alike, so that its scores are, and millions from 0."""
+    return 1e4 * X[:, :1].expand_as(X).double(),
+
+
+def apart(X):
+    """Scores of thousands, in float64: single precision would not agree on them."""
+    return 60 * X.double(),
 
 
 EXERCISES = [
-    Build("self-attention", self_attention, SELF_ATTENTION, attention_inputs),
-    Build("top-left", keys_seen, TOP_LEFT, lambda: [(0, 1, 4), (1, 2, 5), (2, 3, 3), (0, 2, 6)]),
-    Drawing("draw-mask", packed, DRAW_MASK),
+    Build("self-attention", self_attention, attention_inputs),
+    Build("top-left", keys_seen, lambda: [(0, 1, 4), (1, 2, 5), (2, 3, 3), (0, 2, 6)]),
+    Drawing("draw-mask", packed),
+    FromScratch("self-attention-class", SelfHeads, stages=[
+        TRIAL.shows("The output with one head, nothing hidden", sizes=(10,)),
+        TRIAL.shows("The output with 2 heads, nothing hidden"),
+        TRIAL.shows("The output with causal=True", causal=True),
+        TRIAL.shows("The output with lengths 0, 3, 5", LENGTHS),
+        TRIAL.shows("The output with causal=True and lengths 0, 3, 5", LENGTHS, causal=True),
+        TRIAL.shows("The output with both masks and scores far below -1e6", LENGTHS,
+                    causal=True, change=low),
+        TRIAL.shows("The output with both masks and scores far apart", LENGTHS,
+                    causal=True, change=apart),
+        TRIAL.learns(LENGTHS, causal=True),
+        REFUSES]),
 ]

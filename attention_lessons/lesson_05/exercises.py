@@ -1,8 +1,11 @@
 """The exercises of lesson 05, relative positions."""
 import torch
+from torch import Tensor, nn
 
 from d2l_ext.relative import T5RelativeBias
+from ..exercises.classes import FromScratch, Trial, build, draw, refuses, trying
 from ..exercises.kinds import Build
+from ..languages import t
 
 
 # ---- offset-rows ----
@@ -15,77 +18,11 @@ def rows(queries, keys, c):
     return row
 
 
-CLIPPED = "offset.clamp(-c, c)"
-OFFSET_ROWS = [
-    ("= keys - queries", "= 0",
-     "Your query 0 is at position 0, as if all keys were new. The last query is at the last "
-     "key, so query 0 is at keys - queries."),
-    *(("= keys - queries", f"= keys - queries {one}",
-       "Your last query is one away from the last key. Query 0 is at keys - queries.")
-      for one in ("- 1", "+ 1")),
-    ("= keys - queries", "= queries - keys",
-     "The difference has the wrong sign: there are more keys than queries, so query 0 is at "
-     "keys - queries."),
-    ("row.T", "Rows are queries, columns keys. Yours are the other way round."),
-    ("torch.arange(keys) - query", "query - torch.arange(keys)",
-     "Left and right are swapped: an offset is the key's position minus the query's, so keys "
-     "to the left have negative ones."),
-    (CLIPPED,
-     "Clipped, but not shifted: a negative number as a row counts from the table's end. Add c."),
-    ("offset + c",
-     "Shifted, but not clipped: far offsets fall off the table, or wrap round to its end. Clip "
-     "to -c..c first."),
-    ("(offset + c).clamp(-c, c)",
-     "You shift before you clip, and clip to -c..c. After the shift the table's rows are 0 to 2c."),
-    ("row + 1",
-     "Off by one: offset -c should use row 0, and yours uses row 1. The last row would not exist."),
-    ("row - 1", "Off by one: offset -c should use row 0, and yours uses -1, which is the last."),
-    *(("-c, c", ends,
-       "Off by one at the clip: offsets -c and c have rows of their own, 0 and 2c. Python's "
-       "ranges leave out the end, clamp doesn't.")
-      for ends in ("1 - c, c - 1", "-c, c - 1", "1 - c, c")),
-    *(("-c, c", ends,
-       "Off by one at the clip: the rows are 0 to 2c, so there is no row -1 and no row 2c + 1. "
-       "clamp includes both ends.")
-      for ends in ("-c, c + 1", "-c - 1, c", "-c - 1, c + 1")),
-    ("offset.clamp(1 - c, c - 1) + c - 1",
-     "Off by one: a table for distances up to c - 1. Offsets -c and c have rows of their own, "
-     "0 and 2c."),
-    ("offset.clamp(-c - 1, c + 1) + c + 1",
-     "Off by one: a table for distances up to c + 1. Offset -c and all beyond it use row 0."),
-    ("offset.abs().clamp(max=c)",
-     "That is the distance: left and right share a row. An offset keeps its sign."),
-    ("offset % (2 * c + 1)",
-     "A remainder wraps round: a far offset would use the row of a near one. Clip instead."),
-]
-
-
 # ---- unmask ----
 
 def beyond_training(whole, trained, length):
     beyond = (whole * length - trained) / (length - trained)
     return beyond
-
-
-UNMASK = [
-    ("whole", "That is the flattering number: it counts the positions that training has seen."),
-    ("trained / length", "That is the share of positions that training has seen."),
-    ("whole * length - trained",
-     "You count right answers beyond training. Divide by how many positions there are: length "
-     "- trained."),
-    ("whole - trained / length",
-     "Nearly: you divide by all positions. Divide by those beyond training alone, length - "
-     "trained."),
-    ("whole * length / (length - trained)",
-     "The right answers among the first `trained` positions are still in it. Take them away."),
-    ("2 * whole - 1",
-     "That holds where exactly half of the positions are beyond training. Count positions "
-     "instead."),
-    ("whole * (length - trained) / length",
-     "You scale the average. It has two parts: 1.0 for the first positions, and what you look "
-     "for."),
-    ("1 - beyond", "That is the share of wrong answers beyond training."),
-]
 
 
 # ---- untrained ----
@@ -100,25 +37,74 @@ def untrained_inputs():
     return [(standard.bucket, 32, 16), (small.bucket, 8, 4), (standard.bucket, 32, 9)]
 
 
-UNTRAINED = [
-    ("1 - trained, trained", "-trained, trained + 1",
-     "One too far: between 9 positions the largest offset is 8."),
-    ("1 - trained", "-trained",
-     "One too far on the left: between 9 positions offsets go from -8 to 8."),
-    ("1 - trained, ", "", "Those are offsets to the right alone. A key can stand on the left too."),
-    ("1 - trained, trained", "1 - trained, 1",
-     "Those are offsets to the left alone. A key can stand on the right too."),
-    ("reached", "These are the buckets that training reaches. Which are left?"),
-    ("list(range(trained, num_buckets))",
-     "A bucket's number isn't an offset: far offsets share buckets. Ask `bucket`."),
-    ("len({*range(num_buckets)} - {*reached})",
-     "That is how many there are. Return the list of their numbers."),
-]
+# ---- rotary-class ----
+
+class Rotary(nn.Module):
+    def __init__(self, head_size, base=10000.0):
+        super().__init__()
+        if head_size % 2:
+            raise ValueError
+        self.base = base
+
+    def forward(self, X, offset=0):
+        d, places = X.shape[-1], torch.arange(X.shape[2], dtype=torch.float64) + offset
+        speeds = self.base ** (torch.arange(0, d, 2, dtype=torch.float64) / d)
+        angles = (places[:, None] / speeds).to(X.device)
+        s, c = angles.sin().float(), angles.cos().float()
+        a, b = X[..., 0::2], X[..., 1::2]
+        first = a * c - b * s
+        second = a * s + b * c
+        Y = torch.stack([first, second], -1).flatten(-2)
+        return Y.to(X.dtype)
+
+
+TRIAL = Trial(Rotary, (8,), {"X": (2, 3, 5, 8)}, last="offset")
+
+
+def narrow(X=None):
+    return draw((3, 2, 4, 6))
+
+
+def half(X):
+    return X.half(),
+
+
+def holds(given, wanted):
+    """Whether a 16-bit result has two right digits, in words."""
+    right = isinstance(given, Tensor) and torch.allclose(given.float(), wanted, atol=0.02)
+    return t("yes") if right else t("no")
+
+
+def in_half(answer):
+    given, wanted = TRIAL.run(answer, 3000, change=half)[1], TRIAL.run(Rotary, 3000)[1]
+    return {t("The dtype of the output for X in torch.float16"): str(given.dtype),
+            t("For X in torch.float16 and offset=3000, two digits hold"): holds(given, wanted)}
+
+
+def cast(answer):
+    layer, X = build(answer, Rotary, 6).half(), narrow()[0]
+    given = trying("After .half(), forward(X, offset)", layer, X.half(), 100_000)
+    return {t("After .half(), for X in torch.float16 and offset=100,000, two digits hold"):
+            holds(given, Rotary(6)(X, 100_000))}
+
+
+def device(answer):
+    output = trying("On another device ('meta'), forward(X)", build(answer, Rotary, 8).to("meta"),
+                    torch.zeros(2, 3, 5, 8, device="meta"))
+    return {t("The device of the output for X on 'meta'"): str(getattr(output, "device", "none"))}
 
 
 EXERCISES = [
-    Build("offset-rows", rows, OFFSET_ROWS, lambda: [(3, 5, 2), (4, 4, 1), (2, 7, 3), (5, 6, 9)]),
-    Build("unmask", beyond_training, UNMASK,
+    Build("offset-rows", rows, lambda: [(3, 5, 2), (4, 4, 1), (2, 7, 3), (5, 6, 9)]),
+    Build("unmask", beyond_training,
           lambda: [(0.31, 16, 64), (0.53, 16, 32), (0.7, 8, 20)]),
-    Build("untrained", untrained, UNTRAINED, untrained_inputs),
+    Build("untrained", untrained, untrained_inputs),
+    FromScratch("rotary-class", Rotary, stages=[
+        TRIAL.shows("The output"),
+        TRIAL.shows("The output for head size 6", sizes=(6,), change=narrow), TRIAL.keeps(3),
+        TRIAL.shows("The output with offset=3", 3),
+        TRIAL.shows("The output with offset=11", 11),
+        TRIAL.shows("The output with base=100.0", 3, base=100.0), TRIAL.learns(3),
+        TRIAL.nears("The output with offset=100,000", 100_000), in_half, cast, device,
+        refuses("The error for head_size=7, which is odd", 7)]),
 ]

@@ -1,7 +1,11 @@
 """The exercises of lesson 07, what heads learn."""
 import torch
 
+from d2l_ext.transformer import DecoderBlock
+from ..exercises.classes import FromScratch, Trial, build, draw, factors, in_words
+from ..exercises.heads import LENGTHS, REFUSES
 from ..exercises.kinds import Build
+from ..languages import t
 
 
 # ---- head-gates ----
@@ -17,78 +21,11 @@ def gated(merged, gates):
     return merged * gates.repeat_interleave(width, -1)[:, None]
 
 
-HEAD_GATES = [
-    ("repeat_interleave(width, -1)", "repeat(1, width)",
-     "`repeat` puts the gates end to end, so that columns are dealt out in turn. "
-     "A head is a block of neighbouring columns: repeat_interleave."),
-    ("gates.repeat", "gates[:1].repeat",
-     "All texts get the first one's gates. Each text has a row of its own."),
-    ("gates.repeat", "gates.mean(0, True).repeat",
-     "You average the gates over the texts. Each text has a row of its own."),
-    ("(merged.reshape(*gates.shape, -1, width) * gates[..., None, None]).reshape(merged.shape)",
-     "That reshape cuts the sentence into stretches. "
-     "A head is a block of neighbouring columns of every token."),
-    *(("gates.repeat", f"gates.{switched}().repeat",
-       "A gate is a number to multiply with, not a switch: 0.5 halves the head.")
-      for switched in ("round", "ceil")),
-    *(("repeat_interleave(width, -1)[:, None]", f"{one}(-1)[:, None, None]",
-       "All heads are multiplied with the same number. Each head has its own gate.")
-      for one in ("mean", "sum", "prod")),
-    ("merged * gates", "merged + merged * gates",
-     "You add the gated tensor to the one that came. "
-     "A gate of 0 should leave nothing of its head."),
-    ("gates.repeat", "gates.softmax(-1).repeat",
-     "No softmax over gates: they are used as they are, and need not sum to 1."),
-    ("merged", "Nothing is gated: this is merged as it came."),
-    ("gates.repeat", "(1 - gates).repeat",
-     "Upside down: a gate of 1 leaves the head as it is, 0 closes it."),
-    ("merged.unflatten(-1, (-1, width)) * gates[:, None, :, None]",
-     "The heads are gated; now merge them again: "
-     "flatten the last two axes, since W_o takes (batch, steps, heads * head size)."),
-]
-
-
 # ---- gradient-importance ----
 
 def importance(slopes):
     mean = slopes.abs().mean(0)
     return mean / mean.norm(dim=-1, keepdim=True)
-
-
-GRADIENT_IMPORTANCE = [
-    ("abs().mean(0)", "mean(0).abs()",
-     "This is the colleague's, scaled: "
-     "the mean comes before the absolute value, so opposite texts still cancel."),
-    ("abs().mean(0)", "mean(0).abs()", " / mean.norm(dim=-1, keepdim=True)", "",
-     "Opposite texts still cancel, and the layers' norms are missing: absolute value, mean, norm."),
-    ("mean(0)", "sum(0)", " / mean.norm(dim=-1, keepdim=True)", "",
-     "Sums grow with the number of texts: take the mean. "
-     "Then divide each layer by its root of summed squares."),
-    ("mean.softmax(-1)",
-     "Michel takes no softmax: divide each layer by its root of summed squares."),
-    ("mean.norm(", "mean.square().sum(",
-     "The root is missing: divide by the root of summed squares."),
-    ("mean", "The mean is right. Now divide each layer by its root of summed squares."),
-    ("dim=-1, keepdim=True", "",
-     "You divide by one norm for all layers. Each layer gets its own: norm(dim=-1, keepdim=True)."),
-    ("mean.norm(", "mean.sum(",
-     "Each layer sums to 1 here. Michel divides by the root of summed squares."),
-    ("dim=-1", "dim=0",
-     "You divide by norms over the layers. "
-     "Each layer is a row: its norm goes over the heads, the last axis."),
-    ("abs()", "square()", "You square the slopes. The measure takes their absolute value."),
-    ("abs().mean(0)", "square().mean(0).sqrt()",
-     "The root of the mean square weighs large slopes more. "
-     "The measure is the mean of absolute values."),
-    ("abs().", "",
-     "Without the absolute value opposite texts cancel, and importances come out negative."),
-    (".mean(0)", "", "return mean / mean.norm(dim=-1, keepdim=True)",
-     "return (mean / mean.norm(dim=-1, keepdim=True)).mean(0)",
-     "You take the norm within each text and then the mean. "
-     "First the mean over texts, then the norm."),
-    ("mean.norm(", "mean.amax(",
-     "You divide by each layer's largest. Michel divides by the root of summed squares."),
-]
 
 
 # ---- pruned-cost ----
@@ -100,32 +37,58 @@ def operations(n, d, num_heads, kept):
     return inwards + back + products
 
 
-PRUNED_COST = [
-    ("kept * d // num_heads", "d",
-     "That is the whole layer: it doesn't depend on how many heads are kept."),
-    ("d * inner", "inner * inner", "inner * d\n", "inner * inner\n",
-     "The projections don't shrink on both sides: they still lead from width d, and back to it."),
-    ("d * inner", "d * d", "inner * d\n", "d * d\n",
-     "Only the products shrink in your count. "
-     "Rows of W_q, W_k, W_v and columns of W_o are gone too."),
-    ("n * n * inner", "n * n * d",
-     "Only the projections shrink in your count. "
-     "Scores and weighted sums are computed for kept heads alone."),
-    ("inner * d\n", "d * d\n", "W_o shrinks too: it has no columns for heads that are gone."),
-    ("2 * 2 * n", "2 * n", "One product is missing: scores, then weighted sums, 2 n² inner each."),
-    ("kept / num_heads", "That is the share of heads that stays. Count the layer's operations."),
-    ("kept * d", "(num_heads - kept) * d",
-     "You count what is cut away. `kept` says how many heads stay."),
-    ("2 * n", "n", "A multiply and an add count as two operations, as in 02."),
-    ("kept * d", "d", "That is a single head. `kept` heads remain."),
-    ("+ back ", "", "W_o is missing: there are four projections."),
-]
+# ---- decoder-block-class ----
+
+class Block(DecoderBlock):
+    def __init__(self, num_hiddens, num_heads, dropout=0.0):
+        super().__init__(num_hiddens, num_heads, dropout)
+
+    def forward(self, X, memory, valid_lens=None):
+        X = self.add(X, 0, lambda Y: self.attention(Y, Y, Y, causal=True))
+        X = self.add(X, 1, lambda Y: self.cross(Y, memory, memory, valid_lens))
+        return self.add(X, 2, lambda Y: self.network(Y))
+
+    def add(self, X, i, part):
+        return X + self.dropout(part(self.norms[i](X)))
+
+
+THEIRS = "The lengths are the source's. In self-attention they hide steps of the target."
+TRIAL = Trial(Block, (10, 2), {"X": (3, 4, 10), "memory": (3, 7, 10)}, {"dropout": 0.0},
+              last="valid_lens", known={"valid_lens contains 5": THEIRS})
+PARTS = {"attention": "attention.W_o.weight", "cross": "cross.W_o.weight",
+         "network": "network.2.weight"}
+
+
+def dropping(answer):
+    """One part at a time speaks, by norms without weights: it adds the same at every step."""
+    found = {}
+    X, memory = draw((3, 40, 10), (3, 1, 10))
+    for part in PARTS:
+        layer = build(answer, Block, 10, 2, dropout=0.2)
+        silent = [name for other, name in PARTS.items() if other != part]
+        silent += ["network.2.bias"] * (part != "network") + [f"norms.{i}.weight" for i in range(3)]
+        with torch.no_grad():
+            for name in silent:
+                layer.get_parameter(name).zero_()
+        kept = factors(layer, (X, memory.expand(3, 7, 10)), X)
+        whole = not (layer.train()(X, memory) == 0).any()
+        found |= {t("In training mode with dropout=0.2, numbers of X itself are dropped around "
+                    "{0}", part): t("no") if whole else t("yes"),
+                  t("In training mode with dropout=0.2, what {0} adds to X is multiplied by",
+                    part): in_words(kept)}
+    return found
 
 
 EXERCISES = [
-    Build("head-gates", gated, HEAD_GATES, gates_inputs),
-    Build("gradient-importance", importance, GRADIENT_IMPORTANCE,
+    Build("head-gates", gated, gates_inputs),
+    Build("gradient-importance", importance,
           lambda: [(torch.randn(7, 2, 3),), (torch.randn(4, 3, 5),)]),
-    Build("pruned-cost", operations, PRUNED_COST,
+    Build("pruned-cost", operations,
           lambda: [(10, 60, 5, 3), (7, 48, 8, 2), (5, 6, 3, 3), (9, 30, 6, 4)]),
+    FromScratch("decoder-block-class", Block, stages=[
+        TRIAL.shows("The output"),
+        TRIAL.shows("The output with source lengths 0, 3, 5", LENGTHS),
+        TRIAL.shows("The output with 7 steps and source lengths 0, 3, 5", LENGTHS,
+                    change=lambda X, memory: (*draw((3, 7, 10)), memory)),
+        TRIAL.learns(LENGTHS), TRIAL.evaluates(LENGTHS), dropping, REFUSES]),
 ]

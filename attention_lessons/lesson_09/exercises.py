@@ -2,6 +2,10 @@
 import math
 from dataclasses import dataclass
 
+import torch
+from torch import nn
+
+from ..exercises.classes import FromScratch, Trial, Watch, build, refuses, trying
 from ..exercises.kinds import Build, Choice, NotYet
 from ..languages import t
 
@@ -16,27 +20,6 @@ def merge(one, other):
     new = max(m, n)
     a, b = s * math.exp(m - new), t * math.exp(n - new)
     return new, a + b, (a * x + b * y) / (a + b)
-
-
-OUTPUT = "(a * x + b * y) / (a + b)"
-MERGE = [
-    (" * math.exp(m - new)", "", " * math.exp(n - new)", "",
-     "Nothing is rescaled: each sum counts as divided by exp of its own largest score. "
-     "Bring both to the common one."),
-    *((OUTPUT, new, "The sums are rescaled, but not what the outputs are made of. Weigh both "
-                    "with the new sums.")
-      for new in ("(s * x + t * y) / (a + b)", "(s * x + t * y) / (s + t)")),
-    ("m - new", "new - m", "n - new", "new - n",
-     "Rescaled the wrong way: the factor is exp(old maximum - new maximum), 1 at most."),
-    (" / (a + b)", "",
-     "The weighted sum is right, but the output is that sum divided by the sum of the powers."),
-    (OUTPUT, "x + y",
-     "The outputs are added. Each is a mean over its half: weigh them by their rescaled sums."),
-    (OUTPUT, "(x + y) / 2",
-     "Both outputs count alike. A half with larger scores weighs more: use the rescaled sums."),
-    ("t * math.exp", "math.exp",
-     "You take the other half for a single key, as `more` takes a tile: its sum is missing."),
-]
 
 
 # ---- defend-cache ----
@@ -79,31 +62,67 @@ def layers(n, w):
     return math.ceil((n - 1) / w)
 
 
-WINDOW_LAYERS = [
-    ("n - 1", "n",
-     "One layer too many where w divides n - 1: from the last token to the first there are "
-     "n - 1 steps. Round (n - 1) / w up."),
-    ("ceil", "floor",
-     "Rounded down: the last layer need not use its whole window, but it is needed."),
-    ("math.ceil", "round",
-     "Rounded to the nearest: the last layer need not use half of its window, but it is needed."),
-    *((old, new, "A layer carries w further. That a token sees itself, too, carries it "
-                 "nowhere.") for old, new in (("/ w", "/ (w + 1)"),
-                                                  ("(n - 1) / w", "n / (w + 1)"))),
-    ("(n - 1) / w", "There are no parts of layers: round up."),
-    ("n - 1", "That holds for a window of 1. Each layer carries w steps."),
-    ("(n - 1) / w", "math.log2(n)",
-     "Windows add up, they don't double: every layer carries the same w steps."),
-]
+# ---- tiles-class ----
+
+class Tiles(nn.Module):
+    def __init__(self, tile):
+        super().__init__()
+        if tile < 1:
+            raise ValueError
+        self.tile = tile
+
+    def forward(self, queries, keys, values):
+        largest = torch.full_like(queries[..., :1], -torch.inf)
+        total, summed = torch.zeros_like(largest), 0 * queries[..., :1] * values[:, :, :1]
+        for K, V in zip(keys.split(self.tile, 2), values.split(self.tile, 2)):
+            scores = queries @ K.mT / queries.shape[-1] ** 0.5
+            new = torch.maximum(largest, scores.amax(-1, keepdim=True))
+            factor, powers = (largest - new).exp(), (scores - new).exp()
+            total = total * factor + powers.sum(-1, keepdim=True)
+            summed = summed * factor + powers @ V
+            largest = new
+        return summed / total
+
+
+TRIAL = Trial(Tiles, (3,), {"queries": (2, 3, 4, 5), "keys": (2, 3, 7, 5), "values": (2, 3, 7, 6)})
+
+
+def loud(factor):
+    """Scores of hundreds, of either sign, in float64."""
+    return lambda queries, keys, values: (factor * queries.double(), keys.double(), values.double())
+
+
+def low(queries, keys, values):
+    """Scores of -300, give or take 1, in float32: exactly, in whatever order they are computed."""
+    steps = torch.arange(7).remainder(3)[:, None].expand(2, 3, 7, 4)
+    return torch.full((2, 3, 4, 4), 8.0), -18.75 - steps / 64, values
+
+
+def memory(answer):
+    layer, n = build(answer, Tiles, 4), 64
+    with Watch() as seen:
+        trying("forward(queries, keys, values)", layer, *torch.zeros(3, 1, 1, n, 2))
+    return {t("A tensor with a number for each query and key is made"):
+            t("yes") if seen.largest >= n * n else t("no"),
+            t("PyTorch's own attention is called"): t("yes") if seen.fused else t("no")}
 
 
 EXERCISES = [
-    Build("merge-states", merge, MERGE,
+    Build("merge-states", merge,
           lambda: [((1.0, 1.5, 4.0), (3.0, 1.25, 10.0)), ((3.0, 2.0, -1.0), (1.0, 2.5, 5.0)),
                    ((0.5, 3.0, 2.0), (0.5, 1.0, 6.0))],
           larger=lambda: [((2.0, 1.0, 3.0), (1000.0, 1.5, 5.0)), (EMPTY, (2.0, 1.5, 7.0)),
                           ((1000.0, 1.25, 2.0), (999.0, 4.0, 8.0))]),
     Design("defend-cache"),
-    Build("window-layers", layers, WINDOW_LAYERS,
+    Build("window-layers", layers,
           lambda: [(24, 4), (9, 4), (10, 4), (100, 7), (2, 5), (17, 1)]),
+    FromScratch("tiles-class", Tiles, stages=[
+        *(TRIAL.shows(t("The output with tile={0}", tile), sizes=(tile,))
+          for tile in (7, 3, 1)),
+        TRIAL.shows("The output with tile=100, more than there are keys", sizes=(100,)),
+        TRIAL.keeps(),
+        *(TRIAL.shows(t("The output for queries times {0}, in float64", factor),
+                      change=loud(factor)) for factor in (1000, -1000)),
+        TRIAL.shows("The output for scores near -300", change=low), memory, TRIAL.learns(),
+        refuses("The error for tile=0", 0)]),
 ]

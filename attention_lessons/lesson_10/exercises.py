@@ -1,7 +1,12 @@
 """The exercises of lesson 10, linear attention."""
 import torch
+from torch import nn
 
+from d2l_ext.attention import merge_heads, split_heads
+from ..exercises.classes import FromScratch, Trial, Watch, build, trying
+from ..exercises.heads import REFUSES
 from ..exercises.kinds import Build
+from ..languages import t
 
 
 # ---- share-chunk ----
@@ -18,36 +23,46 @@ def chunk(S, q, k, v, a):
     return Y, since[-1] * S + (k * M[-1][:, None]).T @ v
 
 
-READ, STORED = "since[:, None] * (q @ S)", "(k * M[-1][:, None]).T @ v"
-SHARE_CHUNK = [
-    *((old, new, "A step reads what it stored itself, too: tril(), not tril(-1).")
-      for old, new in (("tril()", "tril(-1)"), ("k.T * M", "k.T * M.tril(-1)"))),
-    *((old, new, "The ratio is upside down: of what step j stored, since[i] / since[j] is left "
-                 "at step i.")
-      for old, new in (("since[:, None] / since", "since / since[:, None]"),
-                       ("k.T * M", "k.T * (1 / M).tril()"))),
-    *(("* S +", f"* {old} +", STORED, "v.T @ (k * M[-1][:, None])",
-       "The outputs are right. But the memory's rows belong to keys, its columns to values: "
-       "add k vᵀ, not v kᵀ.") for old in ("S", "S.T")),
-    (READ, "q @ S",
-     "The outputs read the memory as it was before the chunk. At step t the shares a[0] to "
-     "a[t] have been let go of it."),
-    (READ, f"{READ} / a[:, None]",
-     "A step keeps its share before it reads: at step t the memory has met a[0] to a[t]."),
-    ("/ since)", "* a / since)",
-     "What step j stores has not met a[j]: a memory lets go before it adds."),
-    (STORED, "k.T @ v",
-     "The outputs are right. But what step j stored meets a[j + 1] and all later shares before "
-     "the chunk ends."),
-    (f" + {READ}", "", "The outputs don't read what was stored before the chunk: S is missing."),
-    ("since[-1] * S + ", "",
-     "The outputs are right. But the memory after the chunk holds the chunk alone: S is missing."),
-    ("since[-1] * S", "S",
-     "The outputs are right. But the memory from before has met all shares of the chunk when "
-     "it ends."),
-    (".tril()", "", "Tokens see the future: step i has nothing of what is stored later."),
-    ("a.cumprod(0)", "torch.ones_like(a)", "Nothing is let go of: the shares are missing."),
+# ---- linear-class ----
+
+class Linear(nn.Module):
+    def __init__(self, num_hiddens, num_heads=1):
+        super().__init__()
+        if num_hiddens % num_heads:
+            raise ValueError
+        self.num_heads = num_heads
+        self.W_q, self.W_k, self.W_v, self.W_o = (
+            nn.Linear(num_hiddens, num_hiddens, bias=False) for _ in range(4))
+
+    def forward(self, X):
+        q, k, v = (split_heads(W(X), self.num_heads) for W in (self.W_q, self.W_k, self.W_v))
+        q, k = self.phi(q), self.phi(k)
+        S, z, Y = 0, 0, []
+        for i in range(X.shape[1]):
+            S = S + k[:, :, i, :, None] * v[:, :, i, None]
+            z = z + k[:, :, i]
+            y = (q[:, :, i, None] @ S)[:, :, 0]
+            Y.append(y / (q[:, :, i] * z).sum(-1, keepdim=True))
+        return self.W_o(merge_heads(torch.stack(Y, 2)))
+
+    def phi(self, X):
+        return nn.functional.elu(X) + 1
+
+
+TRIAL = Trial(Linear, (10, 2), {"X": (3, 7, 10)})
+
+
+def growth(answer):
+    layer, made = build(answer, Linear, 10, 2), []
+    for steps in (200, 400):
+        with Watch() as seen:
+            trying("forward(X)", layer, torch.zeros(1, steps, 10))
+        made.append(seen.total)
+    return {t("Twice the steps make this many times the numbers"): f"{made[1] / made[0]:.0f}"}
+
+
+EXERCISES = [
+    Build("share-chunk", chunk, chunk_inputs),
+    FromScratch("linear-class", Linear, stages=[
+        TRIAL.shows("The output"), TRIAL.learns(), growth, REFUSES]),
 ]
-
-
-EXERCISES = [Build("share-chunk", chunk, SHARE_CHUNK, chunk_inputs)]

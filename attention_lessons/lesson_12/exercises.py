@@ -5,10 +5,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from ..exercises import find
 from ..exercises.exhibits import Exhibit
-
-EXERCISES = []
-
 
 # ---- padding ----
 
@@ -18,21 +16,6 @@ def read(q, k, v, lens):
     scores = q @ k.mT / math.sqrt(q.shape[-1])
     scores = scores.masked_fill(~keep, -1e9)
     return scores.softmax(-1) @ v
-
-
-EXERCISES.append(Exhibit(
-    "polarity", fine=read,
-    other=("F.scaled_dot_product_attention(q, k, v, keep)", ""),
-    use=lambda code: lambda X, lens: code(X, X, X, lens), promises={"padding", "order"},
-    slips=[
-        ("~keep", "keep", ""),
-        ("scores.masked_fill(~keep, -1e9)", "scores * keep",
-         "gives hidden keys a score of 0, which still has a weight"),
-        (" < lens", " <= lens", "lets one key too many through"),
-    ],
-    careful=("@ v", "@ v.nan_to_num(0, 0, 0)",
-             "it fills the padding of v with nan or infinity, and 0 times that is nan. A large "
-             "number will do.")))
 
 
 # ---- heads ----
@@ -48,21 +31,6 @@ def attend_heads(q, k, v, num_heads):
     return answers.transpose(1, 2).reshape(b, n, d)
 
 
-EXERCISES.append(Exhibit(
-    "heads", fine=attend_heads,
-    other=("F.scaled_dot_product_attention(q, k, v).permute(0, 2, 1, 3).flatten(2)", ""),
-    use=lambda code: lambda X, lens: code(X, X, X, 2), promises={"order"},
-    slips=[
-        ("answers.reshape(b, n, d)", ""),
-        ("view(b, -1, num_heads, d // num_heads).transpose(1, 2)",
-         "reshape(b, num_heads, -1, d // num_heads)",
-         "splits without a transpose, so that a head gets whole tokens"),
-        ("num_heads, d // num_heads).transpose(1, 2)",
-         "d // num_heads, num_heads).permute(0, 3, 1, 2)",
-         "gives head i every num_heads-th column"),
-    ]))
-
-
 # ---- the axis ----
 
 def look_back(q, k, v):
@@ -76,19 +44,6 @@ def look_back(q, k, v):
     return weights @ v
 
 
-EXERCISES.append(Exhibit(
-    "axis", fine=look_back,
-    other=("F.scaled_dot_product_attention(q, k, v, is_causal=True)", ""),
-    use=lambda code: lambda X, lens: code(X, X, X), promises={"causal"},
-    slips=[
-        ("scores.softmax(-1)", "scores.softmax(1)", ""),
-        ("scores = scores.masked_fill(later, -math.inf)\n    weights = scores.softmax(-1)",
-         "weights = scores.softmax(-1).masked_fill(later, 0.)",
-         "hides the future after the softmax, whose sum has seen it"),
-        ("triu(1)", "triu(2)", "sees one token ahead"),
-    ]))
-
-
 # ---- the scale ----
 
 def weigh_heads(q, k, num_heads):
@@ -100,18 +55,6 @@ def weigh_heads(q, k, num_heads):
     k = k.unflatten(-1, (num_heads, d)).transpose(1, 2)
     scores = q @ k.mT / math.sqrt(d)
     return scores.softmax(-1)
-
-
-EXERCISES.append(Exhibit(
-    "scale", fine=weigh_heads,
-    other=("torch.einsum('bhnd,bhmd->bhnm', q, k).mul(d ** -0.5).softmax(-1)", ""),
-    use=lambda code: lambda X, lens: (code(X, X, 2) @ X[:, None]).transpose(1, 2).flatten(2),
-    promises={"order"},
-    slips=[
-        ("math.sqrt(d)", "math.sqrt(d * num_heads)", ""),
-        ("math.sqrt(d)", "d", "divides by the width, without a root"),
-        ("q @ k.mT / math.sqrt(d)", "q @ k.mT", "doesn't divide at all"),
-    ]))
 
 
 # ---- dropout ----
@@ -136,22 +79,6 @@ def reader(code):
     return lambda X, lens: layer(X)
 
 
-EXERCISES.append(Exhibit(
-    "dropout", fine=Reader,
-    other=("weights @ self.W_v(X)", "F.scaled_dot_product_attention(self.W_q(X), self.W_k(X), "
-           "self.W_v(X), dropout_p=self.p * self.training)", ""),
-    use=reader, promises={"order"},
-    slips=[
-        ("self.p, self.training)", "self.p)", ""),
-        ("F.dropout(scores.softmax(-1), self.p, self.training)",
-         "nn.Dropout(self.p)(scores.softmax(-1))",
-         "makes a new nn.Dropout in each call, which is in training mode"),
-        ("F.dropout(scores.softmax(-1), self.p, self.training)", "scores.softmax(-1)",
-         "weights @ self.W_v(X)", "F.dropout(weights @ self.W_v(X), self.p)",
-         "drops answers in place of weights, in evaluation too"),
-    ]))
-
-
 # ---- the table ----
 
 class Waves(nn.Module):
@@ -174,25 +101,6 @@ def waves(code):
     return lambda X, lens: layer(X)
 
 
-EXERCISES.append(Exhibit(
-    "table", fine=Waves,
-    other=('register_buffer("table", table)', 'register_buffer("P", table[None], persistent=False)',
-           "self.table[:X.shape[1]]", "self.P[:, :X.shape[1]]",
-           "10000 ** (-torch.arange(0, d, 2) / d)", "1 / 10000 ** (torch.arange(0, d, 2) / d)", ""),
-    use=waves,
-    slips=[
-        ('register_buffer("table", table)', "table = table", ""),
-        ('register_buffer("table", table)', "rows = list(table)",
-         "self.table[:X.shape[1]]", "torch.stack(self.rows[:X.shape[1]])",
-         "keeps its rows in a list, where no layer looks for them"),
-        ('register_buffer("table", table)', "table = nn.Parameter(table)",
-         "makes the table a parameter, which is trained"),
-    ],
-    careless=("X + self.table[:X.shape[1]]", "(X + self.table[:X.shape[1]]).float()",
-              "float64 + float32 is float64, so .double() shows nothing here. Try a narrower "
-              "type.")))
-
-
 # ---- folded heads ----
 
 def read_folded(q, k, v, lens, num_heads):
@@ -205,20 +113,6 @@ def read_folded(q, k, v, lens, num_heads):
     scores = q @ k.mT / math.sqrt(q.shape[-1])
     answers = scores.masked_fill(~keep, -1e9).softmax(-1) @ v
     return answers.unflatten(0, (-1, num_heads)).transpose(1, 2).flatten(2)
-
-
-EXERCISES.append(Exhibit(
-    "folded", fine=read_folded,
-    other=("scores.masked_fill(~keep, -1e9).softmax(-1) @ v",
-           "F.scaled_dot_product_attention(q, k, v, keep)", ""),
-    use=lambda code: lambda X, lens: code(X, X, X, lens, 2), promises={"padding", "order"},
-    slips=[
-        ("repeat_interleave", "repeat", ""),
-        ("lens.repeat_interleave(num_heads)", "lens.max().repeat(len(q))",
-         "takes the longest length for all"),
-        ("answers.unflatten(0, (num_heads, -1)).permute(1, 2, 0, 3).flatten(2)",
-         "unfolds as if a head's sentences were next to one another"),
-    ]))
 
 
 # ---- positions ----
@@ -235,19 +129,6 @@ LONGEST = 20  # rows of the table that positions are looked up in
 
 def table_of(d):
     return torch.randn(LONGEST, d, generator=torch.Generator().manual_seed(3))
-
-
-EXERCISES.append(Exhibit(
-    "positions", fine=with_positions,
-    other=("X.add(torch.stack([*table][:X.shape[1]]))", ""),
-    use=lambda code: lambda X, lens: code(X, table_of(X.shape[-1])), promises={"causal"},
-    slips=[
-        ("table[None, :X.shape[1]]", "table[:X.shape[0], None]", ""),
-        ("table[None, :X.shape[1]]",
-         "table[torch.arange(X.shape[0] * X.shape[1])].unflatten(0, X.shape[:2])",
-         "counts on from one sentence to the next"),
-        ("table[None, :X.shape[1]]", "table[X.shape[1] - 1]", "adds the last row to all steps"),
-    ]))
 
 
 # ---- maps ----
@@ -271,20 +152,6 @@ def shown(code):
     return answers
 
 
-EXERCISES.append(Exhibit(
-    "maps", fine=read_and_show,
-    other=("hidden.softmax(-1) @ v", "F.scaled_dot_product_attention(q, k, v, keep)",
-           "hidden.softmax(-1)",
-           "scores.sub(scores.amax()).masked_fill(~keep, -99).softmax(-1)", ""),
-    use=shown, promises={"padding", "order"},
-    slips=[
-        ("maps = hidden", "maps = scores", ""),
-        ("maps = hidden.softmax(-1)", "maps = scores.softmax(-1) * keep",
-         "sets the weights of padding to 0, so that rows add up to less than 1"),
-        ("maps = hidden.softmax(-1)", "maps = hidden.softmax(1)", "normalises over queries"),
-    ]))
-
-
 # ---- in place ----
 
 def weigh(scores, lens, d):
@@ -296,21 +163,6 @@ def weigh(scores, lens, d):
     return scores.softmax(-1)
 
 
-EXERCISES.append(Exhibit(
-    "in-place", fine=weigh,
-    other=("scores / math.sqrt(d)", "scores.mul(d ** -0.5)", "-1e9", "-1e30", ""),
-    use=lambda code: lambda X, lens: code(X, lens, 4),
-    slips=[
-        ("scores = scores / math.sqrt(d)", "scores /= math.sqrt(d)", ""),
-        ("scores = scores / math.sqrt(d)\n", "", "scores.masked_fill(~keep, -1e9)",
-         "scores.masked_fill_(~keep, -1e9) / math.sqrt(d)", "    keep =", "keep =",
-         "writes the mask into the scores that it was given"),
-        ("scores = scores / math.sqrt(d)",
-         "scores = scores.sub_(scores.amax(-1, keepdim=True)) / math.sqrt(d)",
-         "subtracts the largest score in place"),
-    ]))
-
-
 # ---- half precision ----
 
 def add_waves(X):
@@ -320,20 +172,6 @@ def add_waves(X):
     angles = t[:, None] * rates
     waves = torch.stack([angles.sin(), angles.cos()], -1).flatten(1)
     return X + waves.to(X.dtype)
-
-
-EXERCISES.append(Exhibit(
-    "half", fine=add_waves,
-    other=("dtype=torch.float32", "dtype=torch.float64",
-           "torch.arange(0, X.shape[2], 2)", "torch.arange(0, X.shape[2], 2).double()", ""),
-    use=lambda code: lambda X, lens: code(X), promises={"causal"},
-    slips=[
-        ("dtype=torch.float32", "dtype=X.dtype", ""),
-        ("t[:, None] * rates", "(t[:, None] * rates).to(X.dtype)",
-         "rounds the angles before their sine"),
-        ("X.shape[2], 2) / X.shape[2])", "X.shape[2], 2) / X.shape[2]).to(X.dtype)",
-         "rounds the rates"),
-    ]))
 
 
 # ---- a cache ----
@@ -357,20 +195,6 @@ def continued(code):
     return answers
 
 
-EXERCISES.append(Exhibit(
-    "cache", fine=go_on,
-    other=("F.scaled_dot_product_attention(q, k, v, attn_mask=keep)",
-           "(q @ k.mT / math.sqrt(q.shape[-1])).masked_fill(~keep, -1e9).softmax(-1) @ v", ""),
-    use=continued, promises={"causal"},
-    slips=[
-        ("tril(m - n)", "tril()", ""),
-        ("attn_mask=keep", "", "has no mask, so that new tokens read those after them"),
-        ("torch.cat([cache[0], k], 1), torch.cat([cache[1], v], 1)",
-         "torch.cat([k, cache[0]], 1), torch.cat([v, cache[1]], 1)",
-         "puts new tokens before old ones"),
-    ]))
-
-
 # ---- padding on the left ----
 
 def place_left(X, lens, table):
@@ -392,18 +216,6 @@ def left_padded(code):
     return answers
 
 
-EXERCISES.append(Exhibit(
-    "left", fine=place_left,
-    other=("X + F.embedding(rows.clamp(min=0), table)", ""),
-    use=left_padded, promises={"padding"},
-    slips=[
-        ("lens[:, None]", "lens.max()", ""),
-        ("(n - lens[:, None])", "lens[:, None]", "subtracts the length in place of the padding"),
-        ("(n - lens[:, None])", "(n - lens[:, None] + 1)",
-         "is one row late, so that the first two tokens share row 0"),
-    ]))
-
-
 # ---- the loss ----
 
 def loss_of(logits, targets, lens):
@@ -421,17 +233,6 @@ def lost(code):
                   for x, n in zip(X, lens)]
         return torch.stack(losses)
     return answers
-
-
-EXERCISES.append(Exhibit(
-    "loss", fine=loss_of,
-    other=("F.cross_entropy(logits[keep], targets[keep])", ""),
-    use=lost, promises={"padding"},
-    slips=[
-        ("total / keep.sum()", "total / keep.numel()", ""),
-        ("(losses * keep).sum()", "losses.sum()", "counts the losses of padding"),
-        ("total / keep.sum()", "total / len(keep)", "divides by the number of sentences"),
-    ]))
 
 
 # ---- weight decay ----
@@ -456,18 +257,6 @@ def optimized(code):
     return lambda X, lens: model(X.argmax(-1))
 
 
-EXERCISES.append(Exhibit(
-    "decay", fine=optimizer_of,
-    other=("torch.optim.AdamW([{'params': [weight], 'weight_decay': decay * decays} "
-           "for decays, group in groups.items() for weight in group], lr=lr)", ""),
-    use=optimized,
-    slips=[
-        ("id(part.weight)", "id(part)", ""),
-        ("weight.dim() == 2 and ", "", "lets biases and norms decay"),
-        ("weight.dim() == 2 and id(weight) not in tables", "True", "lets everything decay"),
-    ]))
-
-
 # ---- teacher forcing ----
 
 def training_pair(tokens, start):
@@ -486,17 +275,38 @@ def forced(code):
     return answers
 
 
-EXERCISES.append(Exhibit(
-    "forcing", fine=training_pair,
-    other=("F.pad(tokens[:, :-1], (1, 0), value=start), tokens.clone()", ""),
-    use=forced, promises={"causal"},
-    slips=[
-        ("tokens[:, :-1]], 1)", "tokens], 1)[:, 1:]", ""),
-        ("torch.cat([first, tokens[:, :-1]], 1)", "tokens.roll(1, dims=1)",
-         "begins with the last token in place of `start`"),
-        ("tokens[:, :-1]", "tokens[:, 1:]",
-         "reads the very token that it must predict, from the second step on"),
-    ]))
+EXERCISES = [
+    Exhibit("polarity", fine=read, use=lambda code: lambda X, lens: code(X, X, X, lens),
+            promises={"padding", "order"}),
+    Exhibit("heads", fine=attend_heads, use=lambda code: lambda X, lens: code(X, X, X, 2),
+            promises={"order"}),
+    Exhibit("axis", fine=look_back, use=lambda code: lambda X, lens: code(X, X, X),
+            promises={"causal"}),
+    Exhibit("scale", fine=weigh_heads, promises={"order"}, use=lambda code: lambda X, lens: (
+        code(X, X, 2) @ X[:, None]).transpose(1, 2).flatten(2)),
+    Exhibit("dropout", fine=Reader, use=reader, promises={"order"}),
+    Exhibit("table", fine=Waves, use=waves),
+    Exhibit("folded", fine=read_folded, use=lambda code: lambda X, lens: code(X, X, X, lens, 2),
+            promises={"padding", "order"}),
+    Exhibit("positions", fine=with_positions, promises={"causal"},
+            use=lambda code: lambda X, lens: code(X, table_of(X.shape[-1]))),
+    Exhibit("maps", fine=read_and_show, use=shown, promises={"padding", "order"}),
+    Exhibit("in-place", fine=weigh, use=lambda code: lambda X, lens: code(X, lens, 4)),
+    Exhibit("half", fine=add_waves, use=lambda code: lambda X, lens: code(X),
+            promises={"causal"}),
+    Exhibit("cache", fine=go_on, use=continued, promises={"causal"}),
+    Exhibit("left", fine=place_left, use=left_padded, promises={"padding"}),
+    Exhibit("loss", fine=loss_of, use=lost, promises={"padding"}),
+    Exhibit("decay", fine=optimizer_of, use=optimized),
+    Exhibit("forcing", fine=training_pair, use=forced, promises={"causal"}),
+]
 
 
-CASES = {exhibit.name: exhibit for exhibit in EXERCISES}
+class Cases(dict):
+    """The exhibits by name, with what is said of them."""
+
+    def __missing__(self, name):
+        return find(name)
+
+
+CASES = Cases()

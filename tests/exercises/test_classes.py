@@ -8,7 +8,8 @@ from torch import nn
 import d2l_ext
 from attention_lessons.exercises import check, find
 from attention_lessons.exercises.classes import (
-    FromScratch, Slip, Trial, Trouble, in_words, precision, refusal, refuses, trying)
+    FromScratch, Trial, Trouble, in_words, precision, refusal, refuses, trying)
+from attention_lessons.exercises.kinds import Slip
 from d2l_ext.transformer import DecoderBlock
 
 

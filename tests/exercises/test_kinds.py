@@ -24,8 +24,8 @@ OWN = [
            reasons={"a": "Not a.", "c": "Not c."}),
     Choice("three", **HINTED, praise="All three.", right="ace",
            reasons={"b": "is false: it leaks.", "d": "is false: it drips."}),
-    Build("times", times, [("X + n", "It adds."), ("X + 2 * n", "It adds.")], inputs,
-          larger=lambda: [(torch.ones(2, 5), 1000)], praise="Well built."),
+    Build("times", times, inputs, lambda: [(torch.ones(2, 5), 1000)],
+          [[["X + n"], ["X + 2 * n"], "It adds."]], praise="Well built."),
     Build("count", lambda row, n: int(row.sum()) * n,
           inputs=lambda: [(torch.tensor([1, 2, 3]), 2)], praise="Well counted."),
     Lines("page", praise="Well worked out.",
@@ -90,7 +90,7 @@ def scaled(X, n):
 
 def test_a_slip_is_a_change_of_the_right_code():
     slips = ("* n", "/ n", "It divides."), ("X * n", "X", "+ 1", "+ n", "It adds.")
-    own = Build("own", scaled, [*slips, ("X.sum()", "It sums.")], inputs)
+    own = Build("own", scaled, inputs, slips=[*slips, ("X.sum()", "It sums.")])
     assert own.judge(lambda X, n: 1 + X / n).message == "It divides."
     assert own.judge(lambda X, n: n + X).message == "It adds."
     assert own.judge(lambda X, n: X.flatten().sum()).message == "It sums."

@@ -118,8 +118,8 @@ def sealed(place: str, content: bytes) -> bytes:
         return b"{}\n"
     if place == "attention_lessons/languages/__init__.py" and code != "en":
         content += f"\ncatalogue = {{'en': {{}}, {code!r}: {catalogue(code)!r}}}.get\n".encode()
-    elif not re.fullmatch(r"attention_lessons/(exercises/\w+\.py|lesson_\d\d/(\w+\.py|"
-                          r"exercises.toml))", place):
+    elif not re.fullmatch(r"attention_lessons/(exercises|lesson_\d\d)/"
+                          r"(\w+\.py|(exercises|heads)\.toml)", place):
         return content
     elif place.endswith("/__init__.py"):
         told = LAST_HINT[:-1] + "; the solution is folded below."

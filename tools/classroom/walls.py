@@ -24,7 +24,7 @@ from attention_lessons.languages import languages
 
 HERE = pathlib.Path(__file__).resolve().parent
 ANSWERS = re.compile(
-    r"attention_lessons/(exercises/heads|lesson_\d\d/(exercises|classes))\.(py|toml)")
+    r"attention_lessons/(exercises/heads|lesson_\d\d/exercises)\.(py|toml)")
 INSTEAD = {  # of what would know answers, among them the words of other languages
     "attention_lessons/exercises/__init__.py": '"""Where answers are handed in."""\n',
     "attention_lessons/lesson_12/exercises.py": "CASES = {}\n",

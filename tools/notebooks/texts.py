@@ -74,16 +74,14 @@ def strings(tree):
 
 
 def unread(tree, exercises=False):
-    """What nobody reads as words: docstrings; in exercises, which catch what is raised, the code in
-    slips, (old, new, ..., words); elsewhere errors, which stay English as Python's own do."""
+    """What nobody reads as words: docstrings; and errors, which stay English as Python's own do,
+    but in exercises, which catch them."""
     left_out = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr):
             left_out.append(node.value)
         elif isinstance(node, ast.Raise) and not exercises:
             left_out += ast.walk(node)
-        elif isinstance(node, ast.Tuple) and exercises:
-            left_out += (part for code in node.elts[:-1] for part in ast.walk(code))
     return set(left_out)
 
 
@@ -231,6 +229,11 @@ def said_by_drawing(path):
             yield text
 
 
+def said_by_slips(slips):
+    """The words of mistakes; a name stands for those of another file, an exhibit has none."""
+    return [slip[-1] for slip in slips if isinstance(slip, list) and slip[-1]]
+
+
 def words():
     """Everything but cells and README, in order: (file, context, text)."""
     sources = [
@@ -250,9 +253,14 @@ def words():
     for path in sorted(PACKAGE.glob("lesson_*/exercises.toml")):
         for entry in tomllib.loads(read(path)).values():
             wrong = [words for _, *known in entry.get("lines", ()) for _, words in known]
+            wrong += said_by_slips([*entry.get("slips", ()), *(
+                entry[name] for name in ("careful", "careless") if name in entry)])
             for text in (entry["praise"], *entry["hints"], *entry.get("reasons", {}).values(),
-                         *wrong):
+                         *wrong, *filter(None, [entry.get("sizes")])):
                 yield path, "", text
+    shared = PACKAGE / "exercises/heads.toml"
+    for slips in tomllib.loads(read(shared)).values():
+        yield from ((shared, "", text) for text in said_by_slips(slips))
     for path in sorted(PACKAGE.glob("lesson_*/alt.toml")):
         for entry in tomllib.loads(read(path)).values():
             yield path, "", entry["text"] if isinstance(entry, dict) else entry
