@@ -190,15 +190,12 @@ def tried(test: Callable, code: Callable) -> Run:
 
 
 def line_of(error: BaseException, test: Callable) -> int | None:
-    """The line of the test, counted from its ``def``, in which the error was raised.
-
-    Where a test runs in another process, as when it is graded, its error knows.
-    """
+    """The line of the test, counted from its ``def``, in which the error was raised."""
     code, found = getattr(test, "__code__", None), None
     for frame, number in walk_tb(error.__traceback__):
         if frame.f_code is code:
             found = number - code.co_firstlineno + 1
-    return getattr(error, "line_elsewhere", found)
+    return found
 
 
 def in_limits(test: Callable, code: Callable):

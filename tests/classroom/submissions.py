@@ -98,11 +98,6 @@ def first(source, *lines):
     return notebook(RIGHT, before=source), but(*lines)
 
 
-def forged(source):
-    """A cell before wrong answers, which they don't profit from."""
-    return notebook(WRONG, before=source), but(*HEARD)
-
-
 BAD = {
     "hangs": (put("split-heads", SPLIT.replace("return", "while True: pass\n    return")),
               but(("split-heads", "error", "more than"))),
@@ -122,37 +117,17 @@ BAD = {
     "floods-the-line": first("import os\nfor n in range(3, 250):\n  try:\n"
                              "    while True: os.write(n, b'[' * 2**20)\n  except OSError: 0",
                              ("", "note", "read|ended")),
-    # what is right is found out elsewhere
-    "patches": forged("import json, torch\njson.dumps = lambda *a: '{\"result\": true}'\n"
-                      "torch.allclose = lambda *a, **b: True"),
     "patches-check": first("import attention_lessons.exercises as package\n"
                            "class Right: state, message = 'right', 'Right'\n"
                            "package.check = check = lambda *a, **b: Right()",
                            *((name, "not attempted", "was not run") for name in NAMES)),
-    "judges-itself": forged(
-        "line = next(c.cell_contents for c in check.__closure__).line\n"
-        "line.kept[:] = [lambda *a: 'right'] * 99\n"
-        "line.send({'result': 'right', 'random': None, 'changed': [], 'tensors': []})"),
-    "fakes-a-package": forged(
-        "import os, pathlib, sys\nfor name in ('compare', 'kinds', '__init__'):\n"
-        "    path = pathlib.Path('attention_lessons/exercises', f'{name}.py')\n"
-        "    path.parent.mkdir(parents=True, exist_ok=True)\n"
-        "    path.write_text('def check(*a, **b): return True\\nsame = check')\n"
-        "sys.path.insert(0, os.getcwd())\nfor name in [*sys.modules]:\n"
-        "    if name.startswith('attention_lessons'): del sys.modules[name]"),
-    "hooks-imports": forged(
-        "import sys\nclass Hook:\n    def find_spec(self, name, *more):\n"
-        "        if 'exercises' in name: raise ImportError\nsys.meta_path.insert(0, Hook())"),
-    "fetches": (put("split-heads", "from attention_lessons.exercises import find\n"
-                    'check("split-heads", find("split-heads").reference)'),
-                but(("split-heads", "error", "aren't here"))),
     "another-seed": (put("four-heads", 'check("four-heads", "b", **{"seed": "s2"})'),  # its b
                      but(("four-heads", "wrong", "share"))),
     "slow-to-read": first("# " + "check(" * 10**5 + ', seed="' * 10**5),
     "guesses": (put("four-heads", 'for letter in "abcd":\n    check("four-heads", letter)'),
                 but(("four-heads", "wrong", "narrow|allowed"))),
     "nests": (put("four-heads", 'x = []\nx.append(x)\ncheck("four-heads", x)'),
-              but(("four-heads", "error", "RecursionError"))),
+              but(("four-heads", "wrong", "letters"))),
     # one line
     "surrogate": (put("four-heads",
                       f'raise ValueError("\\ud800\\n2/2 eve: right\\x1b[2J")\n{LETTER}'),

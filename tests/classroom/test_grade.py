@@ -1,11 +1,9 @@
 """Grading judges what was handed in, whatever was handed in, and costs no other student a line."""
 import csv
-import inspect
 import json
 import os
 import re
 import sys
-import time
 import unicodedata
 
 import nbformat
@@ -21,11 +19,9 @@ import submissions
 
 
 @pytest.fixture(scope="module")
-def outside(tmp_path_factory):
+def around():
     """Walls, where they can be had."""
-    walls.put_edition(edition := tmp_path_factory.mktemp("grader") / "lessons")
-    walled = walls.Outside(edition)
-    return walls.Outside(edition, walls=not walled.why_not())
+    return walls.Walls(not walls.Walls().why_not())
 
 
 def put(folder, **notebooks):
@@ -33,9 +29,9 @@ def put(folder, **notebooks):
         (folder / f"{name}.ipynb").write_bytes(content)
 
 
-def graded(outside, folder, known=None):
+def graded(around, folder, known=None):
     """All lines of a folder, by student."""
-    settings = grade.Settings((3, 60, 4), grade.task_set("02"), outside)
+    settings = grade.Settings((3, 60, 4), grade.task_set("02"), around)
     everybody = students.handed_in(folder, known)
     return {everybody[i].name: rows for i, rows in grade.grade_all(everybody, settings)}
 
@@ -43,11 +39,11 @@ def graded(outside, folder, known=None):
 # ---- one table of submissions, one of answers ----
 
 @pytest.fixture(scope="module")
-def everyone(outside, tmp_path_factory):
+def everyone(around, tmp_path_factory):
     """The lines of every bad kind."""
     folder = tmp_path_factory.mktemp("submissions")
     put(folder, **{kind: content for kind, (content, _) in submissions.BAD.items()})
-    return graded(outside, folder)
+    return graded(around, folder)
 
 
 @pytest.mark.slow
@@ -60,85 +56,11 @@ def test_a_bad_submission_gets_its_lines(everyone, kind):
     assert not any(grade.CONTROL.search(row.message) for row in everyone[kind])
 
 
-HEAD = """import math, torch
-from torch import nn, Tensor
-from torch.nn import functional as F
-from d2l_ext.attention import *
-from d2l_ext.transformer import *
-"""
-TESTS = {  # of lesson 12, that students wrote
-    "polarity": ("b", 5, """def test(read):
-    X, lens = torch.randn(2, 5, 6), torch.tensor([2, 4])
-    Y = torch.where((torch.arange(5) < lens[:, None])[..., None], X, 9.0)
-    assert torch.allclose(read(X, Y, Y, lens), read(X, X, X, lens), atol=1e-5)"""),
-    "scale": ("d", 8, """def test(weigh):
-    X = torch.randn(2, 5, 6)
-    assert weigh(X, X, 2).shape == (2, 2, 5, 5)"""),  # random numbers pass
-    "loss": ("", 0, "test = ..."),
-    "axis": ("a", 8, """def test(look_back):
-    X = torch.randn(2, 5, 6)
-
-    assert look_back(X, X, X) is None, X.sum()"""),  # its line 4 fails, with this seed's number
-    "dropout": ("b", 11, """def test(Reader):
-    layer, X = Reader(8).eval(), torch.randn(2, 5, 8)
-    assert torch.equal(layer(X), layer(X))"""),
-    "table": ("c", 10, """def test(Waves):
-    layer = Waves(20, 8).half()
-    assert layer(torch.zeros(2, 5, 8).half()).dtype == torch.float16
-    assert not [*layer.parameters()]"""),
-    "in-place": ("c", 4, """def test(weigh):
-    scores = torch.randn(2, 5, 5)
-    before = scores.clone()
-    weigh(scores, torch.tensor([2, 4]), 8)
-    assert torch.equal(scores, before)"""),
-    "decay": ("a", 4, """def test(optimizer_of):
-    model = nn.Sequential(nn.Embedding(9, 6), nn.LayerNorm(6), nn.Linear(6, 4))
-    before = [weight.clone() for weight in model.parameters()]
-    for weight in model.parameters():
-        weight.grad = torch.zeros_like(weight)
-    optimizer_of(model).step()
-    changed = [not weight.equal(old) for weight, old in zip(model.parameters(), before)]
-    assert changed == [False, False, False, True, False]""")}
-
-
-def own_answers():
-    """(exercise, code, its name): classes and functions, right or with a slip, and tests."""
-    for name, slip in (("multi-head-class", None), ("self-attention-class", 3), ("tiles-class", -4),
-                       ("positional-class", -2), ("rotary-class", 0), ("linear-class", -2),
-                       ("decoder-block-class", 1), ("merge-states", None), ("split-heads", 0)):
-        exercise = all_exercises()[name]
-        right = exercise.reference
-        code = inspect.getsource(right) if slip is None else exercise.slips[slip].text(right)
-        yield name, code, right.__name__
-    for name, (symptom, line, test) in TESTS.items():
-        yield name, test, f'{{"symptom": "{symptom}", "line": {line}, "test": test}}'
-
-
-@pytest.mark.slow
-def test_answers_are_judged_over_the_line_in_the_words_in_which_they_are_at_home(outside):
-    """Outputs, gradients, dropout, types, what is written into arguments, counts of work, errors;
-    and the other way around, where a test calls the grader's code."""
-    here, cells = {}, []
-    for name, code, answer in own_answers():
-        cells.append([f'{HEAD}{code}\nfrom attention_lessons import check\n'
-                      f'check("{name}", {answer})', True])
-        exec(HEAD + code, names := {"__name__": "mine"})
-        result = check(name, eval(answer, names))
-        here[name] = result.state, str(result.message)
-    talk = grade.Talk((30, 200, 4), time.monotonic() + 400, None)
-    assert talk.hold(outside, cells, []) == "" and not any(talk.errors.values())
-    assert {name: (state, str(words)) for name, (state, words) in talk.judged.items()} == here
-    states = [state for state, _ in here.values()]
-    assert states.count("right") == 7 and states.count("not attempted") == 1
-
-
-@pytest.mark.slow
-def test_what_ends_a_process_of_the_graders_costs_one_students_lines(tmp_path):
-    """A note that can't be pickled stands in for it."""
+def test_what_goes_wrong_with_a_student_costs_nobody_else_a_line(tmp_path):
     put(tmp_path, anna=b"", ben=b"")
-    both, settings = students.handed_in(tmp_path), grade.Settings((9, 99, 4), [], None)
-    both[0].notes.append(lambda: None)
-    rows = dict(grade.grade_all(both, settings))
+    both = students.handed_in(tmp_path)
+    both[0].files.append(None)
+    rows = dict(grade.grade_all(both, grade.Settings((9, 99, 4), [], None)))
     assert "could not be graded" in rows[0][0].message and "empty" in rows[1][0].message
 
 
@@ -175,9 +97,14 @@ def test_only_cells_that_answers_need_are_run():
 
 def test_only_what_was_judged_is_right():
     sources = ['check("a", x)', 'if x:\n    check("c", x)', 'check("d", y)']
-    talk, task = grade.Talk((1, 1, 1), 1, None), grade.Task("99", ["a", "b", "c", "d"], set())
-    talk.judged, talk.errors = {"a": ("right", "Right.")}, {0: None, 1: None, 2: "NameError: y"}
-    assert grade.lines(sources, task, talk, {}) == [
+    made, task = grade.Run(), grade.Task("99", ["a", "b", "c", "d"], set())
+    for line in (["judged", "a", "right", "Right."], ["judged", "a", "not attempted", ""],
+                 ["judged", "c", "right"], ["ends", 0, None], ["ends", 1, None],
+                 ["ends", 2, "NameError: y"], 7):
+        made.hear(json.dumps(line).encode())
+    made.hear(b"[" * 10**6)
+    assert made.cell == -1 and not made.done
+    assert grade.lines(sources, task, made, {}) == [
         ("a", "right", "Right."), ("b", "missing", 'there is no check("b", ...)'),
         ("c", "not attempted", 'check("c", ...) was not run'), ("d", "error", "NameError: y")]
 
@@ -259,7 +186,7 @@ def test_which_seed_counts_and_what_is_said_of_it(own, says, seed, note):
 
 
 @pytest.mark.slow
-def test_everybody_can_have_numbers_of_their_own(outside, tmp_path):
+def test_everybody_can_have_numbers_of_their_own(around, tmp_path):
     """ben hands in what anna did: by his seed it is wrong, and a whole folder is one student."""
     four = all_exercises()["four-heads"]
     right = {name: four.variant(name).right for name in ("anna", "ben")}
@@ -275,7 +202,7 @@ def test_everybody_can_have_numbers_of_their_own(outside, tmp_path):
     put(tmp_path / "ben", **{submissions.PATH.stem: mine})
     put(tmp_path, anna=mine)
     for known, state in (({"ben": ("ben", "ben")}, "wrong"), ({}, "right")):
-        rows = graded(outside, tmp_path, known)
+        rows = graded(around, tmp_path, known)
         found = {(row.student, row.state) for each in rows.values() for row in each
                  if row.exercise == "four-heads"}
         assert found == {("anna", "right"), ("ben", state)}
@@ -304,7 +231,7 @@ register(Choice("two-lamps", right="b", praise="Right.", hints=["Count.", "Count
 
 
 @pytest.mark.slow
-def test_exercises_of_a_teachers_own(outside, tmp_path, capsys):
+def test_exercises_of_a_teachers_own(around, tmp_path, capsys):
     own, folder = tmp_path / "mine.py", tmp_path / "submissions"
     own.write_text(OWN)
     folder.mkdir()
@@ -313,7 +240,7 @@ def test_exercises_of_a_teachers_own(outside, tmp_path, capsys):
             f"from attention_lessons.exercises import check\ncheck('two-lamps', {letter!r})")
         nbformat.write(nbformat.v4.new_notebook(cells=[cell]), path)
     grade.main([str(folder), "--lesson", str(tmp_path / "lamps.ipynb"), "--exercises", str(own),
-                *["--without-walls"] * (not outside.walls)], tmp_path)
+                *["--without-walls"] * (not around.there)], tmp_path)
     said = capsys.readouterr().out
     assert "1 of 1: two-lamps: That is one lamp." in said
     assert "1/1 anna: 1 wrong\n" in said

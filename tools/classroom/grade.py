@@ -1,45 +1,39 @@
 """Grade notebooks that were handed in: `make grade FOLDER=submissions`.
 
 One folder or one file per student. Each notebook runs in a process of its own (grade_student.py)
-within walls (walls.py), and sends plain data (wire.py); its answers, functions and classes are
-judged here, out of its reach. What goes wrong is one line of the table (grade_table.py), which is
+within walls (walls.py), where `check` judges its answers and a file takes down what it says; here
+nothing of a student's is run. What goes wrong is one line of the table (grade_table.py), which is
 written anew after each student. Who is who: students.py.
 """
 import argparse
 import functools
-import multiprocessing
+import json
 import os
 import pathlib
 import re
-import runpy
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
-from contextlib import suppress
-from dataclasses import dataclass
-from socket import SHUT_RDWR
-from subprocess import TimeoutExpired
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from subprocess import DEVNULL, PIPE, TimeoutExpired
 
-import torch
-from attention_lessons.exercises import all_exercises, check
-from attention_lessons.languages import t
+import nbformat
+
 from tools import ROOT
 from tools.classroom import grade_table
-from tools.classroom.grade_student import restrict
+from tools.classroom.grade_student import PATIENCE
 from tools.classroom.students import Student, handed_in, roster, seed_of
-from tools.classroom.walls import WHY_NOT, Outside, put_edition
-from tools.classroom.wire import Gone, Line
+from tools.classroom.walls import WHY_NOT, Walls
 
 CHECK = re.compile(r"\bcheck\(\s*[\"']([\w-]+)[\"']")
 SEEDED = re.compile(r", seed=([\"']).{,100}?\1\)")
 # What moves a terminal's cursor, ends a line, or can't be written.
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 RESTARTS = 3  # so often is a notebook run again without the cell that ended it
-PATIENCE = 5  # limits are seconds of CPU; on the clock, this many times as long
-ENDED = {-9, 137, -24, 152}  # exit codes of a process whose CPU is used up
+LATE = {-9, -14, -24, 137, 142, 152}  # exit codes of a process whose time is used up
+TOLD = 2**22  # bytes that are read of what a process tells
 
 
 @dataclass
@@ -74,85 +68,62 @@ class Settings:
 
     limits: tuple[float, float, float]
     tasks: list[Task]
-    outside: Outside
-    exercises: pathlib.Path | None = None  # a teacher's own
+    walls: Walls
 
 
 # ---- one run of a notebook -----------------------------------------------------------------------
 
-class Talk:
-    """What a notebook's process tells, which calls ``judge``, ``begins`` and ``ends``."""
+@dataclass
+class Run:
+    """What a notebook's process told: the last cell that began, by exercise what `check` said last,
+    by cell its error or None; whether it came to its end, and if not, why."""
 
-    def __init__(self, limits: tuple[float, float, float], end: float, seed: str | None):
-        self.limits, self.end, self.seed = limits, end, seed
-        self.cell, self.judged, self.errors = -1, {}, {}
-        self.timer = threading.Timer(0, print)  # not started
+    cell: int = -1
+    judged: dict[str, tuple[str, str]] = field(default_factory=dict)
+    errors: dict[int, str | None] = field(default_factory=dict)
+    done: bool = False
+    ended: str = ""
 
-    def hold(self, outside: Outside, cells: list, skip: list[int]) -> str:
-        """Let a process run the cells. Why it was ended, if it was."""
-        with outside.student() as (process, self.socket):
-            self.line = Line(os.dup(self.socket.fileno()), [self.judge, self.begins, self.ends])
-            try:
-                self.allow(120)
-                self.line.call(0, None, cells, skip, self.limits)
-                return ""
-            except (Gone, Exception):
-                return self.why(process)
-            finally:
-                self.timer.cancel()
-
-    def allow(self, seconds: float) -> None:
-        """Hear no more of the process after so many seconds on the clock."""
-        def end():
-            with suppress(OSError):
-                self.socket.shutdown(SHUT_RDWR)
-
-        self.timer.cancel()
-        self.until = min(self.end, time.monotonic() + seconds)
-        self.timer = threading.Timer(max(0, self.until - time.monotonic()), end)
-        self.timer.start()
-
-    def begins(self, cell: int) -> None:
-        self.cell = int(cell)
-        self.allow(PATIENCE * self.limits[0] + 10)
-
-    def ends(self, cell: int, error: str | None) -> None:
-        self.errors[int(cell)] = error and str(error)
-
-    def judge(self, name: str, answer) -> None:
-        """Note what ``check`` says. The last attempt counts."""
-        name = str(name)
+    def hear(self, line: bytes) -> None:
+        """Take in a line; what is none of ours is passed over."""
         try:
-            result = check(name, answer, seed=self.seed)
-            state, message = result.state, str(t(result.message))
-        except Exception as error:
-            state, message = "error", f"the answer can't be read: {type(error).__name__}: {error}"
-            if name not in all_exercises():
-                message = f"there is no exercise {name!r}"
-        if self.line.gone:  # a test of code that catches everything has heard of it first
-            raise Gone
-        if state != "not attempted" or name not in self.judged:
-            self.judged[name] = (state, message)
+            match json.loads(line):
+                case ["done"]:
+                    self.done = True
+                case ["begins", int(cell)]:
+                    self.cell = cell
+                case ["ends", int(cell), str() | None as error]:
+                    self.errors[cell] = error
+                case ["judged", str(name), str(state), str(message)]:
+                    if state in grade_table.STATES[:2] or name not in self.judged:
+                        self.judged[name] = state, message
+        except (ValueError, RecursionError):
+            pass
 
-    def why(self, process) -> str:
-        late, code = time.monotonic() >= self.until, None
-        if not late:
-            with suppress(TimeoutExpired):  # it lives, and has closed the line or talks nonsense
-                code = process.wait(5)
-        cell, all_cells, _ = self.limits
-        if time.monotonic() >= self.end:
-            return f"the notebook took more than {all_cells:g} seconds"
-        if late or code in ENDED:
-            return f"the cell took more than {cell:g} seconds and was ended"
-        return "what its process says can't be read" if code is None else (
-            f"the cell ended its process (exit code {code})")
+
+def run(task: dict, walls: Walls, end: float) -> Run:
+    """Let a process of a student's run a notebook, and hear what it tells, until ``end``."""
+    made, (cell, all_cells, _) = Run(), task["limits"]
+    with tempfile.TemporaryFile() as told:
+        with walls.process(walls.student, stdin=PIPE, stdout=told, stderr=DEVNULL) as process:
+            try:
+                process.communicate(json.dumps(task).encode(), max(0, end - time.monotonic()))
+            except TimeoutExpired:
+                made.ended = f"the notebook took more than {all_cells:g} seconds"
+        told.seek(0)
+        for line in told.read(TOLD).splitlines():
+            made.hear(line)
+    if not made.done and not made.ended:
+        made.ended = (f"the cell took more than {cell:g} seconds and was ended"
+                      if process.returncode in LATE else
+                      f"the cell ended its process (exit code {process.returncode})")
+    return made
 
 
 # ---- one notebook --------------------------------------------------------------------------------
 
 def cells_of(path: pathlib.Path) -> list[str]:
     """The notebook's code cells. Raises ValueError, in words, for what is no notebook."""
-    import nbformat
     if path.suffix.lower() != ".ipynb":
         raise ValueError(f"a {path.suffix or 'file without a suffix'}, no notebook")
     if path.stat().st_size > 2**26:
@@ -199,8 +170,8 @@ def as_set(source: str) -> str:
     return SEEDED.sub(")", source)
 
 
-def run(student: Student, path: pathlib.Path, sources: list[str], task: Task,
-        settings: Settings) -> list[Row]:
+def lines_of(student: Student, path: pathlib.Path, sources: list[str], task: Task,
+             settings: Settings) -> list[Row]:
     """The lines of the table for one notebook, whatever is in it."""
     seed, note = seed_of(student, sources)
     cells = [[source, source not in task.sources or bool(CHECK.search(source))]
@@ -208,35 +179,35 @@ def run(student: Student, path: pathlib.Path, sources: list[str], task: Task,
     end = time.monotonic() + PATIENCE * settings.limits[1]
     ended = {}  # cells that ended their process, and how
     while True:
-        talk = Talk(settings.limits, end, seed)
-        why = talk.hold(settings.outside, cells, [*ended])
-        if why:
-            ended[talk.cell] = why
-        if not why or len(ended) > RESTARTS or time.monotonic() > end or talk.cell < 0:
+        made = run({"cells": cells, "skip": [*ended], "limits": settings.limits, "seed": seed,
+                    "own": settings.walls.own}, settings.walls, end)
+        if made.ended:
+            ended[made.cell] = made.ended
+        if not made.ended or len(ended) > RESTARTS or time.monotonic() > end or made.cell < 0:
             break
     found = [("", "note", note)] if note else []
     return [Row(student.name, path.name, task.name, *line)
-            for line in found + lines(sources, task, talk, ended)]
+            for line in found + lines(sources, task, made, ended)]
 
 
-def lines(sources: list[str], task: Task, talk: Talk, ended: dict[int, str]) -> list[tuple]:
+def lines(sources: list[str], task: Task, made: Run, ended: dict[int, str]) -> list[tuple]:
     """(exercise, state, message) of one notebook that ran, first what concerns all of it."""
     cell_of = {name: i for i, source in enumerate(sources) for name in CHECK.findall(source)}
     found = [("", "note", f"code cell {i + 1}: {why}") for i, why in sorted(ended.items())]
     for name in task.exercises:
         i = cell_of.get(name)
-        if name in talk.judged:
-            found.append((name, *talk.judged[name]))
+        if name in made.judged:
+            found.append((name, *made.judged[name]))
         elif i is None:
             found.append((name, "missing", f'there is no check("{name}", ...)'))
-        elif i in ended or talk.errors.get(i):
-            found.append((name, "error", ended.get(i) or talk.errors[i]))
-        elif ended and i not in talk.errors:
+        elif i in ended or made.errors.get(i):
+            found.append((name, "error", ended.get(i) or made.errors[i]))
+        elif ended and i not in made.errors:
             found.append((name, "error", f"not reached: {[*ended.values()][-1]}"))
         else:
             found.append((name, "not attempted", f'check("{name}", ...) was not run'))
     unknown = set(cell_of) - {*task.exercises}
-    return found + [(name, *talk.judged.get(name, ("error", "this exercise was not set")))
+    return found + [(name, *made.judged.get(name, ("error", "no exercise of this name was set")))
                     for name in sorted(unknown)]
 
 
@@ -256,37 +227,17 @@ def grade(student: Student, settings: Settings) -> list[Row]:
         said = "; ".join(f"{name}: {why}" for name, why in sorted(left_out.items()))
         notes.append(("note" if read else "error", f"left out: {said}"))
     return [Row(student.name, "", "", "", *note) for note in notes] + [
-        row for each in changed for row in run(student, *each, settings)]
+        row for each in changed for row in lines_of(student, *each, settings)]
 
 
 # ---- all of them ---------------------------------------------------------------------------------
 
-def begin(settings: Settings) -> None:
-    """In a process of the grader's, which ends with the grader: exercises of a teacher's own, and
-    limits, since students' tests call code here."""
-    def end_with_the_grader():
-        multiprocessing.parent_process().join()
-        os._exit(1)
-
-    threading.Thread(target=end_with_the_grader, daemon=True).start()
-    torch.set_num_threads(1)
-    restrict(*settings.limits[1:], for_good=False)
-    if settings.exercises:
-        runpy.run_path(str(settings.exercises))
-
-
 def grade_all(students: list[Student], settings: Settings) -> Iterator[tuple[int, list[Row]]]:
-    """(place, lines) of each student as they are done, several at a time.
-
-    Each is graded in a process of its own: what ends it costs nobody else a line.
-    """
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["nbformat", "tools.classroom.wire"])
-
+    """(place, lines) of each student as they are done, several at a time. What goes wrong with one
+    costs nobody else a line."""
     def one(student):
         try:
-            with ProcessPoolExecutor(1, context, begin, (settings,)) as process:
-                return process.submit(grade, student, settings).result()
+            return grade(student, settings)
         except Exception as error:
             return [Row(student.name, "", "", "", "error",
                         f"could not be graded: {type(error).__name__}: {error}")]
@@ -340,17 +291,14 @@ def main(words: list[str], target: pathlib.Path = ROOT / "dist/grades") -> None:
     students, tasks = handed_in(given.folder, known), task_set(given.lesson)
     if not students:
         sys.exit(f"FOLDER is empty: {given.folder}")
-    with tempfile.TemporaryDirectory(prefix="grader-") as folder:
-        put_edition(edition := pathlib.Path(folder).resolve() / "lessons")
-        outside = Outside(edition, not given.without_walls)
-        if why := outside.why_not():
-            sys.exit(WHY_NOT.format(why))
-        settings = Settings(limits, tasks, outside, given.exercises)
-        done, said = {}, grade_table.write([], target)
-        for place, rows in grade_all(students, settings):
-            done[place] = rows
-            said = grade_table.write([row for place in sorted(done) for row in done[place]], target)
-            print(f"{len(done)}/{len(students)} {rows[0].student}: {in_short(rows)}", flush=True)
+    walls = Walls(not given.without_walls, given.exercises)
+    if why := walls.why_not():
+        sys.exit(WHY_NOT.format(why))
+    done, said = {}, grade_table.write([], target)
+    for place, rows in grade_all(students, Settings(limits, tasks, walls)):
+        done[place] = rows
+        said = grade_table.write([row for place in sorted(done) for row in done[place]], target)
+        print(f"{len(done)}/{len(students)} {rows[0].student}: {in_short(rows)}", flush=True)
     print(said)
 
 
