@@ -3,7 +3,6 @@
 The classes that the lessons are about are in ``d2l_ext``. Here a lesson finds the rest by one line,
 ``from attention_lessons import check, heatmaps, hint``; each part loads when it is first used.
 """
-import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -35,8 +34,3 @@ def __getattr__(name: str):
 
 def __dir__():
     return [*__all__, *WHERE]
-
-
-if "google.colab" in sys.modules:  # which shows no widget of others unless it is asked to
-    from google.colab import output
-    output.enable_custom_widget_manager()

@@ -37,7 +37,7 @@ from tools.notebooks.nbtext import chosen, read
 ROOT = setup.ROOT
 TESTS = ROOT / "tests"
 SHOWN = {"PyTorch": "torch"} | {name: name.lower() for name in (
-    "NumPy", "matplotlib", "IPython", "ipywidgets", "anywidget", "JupyterLab")}
+    "NumPy", "matplotlib", "IPython", "ipywidgets", "JupyterLab")}
 
 
 def name_of(line):
@@ -272,7 +272,7 @@ def surroundings(folder, repository):
     (startup / "00.py").write_text("import google.colab\n", encoding="utf-8")
     return os.environ | {
         "OMP_NUM_THREADS": "1", "PYTHONPATH": str(TESTS / "colab"),
-        "IPYTHONDIR": str(folder / "ipython"), "COLAB_LOG": str(folder / "log"),
+        "IPYTHONDIR": str(folder / "ipython"),
         "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_VALUE_0": ADDRESS,
         "GIT_CONFIG_KEY_0": f"url.{repository.as_uri()}.insteadOf"}
 
@@ -302,15 +302,13 @@ def attempt(notebook, folder, base, repository):
     added = {name for name in after if after[name] != before.get(name)}
     if added != FETCHED.get(notebook.stem, set()) | {"d2l-ext"}:
         complaints.append(f"added or changed were {sorted(added)}")
-    if not (folder / "log").exists():
-        complaints.append("the set-up cell did not switch Colab's widgets on")
     name = f"{notebook.parent.name}/{notebook.name}"
     print(f"{name}: {found['passed']} cells, {found['failed']} more differ", flush=True)
     return found, [f"{notebook.name}: {complaint}" for complaint in complaints]
 
 
 def colab(names):
-    """The package is absent: a notebook must fetch it and nothing else, and switch widgets on."""
+    """The package is absent: a notebook must fetch it and nothing else."""
     # a newer notebook, which the widgets ask for, would bring JupyterLab
     packages = [*lines("tests/colab/constraints.txt"), "nbval", "requests", "safetensors",
                 "notebook<7"]

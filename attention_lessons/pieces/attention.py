@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from ..languages import t
-from .base import Explorer, by_name, choices, clean, plural, some, stored
+from .base import Explorer, clean, plural, some, stored
 
 MOST_SIDE = 1500  # queries or keys: as many as Whisper has frames
 MOST_WEIGHTS = 650_000  # a byte each: the page stays below a megabyte
@@ -22,7 +22,6 @@ def attention_explorer(seen: Mapping[str, Sequence[Tensor]] | Sequence,
     of ``generate()`` too; steps with a cache are joined into one map. Of a batch, and of windows,
     the first is shown. tokens: the names of the queries, and of the keys, unless ``keys`` names
     these (cross-attention); maps of other sizes are left out. Without names tokens are numbered.
-    Settings: ``layer``, a name or its number; ``head``, a number; ``asks``, a token or its place.
     Each row's largest weight is kept exactly, the others in 255ths of it. Raises ValueError where
     nothing was recorded or fits, for weights outside 0..1, for more than 1,500 queries or keys or
     650,000 weights: the message says how to give fewer.
@@ -64,9 +63,7 @@ at bites, 0.8.
                   among[last.argmax()][:20], f"{last.max():.2g}"),
         data={"tokens": queries, "keys": among, "maps": bytes_, "tops": tops,
               "layers": [*zip(layers, counts)]},
-        state={"layer": 0, "head": 0, "asks": sizes[0] - 1},
-        rules={"layer": by_name(layers), "head": choices(range(max(counts))),
-               "asks": by_name(names[0])})
+        state={"layer": 0, "head": 0, "asks": sizes[0] - 1})
 
 
 def recorded(seen, queries: int | None) -> dict[str, Tensor]:

@@ -1,9 +1,8 @@
-"""What all explorers share: their state, their widget, their HTML, and checks of what they show.
+"""What all explorers share: their HTML, what a page without scripts shows, checks of what is given.
 
-``kit.js`` and a piece's own file make its source. Where anywidget is installed, a kernel's explorer
-is a widget whose state Python reads and sets. Exported pages carry the same source. Where scripts
-don't run, a still picture or its words stand in; tools/draw/_stills.py makes them from the piece's
-own description.
+``kit.js`` and a piece's own file make its source. It runs in whatever page shows the piece, without
+a kernel. Where scripts don't run, a still picture or its words stand in; tools/draw/_stills.py
+makes them from the piece's own description.
 """
 from __future__ import annotations
 
@@ -13,9 +12,7 @@ import html
 import json
 import pathlib
 import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from numbers import Real
-from typing import Any
+from collections.abc import Iterable, Mapping
 
 import torch
 from torch import Tensor
@@ -25,9 +22,7 @@ from ..plotting import Picture
 from ..languages import Message, known, language, t
 
 HERE = pathlib.Path(__file__).parent
-VIEW = "application/vnd.jupyter.widget-view+json"
 LARGEST = 1e30  # the products of larger numbers may overflow
-SWITCH = {True: True, False: False}
 PAGE = """<div class="d2l-explorer" data-piece="{piece}">{still}\
 <script type="application/json">{values}</script><script type="module">
 {source}
@@ -36,64 +31,24 @@ revive("{piece}", piece);
 IMAGE = """<img class="d2l-still" alt="{alt}" style="max-width: 100%; background: white" \
 src="data:image/svg+xml;base64,{image}">"""
 OWN = "// own\n"  # where a source's own part begins; what is before is the same for all
-Rule = Mapping[Hashable, Any] | tuple[float, float] | type[str]
 
 
 class Explorer:
-    """An interactive piece: ``data`` that stays, and a ``state`` of named settings.
+    """An interactive piece: ``data`` that stays, and at the start a ``state`` of named settings.
 
-    The state is changed by the piece's controls and by Python.
-    piece: the name of its JavaScript file. title: what it shows, in words.
-    rules: what each setting may be: (lowest, highest), or a mapping from what is accepted to what
-    is stored, or ``str`` for any text. still: the picture in ``images/`` that stands in where
-    scripts don't run; it is used only if it was made of the same data and state.
-    ``widget`` is the anywidget, None where anywidget isn't installed.
+    piece: the name of its JavaScript file. title: what it shows, in words. still: the picture in
+    ``images/`` that stands in where scripts don't run; it is used only if it was made of the same
+    data and state.
     """
 
-    def __init__(self, piece: str, title: str, *, data: dict, state: dict,
-                 rules: dict[str, Rule], still: str = ""):
+    def __init__(self, piece: str, title: str, *, data: dict, state: dict, still: str = ""):
         self.piece, self.title = piece, str(t(title))
-        self.data, self.still = data, still
-        self._rules, self._state, self._default = rules, dict(state), dict(state)
+        self.data, self.state, self.still = data, state, still
         self.words = words_of(piece, data)
-        self.widget = make_widget(source(piece), data, state, self.words)
-
-    @property
-    def state(self) -> dict:
-        """A copy of the settings as they are now. Assigning to it checks them as ``set`` does."""
-        return dict(self._state if self.widget is None else self.widget.state)
-
-    @state.setter
-    def state(self, settings: dict) -> None:
-        self.set(**settings)
-
-    def set(self, **settings) -> None:
-        """Change some of the settings.
-
-        Raises ValueError, and changes nothing, for an unknown name or an impossible value.
-        """
-        checked = {name: self._checked(name, value) for name, value in settings.items()}
-        self._state = self.state | checked
-        if self.widget is not None:
-            self.widget.state = self._state
-
-    def _checked(self, name: str, value):
-        if name not in self._rules:
-            raise ValueError(f"there is no setting {name!r}: choose from {', '.join(self._rules)}")
-        rule = self._rules[name]
-        if rule is str:
-            if not isinstance(value, str):
-                raise ValueError(f"{name}={value!r} must be text")
-            return clean(value[:200])
-        if isinstance(rule, Mapping):
-            return one_of(rule, **{name: value})
-        if not isinstance(value, Real) or not rule[0] <= value <= rule[1]:
-            raise ValueError(f"{name}={value!r} must be a number in {rule[0]:g}..{rule[1]:g}")
-        return float(value)
 
     def html(self) -> str:
-        """The piece in its default state as HTML that needs nothing else."""
-        given = {"data": self.data, "state": self._default}
+        """The piece as HTML that needs nothing else."""
+        given = {"data": self.data, "state": self.state}
         given |= {"words": self.words} if self.words else {}
         values = json.dumps(given).replace("<", "\\u003c")
         return PAGE.format(piece=self.piece, still=self._still(), values=values,
@@ -101,8 +56,8 @@ class Explorer:
 
     @property
     def stamp(self) -> str:
-        """What data and default state a still is of."""
-        values = json.dumps([self.piece, self.data, self._default])
+        """What data and state a still is of."""
+        values = json.dumps([self.piece, self.data, self.state])
         return hashlib.sha256(values.encode()).hexdigest()[:12]
 
     def picture(self) -> Picture | None:
@@ -114,19 +69,14 @@ class Explorer:
         return picture if f'data-of="{self.stamp}' in picture.svg.decode() else None
 
     def _still(self) -> str:
-        """The picture where it shows the default state, else the words."""
+        """The picture, or the words where there is none."""
         picture = self.picture()
         if picture is None:
             return f'<p class="d2l-still">{html.escape(self.title)}</p>'
         return IMAGE.format(alt=html.escape(picture.alt),
                             image=base64.b64encode(picture.svg).decode())
 
-    def _repr_mimebundle_(self, include=None, exclude=None):
-        bundle, metadata = {"text/html": self.html(), "text/plain": repr(self)}, {}
-        if self.widget is not None:
-            view, metadata = self.widget._repr_mimebundle_()
-            bundle[VIEW] = view[VIEW]
-        return bundle, metadata
+    _repr_html_ = html  # for notebooks
 
     def __repr__(self) -> str:
         picture = self.picture()
@@ -138,8 +88,7 @@ def source(piece: str) -> str:
     indentation stay at home: each page carries it.
     """
     own, palette = read(piece), (HERE.parent / "palette.json").read_text(encoding="utf-8")
-    parts = ["const PALETTE=" + palette, read("vendor/preact"), read("kit"), OWN + own]
-    parts.append("export default { render: (given) => show(piece, given) };\n")
+    parts = "const PALETTE=" + palette, read("vendor/preact"), read("kit"), OWN + own
     whole = re.sub(r"(?ms)^import .*?;\n", "", "\n".join(parts))
     return re.sub(r"(?m)^ *(//(?! preact| own).*|/\*\*(?s:.*?)\*/)\n+|^ +|^\n", "", whole)
 
@@ -182,42 +131,12 @@ def names_in(data) -> Iterable[str]:
             yield from names_in(value)
 
 
-def make_widget(esm: str, data: dict, state: dict, words: dict):
-    """An anywidget that synchronises ``data`` and ``state``, or None without anywidget."""
-    try:
-        import anywidget
-        from traitlets import Dict, Unicode
-    except ImportError:
-        return None
-
-    class Piece(anywidget.AnyWidget):
-        _esm = Unicode().tag(sync=True)
-        data = Dict().tag(sync=True)
-        words = Dict().tag(sync=True)
-        # A late echo would undo what was chosen since.
-        state = Dict().tag(sync=True, echo_update=False)
-
-    return Piece(_esm=esm, data=data, state=state, words=words)
-
-
-def choices(values: Iterable) -> dict:
-    """A rule that accepts these values and nothing else."""
-    return {value: value for value in values}
-
-
-def one_of(rule: Mapping[Hashable, Any], **given):
-    """What a rule stores for the value that is given by its name. Raises ValueError for others."""
-    (name, value), = given.items()
-    if not isinstance(value, Hashable) or value not in rule:
-        possible = some([repr(choice) for choice in rule], 12)
-        raise ValueError(f"{name}={value!r} is not possible: choose from {possible}")
-    return rule[value]
-
-
-def by_name(names: Sequence) -> dict:
-    """A rule that accepts the places of names, and each name that no other has."""
-    single = {name: i for i, name in enumerate(names) if names.count(name) == 1}
-    return single | choices(range(len(names)))
+def check_choice(choices: Iterable, **given) -> None:
+    """Raise ValueError where what is given by its name is none of these."""
+    for name, value in given.items():
+        if value not in choices:
+            possible = ", ".join(map(repr, choices))
+            raise ValueError(f"{name}={value!r} is not possible: choose from {possible}")
 
 
 def check_tensor(X: Tensor) -> None:

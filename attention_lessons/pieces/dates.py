@@ -6,7 +6,7 @@ import torch
 from ..laboratory.dates import DIGITS, LETTERS, LONGEST, STEPS
 from d2l_ext.transformer import EncoderDecoder
 from ..languages import t
-from .base import SWITCH, Explorer, check_numbers, clean, stored
+from .base import Explorer, check_numbers, clean, stored
 
 LAYERS = {"encoder": "encoder.0.attention", "decoder": "decoder.0.attention",
           "cross": "decoder.0.cross"}
@@ -16,9 +16,8 @@ def dates_explorer(model: EncoderDecoder, text: str = "24/12/1999") -> Explorer:
     """A date reader (``attention_lessons.laboratory.dates``) at work, with heads to close.
 
     The piece carries the model's weights, as they are now, and reads by itself, without a kernel.
-    Settings: ``text``, any; ``encoder_0``, ``cross_2`` and so on, False where a head is closed. At
-    the start all are open. Raises ValueError for a model that isn't a date reader with one layer
-    on either side, and for weights that aren't finite.
+    At the start all heads are open. Raises ValueError for a model that isn't a date reader with one
+    layer on either side, and for weights that aren't finite.
     """
     if (not isinstance(model, EncoderDecoder) or len(model.encoder) != 1
             or len(model.decoder) != 1 or model.scores.out_features != STEPS + 2):
@@ -37,5 +36,4 @@ def dates_explorer(model: EncoderDecoder, text: str = "24/12/1999") -> Explorer:
         data={"weights": stored(short), "precision": 8 * short.element_size(),
               "sizes": [[name, len(W)] for name, W in weights.items()], "heads": heads,
               "letters": "".join(LETTERS), "digits": DIGITS, "longest": LONGEST},
-        state={"text": clean(text)} | switches,
-        rules={"text": str} | dict.fromkeys(switches, SWITCH), still="07_explorer")
+        state={"text": clean(text[:200])} | switches, still="07_explorer")

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from d2l_ext.attention import MultiHeadAttention, dot_product_attention, split_heads
 from ..languages import t
-from .base import Explorer, by_name, check_tensor, choices, clean, exact, matrices_of, some
+from .base import Explorer, check_tensor, clean, exact, matrices_of, some
 
 MOST_TOKENS = 64  # with more, a key is answered late, and a cell of the map is a speck
 
@@ -17,8 +17,6 @@ def heads_explorer(attention: MultiHeadAttention, X: Tensor, tokens: Sequence[st
     """The matrices of ``attention`` cut into heads: who attends to whom, and what comes out.
 
     X (tokens, features): its rows are named by ``tokens``, its columns by ``features``.
-    Settings: ``num_heads``, a divisor of the channels; ``asks``, a token or its position;
-    ``inverse_temperature``, a factor on the scores in 0..2: the larger, the sharper the weights.
     The piece starts with the attention's own heads, and the token whose weights are sharpest.
     Raises TypeError where ``X`` is not a tensor, ValueError for attention with bias or positions,
     for shapes that don't fit, more than 64 tokens, numbers not finite or above 1e30 in size.
@@ -39,17 +37,14 @@ def heads_explorer(attention: MultiHeadAttention, X: Tensor, tokens: Sequence[st
     sharpest = [round(value, 4) for value in weights.square().sum((0, 1, 3)).tolist()]
     asks = sharpest.index(max(sharpest))
 
-    tokens, labels = list(tokens), [clean(token) for token in tokens]
-    short = [label[:20] for label in labels]
+    labels = [clean(token) for token in tokens]
     divisors = [i for i in range(1, len(W_q) + 1)
                 if len(W_q) % i == 0 and (i <= 16 or i == heads)]
     return Explorer(
         "heads",
         title=t("Multi-head attention over {0}: the same matrices, cut into {1} heads.",
-                some(short), ", ".join(map(str, divisors))),
+                some([label[:20] for label in labels]), ", ".join(map(str, divisors))),
         data={"tokens": labels, "features": [clean(feature) for feature in features],
               "divisors": divisors} | {name: exact(matrix) for name, matrix in matrices.items()},
         state={"num_heads": heads, "asks": asks, "inverse_temperature": 1.0},
-        rules={"num_heads": choices(divisors), "inverse_temperature": (0, 2),
-               "asks": by_name(tokens)},
         still="02_explorer")

@@ -91,65 +91,40 @@ export function page({ view, style = "" }, seen) {
     <form onSubmit=${(event) => event.preventDefault()}>${controls}</form>`;
 }
 
-/** Show a piece, as anywidget and pages ask for it.
+/** Show a piece, with its words, within an element.
  *
- * `view({ data, state, ui, width, set, hold })`: `set(settings, news)` changes settings, which
- * Python hears, and `ui`; `hold(news)` changes `ui` alone, which is the page's own (what is pointed
- * at; `used` once anything was set). `width` is in CSS pixels. */
-export function show(piece, { model, el }) {
-  speak(model.get("words"));
-  const root = el.appendChild(document.createElement("div"));
+ * `view({ data, state, ui, width, set, hold })`: `set(settings, news)` changes settings and `ui`;
+ * `hold(news)` changes `ui` alone: what is pointed at, `used` once anything was set. `width` is in
+ * CSS pixels. */
+export function show(piece, host, { data, state, words }) {
+  speak(words);
+  const root = host.appendChild(document.createElement("div"));
   root.className = "d2l-piece tex2jax_ignore mathjax_ignore";  // no formulas are typeset in it
   let [ui, width] = [{}, 0];
   const draw = () => {
-    const inner = width - 12;
-    if (inner < 1) return;
-    const [data, state] = [model.get("data"), model.get("state")];
-    paint(page(piece, { data, state, ui, width: inner, set, hold }), root);
+    if (width > 12) paint(page(piece, { data, state, ui, width: width - 12, set, hold }), root);
   };
   const hold = (news) => {
     ui = { ...ui, ...news };
     draw();
   };
   const set = (settings, news) => {
-    const first = !ui.used;
-    ui = { ...ui, ...news, used: true };
-    model.set("state", { ...model.get("state"), ...settings });
-    if (news || first) draw();  // where no setting changes, nothing else would
-    setTimeout(() => model.save_changes(), 30);  // after the paint
+    state = { ...state, ...settings };
+    hold({ ...news, used: true });
   };
-  const stop = follow(root, (now) => {
-    width = now || width;  // 0 where JupyterLab hides all for a moment, to change themes
-    draw();
-  });
-  model.on("change:state", draw);
-  return () => {
-    model.off("change:state", draw);
-    stop();
-  };
-}
-
-/** Call `draw(width)` now and whenever width, theme or zoom change; returns what ends that. */
-function follow(root, draw) {
   const restyle = () => {
     if (!root.isConnected) return;
     root.toggleAttribute("data-dark", isDark(root));
-    draw(root.clientWidth);
+    width = root.clientWidth || width;  // 0 where JupyterLab hides all, to change themes
+    draw();
   };
-  const [resized, themed] = [new ResizeObserver(restyle), new MutationObserver(restyle)];
-  const system = matchMedia("(prefers-color-scheme: dark)");
-  const attributeFilter = ["class", "data-theme", "data-jp-theme-name"];
-  for (const part of [document.documentElement, document.body]) {
-    themed.observe(part, { attributes: true, attributeFilter });
-  }
-  resized.observe(root);
-  system.addEventListener("change", restyle);
   restyle();
-  return () => {
-    resized.disconnect();
-    themed.disconnect();
-    system.removeEventListener("change", restyle);
-  };
+  new ResizeObserver(restyle).observe(root);
+  const themed = new MutationObserver(restyle);
+  for (const part of [document.documentElement, document.body]) {
+    themed.observe(part, { attributeFilter: ["class", "data-theme", "data-jp-theme-name"] });
+  }
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", restyle);
 }
 
 /** Whether the page's letters are light. */
@@ -167,30 +142,14 @@ export function revive(name, piece) {
     const values = host.querySelector('script[type="application/json"]');
     if (!values) continue;
     host.dataset.live = "";
-    const el = host.appendChild(document.createElement("div"));
     try {
-      show(piece, { model: pageModel(JSON.parse(values.textContent)), el });
+      show(piece, host, JSON.parse(values.textContent));
       host.querySelector(".d2l-still").hidden = true;
     } catch (error) {
-      el.remove();
+      host.querySelector(".d2l-piece")?.remove();
       console.error(error);
     }
   }
-}
-
-/** anywidget's model, for pages without a kernel. */
-function pageModel(values) {
-  const listeners = new Set();
-  return {
-    get: (name) => values[name],
-    set(name, value) {
-      values[name] = value;
-      listeners.forEach((listener) => listener());
-    },
-    on: (_, listener) => listeners.add(listener),
-    off: (_, listener) => listeners.delete(listener),
-    save_changes() {},
-  };
 }
 
 // ---- what hands move ------------------------------------------------------------

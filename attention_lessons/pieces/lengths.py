@@ -6,9 +6,7 @@ from numbers import Real
 from statistics import fmean
 
 from ..languages import t
-from .base import Explorer, choices, clean
-
-SCOPES = {"all positions": "all", "only beyond training": "beyond"}
+from .base import Explorer, clean
 
 
 def lengths_explorer(rows: Sequence[Mapping], trained: int,
@@ -19,8 +17,7 @@ def lengths_explorer(rows: Sequence[Mapping], trained: int,
     ``accuracy``, which holds for each length (a string) the accuracies in stretches of positions
     of equal size, None where nothing is scored. Seeds are averaged. trained: the longest length of
     training, a whole number of stretches. chance: for each task, the share right by guessing.
-    Settings: ``task``; ``length``; ``scored``, "all positions" or "only beyond training". At the
-    start: the first task, the shortest length at least twice ``trained``, all positions.
+    At the start: the first task, the shortest length at least twice ``trained``, all positions.
     Raises ValueError for a task without ``chance``, for rows whose lengths or stretches differ, for
     lengths that no stretch divides, for accuracies or chances that are no numbers in 0..1.
     """
@@ -58,8 +55,6 @@ def lengths_explorer(rows: Sequence[Mapping], trained: int,
         state={"task": tasks[0],
                "length": min(length for length in lengths if length >= 2 * trained),
                "scored": "all"},
-        rules={"task": choices(tasks), "length": choices(lengths),
-               "scored": SCOPES | choices(SCOPES.values())},
         still="05_explorer")
 
 

@@ -1,14 +1,13 @@
 """The piece of lesson 03: words to move, masks to switch on."""
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 
 from torch import Tensor
 
 from d2l_ext.attention import MultiHeadAttention
 from ..languages import t
-from .base import SWITCH, Explorer, check_tensor, choices, clean, exact, matrices_of, some
+from .base import Explorer, check_tensor, clean, exact, matrices_of, some
 
 
 def order_explorer(attention: MultiHeadAttention, X: Tensor, tokens: Sequence[str],
@@ -17,9 +16,7 @@ def order_explorer(attention: MultiHeadAttention, X: Tensor, tokens: Sequence[st
 
     attention: one head, no bias, no positions. X (tokens, features): its rows are named by
     ``tokens``, its columns by ``features``. valid_len: how many places count under the padding
-    mask. Settings: ``order``, the tokens joined by blanks, or their numbers, "2103"; ``causal``
-    and ``padding``, whether that mask is on; ``layers``, 1 or 2 times the same layer. At the start
-    the first ``valid_len`` words stand in reverse, and nothing is hidden.
+    mask. At the start the first ``valid_len`` words stand in reverse, and nothing is hidden.
     Raises TypeError where ``X`` is not a tensor, ValueError for attention or shapes that don't fit,
     for equal tokens, for numbers that aren't finite or above 1e30 in size.
     """
@@ -38,8 +35,6 @@ def order_explorer(attention: MultiHeadAttention, X: Tensor, tokens: Sequence[st
         raise ValueError(f"W_o gives outputs of width {made}, X has width {width}: "
                          "a second layer needs the same width")
     start = [*reversed(range(valid_len)), *range(valid_len, count)]
-    codes = {" ".join(tokens[i] for i in order): "".join(map(str, order))
-             for order in itertools.permutations(range(count))}
     return Explorer(
         "order",
         title=t("Self-attention over {0}: words to move, masks to switch on.",
@@ -47,6 +42,4 @@ def order_explorer(attention: MultiHeadAttention, X: Tensor, tokens: Sequence[st
         data={"tokens": labels, "features": [clean(feature) for feature in features],
               "validLen": valid_len} | {name: exact(matrix) for name, matrix in matrices.items()},
         state={"order": "".join(map(str, start)), "causal": False, "padding": False, "layers": 1},
-        rules={"order": codes | choices(codes.values()), "causal": SWITCH, "padding": SWITCH,
-               "layers": choices((1, 2))},
         still="03_explorer")

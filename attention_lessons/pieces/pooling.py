@@ -8,16 +8,14 @@ import torch
 from torch import Tensor
 
 from ..languages import t
-from .base import SWITCH, Explorer, check_numbers, exact
+from .base import Explorer, check_numbers, exact
 
 
 def pooling_explorer(keys: Tensor, values: Tensor, query: Sequence[float],
                      scale: float = 1.0) -> Explorer:
     """One query over ``keys`` (keys, d) and ``values`` (keys, v): scores, weights and output.
 
-    Settings: ``q1``, ``q2`` ..., the query's d numbers, each within three times the largest size of
-    any in keys and query; ``scale``, which divides the scores, in 1..100; ``key1``, ``key2`` ...,
-    True where the query may attend. At the start it may attend to every key.
+    scale: what divides the scores, in 1..100. At the start the query may attend to every key.
     Raises ValueError for shapes that don't fit, more than 12 keys, widths above 6, numbers that
     aren't finite or above 1e30 in size.
     """
@@ -33,21 +31,19 @@ def pooling_explorer(keys: Tensor, values: Tensor, query: Sequence[float],
                          f"{width}, values of width {value_width}")
     for name, part in (("query", query), ("keys", keys), ("values", values)):
         check_numbers(name, part)
+    if not 1 <= scale <= 100:
+        raise ValueError(f"{scale=} must be a number in 1..100")
 
     limit = 3 * max(1.0, keys.abs().max().item(), query.abs().max().item())
     presets = {1.0: "1", math.sqrt(width): f"√{width}", float(scale): f"{scale:g}"}
     numbers = {f"q{i}": number for i, number in enumerate(query.tolist(), 1)}
     marks = {f"key{i}": True for i in range(1, count + 1)}
-    explorer = Explorer(
+    return Explorer(
         "pooling", title=t("Attention pooling over {0} keys.", count),
         data={"keys": exact(keys), "values": exact(values), "axes": exact(plane(keys)),
               "limit": limit, "presets": list(presets.items())},
         state=numbers | {"scale": float(scale)} | marks,
-        rules=dict.fromkeys(numbers, (-limit, limit)) | {"scale": (1, 100)}
-        | dict.fromkeys(marks, SWITCH),
         still="01_explorer")
-    explorer.set(scale=scale)
-    return explorer
 
 
 def plane(keys: Tensor) -> Tensor:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import torch
 
 from ..languages import t
-from .base import Explorer, check_numbers, choices, one_of
+from .base import Explorer, check_choice, check_numbers
 
 
 def tiles_explorer(queries: Sequence[float], keys: Sequence[float], values: Sequence[float],
@@ -15,9 +15,8 @@ def tiles_explorer(queries: Sequence[float], keys: Sequence[float], values: Sequ
 
     queries (queries,), keys (keys,) and values (keys,) are those of a head of width 1, so that a
     score is the product of two numbers on the screen. The order is that of ``tiled_attention``.
-    Settings: ``query_tile`` and ``key_tile``, the sizes of tiles: 1, 2, 4 or all; ``step``, how
-    many tiles of scores were used: past the last one, all. At the start each query has met the
-    first tile of keys.
+    ``query_tile`` and ``key_tile`` are the sizes of tiles: 1, 2, 4 or all. At the start each query
+    has met the first tile of keys.
     Raises ValueError for shapes that don't fit, fewer than 2 or more than 8 queries or keys, tiles
     of other sizes, numbers that aren't finite or above 1e30 in size.
     """
@@ -34,15 +33,13 @@ def tiles_explorer(queries: Sequence[float], keys: Sequence[float], values: Sequ
         check_numbers(name, part)
 
     sizes = {"query_tile": sizes_for(n), "key_tile": sizes_for(m)}
-    rules = {name: choices(possible) for name, possible in sizes.items()}
-    rows = one_of(rules["query_tile"], query_tile=query_tile)
-    columns = one_of(rules["key_tile"], key_tile=key_tile)
+    check_choice(sizes["query_tile"], query_tile=query_tile)
+    check_choice(sizes["key_tile"], key_tile=key_tile)
     return Explorer(
         "tiles", title=t("Attention of {0} queries over {1} keys, a tile of scores at a time.",
                          n, m),
         data={name: part.tolist() for name, part in parts.items()} | {"sizes": sizes},
-        state={"query_tile": rows, "key_tile": columns, "step": -(-n // rows)},
-        rules=rules | {"step": choices(range(n * m + 1))},
+        state={"query_tile": query_tile, "key_tile": key_tile, "step": -(-n // query_tile)},
         still="09_explorer")
 
 

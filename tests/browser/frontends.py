@@ -21,8 +21,6 @@ SETTINGS = {
 }
 OWN = "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"
 FRONTENDS = {"lab": "lab/tree", "notebook": "notebooks"}
-EXPLORER = ("[value for value in Out.values() if hasattr(value, '_rules') "
-            "and value.piece != 'attention'][-1]")  # 07 has a second one
 BADGE = "https://colab.research.google.com/assets/colab-badge.svg"
 
 
@@ -86,15 +84,6 @@ LISTEN = f"""() => {SESSION}.iopubMessage.connect((_, {{ header, content }}) => 
   if (kind === "error") window.complaints?.push(content.traceback.join("\\n"));
   if (kind === "stream" && content.name === "stderr") window.complaints?.push(content.text);
 }})"""
-ASK = f"""async (code) => {{
-  const asked = {SESSION}.session.kernel.requestExecute({{ code, store_history: false }});
-  let said = "";
-  asked.onIOPub = ({{ content }}) => {{
-    said += content.text ?? content.traceback?.join("\\n") ?? "";
-  }};
-  await asked.done;
-  return said;
-}}"""
 UNRUN = f"""() => {SHEET}.content.widgets.map(({{ model }}) => model)
   .filter((cell) => cell.type === "code" && !cell.executionCount && cell.sharedModel.source.trim())
   .map((cell) => cell.sharedModel.source.split("\\n")[0])"""
@@ -138,15 +127,6 @@ class Sheet:
         missing = f"Failed to load resource: net::ERR_FAILED {BADGE}"
         both = self.page.errors + self.page.requests
         return [said for said in both if said not in (missing, BADGE)]
-
-    def ask(self, expression: str):
-        """The value of an expression in the kernel, through JSON."""
-        code = f"import json; print(json.dumps({expression}))"
-        return json.loads(self.page.evaluate(ASK, code))
-
-    def state(self) -> dict:
-        """What Python sees of the last explorer."""
-        return self.ask(f"{EXPLORER}.state")
 
     def enter(self, piece) -> int:
         """Select the piece's cell, which puts the focus before the piece; the cell's number."""

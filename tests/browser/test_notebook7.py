@@ -3,8 +3,7 @@ import shutil
 
 import pytest
 from frontends import ROOT, Sheet, serve
-from pieces import LESSONS, STEPS
-from screen import axe, play, until, watch
+from screen import axe, until, walk, watch
 
 # Notebook 7.6 raises these itself while it opens any notebook.
 ITS_OWN = {"Cannot read properties of undefined (reading 'schema')",
@@ -32,7 +31,7 @@ def test_a_lesson_plays_in_notebook_7(browser, address, name):
     piece = page.locator(".d2l-piece")
     until(lambda: piece.count() == 1)
     cell = sheet.enter(piece)
-    play(piece, STEPS[LESSONS[name[:2]]], lambda: sheet.enter(piece), sheet.state)
+    walk(piece, lambda: sheet.enter(piece))
     assert sheet.active_cell() == cell and axe(page, ".d2l-piece") == []
     assert sheet.complaints() == []
     sheet.close()

@@ -2,9 +2,9 @@
 scripts, by mouse and finger, and with tokens that nobody expects."""
 import pytest
 import torch
-from pieces import HOSTILE, PIECES, STEPS
-from screen import (CUT, FAULTS, LUMINANCE, PICTURE, axe, becomes, play_still, result, said, show,
-                    until)
+from pieces import HOSTILE, PIECES
+from screen import (CUT, FAULTS, LUMINANCE, PICTURE, axe, becomes, result, said, show, until,
+                    walk)
 from tools.draw._stills import dates, lengths, order
 
 from d2l_ext import MultiHeadAttention
@@ -77,7 +77,7 @@ def test_all_can_be_seen_and_moved(opened, explorers, name, window):
 
     becomes(faults, [])
     assert (piece.evaluate(LUMINANCE) < 0.2) == ("color_scheme" in settings)
-    play_still(piece, STEPS[name])  # the sentence keeps the room that its longest took
+    walk(piece)  # the sentence keeps the room that its longest took
     becomes(faults, [])
     assert axe(page, ".d2l-piece") == []
     if "reduced_motion" in settings:

@@ -1,20 +1,11 @@
-"""What a person meets: `show` a piece, `play` its controls by keyboard, `axe` for what others can't
-use, `watch` for a page's errors."""
+"""What a person meets: `show` a piece, `walk` over its controls by keyboard, `axe` for what others
+can't use, `watch` for a page's errors."""
 import time
-from typing import NamedTuple
 
-# The name of a control. Radio buttons go by their group.
-NAME = """(el) => {
-  if (el.type === "radio") el = el.closest("fieldset").querySelector("legend");
-  else if (el.ariaLabel) return el.ariaLabel;
-  else el = el.labels?.[0]?.querySelector(".name") ?? el.labels?.[0] ?? el;
-  return el.textContent.trim();
-}"""
-# The name of the control that has the focus; None outside of the piece.
-FOCUSED = f"""(piece) => piece.contains(document.activeElement)
-  ? ({NAME})(document.activeElement) : null"""
-CONTROLS = f"""(piece) => Array.from(
-  piece.querySelectorAll(":is(input, select, button):enabled, svg [tabindex='0']"), {NAME})"""
+# What Tab reaches, one radio button a group.
+CONTROLS = """(piece) => piece.querySelectorAll(
+  "select, button, input:not([type=radio]), input:checked, svg [tabindex='0']").length"""
+FOCUSED = "(piece) => piece.contains(document.activeElement)"
 RING = """() => {
   const { outlineStyle, outlineWidth, outlineColor } = getComputedStyle(document.activeElement);
   const invisible = /, 0\\)$|transparent/.test(outlineColor);
@@ -47,15 +38,6 @@ LUMINANCE = """(piece) => getComputedStyle(piece).backgroundColor.match(/\\d+/g)
 PAINTED = "() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))"
 VIOLATIONS = """async (scope) =>
   (await axe.run(scope, { resultTypes: ["violations"] })).violations"""
-
-
-class Step(NamedTuple):
-    """With the focus on ``control`` press ``keys``: the state is then ``state``, the sentence holds
-    ``says``; None: the sentence stays as it was."""
-    control: str
-    keys: list[str]
-    state: dict
-    says: str | None
 
 
 def watch(page):
@@ -139,50 +121,45 @@ def printed(page):
         drawing.bounding_box() for drawing in piece.locator("svg").all())) < 640)
 
 
-def tab_to(piece, control: str, enter) -> None:
-    """Press Tab until the control has the focus; ``enter()`` puts the focus before the piece."""
-    page, inside = piece.page, False
-    for _ in range(60):
-        name = piece.evaluate(FOCUSED)
-        if name == control:
-            assert page.evaluate(RING), f"{control}: the focus can't be seen"
-            return
-        if inside and name is None:
-            enter()
-        inside = name is not None
-        page.keyboard.press("Tab")
-    raise AssertionError(f"Tab does not reach {control!r}")
+# Keys in pairs, of which the second undoes the first where that is in its power.
+ARROWS = ("ArrowRight", "ArrowLeft"), ("ArrowLeft", "ArrowRight"), ("Home", "End")
+KEYS = {"button, [type=checkbox], [role=checkbox]": [(" ", " ")],
+        "[type=text]": [("Backspace", "9")], "*": ARROWS}
+IDLE = "all heads on"  # which they are
 
 
-def play(piece, steps, enter, state=None, seconds: float = 10) -> None:
-    """Take all steps by keyboard; every control must be among them. ``state()`` is what Python
-    sees, where there is Python."""
-    idle = set(piece.evaluate(CONTROLS)) - {step.control for step in steps}
-    assert not idle, f"no step moves {idle}"
-    enter()
-    for control, keys, wanted, says in steps:
-        tab_to(piece, control, enter)
-        words, picture = result(piece), piece.evaluate(PICTURE)
-        for key in keys:
-            piece.page.keyboard.press(key)
-        where = f"{control}, {' '.join(keys)}"
-        try:
-            if state is not None:
-                until(lambda: wanted.items() <= state().items(), seconds)
-            until(lambda: piece.evaluate(PICTURE) != picture, seconds)
-            until(lambda: result(piece) == words if says is None else says in result(piece),
-                  seconds)
-        except AssertionError as error:
-            same = "as before" if piece.evaluate(PICTURE) == picture else "changed"
-            raise AssertionError(f"{where}: wanted {wanted} and {says!r}, got {state and state()} "
-                                 f"and {result(piece)!r}, picture {same}") from error
-        assert says is None or result(piece) != words, f"{where}: the sentence was the same before"
-        assert piece.evaluate(FOCUSED) == control, f"{where}: the focus has moved"
+def walk(piece, enter=None) -> None:
+    """Tab to every control of a piece and press its keys: the picture changes, the focus can be
+    seen and stays. ``enter()`` puts the focus before the piece, which stands alone without it."""
+    page, count = piece.page, piece.evaluate(CONTROLS)
+    (enter or (lambda: page.evaluate("document.activeElement.blur()")))()
+    for _ in range(9):  # a cell's own controls come first
+        if not piece.evaluate(FOCUSED):
+            page.keyboard.press("Tab")
+    for number in range(count):
+        if number:
+            page.keyboard.press("Tab")
+        assert piece.evaluate(FOCUSED), f"Tab reaches {number} of {count} controls"
+        control = page.evaluate_handle("document.activeElement")
+        name = control.evaluate("(el) => el.ariaLabel || el.closest('label').textContent")
+        pairs = next(pairs for kind, pairs in KEYS.items()
+                     if control.evaluate("(el, kind) => el.matches(kind)", kind))
+        assert page.evaluate(RING), f"{name}: the focus can't be seen"
+        assert any(moves(piece, keys) for keys in pairs) or name == IDLE, f"{name} changes nothing"
+        assert control.evaluate("(el) => el === document.activeElement"), f"{name} lost the focus"
+    assert piece.evaluate(CONTROLS) == count
 
 
-def play_still(piece, steps) -> None:
-    """Take all steps in a page that has nothing else to focus."""
-    play(piece, steps, lambda: piece.page.evaluate("document.activeElement.blur()"))
+def moves(piece, keys) -> bool:
+    """Whether the first key changes the picture; if so, the second is pressed, too."""
+    before = piece.evaluate(PICTURE)
+    piece.page.keyboard.press(keys[0])
+    end = time.monotonic() + 0.8  # a play button waits so long
+    while piece.evaluate(PICTURE) == before:
+        if time.monotonic() > end:
+            return False
+    piece.page.keyboard.press(keys[1])
+    return True
 
 
 def axe(page, *selectors: str, without: str = "") -> list[str]:

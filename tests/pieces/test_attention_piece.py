@@ -82,8 +82,8 @@ def test_every_map_is_what_was_recorded():
     assert (framed["x"], framed["y"]) == (sheets[4]["x"] - 1, sheets[4]["y"] - 27)  # a title
     assert in_node(source("attention"), [[4, 3, 2, 1], [8, 7, 6, 5], [12, 11, 10, 9]],
                    "shrink(given, 2)") == [[4 / 12, 2 / 12], [1, 10 / 12]]
-    piece.set(layer="cross, call 2", head=2, asks="a")  # it has two heads
-    assert described(piece).sentence.startswith("cross, call 2, head 1: a looks at")
+    fewer = described(piece, layer=2, head=2, asks=0)  # that call has two heads
+    assert fewer.sentence.startswith("cross, call 2, head 1: a looks at")
 
 
 def test_attentions_of_a_run_and_of_steps_with_a_cache():

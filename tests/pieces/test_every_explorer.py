@@ -1,19 +1,17 @@
-"""What holds for each explorer: settings, bundle, still picture, source, hostile text."""
+"""What holds for each explorer: its page, still picture, source, and what keys do; hostile text."""
 import html
 import html.parser
 import json
-import math
 import subprocess
-import sys
 
 import pytest
 import torch
-from pieces import HOSTILE, PIECES, STEPS
-from tools.draw._stills import X, heads, order, tiles
+from pieces import HOSTILE, PIECES
+from tools.draw._stills import X, heads, in_node, order, scene, tiles
 
 from attention_lessons.languages import languages
 from attention_lessons.pieces import attention_explorer, clock_explorer, heads_explorer, source
-from attention_lessons.pieces.base import HERE, VIEW
+from attention_lessons.pieces.base import HERE
 from d2l_ext import MultiHeadAttention
 
 ROOT = HERE.parents[1]
@@ -22,103 +20,18 @@ FORBIDDEN = ("</script", "<!--", "innerHTML", "outerHTML", "insertAdjacent", "ev
 EVERY = pytest.mark.parametrize("piece", PIECES)
 
 
-def without_anywidget(monkeypatch, make):
-    monkeypatch.setitem(sys.modules, "anywidget", None)
-    return make()
-
-
-# ---- settings ------------------------------------------------------------------------------------
-
-NAMED = {  # what is given, and what the state then holds
-    "heads": ({"num_heads": 4.0, "asks": "man"}, {"asks": 2}),
-    "order": ({"order": "pad dog bites man"}, {"order": "3012"}),
-    "lengths": ({"scored": "only beyond training"}, {"scored": "beyond"}),
-    "dates": ({"text": "5 march\n2021", "cross_2": 0}, {"text": "5 march 2021", "cross_2": False}),
-    "attention": ({"layer": "encoder.1.attention", "asks": "man"}, {"layer": 1, "asks": 2}),
-}
-WRONG = {
-    "pooling": [{"q4": 1}, {"q1": 31}, {"q1": math.nan}, {"scale": 0.5}, {"key1": "no"}],
-    "heads": [{"asks": [1]}, {"asks": -1}, {"inverse_temperature": "1"}],
-    "order": [{"order": "dog dog man pad"}, {"causal": "yes"}],
-    "clock": [{"position": 64}, {"position": 1.5}, {"offset": 17}, {"hand": 32}, {"width": 6}],
-    "lengths": [{"task": "sort"}, {"length": 40}, {"scored": "some"}],
-    "compare": [{"n": 63}, {"d": 8192}, {"k": 4}, {"layers": 0}, {"c": 16}],
-    "dates": [{"cross_4": False}, {"text": 5}], "memories": [{"c": 32}, {"layers": 1}],
-    "tiles": [{"query_tile": 3}, {"key_tile": 6}, {"step": 49}],
-    "attention": [{"layer": "encoder"}, {"head": 3}, {"asks": "cat"}],
-}
-
-
-@EVERY
-def test_all_that_a_control_sets_can_be_set_and_what_is_impossible_changes_nothing(
-        monkeypatch, piece):
-    for explorer in (PIECES[piece](), without_anywidget(monkeypatch, PIECES[piece])):
-        start = wanted = explorer.state
-        for given, stored in [*((step.state, {}) for step in STEPS[piece]),
-                              NAMED.get(piece, ({}, {}))]:
-            explorer.set(**given)
-            wanted = wanted | given | stored
-            assert explorer.state == wanted == json.loads(json.dumps(explorer.state))
-            for settings in WRONG[piece]:
-                with pytest.raises(ValueError, match=next(iter(settings))):
-                    explorer.set(**start | settings)
-            assert explorer.state == wanted
-        explorer.state = start
-        assert explorer.state == start
-
-
-@pytest.mark.parametrize("settings, message", [
-    ({"heads": 1}, "there is no setting 'heads': choose from num_heads, inverse_temperature, asks"),
-    ({"num_heads": 3}, "num_heads=3 is not possible: choose from 1, 2, 4"),
-    ({"asks": "cat"}, "asks='cat' is not possible: choose from 'dog', 'bites', 'man', 0, 1, 2"),
-    ({"inverse_temperature": 2.1}, r"inverse_temperature=2.1 must be a number in 0\.\.2"),
-])
-def test_what_is_possible_is_said(settings, message):
-    with pytest.raises(ValueError, match=f"^{message}$"):
-        heads().set(**settings)
-
-
-def test_python_sees_what_the_browser_sets_and_copies_stay_copies():
-    explorer = heads()
-    chosen = {"num_heads": 4, "asks": 0, "inverse_temperature": 0.5}
-    explorer.widget.set_state({"state": chosen})
-    assert explorer.state == chosen
-    explorer.state["num_heads"] = 99
-    assert explorer.state == chosen
-
-
 # ---- what is shown -------------------------------------------------------------------------------
 
-def test_a_widget_and_its_page_are_given_the_same(monkeypatch):
+def test_a_page_is_given_data_state_and_words_and_varies_with_nothing_else(monkeypatch):
     monkeypatch.setattr("attention_lessons.languages.chosen", "zh")
-    explorer = heads()
-    given = explorer.widget.get_state()
-    page = Page(explorer.html())
-    assert json.loads(page.scripts[0]) == {name: given[name] for name in ("data", "state", "words")}
-    assert page.scripts[1].startswith(f"\n{given['_esm']}") and given["_esm"] == source("heads")
-    assert given["words"] and not [key for key, word in given["words"].items() if key == word]
+    explorer, again = heads(), heads()
+    page = Page(explorer._repr_html_())
+    assert json.loads(page.scripts[0]) == {name: json.loads(json.dumps(getattr(explorer, name)))
+                                           for name in ("data", "state", "words")}
+    assert page.scripts[1].startswith(f"\n{source('heads')}")
+    assert explorer.words and not [key for key, word in explorer.words.items() if key == word]
     assert page.tags[0] == ("div", {"class": "d2l-explorer", "data-piece": "heads"})
-
-
-def test_one_bundle_for_widget_page_and_text(monkeypatch):
-    explorer = heads()
-    data, metadata = explorer._repr_mimebundle_()
-    assert metadata == explorer.widget._repr_mimebundle_()[1]
-    assert set(data) == {VIEW, "text/html", "text/plain"} and data[VIEW]["model_id"]
-    assert data["text/plain"] == repr(explorer)
-    assert not hasattr(explorer, "_ipython_display_")  # it would show the piece a second way
-    plain = without_anywidget(monkeypatch, heads)
-    assert set(plain._repr_mimebundle_()[0]) == {"text/html", "text/plain"}
-    assert plain.html() == explorer.html()
-
-
-@EVERY
-def test_what_is_stored_never_varies(piece):
-    first, second = PIECES[piece](), PIECES[piece]()
-    stored = first.html(), repr(first)
-    second.set(**STEPS[piece][0].state)
-    assert (second.html(), repr(second)) == stored  # the default state
-    assert first.widget.model_id not in first.html() and " id=" not in first.html()
+    assert (again.html(), repr(again)) == (explorer.html(), repr(explorer))
 
 
 def test_a_page_with_the_three_heaviest_stays_below_a_megabyte():
@@ -136,6 +49,48 @@ def test_the_still_picture_shows_the_default_state_only(piece, other, code, monk
     page = other().html()
     assert '<p class="d2l-still">' in page and "<img" not in page
     assert html.escape(other().title) in page
+
+
+# ---- keys ----------------------------------------------------------------------------------------
+
+LEFT, RIGHT, UP, DOWN = "ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"
+MOVED = {  # keys on a control, and the state or what the page keeps to itself
+    "pooling": [("query", [LEFT], {"q1": 0.35, "q2": 9.65}), ("query", ["-"], {"scale": 10}),
+                ("query", ["+"], {"scale": 6.4}), ("key 3", [" "], {"key3": False}),
+                ("key 3", ["Enter"], {"key3": False})],
+    "heads": [("cut", [LEFT], {"num_heads": 4}), ("cut", [RIGHT], {"num_heads": 1}),
+              ("head 1", [UP], {"asks": 0}), ("head 2", [DOWN, RIGHT], {"asks": 2, "key": 0})],
+    "order": [("dog", ["Home"], {"order": "0213"}), ("pad", [LEFT, LEFT], {"order": "2310"}),
+              ("bites", ["End"], {"order": "2031"}), ("dog", [DOWN], {"order": "2013"})],
+    "clock": [("offset δ", ["End"], {"offset": 16}), ("offset δ", [DOWN], {"offset": 1}),
+              ("position i", [RIGHT, UP], {"position": 8}),
+              ("clock of columns 0, 1", [UP], {"hand": 0, "offset": 3})],
+    "compare": [("layers of convolution", [DOWN, DOWN, UP], {"layers": 2}),
+                ("layers of recurrence", [UP], {"layers": 1}),
+                ("output of recurrence", [LEFT], {"out": 7}), ("tokens n", [RIGHT], {"n": 128})],
+    "dates": [("cross 2", ["Enter"], {"cross_2": False}),
+              ("digit of the answer", [RIGHT, DOWN, "End", LEFT], {"digit": 8})],
+    "tiles": [("tile", [RIGHT], {"step": 6}), ("tile", [DOWN, DOWN], {"step": 5}),
+              ("tile", ["End"], {"step": 6}), ("tile", ["Home"], {"step": 0}),
+              ("size of a tile", [DOWN], {"query_tile": 4, "step": 1}),
+              ("size of a tile", [LEFT], {"key_tile": 2, "step": 1})],
+    "attention": [("layer and head", [DOWN, RIGHT], {"layer": 1, "head": 1}),
+                  ("weights", [UP, RIGHT], {"asks": 2, "key": 0})],
+}
+
+
+@pytest.mark.parametrize("piece", MOVED)
+def test_what_keys_do(piece):
+    """But with Ctrl, which is the browser's, nothing."""
+    explorer = PIECES[piece]()
+    scenes = [scene(explorer, *((control, "onKeyDown", {"key": key, "ctrlKey": ctrl})
+                                for key in keys))
+              for control, keys, _ in MOVED[piece] for ctrl in (False, True)]
+    looks = in_node(source(piece), scenes)
+    for (control, keys, wanted), now, held in zip(MOVED[piece], looks[::2], looks[1::2]):
+        found = now["ui"] | now["state"]
+        assert {name: found[name] for name in wanted} == wanted, (control, keys)
+        assert held["state"] == scenes[0]["state"] and held["ui"] == {}
 
 
 # ---- the source ----------------------------------------------------------------------------------

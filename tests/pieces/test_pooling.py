@@ -19,8 +19,8 @@ def test_every_number_shown_is_the_packages():
         values, query = torch.randn(5, 3), 9 * torch.rand(2)
         sees, scale = torch.rand(5) > 0.3, 1 + 9 * torch.rand(1).item()
         piece = pooling(keys=keys, values=values, query=query, scale=scale)
-        piece.set(**{f"key{i + 1}": bool(seen) for i, seen in enumerate(sees)})
-        shown = described(piece, width=800)
+        state = {f"key{i + 1}": bool(seen) for i, seen in enumerate(sees)}
+        shown = described(piece, width=800, **state)
         (output,), (weights,) = dot_product_attention(
             query[None] * math.sqrt(2) / scale, keys, values, mask=sees[None])
         bars = [bar["width"] for bar in shown.of("bar")]

@@ -4,8 +4,8 @@ import re
 
 import pytest
 import torch
-from tools.draw._stills import (KEYS, ORDER, PADDED, TOKENS, X, dates, features, layer,
-                                lengths, order, pooling, tiles)
+from tools.draw._stills import (KEYS, ORDER, PADDED, TOKENS, X, features, layer, lengths,
+                                order, pooling, tiles)
 from torch import nan, nn
 
 from attention_lessons.laboratory.dates import date_reader
@@ -137,12 +137,3 @@ REFUSED = [
 def test_what_can_not_be_shown_is_refused(make, given, message):
     with pytest.raises((ValueError, TypeError), match=f"^{message}$"):
         make(**given)
-
-
-def test_a_name_that_two_tokens_share_is_no_answer():
-    twice = heads(tokens=["the", "dog", "the"])
-    twice.set(asks=2)
-    with pytest.raises(ValueError, match="asks='the'"):
-        twice.set(asks="the")
-    with pytest.raises(ValueError, match="^text=5 must be text$"):
-        dates().set(text=5)

@@ -53,12 +53,15 @@ class Scene:
         return [each["name"] for each in self.of("text")]
 
 
-def described(explorer, *moves, source: str = "", width: int = 720, ui=None, **state) -> Scene:
-    """What a piece shows in a state, after moves such as ("query", "onKeyDown", {"key": "Home"}).
-    """
-    scene = {"data": explorer.data, "state": explorer.state | state, "words": explorer.words,
-             "width": width, "moves": moves, "ui": ui or {}}
-    found, = in_node(source or pieces.source(explorer.piece), [scene])
+def scene(explorer, *moves, width: int = 720, ui=None, **state) -> dict:
+    """A state and moves such as ("query", "onKeyDown", {"key": "Home"}), for describe.mjs."""
+    return {"data": explorer.data, "state": explorer.state | state, "words": explorer.words,
+            "width": width, "moves": moves, "ui": ui or {}}
+
+
+def described(explorer, *moves, **given) -> Scene:
+    """What a piece shows in a state, after moves."""
+    found, = in_node(pieces.source(explorer.piece), [scene(explorer, *moves, **given)])
     return Scene(found)
 
 

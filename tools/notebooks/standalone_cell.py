@@ -26,8 +26,5 @@ def carry(packed):
     return folder
 
 
-if "google.colab" in sys.modules:
-    from google.colab import output as colab_output
-    colab_output.enable_custom_widget_manager()
 if "carried" not in globals():  # run again, this cell leaves what was imported as it is
     carried = carry("PACKED")

@@ -219,7 +219,7 @@ def lighten(page: BeautifulSoup) -> None:
     scripts = page.select(".d2l-explorer script[type=module]")
     parts = [script.string.partition(OWN) for script in scripts]
     if len({shared for shared, _, _ in parts}) == 1:
-        own = [re.sub(r"(?m)^export (default .*\n)?", "", own) for _, _, own in parts]
+        own = [re.sub("(?m)^export ", "", own) for _, _, own in parts]
         scripts[0].string = "".join([parts[0][0], *(f"{{\n{each}}}\n" for each in own)])
         for script in scripts[1:]:
             script.decompose()
