@@ -14,10 +14,4 @@ from .sequence import (GRU, LSTM, Convolution, Recurrence, SelfAttention, cost, 
 from .tiles import tiled_attention
 
 __version__ = "0.1.0"
-__all__ = ["ALiBi", "AdditiveAttention", "Convolution", "DeltaRule", "GRU", "LSTM",
-           "LearnedPositionalEncoding", "LinearAttention", "Mask", "MultiHeadAttention",
-           "PositionalEncoding", "Recurrence", "RotaryEmbedding", "SelectiveStateSpace",
-           "SelfAttention", "ShawRelativeKeys", "T5RelativeBias", "causal", "cost",
-           "dot_product_attention", "flops", "influence", "masked_softmax",
-           "merge_heads", "padding", "reach", "record_attention", "sinusoids", "split_heads",
-           "state_size", "tiled_attention", "to_sdpa", "to_torch_mha", "window"]
+__all__ = [name for name, value in globals().items() if callable(value) and name[0] != "_"]

@@ -1,15 +1,14 @@
 """Attention: the masked softmax, two ways to score, and multi-head attention."""
-from __future__ import annotations
-
 import math
+from typing import Self
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from . import torch_weights
-from .checks import check_bias, check_causal, check_divides, check_dropout, check_float
-from .checks import check_inputs, check_position, check_shape, check_size
+from .checks import (check_causal, check_divides, check_float, check_inputs, check_shape,
+                     check_size)
 from .hidden import cut_padding, hide_rows, hide_unseen, unmask_empty_rows, widened
 from .masks import Attend, as_4d, combine
 from .relative import RelativePosition
@@ -20,18 +19,16 @@ def masked_softmax(
 ) -> Tensor:
     """Softmax over the keys (the last axis) that counts only the keys a query may attend to.
 
-    scores: (queries, keys), (batch, queries, keys) or (batch, heads, queries, keys). valid_lens:
-    integers, (batch,) or (batch, queries). mask: a predicate or booleans, True = may attend.
-    Each row of the result sums to 1, or is zeros where there is nothing to attend to; hidden keys
-    weigh exactly 0 and get no gradient; ``scores`` is not modified.
+    scores: (queries, keys), (batch, queries, keys) or (batch, heads, queries, keys). valid_lens,
+    mask: as in ``MultiHeadAttention.forward``. Each row of the result sums to 1, or is zeros where
+    there is nothing to attend to; hidden keys weigh exactly 0 and get no gradient.
 
     >>> masked_softmax(torch.zeros(1, 2, 4), torch.tensor([[2, 0]])).tolist()
     [[[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]]]
     """
     check_float(scores=scores)
-    if scores.dim() not in (2, 3, 4):
-        raise ValueError("scores must have shape (queries, keys), (batch, queries, keys) or "
-                         f"(batch, heads, queries, keys), got {tuple(scores.shape)}")
+    check_shape("scores", scores, "(queries, keys)", "(batch, queries, keys)",
+                "(batch, heads, queries, keys)")
     four = as_4d(scores)
     batch, heads, queries, keys = four.shape
     keep = combine(batch, heads, queries, keys, valid_lens, mask, device=scores.device)
@@ -56,13 +53,12 @@ def dot_product_attention(
     """Scaled dot-product attention: softmax(q kᵀ / √d) v (Vaswani et al. 2017, section 3.2.1).
 
     queries (..., queries, d), keys (..., keys, d), values (..., keys, v), where ... is nothing,
-    (batch,) or (batch, heads). mask: as in ``masked_softmax``. Returns the output (..., queries, v)
-    and the weights (..., queries, keys), which a key that no query may see doesn't reach.
+    (batch,) or (batch, heads). Returns the output (..., queries, v) and the weights (..., queries,
+    keys), which a key that no query may see doesn't reach.
 
     >>> queries, keys, values = torch.tensor([[9., 0.]]), torch.eye(2), torch.tensor([[1.], [5.]])
-    >>> output, weights = dot_product_attention(queries, keys, values)
-    >>> output.shape, [round(w, 3) for w in weights[0].tolist()]
-    (torch.Size([1, 1]), [0.998, 0.002])
+    >>> [round(output.item(), 2) for output in dot_product_attention(queries, keys, values)[0]]
+    [1.01]
     """
     check_inputs(queries, keys, values, None)
     q, k, v = as_4d(queries), as_4d(keys), as_4d(values)
@@ -80,11 +76,8 @@ class AdditiveAttention(nn.Module):
 
     From Bahdanau et al. 2015, appendix A.1.2. queries (batch, queries, query_size), keys (batch,
     keys, key_size), values (batch, keys, v); the two sizes are ``num_hiddens`` unless given.
-    Returns what ``MultiHeadAttention`` does, with one head: weights are (batch, queries, keys).
-
-    >>> attention = AdditiveAttention(num_hiddens=8, query_size=3, key_size=2)
-    >>> attention(torch.rand(1, 4, 3), torch.rand(1, 5, 2), torch.rand(1, 5, 6)).shape
-    torch.Size([1, 4, 6])
+    Returns the output (batch, queries, v), and the weights as ``MultiHeadAttention`` does, of one
+    head: (batch, queries, keys).
     """
 
     def __init__(
@@ -92,11 +85,8 @@ class AdditiveAttention(nn.Module):
         query_size: int | None = None, key_size: int | None = None,
     ):
         super().__init__()
-        query_size = num_hiddens if query_size is None else query_size
-        key_size = num_hiddens if key_size is None else key_size
-        check_dropout(dropout)
-        self.W_q = nn.Linear(query_size, num_hiddens, bias=False)
-        self.W_k = nn.Linear(key_size, num_hiddens, bias=False)
+        self.W_q = nn.Linear(query_size or num_hiddens, num_hiddens, bias=False)
+        self.W_k = nn.Linear(key_size or num_hiddens, num_hiddens, bias=False)
         self.w_v = nn.Linear(num_hiddens, 1, bias=False)
         self.dropout = nn.Dropout(dropout)
 
@@ -174,8 +164,6 @@ class MultiHeadAttention(nn.Module):
                           "; give head_size to choose the width of a head yourself")
             head_size = num_hiddens // num_heads
         check_size(head_size=head_size)
-        check_dropout(dropout)
-        check_position(position)
         self.num_heads, self.num_kv_heads, self.head_size = num_heads, num_kv_heads, head_size
         self.W_q = nn.Linear(widths["query_size"], num_heads * head_size, bias=bias)
         self.W_k = nn.Linear(widths["key_size"], num_kv_heads * head_size, bias=bias)
@@ -191,8 +179,8 @@ class MultiHeadAttention(nn.Module):
         """Attend. A key counts where every constraint allows it; True = may attend.
 
         queries (batch, queries, query_size), keys (batch, keys, key_size),
-        values (batch, keys, value_size). valid_lens: integers, (batch,) or (batch, queries).
-        mask: a predicate, or booleans (queries, keys), (batch, queries, keys) or
+        values (batch, keys, value_size). valid_lens: how many keys count, integers, (batch,) or
+        (batch, queries). mask: a predicate, or booleans (queries, keys), (batch, queries, keys) or
         (batch, 1|heads, queries, keys). causal: a query sees the keys up to its own position; needs
         as many queries as keys. Returns the output (batch, queries, num_hiddens), with
         ``need_weights=True`` also the weights before dropout (batch, heads, queries, keys).
@@ -219,7 +207,7 @@ class MultiHeadAttention(nn.Module):
         bias = None
         if self.position is not None:
             q, k = self.position.transform(q, k)
-            bias = check_bias(self.position.bias(q, k), (*q.shape[:3], k.shape[2]))
+            bias = self.position.bias(q, k)
         if not need_weights:
             return self.W_o(merge_heads(self._fused(q, k, v, keep, bias, is_causal)))
         heads, weights = self._explicit(q, k, v, keep, bias)
@@ -238,10 +226,10 @@ class MultiHeadAttention(nn.Module):
         self, q: Tensor, k: Tensor, v: Tensor, keep: Tensor | None, bias: Tensor | None,
         is_causal: bool,
     ) -> Tensor:
-        mask = bias
+        mask = None if bias is None else bias.expand(*q.shape[:3], k.shape[2])
         if keep is not None:
             allowed, sees = unmask_empty_rows(keep)  # kernels disagree on empty rows
-            mask = allowed if bias is None else bias.masked_fill(~allowed, -math.inf)
+            mask = allowed if mask is None else mask.masked_fill(~allowed, -math.inf)
         attended = F.scaled_dot_product_attention(
             q, k, v, attn_mask=mask, dropout_p=self.dropout.p if self.training else 0.0,
             is_causal=is_causal, scale=1 / math.sqrt(self.head_size),
@@ -249,7 +237,7 @@ class MultiHeadAttention(nn.Module):
         return attended if keep is None else torch.where(sees, attended, 0.0)
 
     @classmethod
-    def from_torch(cls, attention: nn.MultiheadAttention) -> MultiHeadAttention:
+    def from_torch(cls, attention: nn.MultiheadAttention) -> Self:
         """A copy of an ``nn.MultiheadAttention`` with the same weights and dropout, batch first.
 
         Raises ValueError for ``add_bias_kv`` and ``add_zero_attn``, which have no counterpart.

@@ -2,36 +2,22 @@
 
 Errors name the argument, what it should be and what it is.
 """
-from __future__ import annotations
-
 from collections.abc import Iterable
 from numbers import Integral
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from .reading import extremes
-
-
-def check_integer(**numbers: int) -> None:
-    """Every argument is an integer."""
-    for name, number in numbers.items():
-        if not isinstance(number, Integral) or isinstance(number, bool):
-            raise TypeError(f"{name} must be an integer, got {number!r:.60}")
 
 
 def check_size(least: int = 1, **sizes: int) -> None:
     """Every argument is an integer of at least ``least``."""
     for name, size in sizes.items():
-        check_integer(**{name: size})
+        if not isinstance(size, Integral) or isinstance(size, bool):
+            raise TypeError(f"{name} must be an integer, got {size!r:.60}")
         if size < least:
             raise ValueError(f"{name}={size} must be at least {least}")
-
-
-def check_dropout(dropout: float) -> None:
-    """A number, 0 <= dropout < 1."""
-    if not 0 <= dropout < 1:
-        raise ValueError(f"{dropout=} must lie in [0, 1)")
 
 
 def check_divides(num_heads: int, num_hiddens: int, hint: str = "") -> None:
@@ -52,10 +38,10 @@ def kind(X: object) -> object:
     return X.dtype if isinstance(X, Tensor) else type(X).__name__
 
 
-def is_integer(X: object) -> bool:
-    """Whether ``X`` is a tensor of integers; booleans don't count as such."""
-    return isinstance(X, Tensor) and not (
-        X.is_floating_point() or X.is_complex() or X.dtype == torch.bool)
+def check_integers(name: str, X: Tensor) -> None:
+    """``X`` is a tensor of integers; booleans don't count as such."""
+    if not isinstance(X, Tensor) or X.dtype == torch.bool or torch.is_floating_point(X):
+        raise TypeError(f"{name} must hold integers, got {kind(X)}")
 
 
 def check_float(**tensors: Tensor) -> None:
@@ -65,10 +51,10 @@ def check_float(**tensors: Tensor) -> None:
             raise TypeError(f"{name} must be a floating-point tensor, got {kind(X)}")
 
 
-def check_shape(name: str, X: Tensor, wanted: str) -> None:
-    """``X`` has as many axes as ``wanted``, such as "(batch, steps)"."""
-    if X.dim() != wanted.count(",") + 1:
-        raise ValueError(f"{name} must have shape {wanted}, got {tuple(X.shape)}")
+def check_shape(name: str, X: Tensor, *wanted: str) -> None:
+    """``X`` has as many axes as one of these, such as "(batch, steps)"."""
+    if X.dim() not in (len(axes.strip("(),").split(",")) for axes in wanted):
+        raise ValueError(f"{name} must have shape {' or '.join(wanted)}, got {tuple(X.shape)}")
 
 
 def check_width(name: str, X: Tensor, width: int) -> None:
@@ -87,8 +73,7 @@ def check_sequence(X: Tensor, width: int) -> None:
 
 def check_symbols(name: str, X: Tensor, symbols: int) -> None:
     """``X`` is (batch, steps) and holds integers from 0 to ``symbols - 1``."""
-    if not is_integer(X):
-        raise TypeError(f"{name} must be an integer tensor, got {kind(X)}")
+    check_integers(name, X)
     check_shape(name, X, "(batch, steps)")
     for worst in extremes(X):
         if not 0 <= worst < symbols:
@@ -103,13 +88,13 @@ def check_inputs(
     widths: those of the three, in turn. None: queries are as wide as keys, and (steps, width) and
     (batch, heads, steps, width) are shapes, too.
     """
-    tensors, shapes = {"queries": queries, "keys": keys, "values": values}, "(batch, steps, width)"
+    tensors = {"queries": queries, "keys": keys, "values": values}
+    wanted = ["(batch, steps, width)"]
     if widths is None:
-        shapes += ", (steps, width) or (batch, heads, steps, width)"
+        wanted += ["(steps, width)", "(batch, heads, steps, width)"]
     check_float(**tensors)
     for name, X in tensors.items():
-        if X.dim() != 3 and (widths is not None or X.dim() not in (2, 4)):
-            raise ValueError(f"{name} must have shape {shapes}, got {tuple(X.shape)}")
+        check_shape(name, X, *wanted)
         if X.shape[:-2] != queries.shape[:-2]:
             raise ValueError(f"queries have batch {tuple(queries.shape[:-2])}, "
                              f"{name} have batch {tuple(X.shape[:-2])}")
@@ -142,11 +127,8 @@ def check_lengths(valid_lens: Tensor, sizes: tuple[int, int, int] | None = None)
 
     sizes: the batch, queries and keys that it must fit. Values are checked where they can be read.
     """
-    if not is_integer(valid_lens):
-        raise TypeError(f"valid_lens must hold integers, got {kind(valid_lens)}")
-    if valid_lens.dim() not in (1, 2):
-        raise ValueError("valid_lens must have shape (batch,) or (batch, queries), "
-                         f"got {tuple(valid_lens.shape)}")
+    check_integers("valid_lens", valid_lens)
+    check_shape("valid_lens", valid_lens, "(batch,)", "(batch, queries)")
     low, high = extremes(valid_lens)
     if low < 0:
         raise ValueError(f"valid_lens contains {low}: a length must not be negative")
@@ -158,22 +140,3 @@ def check_lengths(valid_lens: Tensor, sizes: tuple[int, int, int] | None = None)
                          f"({batch}, {queries}) for {batch=}, {queries=}")
     if high > keys:
         raise ValueError(f"valid_lens contains {high}, but there are only {keys=}")
-
-
-def check_position(position: object) -> None:
-    """``position`` is None or a module with the methods that attention calls."""
-    if position is not None and not (isinstance(position, nn.Module)
-                                     and hasattr(position, "transform")):
-        raise TypeError("position must be a module with transform(q, k) and bias(q, k), such as "
-                        f"ALiBi(num_heads), got {position!r:.60}")
-
-
-def check_bias(bias: Tensor | None, shape: tuple[int, ...]) -> Tensor | None:
-    """``bias`` is None or can be added to scores of this shape. Returns it expanded to them."""
-    if bias is None:
-        return None
-    try:
-        return bias.expand(shape)
-    except RuntimeError as error:
-        raise ValueError(f"position.bias has shape {tuple(bias.shape)}, "
-                         f"which can't be added to scores of shape {tuple(shape)}") from error

@@ -1,11 +1,9 @@
 """Which heads matter: gates on heads, four measures of their worth, and smaller layers.
 
 A head is named by its layer, as in ``model.named_modules()``, and its number:
-``("decoder.0.cross", 2)``. Gates and measures work on any model whose attention
-``record_attention`` sees; pruning on ``MultiHeadAttention``.
+``("decoder.0.cross", 2)``. All but pruning works on any model whose attention
+``record_attention`` sees.
 """
-from __future__ import annotations
-
 import copy
 import functools
 import operator
@@ -90,11 +88,11 @@ class Gating(Watch):
             if name not in self.names.values():
                 raise KeyError(f"there is no layer {name!r}: all_heads(model, run) lists heads")
             if name in self.found:
-                self.gate(name, self.found[name])
+                self.gate(name)
 
-    def gate(self, name: str, heads: int) -> Tensor:
-        """The gates of a layer that has so many heads."""
-        value = self.values[name]
+    def gate(self, name: str) -> Tensor:
+        """The gates of a layer whose heads are known."""
+        value, heads = self.values[name], self.found[name]
         if isinstance(value, list):
             check_numbers(value, heads, repr(name))
             return torch.ones(heads).index_fill(0, torch.tensor(value), 0.0)
@@ -117,11 +115,14 @@ class Gating(Watch):
                 raise
             self.other[name] = str(error)
             return output
-        heads = self.found.setdefault(name, arranged.shape[-3])
+        self.found.setdefault(name, arranged.shape[-3])
         if name not in self.values:
             return output
-        gate = self.gate(name, heads)[..., None, None].to(output)
-        arranged *= gate[:, None] if arranged.dim() == 5 and gate.dim() == 4 else gate
+        gate = self.gate(name)[..., None, None].to(output)
+        if gate.dim() == 4:
+            gate = gate[:, None] if arranged.dim() == 5 else gate.repeat_interleave(
+                len(arranged) // len(gate), 0)  # windows stand in the batch
+        arranged *= gate
         return output * factors
 
     def packed(self, func, given):
@@ -132,7 +133,7 @@ class Gating(Watch):
         W_o, bias = given["out_proj_weight"], given["out_proj_bias"]
         alone = {"out_proj_weight": torch.eye(len(W_o)).to(W_o), "out_proj_bias": None}
         merged, weights = func(**given | alone)
-        gate = self.gate(self.name, given["num_heads"])
+        gate = self.gate(self.name)
         wide = gate.repeat_interleave(merged.shape[-1] // gate.shape[-1], dim=-1)
         return F.linear(merged * wide.to(merged), W_o, bias), weights
 
@@ -147,10 +148,9 @@ class Gating(Watch):
 def gates(model: nn.Module, values: Mapping[str, Tensor | list[int]]) -> Iterator[None]:
     """While open, each head's output is multiplied by its gate before the heads are joined.
 
-    A gate of 0 closes the head. values: for each layer's name its gates, (heads,), or
-    (batch, heads) with gates for each example, or a list of the heads to close. Layers left out
-    stay as they are. Where a softmax is written out, the weights are what is multiplied. All is
-    undone at the end, also after an exception.
+    values: for each layer's name its gates, (heads,), or (batch, heads) with gates for each
+    example, or a list of the heads to close, whose gates are 0. Other layers stay as they are.
+    Where a softmax is written out, the weights are what is multiplied.
     """
     with eagerly(), Gating(model, values):
         yield
@@ -165,10 +165,7 @@ def closed(model: nn.Module, heads: Iterable[Head]) -> AbstractContextManager[No
 
 @contextmanager
 def measuring(model: nn.Module, run: Callable[[], Any]) -> Iterator[tuple[list[Head], Any]]:
-    """While open, ``model`` is in evaluation mode. Yields its heads and what ``run`` returned.
-
-    Afterwards each module has its own mode back.
-    """
+    """While open, ``model`` is in evaluation mode. Yields its heads and what ``run`` returned."""
     modes, results = [(module, module.training) for module in model.modules()], []
     model.eval()
     try:
@@ -264,11 +261,10 @@ def rank_correlation(first: Sequence[float] | Tensor, second: Sequence[float] | 
 def prune_heads(attention: MultiHeadAttention, heads: Iterable[int]) -> MultiHeadAttention:
     """A copy of a layer without these heads.
 
-    Their rows of W_q, W_k, W_v and their columns of W_o are gone, and its outputs are those of
-    ``attention`` with the heads closed, to within rounding; what was frozen stays frozen. Its
-    ``state_dict`` loads into ``MultiHeadAttention(num_hiddens, heads left, head_size=...)``. Raises
-    ValueError for a position module, for heads that share keys and values, and where a projection
-    is not a plain ``nn.Linear``.
+    Their rows of W_q, W_k, W_v and their columns of W_o are gone; outputs are those of
+    ``attention`` with the heads closed, but for rounding. Its ``state_dict`` loads into
+    ``MultiHeadAttention(num_hiddens, heads left, head_size=...)``. Raises ValueError for a position
+    module, for heads that share keys and values, and for a projection that isn't an ``nn.Linear``.
 
     >>> small = prune_heads(MultiHeadAttention(num_hiddens=8, num_heads=4), {0, 2})
     >>> small.num_heads, small.head_size, tuple(small.W_o.weight.shape)
@@ -319,9 +315,9 @@ def beside(first: Mapping[str, Sequence[Tensor]], second: Mapping[str, Sequence[
            ) -> dict[str, Tensor]:
     """Two recordings, of two prompts or two models: each layer's map in both, and the difference.
 
-    Returns, by the names of ``first``, (3, batch, heads, queries, keys): the first call in
-    ``first``, that in ``second``, first − second. Layers are paired in their order; ValueError
-    where their shapes differ.
+    Returns, by the names of ``first``, the first calls of both and first − second,
+    (3, batch, heads, queries, keys). Layers are paired in their order; ValueError where their
+    shapes differ.
 
     >>> both = beside({"layer": [torch.ones(1, 1, 1, 1)]}, {"layer": [torch.zeros(1, 1, 1, 1)]})
     >>> both["layer"].flatten().tolist()

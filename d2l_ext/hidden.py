@@ -1,6 +1,4 @@
 """Guards: a weight of 0 would let NaN through, since 0 x NaN is NaN; so what is hidden is 0."""
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from torch.nn import functional as F

@@ -4,8 +4,6 @@ Every layer is causal, and takes and returns (batch, steps, num_hiddens) as thos
 do. Inside, a row is one head of one sequence: q and k (rows, steps, head_size), v (rows, steps,
 width), a number per step (rows, steps), and a memory S (rows, head_size, width), None while empty.
 """
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import partial
@@ -15,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from .attention import merge_heads
-from .checks import check_divides, check_float, check_sequence, check_size
+from .checks import check_divides, check_sequence, check_size
 
 FeatureMap = Callable[[Tensor], Tensor]
 
@@ -23,8 +21,7 @@ FeatureMap = Callable[[Tensor], Tensor]
 def decay_mask(log_decay: Tensor) -> Tensor:
     """What step i still has of what step j stored: (rows, steps, steps), 0 where j > i.
 
-    M_ij = a_{j+1} ⋯ a_i (Dao & Gu 2024, section 3.2.2). log_decay (rows, steps): the logarithms of
-    a, finite.
+    M_ij = a_{j+1} ⋯ a_i (Dao & Gu 2024, section 3.2.2). log_decay (rows, steps): log a, finite.
 
     >>> decay_mask(torch.tensor([[1, 0.5, 0.5]]).log())[0].tolist()
     [[1.0, 0.0, 0.0], [0.5, 1.0, 0.0], [0.25, 0.5, 1.0]]
@@ -108,12 +105,11 @@ class Memory(nn.Module):
         """X (batch, steps, num_hiddens), at least one step. Returns the output, of X's shape.
 
         With ``need_state=True`` also the state after the last step, (batch, heads, head_size,
-        head_size), in single precision at least. Given as ``state``, it lets another call go on
-        where this one ended. No input is modified.
+        head_size), in single precision at least; as ``state``, another call goes on from there.
         """
         check_sequence(X, self.W_q.in_features)
         heads, size = self.num_heads, self.head_size
-        S = check_state(state, X, (heads, size, size + self.extra))
+        check_state(state, len(X), heads, size, size + self.extra)
         q, k, v = (W(X).to(at_least_single(X)).unflatten(-1, (heads, size))
                    for W in (self.W_q, self.W_k, self.W_v))
         if self.feature_map is not None:
@@ -122,7 +118,8 @@ class Memory(nn.Module):
         gate = self.gate(X)
         if gate is not None:
             inputs.append(gate.to(q.dtype).mT.flatten(0, 1))
-        Y, S = self.walk(None if S is None else S.flatten(0, 1), need_state, *inputs)
+        S = None if state is None else state.to(q.dtype).flatten(0, 1)
+        Y, S = self.walk(S, need_state, *inputs)
         output = self.W_o(merge_heads(Y.unflatten(0, (-1, heads))).to(X.dtype))
         if S is None or not need_state:
             return output
@@ -148,9 +145,6 @@ class LinearAttention(Memory):
     the sum. decay: None, M = 1; "input", M as in ``decay_mask``, of which step i keeps
     a_i = σ(w·x_i + b): the scalar case of Dao & Gu 2024, with Δ = softplus(-w·x_i - b) and A = -1.
     It starts near 1 - 2^(-5-h) in head h = 0, 1, ..., as Sun et al. 2023, section 2.2.
-
-    >>> LinearAttention(num_hiddens=8, num_heads=2)(torch.rand(2, 5, 8)).shape
-    torch.Size([2, 5, 8])
     """
 
     step = staticmethod(advance)
@@ -266,13 +260,14 @@ class SelectiveStateSpace(nn.Module):
         self, X: Tensor, *, state: Tensor | None = None, need_state: bool = False,
     ) -> Tensor | tuple[Tensor, Tensor]:
         check_sequence(X, len(self.D))
-        h, dtype = check_state(state, X, (len(self.D), self.state_size)), at_least_single(X)
+        check_state(state, len(X), len(self.D), self.state_size)
+        dtype = at_least_single(X)
         u, B, C = (W(X).to(dtype) for W in (self.W_u, self.W_B, self.W_C))
         delta = F.softplus(self.W_delta(X) + self.bias).to(dtype)
         a = (-delta[..., None] * self.log_A.exp()).exp()
         b = (delta * u)[..., None] * B[:, :, None]
-        if h is not None:
-            b = torch.cat([b[:, :1] + a[:, :1] * h[:, None], b[:, 1:]], 1)
+        if state is not None:
+            b = torch.cat([b[:, :1] + a[:, :1] * state[:, None].to(dtype), b[:, 1:]], 1)
         H = (parallel_scan if self.parallel else scan)(a, b)
         output = self.W_o((self.D * u + (H * C[:, :, None]).sum(-1)).to(X.dtype))
         return (output, H[:, -1]) if need_state else output
@@ -283,11 +278,7 @@ def at_least_single(X: Tensor) -> torch.dtype:
     return torch.promote_types(X.dtype, torch.float32)
 
 
-def check_state(state: Tensor | None, X: Tensor, shape: tuple[int, ...]) -> Tensor | None:
-    """``state`` has this shape in each sequence of ``X``. Returns it in the memory's dtype."""
-    if state is None:
-        return None
-    check_float(state=state)
-    if tuple(state.shape) != (len(X), *shape):
-        raise ValueError(f"state has shape {tuple(state.shape)}, expected {(len(X), *shape)}")
-    return state.to(at_least_single(X))
+def check_state(state: Tensor | None, *shape: int) -> None:
+    """``state`` has this shape, if there is any."""
+    if state is not None and state.shape != shape:
+        raise ValueError(f"state has shape {tuple(state.shape)}, expected {shape}")

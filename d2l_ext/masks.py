@@ -11,7 +11,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from .checks import check_boolean, check_integer, check_lengths, check_size, kind
+from .checks import check_boolean, check_lengths, check_size, kind
 
 Predicate = Callable[[Tensor, Tensor], Tensor]  # (query, key) -> may attend
 
@@ -30,7 +30,8 @@ class Mask:
 
     def __init__(self, predicate: Predicate):
         if not callable(predicate):
-            raise TypeError(f"predicate must be a function of (query, key), got {kind(predicate)}")
+            raise TypeError("a mask must be a function of (query, key) or a boolean tensor, "
+                            f"got {kind(predicate)}")
         # Up to 2.11 torch.compile asks what it calls for its truth, so functions alone are called.
         inner = predicate.predicate if isinstance(predicate, Mask) else predicate
         self.predicate: Predicate = inner
@@ -43,8 +44,7 @@ class Mask:
         return Mask(lambda query, key: a(query, key) & b(query, key))
 
     def __or__(self, other: Predicate) -> Mask:
-        a, b = self.predicate, Mask(other).predicate
-        return Mask(lambda query, key: a(query, key) | b(query, key))
+        return ~(~self & ~Mask(other))
 
     __rand__, __ror__ = __and__, __or__
 
@@ -61,9 +61,6 @@ class Mask:
         if not isinstance(answer, Tensor) or answer.dtype != torch.bool:
             raise TypeError("mask: the predicate must answer with a boolean tensor, "
                             f"got {kind(answer)}")
-        if any(size not in (1, full) for size, full in zip(answer.shape[::-1], (keys, queries))):
-            raise ValueError(f"mask: the predicate answers with shape {tuple(answer.shape)}, "
-                             f"which doesn't fit (queries, keys) = ({queries}, {keys})")
         return answer.broadcast_to(torch.broadcast_shapes(answer.shape, (queries, keys)))
 
 
@@ -79,7 +76,6 @@ def causal(offset: int = 0) -> Mask:
     >>> causal(offset=2).tensor(2, 4).int().tolist()
     [[1, 1, 1, 0], [1, 1, 1, 1]]
     """
-    check_integer(offset=offset)
     return Mask(lambda query, key: key <= query + offset)
 
 
@@ -94,9 +90,7 @@ def window(size: int) -> Mask:
 
 
 def padding(valid_lens: Tensor) -> Mask:
-    """A query sees the first ``valid_lens`` keys: key < valid_lens.
-
-    valid_lens: integers, one length per sequence, (batch,), or one per query, (batch, queries).
+    """A query sees the first keys: key < valid_lens, integers, (batch,) or (batch, queries).
 
     >>> padding(torch.tensor([1, 3])).tensor(1, 3).int().tolist()
     [[[1, 0, 0]], [[1, 1, 1]]]
@@ -127,10 +121,8 @@ def mask_tensor(
     mask: Attend, batch: int, heads: int, queries: int, keys: int,
     device: torch.device | None = None,
 ) -> Tensor:
-    """``mask`` as a boolean tensor of four axes. Raises unless it is a mask of these sizes."""
+    """``mask`` as booleans of four axes. Raises unless it is a mask of these sizes."""
     if not isinstance(mask, Tensor):
-        if not callable(mask):
-            raise TypeError(f"mask must be a predicate or a boolean tensor, got {kind(mask)}")
         mask = Mask(mask).tensor(queries, keys, device)
     check_boolean(mask)
     shape = tuple(mask.shape)

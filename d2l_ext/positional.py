@@ -1,10 +1,8 @@
 """Positional encodings: what tells attention where a token stands."""
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 
-from .checks import check_dropout, check_sequence, check_size
+from .checks import check_sequence, check_size
 
 
 def sinusoids(steps: int, num_hiddens: int) -> Tensor:
@@ -48,7 +46,6 @@ class PositionalEncoding(nn.Module):
     def __init__(self, num_hiddens: int, dropout: float = 0.0, max_len: int = 1000):
         super().__init__()
         check_size(num_hiddens=num_hiddens, max_len=max_len)
-        check_dropout(dropout)
         self.dropout = nn.Dropout(dropout)
         table = sinusoids(max_len, num_hiddens).to(torch.get_default_dtype())
         self.register_buffer("P", table[None], persistent=False)

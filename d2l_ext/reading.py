@@ -1,6 +1,4 @@
 """Reading the values of tensors, where they have any."""
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

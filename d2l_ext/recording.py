@@ -1,12 +1,10 @@
 """Attention seen from outside: every head's weights in a model, which stays as it is.
 
 A torch-function mode sees calls of ``F.scaled_dot_product_attention`` and softmaxes; PyTorch's
-hooks for all modules say in which module they happen. The mode would turn off the fast paths of
-PyTorch's own layers, so these run without it, and then once more with it, for their weights. Our
-own layer is asked again, too, and says them itself.
+hooks for all modules say in which module they happen. Two kinds of layers run twice: PyTorch's own,
+without the mode, which would turn off their fast paths, and then with it; and ours, which is asked
+for its weights.
 """
-from __future__ import annotations
-
 import inspect
 import math
 import sys
@@ -25,12 +23,11 @@ from torch.nn.modules.module import register_module_forward_hook, register_modul
 from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
 
 from .attention import MultiHeadAttention
-from .checks import check_integer
+from .checks import check_size
 
 SOFTMAXES = {F.softmax, torch.softmax, torch.special.softmax, Tensor.softmax}
 COUNTS = ("num_heads", "num_attention_heads", "n_heads", "n_head", "heads")  # what models call it
 FAST = nn.MultiheadAttention, nn.TransformerEncoderLayer, nn.TransformerEncoder
-STATES: Any = torch._C  # its functions on torch functions have no types
 
 
 def eagerly() -> AbstractContextManager[object]:
@@ -52,7 +49,6 @@ class Running:
     module: nn.Module
     shape: tuple[int, ...]  # of the first tensor that it got by position
     maps: int = 0  # made in it, parts not counted
-    apart: bool = False  # whether it runs without the mode, and then again
 
 
 class Watch(TorchFunctionMode):
@@ -73,14 +69,14 @@ class Watch(TorchFunctionMode):
         super().__init__()
         self.names = {module: name for name, module in model.named_modules()}
         self.running: list[Running] = []
-        self.images = 0
+        self.ran: dict[nn.Module, None] = {}  # in this order
+        self.quiet = False  # whether nothing is looked at for a while
         self.other: dict[str, str] = {}  # what was met and is not attention as it is known
 
     def __enter__(self) -> Self:
         self.thread = threading.get_ident()
-        self.handles = [
-            register_module_forward_pre_hook(self.enters),
-            register_module_forward_hook(self.leaves, with_kwargs=True, always_call=True)]
+        self.handles = [register_module_forward_pre_hook(self.enters),
+                        register_module_forward_hook(self.leaves, always_call=True)]
         return super().__enter__()
 
     def __exit__(self, *error: Any) -> None:
@@ -90,33 +86,20 @@ class Watch(TorchFunctionMode):
 
     def is_here(self, module: nn.Module) -> bool:
         """Whether this is a module of the model, in this thread, and uncompiled."""
-        return (not torch.compiler.is_compiling() and module in self.names
+        return (not self.quiet and not torch.compiler.is_compiling() and module in self.names
                 and self.thread == threading.get_ident())
 
     def enters(self, module: nn.Module, args: Any) -> None:
-        if not self.is_here(module):
-            return
-        shape = next((tuple(X.shape) for X in args
-                      if isinstance(X, Tensor) and not X.is_nested), ())
-        if not self.running:
-            self.images = 0
-        if isinstance(module, (nn.Conv2d, nn.Conv3d)) and not self.images and shape:
-            self.images = shape[0]
-        self.running.append(Running(module, shape))
+        if self.is_here(module):
+            shape = next((tuple(X.shape) for X in args
+                          if isinstance(X, Tensor) and not X.is_nested), ())
+            self.running.append(Running(module, shape))
+            self.ran[module] = None
 
-    def leaves(self, module: nn.Module, args: Any, *rest: Any) -> None:
-        """``rest``: what it got by name (not after an error), and its output."""
-        if not self.is_here(module) or all(each.module is not module for each in self.running):
-            return
-        while self.running[-1].module is not module:
-            self.running.pop()
-        *kwargs, output = rest
-        if output is not None:
-            self.after_module(self.running[-1], args, kwargs[0])
-        self.running.pop()
-
-    def after_module(self, ended: Running, args: Any, kwargs: Any) -> None:
-        """Called after each module of the model."""
+    def leaves(self, module: nn.Module, *_: Any) -> None:
+        if self.is_here(module) and any(each.module is module for each in self.running):
+            while self.running.pop().module is not module:
+                pass  # what an error ended
 
     @property
     def name(self) -> str:
@@ -138,8 +121,6 @@ class Watch(TorchFunctionMode):
             if func is F.multi_head_attention_forward:
                 given = inspect.signature(func).bind(*args, **kwargs).arguments
                 return self.packed(func, given)
-            if getattr(func, "__name__", "") == "flex_attention":
-                self.other[self.name] = "flex_attention shows no weights"
         return func(*args, **kwargs)
 
     def is_attention(self, args: Any, kwargs: Any) -> bool:
@@ -159,9 +140,8 @@ class Watch(TorchFunctionMode):
     def arranged(self, X: Tensor, keys: int) -> Tensor:
         """(..., queries, any) as (batch, heads, queries, any), or with windows after the batch.
 
-        Windows, blocks or frames are those that a model of images folds into its batch, or an axis
-        of their own. ``X`` is seen otherwise, and not copied. Raises Unplaced where heads can't be
-        told from other axes.
+        ``X`` is seen otherwise, and not copied. Raises Unplaced where heads can't be told from
+        other axes.
         """
         X = X[:, None] if X.dim() == 3 else X[None, None] if X.dim() == 2 else X
         counts, given, maps = self.counts(), self.running[-1].shape, (*X.shape[:-1], keys)
@@ -173,23 +153,19 @@ class Watch(TorchFunctionMode):
             raise Unplaced(f"of {maps} not exactly one axis fits its heads")
         if X.dim() == 5:
             return X.transpose(1, 2) if heads in counts else X
-        if counts and heads < counts[0] == heads * queries:  # one query, and heads that share keys
-            X = X.reshape(batch, -1, 1, X.shape[3])
-        elif counts and heads not in counts:
-            folded = next((count for count in counts if batch % count == 0), 0)
-            if queries in counts and (len(given) != 3 or keys != given[1]):
+        if counts and heads < counts[0] == heads * queries:  # one query; heads that share keys
+            return X.reshape(batch, -1, 1, X.shape[3])
+        if not counts or heads in counts:
+            return X
+        if queries in counts:
+            if len(given) != 3 or keys != given[1]:
                 raise Unplaced(f"(batch, queries, heads, neighbours) {maps}: "
                                "its last axis is not the keys")
-            elif queries in counts:
-                X = X.transpose(1, 2)
-            elif folded:
-                X = X.unflatten(0, (-1, folded))
-                X = X[:, :, 0] if heads == 1 else X.transpose(1, 2)
-            else:
-                self.other[self.name] = f"it has {heads} heads and names {counts[0]}"
-        inside = self.images and any(each.shape[:1] == (self.images,) for each in self.running)
-        if inside and X.dim() == 4 and len(X) > self.images and len(X) % self.images == 0:
-            X = X.unflatten(0, (self.images, -1))
+            return X.transpose(1, 2)
+        if folded := next((count for count in counts if batch % count == 0), 0):
+            X = X.unflatten(0, (-1, folded))
+            return X[:, :, 0] if heads == 1 else X.transpose(1, 2)
+        self.other[self.name] = f"it has {heads} heads and names {counts[0]}"
         return X
 
 
@@ -221,49 +197,47 @@ class Recorder(Watch):
 
     def __init__(self, model: nn.Module, most_bytes: int):
         super().__init__(model)
-        check_integer(most_bytes=most_bytes)
-        self.most, self.kept, self.quiet = most_bytes, 0, False
+        check_size(0, most_bytes=most_bytes)
+        self.most, self.kept = most_bytes, 0
         self.recorded: dict[str, list[Tensor]] = {}
-        self.ran: dict[str, str] = {}  # names and classes
 
     def __enter__(self) -> Self:
-        self.state = STATES._get_torch_function_state()
+        self.own: dict[Any, Any] = {
+            module: vars(module).get("forward") for module in self.names
+            if isinstance(module, (MultiHeadAttention, *FAST))}
+        for module in self.own:
+            module.forward = self.twice(module, module.forward)
         return super().__enter__()
 
     def __exit__(self, *error: Any) -> None:
-        STATES._set_torch_function_state(self.state)  # after an interruption
         super().__exit__(*error)
+        for module, forward in self.own.items():
+            del module.forward
+            if forward:
+                module.forward = forward
 
-    def enters(self, module: nn.Module, args: Any) -> None:
-        """Torch functions are off while a layer runs that may take a fast path."""
-        if self.quiet or not self.is_here(module):
-            return
-        super().enters(module, args)
-        self.ran.setdefault(self.name, type(module).__name__)
-        alone = len(_get_current_function_mode_stack()) == 1  # other modes end fast paths anyway
-        if isinstance(module, FAST) and not module.training and alone and not any(
-                each.apart for each in self.running):
-            self.quiet = self.running[-1].apart = True
-            STATES._set_torch_function_state(STATES._TorchFunctionState.ALL_DISABLED)
-
-    def leaves(self, module: nn.Module, args: Any, *rest: Any) -> None:
-        if self.quiet and self.is_here(module) and self.running[-1].module is module:
-            self.quiet = False
-            STATES._set_torch_function_state(self.state)
-        super().leaves(module, args, *rest)
-
-    def after_module(self, ended: Running, args: Any, kwargs: Any) -> None:
-        module, ours = ended.module, isinstance(ended.module, MultiHeadAttention)
-        if ours or ended.apart:  # ours, because fused it cuts padding off
-            with torch.random.fork_rng(enabled=any(part.training for part in module.modules())):
-                if ours:
-                    self.keep(lambda: module.forward(*args, **kwargs | {"need_weights": True})[1])
-                else:
-                    with self.noting(), torch.no_grad():
-                        module.forward(*args, **kwargs)
-        if ended.maps > 1:
-            self.other[self.name] = (f"{ended.maps} maps in one call, of several layers or parts: "
-                                     "none of them alone need be what is applied")
+    def twice(self, module: nn.Module, forward: Callable[..., Any]) -> Callable[..., Any]:
+        """``forward``, which runs again for its weights."""
+        def again(*args: Any, **kwargs: Any) -> Any:
+            ours = isinstance(module, MultiHeadAttention)  # which, fused, cuts padding off
+            alone = len(_get_current_function_mode_stack()) == 1  # other modes end fast paths
+            if not self.is_here(module) or not ours and (module.training or not alone):
+                return forward(*args, **kwargs)
+            if ours:
+                output = forward(*args, **kwargs)
+                with torch.random.fork_rng(enabled=module.training):
+                    self.keep(lambda: forward(*args, **kwargs | {"need_weights": True})[1])
+                return output
+            try:
+                self.quiet = True
+                with torch._C.DisableTorchFunction():
+                    output = forward(*args, **kwargs)
+            finally:
+                self.quiet = False
+            with self.noting(), torch.no_grad():
+                forward(*args, **kwargs)
+            return output
+        return again
 
     @contextmanager
     def noting(self) -> Iterator[None]:
@@ -276,7 +250,8 @@ class Recorder(Watch):
 
     def keep(self, make: Callable[[], Tensor]) -> None:
         """Keep what ``make`` returns, if there is room."""
-        self.running[-1].maps += 1
+        running = self.running[-1]
+        running.maps += 1
         with self.noting(), torch.no_grad(), torch._C.DisableTorchFunction():
             weights = make().detach()  # one map alone may be too large
             if self.kept + weights.nbytes > self.most:
@@ -284,6 +259,9 @@ class Recorder(Watch):
             else:
                 self.recorded.setdefault(self.name or "attention", []).append(weights)
                 self.kept += weights.nbytes
+        if running.maps > 1:
+            self.other[self.name] = (f"{running.maps} maps in one call, of several layers or "
+                                     "parts: none of them alone need be what is applied")
 
     def attended(self, output: Tensor, keys: int, weights: Callable[[], Tensor]) -> Tensor:
         if not isinstance(self.running[-1].module, MultiHeadAttention):
@@ -308,24 +286,21 @@ class Recorder(Watch):
             return any(f"{each}.".startswith(f"{name}." if name else "")
                        for each in (*self.recorded, *self.other))
 
-        for name, kind in reversed(self.ran.items()):  # parts come before what they are parts of
+        kinds = {self.names[module]: type(module).__name__ for module in self.ran}
+        for name, kind in reversed(kinds.items()):  # parts come before what they are parts of
             if "attention" in kind.lower() and not met(name):
                 self.other[name] = (
                     "calls neither PyTorch's fused attention nor a softmax over (batch, heads, "
                     "queries, keys); model.get_submodule(name).register_forward_hook(...) shows "
                     "what goes in and out")
         for stack in (module for module in self.names if isinstance(module, nn.ModuleList)):
-            ran = {layer: met(name) for layer in stack if (name := self.names[layer]) in self.ran}
+            ran = {layer: met(self.names[layer]) for layer in stack if layer in self.ran}
             seen = {type(layer) for layer, has in ran.items() if has}
             self.other |= {self.names[layer]: "shows no attention, though others of its class do"
                            for layer, has in ran.items() if type(layer) in seen and not has}
-        for module, name in self.names.items():
-            if getattr(module, "_orig_mod", module._compiled_call_impl) is not None:
-                self.other.setdefault(
-                    name, "ran uncompiled: outputs are the compiled ones but for rounding")
         if not (self.recorded or self.other):
-            kinds = ", ".join([*dict.fromkeys(self.ran.values())][:5]) or "nothing"
-            self.other[""] = (f"nothing was recorded: {kinds} ran without PyTorch's fused "
+            some = ", ".join([*dict.fromkeys(kinds.values())][:5]) or "nothing"
+            self.other[""] = (f"nothing was recorded: {some} ran without PyTorch's fused "
                               "attention or a softmax over keys; exported, traced, scripted and "
                               "compiled code, and other threads, show neither")
         why = defaultdict(list)
@@ -344,11 +319,11 @@ def record_attention(
     """While open, records the weights of every attention inside ``model``, asked for or not.
 
     Yields a dictionary: name of the module that attends (``"attention"`` if that is the model) ->
-    list of detached weights before dropout, one per call: (batch, heads, queries, keys), or
-    (batch, windows, heads, queries, keys) where each window, block or frame attends for itself. It
-    sees PyTorch's and our attention, softmaxes over the last of four axes, and of three in a module
-    called attention. Heads are found by the number that the module names. At most ``most_bytes``
-    are kept.
+    list of detached weights before dropout, one per call, (batch, heads, queries, keys). Windows,
+    blocks or frames that attend for themselves stand in the batch, or in an axis after it, as in
+    the model. It sees PyTorch's and our attention, softmaxes over the last of four axes, and of
+    three in a module called attention. Heads are found by the number that the module names. At
+    most ``most_bytes`` are kept.
 
     The model's outputs stay the same to the last bit, except those of compiled models and of
     flex_attention, which run uncompiled here: they differ by rounding. What a model does to its

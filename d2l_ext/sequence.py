@@ -1,6 +1,7 @@
-"""Convolution, recurrence and self-attention: layers with one signature, costs and measures."""
-from __future__ import annotations
+"""Convolution, recurrence and self-attention, costs and measures.
 
+All layers take and return (batch, steps, num_hiddens).
+"""
 import copy
 import re
 import time
@@ -26,9 +27,8 @@ CLOCK = time.thread_time  # on a busy machine it is steadier than wall time
 class Convolution(nn.Module):
     """Each output is a learned mixture of ``kernel_size`` inputs, ``dilation`` apart.
 
-    y_i = Σ_j W_j x_{i + j·dilation} (Zhang et al. 2023, section 16.3.1). Takes and returns
-    (batch, steps, num_hiddens). The middle of the kernel is at i, so ``kernel_size`` is odd; with
-    ``causal=True`` its last place is at i. Zeros stand outside the sequence.
+    y_i = Σ_j W_j x_{i + j·dilation} (Zhang et al. 2023, section 16.3.1). The middle of the kernel
+    is at i, so ``kernel_size`` is odd; with ``causal=True`` its last place is. Outside are zeros.
     """
 
     def __init__(
@@ -50,8 +50,7 @@ class Convolution(nn.Module):
 class Recurrence(nn.Module):
     """Each output is made of its input and the output before it.
 
-    y_i = tanh(W x_i + U y_{i-1}), y_0 = 0 (Zhang et al. 2023, section 9.4.2). Takes and returns
-    (batch, steps, num_hiddens). It has one direction: output i depends on inputs up to i.
+    y_i = tanh(W x_i + U y_{i-1}), y_0 = 0 (Zhang et al. 2023, section 9.4.2).
     """
 
     cell: Callable[..., nn.RNNBase] = nn.RNN
@@ -89,10 +88,9 @@ class LSTM(Recurrence):
 
 
 class SelfAttention(nn.Module):
-    """Each output is made of weighted means over all positions.
+    """Each output is made of weighted means over all positions; causal: up to its own.
 
-    Takes and returns (batch, steps, num_hiddens) (Vaswani et al. 2017, section 3.2.3). causal:
-    output i depends on inputs up to i.
+    From Vaswani et al. 2017, section 3.2.3.
     """
 
     def __init__(self, num_hiddens: int, num_heads: int = 1, *, causal: bool = False):
@@ -154,10 +152,9 @@ def worth(formula: str, **sizes: int) -> int:
 def cost(kind: str, n: int, d: int, k: int = 3, c: int = 64, num_heads: int = 1) -> Cost:
     """Operations, sequential steps and path lengths of one layer over n tokens of width d.
 
-    As Vaswani et al. 2017, table 1; ``FORMULAS`` and ``LINEAR_FORMULAS`` have them in writing, by
-    kind. k: a convolution's kernel, odd and at least 3; c: tokens in a chunk; ``num_heads``, in
-    writing h, changes only ``LINEAR_FORMULAS``. Numbers are exact where textbooks give orders, and
-    count matrix products alone.
+    As Vaswani et al. 2017, table 1, but exact, of matrix products alone; ``FORMULAS`` and
+    ``LINEAR_FORMULAS`` have them in writing, by kind. k: a convolution's kernel, odd and at least
+    3; c: tokens in a chunk; ``num_heads``, in writing h, changes only ``LINEAR_FORMULAS``.
 
     >>> cost("recurrence", n=10, d=2)
     Cost(operations=160, sequential=10, path=9, meet=9)
@@ -192,8 +189,7 @@ def influence(model: nn.Module, n: int, num_hiddens: int | None = None) -> Tenso
 
     x and r are random, but the same at each call, so that entries can be compared with each other.
     Returns (n, n), rows outputs, columns inputs, in float64, since float32 loses what a long
-    recurrence passes on. The model stays as it is. num_hiddens: the width of the input, by default
-    that of the model's first matrix.
+    recurrence passes on. num_hiddens: the input's width, by default that of the first matrix.
     """
     check_size(n=n)
     model = copy.deepcopy(model).cpu().double().eval()
@@ -209,9 +205,7 @@ def influence(model: nn.Module, n: int, num_hiddens: int | None = None) -> Tenso
 
 
 def reach(model: nn.Module, n: int, num_hiddens: int | None = None) -> Tensor:
-    """Which input reaches which output: (n, n) booleans, True where output i depends on input j.
-
-    That is where ``influence`` is above 0.
+    """Whether output i depends on input j, (n, n): where ``influence`` is above 0.
 
     >>> reach(Convolution(4, kernel_size=3), 4).int().tolist()
     [[1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 1], [0, 0, 1, 1]]
@@ -266,7 +260,7 @@ def longest_chain(layer: Layer, n: int, d: int) -> int:
 def fastest(runs: Sequence[tuple[Layer, int, int]], repeats: int = 5) -> list[float]:
     """Seconds of a forward pass for each (layer, n, d) in ``runs``, on the CPU, with one thread.
 
-    It is the least of ``repeats`` rounds through all runs, after one that isn't counted: whatever
+    The least of ``repeats`` rounds through all runs, after one that isn't counted: whatever
     disturbs a measurement makes it longer, and disturbs the runs of a round alike.
     """
     threads = torch.get_num_threads()

@@ -1,6 +1,4 @@
 """Exact attention without a table of all weights: a running softmax, one tile of keys at a time."""
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -35,11 +33,6 @@ def update(state: Running, scores: Tensor, values: Tensor) -> Running:
 
     From Milakov & Gimelshein 2018, algorithm 3, with the weighted sum of Dao et al. 2022, section
     3.1. A score of −inf hides a key.
-
-    >>> values = torch.tensor([[1.], [2.]])
-    >>> state = nothing_yet(torch.zeros(1, 2), values)
-    >>> update(state, torch.zeros(1, 2), values).output.item()
-    1.5
     """
     # What is subtracted cancels: no gradient needs to go through it.
     largest = torch.maximum(state.largest, scores.detach().amax(-1, keepdim=True))
@@ -89,10 +82,6 @@ def tiled_attention(
     was moved between the memories, the mask left out. No tensor is larger than the inputs or
     (queries, key_tile); half precision is computed in single. Tiles that no query may see are left
     out where this is known.
-
-    >>> output, traffic = tiled_attention(*[torch.rand(8, 2)] * 3, query_tile=4, key_tile=4)
-    >>> output.shape, traffic == tiled_traffic(8, 8, 2, 2, key_tile=4)
-    (torch.Size([8, 2]), True)
     """
     check_inputs(queries, keys, values, None)
     check_size(query_tile=query_tile, key_tile=key_tile)

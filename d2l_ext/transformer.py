@@ -1,6 +1,4 @@
 """A small Transformer made of the package's parts: two blocks, and an encoder-decoder."""
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 
@@ -10,7 +8,10 @@ from .positional import PositionalEncoding
 
 
 class Block(nn.Module):
-    """Attentions, a feed-forward network, a norm before each."""
+    """Attentions, a feed-forward network, a norm before each.
+
+    num_kv_heads: as in ``MultiHeadAttention``.
+    """
 
     attentions: tuple[str, ...] = ("attention",)
     attention: MultiHeadAttention
@@ -35,10 +36,7 @@ class EncoderBlock(Block):
     """Self-attention, then a feed-forward network, pre-norm (Xiong et al. 2020, section 3).
 
     X + attention(norm(X)), then X + network(norm(X)). Takes (batch, steps, num_hiddens) and lengths
-    (batch,), returns the shape of X. num_kv_heads: as in ``MultiHeadAttention``.
-
-    >>> EncoderBlock(num_hiddens=8, num_heads=2)(torch.rand(2, 5, 8), torch.tensor([5, 3])).shape
-    torch.Size([2, 5, 8])
+    (batch,), returns the shape of X.
     """
 
     def forward(self, X: Tensor, valid_lens: Tensor | None = None) -> Tensor:
@@ -70,14 +68,9 @@ class DecoderBlock(Block):
 class EncoderDecoder(nn.Module):
     """A Transformer with sinusoidal positions (Vaswani et al. 2017, section 3).
 
-    layers: blocks on either side. num_kv_heads: as in ``MultiHeadAttention``, for all. Takes
-    symbols, integers from 0, source (batch, source steps) and target (batch, steps), at most
-    ``max_len``, and the source's lengths (batch,); returns scores (batch, steps,
-    target_vocab_size) for the symbol *after* each step.
-
-    >>> model = EncoderDecoder(source_vocab_size=9, target_vocab_size=5, num_hiddens=8, num_heads=2)
-    >>> model(torch.randint(9, (2, 7)), torch.randint(5, (2, 3))).shape
-    torch.Size([2, 3, 5])
+    layers: blocks on either side. Takes symbols, integers from 0, source (batch, source steps) and
+    target (batch, steps), at most ``max_len``, and the source's lengths (batch,); returns scores
+    (batch, steps, target_vocab_size) for the symbol *after* each step.
     """
 
     def __init__(
@@ -119,10 +112,7 @@ class EncoderDecoder(nn.Module):
     def generate(
         self, source: Tensor, length: int, start: int, valid_lens: Tensor | None = None,
     ) -> Tensor:
-        """Greedy decoding: begin with ``start`` and append the likeliest symbol ``length`` times.
-
-        Returns the appended symbols, (batch, length).
-        """
+        """Greedy decoding: the likeliest symbol after ``start``, and so on: (batch, length)."""
         check_size(0, length=length)
         memory = self.encode(source, valid_lens)
         target = source.new_full((len(source), 1), start)

@@ -20,7 +20,7 @@ from torch import stack, tensor, zeros
 from torch.nn.parameter import is_lazy
 
 from d2l_ext import attention as core
-from d2l_ext.checks import check_dropout, check_inputs, check_width
+from d2l_ext.checks import check_inputs, check_width
 from d2l_ext.hidden import hide_unseen
 from d2l_ext.masks import combine
 from d2l_ext.positional import PositionalEncoding
@@ -97,7 +97,6 @@ class DotProductAttention(nn.Module):
 
     def __init__(self, dropout: float):
         super().__init__()
-        check_dropout(dropout)
         self.dropout = nn.Dropout(dropout)
 
     def forward(
@@ -181,7 +180,6 @@ class AdditiveAttention(core.AdditiveAttention):
 
     def __init__(self, num_hiddens: int, dropout: float, **kwargs):
         nn.Module.__init__(self, **kwargs)  # not the parent's: D2L orders its layers otherwise
-        check_dropout(dropout)
         self.dropout = nn.Dropout(dropout)
         self.W_k = nn.LazyLinear(num_hiddens, bias=False)
         self.W_q = nn.LazyLinear(num_hiddens, bias=False)

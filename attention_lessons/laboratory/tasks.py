@@ -10,7 +10,7 @@ from collections.abc import Callable
 import torch
 from torch import Generator, Tensor
 
-from d2l_ext.checks import check_integer
+from d2l_ext.checks import check_size
 
 Examples = tuple[Tensor, Tensor, Tensor]
 Task = Callable[[Generator, int, int], Examples]
@@ -32,13 +32,13 @@ def find_marked(distance: int | None = None) -> Task:
 
     Inputs are symbols 0..7; 8 is added to the marked one. distance: how many places it stands
     before the last, or None for anywhere. Only the last position is scored.
-    Raises TypeError for other distances; the task raises ValueError where they leave the sequence.
+    The task raises ValueError for a distance that leaves the sequence.
     """
     if distance is not None:
-        check_integer(distance=distance)
+        check_size(0, distance=distance)
 
     def task(generator: Generator, batch: int, length: int) -> Examples:
-        if distance is not None and not 0 <= distance < length:
+        if distance is not None and distance >= length:
             raise ValueError(f"{distance=} must lie in 0..{length - 1} when {length=}")
         inputs = torch.randint(8, (batch, length), generator=generator)
         if distance is None:

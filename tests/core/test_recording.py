@@ -315,11 +315,9 @@ def test_another_thread_runs_unwatched_and_is_said():
 
 # ---- never changes, never breaks, never mislabels ------------------------------------------------
 
-IMAGES = DRAWN[:, :1, :2, :2]  # for a convolution, by which models of images are known
 ARRANGED = {  # shape of the scores, number of heads -> shape of what is recorded, or why not
     "five axes": ((2, 3, 7, 4, 5), 3, (2, 7, 3, 4, 5)),
     "windows first": ((2, 7, 3, 4, 5), 3, (2, 7, 3, 4, 5)),
-    "windows in the batch": ((8, 3, 5, 5), 3, (2, 4, 3, 5, 5)),
     "heads in the batch": ((6, 7, 4, 5), 3, (2, 7, 3, 4, 5)),
     "which is heads?": ((2, 3, 3, 4, 5), 3, r"of \(2, 3, 3, 4, 5\) not exactly one axis fits"),
     "no number": ((2, 3, 7, 4, 5), 0, "not exactly one axis fits"),
@@ -332,18 +330,24 @@ ARRANGED = {  # shape of the scores, number of heads -> shape of what is recorde
 @pytest.mark.parametrize("case", ARRANGED)
 def test_heads_are_on_their_axis_or_refused(case):
     shape, heads, wanted = ARRANGED[case]
-    model = Blocks(nn.Conv2d(1, 1, 1), Calls(lambda X: torch.randn(shape).softmax(-1)))
-    model.blocks[1].num_heads = heads
+    model = Calls(lambda: torch.randn(shape).softmax(-1), num_heads=heads)
     with warnings.catch_warnings(record=True) as warned, record_attention(model) as seen:
         warnings.simplefilter("always")
-        model(IMAGES)
+        model()
     if isinstance(wanted, tuple):
-        assert seen["blocks.1"][0].shape == wanted and not warned
+        assert seen["attention"][0].shape == wanted and not warned
         return
     assert re.search(wanted, str(warned[0].message).split("; model.get")[0])
     if "names 3" not in wanted:
-        with pytest.raises(ValueError), measures.closed(model, [("blocks.1", 0)]):
-            model(IMAGES)
+        with pytest.raises(ValueError), measures.closed(model, [("", 0)]):
+            model()
+
+
+def test_windows_in_the_batch_have_the_gates_of_their_example():
+    weights, gate = torch.rand(8, 3, 5, 5).softmax(-1), DRAWN[:, 0, 0, :3]
+    with measures.gates(model := Calls(lambda: weights.log().softmax(-1)), {"": gate}):
+        found = model().unflatten(0, (2, 4))
+    torch.testing.assert_close(found, weights.unflatten(0, (2, 4)) * gate[:, None, :, None, None])
 
 
 def test_heads_after_the_queries_change_places_with_them():
