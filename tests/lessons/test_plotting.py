@@ -73,8 +73,9 @@ two: columns a, b, c
      "7 x 15, first row 0 0.02 0.04 0.06 0.08 0.1 0.12 0.14, "
      "first column 0 0.15 0.3 0.45 0.6 0.75 0.9",
      "columns x, x, x, x, x, x, x, x, x, x, x, x, x, x, x; rows a, b, c, d, e, f, g"),
-    (lambda **more: lines(y=[0.5, torch.nan, 0.125], title="Time", marks={"trained": 2.5},
-                          points={"known": ([1, 3, 2, 4], [2e-7, -0.00042, 999.4, 1234.6])}, **more),
+    (lambda **more: lines(
+        y=[0.5, torch.nan, 0.125], title="Time", marks={"trained": 2.5},
+        points={"known": ([1, 3, 2, 4], [2e-7, -0.00042, 999.4, 1234.6])}, **more),
      "Time: seconds over n\nn: 1 2 4\nerror: 0.5 nan 0.125\nknown: 0 -0.0004 999 1235\n"
      "trained at 2.5", "Time: seconds over n"),
     (lambda **more: column([1, -0.2506], title="Points", **more),

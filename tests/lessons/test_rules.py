@@ -99,7 +99,6 @@ BAD = [  # rule, what is changed, words of the complaint: cell, what is wrong
     ("alt_text", stored("grow", outputs=shows('<img alt="A map">')), "grow: words of at least"),
     ("figures_have_words", swap('"02-grow"', '"02-x"'), "grow: a figure is named `02-x`"),
     ("predictions", swap("**Predict** how many", "See how many"), "ones: the cell before"),
-    ("explorers", stored("explorer", outputs=[]), "explorer: no page is stored"),
     ("few_exemptions", code("'NBVAL_IGNORE_OUTPUT because'"), "new: no reason"),
     # numbers
     ("numbers_have_sources", words("In 9 of 12 cases."), "new: 9: 1 in sentences, 0"),

@@ -13,25 +13,23 @@ X = torch.tensor([[1., 0., 0., 1.],   # dog: an animal, one dog tall
                   [0., 1., 0., 3.]])  # man: a person, three dogs tall"""
 
 
-@rule()
-def plain_python(notebook):
+@rule(of="code")
+def plain_python(cell):
     """Write Python alone: no magics but %%framework, no shell commands, no empty cells."""
-    for cell in notebook.code:
-        if not cell.statements:
-            yield cell.id, "not Python, or empty"
+    if not cell.statements:
+        yield "not Python, or empty"
 
 
-@rule()
-def fits_the_screen(notebook):
+@rule(of="cells")
+def fits_the_screen(cell):
     """A projector shows 15 lines of 79 characters: longer code belongs in d2l_ext."""
-    for cell in notebook.cells:
-        lines = (cell.text if cell.is_code else "\n".join(fences(cell))).splitlines()
-        most = 24 if "proof" in cell.tags else 15
-        if cell.is_code and len(lines) > most and cell.id not in ("setup", "one-screen-code"):
-            yield cell.id, f"{len(lines)} lines"
-        for line in lines:
-            if len(line) > 79:
-                yield cell.id, f"{len(line)} characters in `{line.strip()[:30]}...`"
+    lines = (cell.text if cell.is_code else "\n".join(fences(cell))).splitlines()
+    most = 24 if "proof" in cell.tags else 15
+    if cell.is_code and len(lines) > most and cell.id not in ("setup", "one-screen-code"):
+        yield f"{len(lines)} lines"
+    for line in lines:
+        if len(line) > 79:
+            yield f"{len(line)} characters in `{line.strip()[:30]}...`"
 
 
 def names_of(statement):
@@ -72,27 +70,24 @@ def core_runs_alone(notebook):
                 last |= dict.fromkeys(bound, cell)
 
 
-@rule(1)
-def proofs_stand_apart(notebook):
+@rule(1, of="code")
+def proofs_stand_apart(cell):
     """A proof has a cell of its own, `# @title Proof: ...`; the story shows no assert."""
-    for cell in notebook.code:
-        asserts = any(isinstance(statement, ast.Assert) for statement in cell.statements)
-        if "proof" in cell.tags and not cell.text.startswith("# @title Proof: "):
-            yield cell.id, "no title"
-        elif asserts and "core" in cell.tags and not cell.folded:
-            yield cell.id, "an assert in the story"
+    asserts = any(isinstance(statement, ast.Assert) for statement in cell.statements)
+    if "proof" in cell.tags and not cell.text.startswith("# @title Proof: "):
+        yield "no title"
+    elif asserts and "core" in cell.tags and not cell.folded:
+        yield "an assert in the story"
 
 
-@rule()
-def no_machine_paths(notebook):
+@rule(of="cells")
+def no_machine_paths(cell):
     """Leave out what is a path of one machine."""
     folders = "home|Users|root|tmp|usr|opt|mnt|var|content|kaggle"
-    path = re.compile(rf"{re.escape(str(ROOT))}|(?<![\w.:/~])~?/({folders})/"
-                      r"|\b[A-Z]:\\\w|site-packages")
-    for cell in notebook.cells:
-        for text in [cell.text if cell.id != "setup" else "", *cell.output_texts]:
-            if found := path.search(text):
-                yield cell.id, f"`{found[0]}`"
+    path = (rf"{re.escape(str(ROOT))}|(?<![\w.:/~])~?/({folders})/|\b[A-Z]:\\\w|site-packages")
+    for text in [cell.text if cell.id != "setup" else "", *cell.output_texts]:
+        if found := re.search(path, text):
+            yield f"`{found[0]}`"
 
 
 @rule(0, 6)

@@ -28,14 +28,13 @@ def slug_ids(notebook):
             yield name, "two cells have this id"
 
 
-@rule()
-def known_tags(notebook):
+@rule(of="cells")
+def known_tags(cell):
     """Tag a cell core or deeper, and with tags of rules/layout.py."""
-    for cell in notebook.cells:
-        if unknown := sorted(cell.tags - TAGS):
-            yield cell.id, f"unknown tags {unknown}"
-        if len(cell.tags & {"core", "deeper"}) != 1:
-            yield cell.id, "core or deeper, one of them"
+    if unknown := sorted(cell.tags - TAGS):
+        yield f"unknown tags {unknown}"
+    if len(cell.tags & {"core", "deeper"}) != 1:
+        yield "core or deeper, one of them"
 
 
 @rule()
@@ -76,12 +75,11 @@ def one_screen(notebook):
         yield proof.id, "assert that the code equals the package's"
 
 
-@rule()
-def folded(notebook):
+@rule(of="code")
+def folded(cell):
     """Fold code that isn't to be read at first sight: `folded` in tools/notebooks/nbtext.py."""
-    for cell in notebook.code:
-        if (cell.tags & {"setup", "picture", "proof"} or cell.id in ONE_SCREEN) and not cell.folded:
-            yield cell.id, "its source is open"
+    if (cell.tags & {"setup", "picture", "proof"} or cell.id in ONE_SCREEN) and not cell.folded:
+        yield "its source is open"
 
 
 @rule()

@@ -12,13 +12,19 @@ RULES = {}  # name -> function from notebooks to complaints
 OF_ALL = set()  # the names of those that compare notebooks with each other
 
 
-def rule(first=0, last=99):
-    """Register a rule for lessons first to last, which yields pairs (cell id, what is wrong)."""
+def rule(first=0, last=99, of=""):
+    """Register a rule for lessons first to last: it yields what is wrong with a cell of these,
+    "code", "words" or "cells"; or, of a whole notebook, pairs (cell id, what is wrong)."""
     def register(find):
+        def found(notebook):
+            if not of:
+                return find(notebook)
+            return ((cell.id, wrong) for cell in getattr(notebook, of) for wrong in find(cell))
+
         RULES[find.__name__] = lambda notebooks: [
             f"{notebook.name}.ipynb, cell {cell}: {wrong}. {find.__doc__}"
             for notebook in notebooks if first <= notebook.number <= last
-            for cell, wrong in find(notebook)]
+            for cell, wrong in found(notebook)]
         return find
     return register
 
@@ -64,10 +70,6 @@ class Cell:
         for output in self.outputs:
             texts += [output.get("text", ""), output.get("traceback", "")]
         return [re.sub(r"base64,[\w+/=]*", "", "".join(text)) for text in texts]
-
-    def shows(self, kind):
-        """Whether an output of this media type is stored."""
-        return any(kind in data for data in self.data)
 
     def calls(self, *names):
         """The calls of functions of these names, with or without a module's name before it."""
