@@ -10,7 +10,6 @@ import pytest
 import torch
 
 from d2l_ext import record_attention
-from d2l_ext import heads as measures
 from attention_lessons.compat import real_d2l
 
 IDS = 3 + torch.arange(14).reshape(2, 7) * 3 % 47
@@ -121,32 +120,6 @@ def test_one_query_with_a_cache(name, masked):
         last = whole[where][0][:, :, -1:, -weights.shape[-1]:]  # a window's cache forgets
         assert weights.shape[1:3] == (6, 1)
         torch.testing.assert_close(weights, last, atol=1e-5, rtol=1e-4)
-
-
-@pytest.mark.parametrize("name", ["Bert", "Llama", "T5"])
-@pytest.mark.parametrize("how", ["sdpa", "eager"])
-def test_a_closed_head_is_one_whose_columns_of_the_projection_are_zero(name, how):
-    model, given = hugging_face(name)
-    model.set_attn_implementation(how)
-    every = measures.all_heads(model, lambda: model(**given))
-    assert len(every) == (36 if name == "T5" else 12)
-    with torch.no_grad():
-        for head in every[::5]:
-            with measures.closed(model, [head]):
-                closed = model(**given)[0]
-            columns = projection(model, head[0]).weight[:, 4 * head[1]:4 * head[1] + 4]
-            kept = columns.clone()
-            columns.zero_()
-            torch.testing.assert_close(closed, model(**given)[0], atol=1e-5, rtol=1e-4)
-            columns.copy_(kept)
-
-
-def projection(model, name):
-    """The linear map after the heads of a layer."""
-    layer = model.get_submodule(name)
-    if name.endswith(".self"):  # BERT's stands beside it
-        return model.get_submodule(f"{name.removesuffix('.self')}.output.dense")
-    return layer.o if hasattr(layer, "o") else layer.o_proj
 
 
 SAID = {  # what can't be seen of them, or not all

@@ -55,12 +55,10 @@ def alone(model, *args, **kwargs):
 # ---- fused calls: their output is the weights where values are rows of an identity ---------------
 
 FUSED = {
-    "plain": ((2, 3, 4, 6), (2, 3, 5, 6), {}),
     "scale": ((2, 3, 4, 6), (2, 3, 5, 6), {"scale": 0.9}),
     "booleans": ((2, 3, 4, 6), (2, 3, 5, 6), {"attn_mask": DRAWN[:, :1, :4, :5] > 0.4}),
     "numbers": ((2, 3, 4, 6), (2, 3, 5, 6), {"attn_mask": DRAWN[0, :, :4, :5]}),
     "causal": ((2, 3, 4, 6), (2, 3, 5, 6), {"is_causal": True}),
-    "groups": ((2, 6, 4, 8), (2, 3, 5, 8), {"enable_gqa": True}),
     "causal groups": ((2, 4, 5, 8), (2, 2, 5, 8), {"is_causal": True, "enable_gqa": True}),
     "one query, a cache": ((2, 3, 1, 6), (2, 3, 7, 6), {}),
     "no heads": ((2, 4, 6), (2, 5, 6), {}),
@@ -68,7 +66,7 @@ FUSED = {
 }
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
 @pytest.mark.parametrize("case", FUSED)
 def test_fused_calls(case, dtype):
     queries, keys, options = FUSED[case]
@@ -84,8 +82,7 @@ def test_dropout_and_empty_rows_of_fused_calls():
     """Dropout isn't in the weights; a query that sees nothing has zeros."""
     q, k, v = torch.randn(3, 2, 3, 4, 6)
     model, mask = Calls(F.scaled_dot_product_attention), torch.ones(4, 4).tril(-1) > 0
-    weights = alone(model, q, k, v, attn_mask=mask)
-    torch.testing.assert_close(alone(model, q, k, v, attn_mask=mask, dropout_p=0.5), weights)
+    weights = alone(model, q, k, v, attn_mask=mask, dropout_p=0.5)
     torch.testing.assert_close(weights.sum(-1), mask.any(-1).float().expand(2, 3, 4))
 
 
@@ -116,18 +113,12 @@ def test_softmaxes_over_the_last_of_four_axes(softmax):
 
 @pytest.mark.parametrize("count", ["num_heads", "num_attention_heads", "n_heads", "n_head"])
 def test_heads_folded_into_the_batch_are_unfolded(count):
-    scores = torch.randn(6, 4, 5)
-    weights = alone(SomeAttention(F.softmax, **{count: 3}), scores, dim=-1)
+    """And kept as they were, though they are changed in place afterwards."""
+    scores, softmax = torch.randn(6, 4, 5), lambda X: X.softmax(-1).mul_(0.5)
+    weights = alone(SomeAttention(softmax, **{count: 3}), scores)
     assert torch.equal(weights, scores.softmax(-1).reshape(2, 3, 4, 5))
-    one_axis_more = alone(SomeAttention(F.softmax, **{count: 3}), scores[:, None], dim=-1)
-    assert torch.equal(one_axis_more, weights)
-    assert alone(SomeAttention(F.softmax), scores, dim=2).shape == (6, 1, 4, 5)
-
-
-def test_what_is_changed_in_place_afterwards_is_kept_as_it_was():
-    scores = torch.randn(2, 3, 4, 5)
-    weights = alone(Calls(lambda X: X.softmax(-1).mul_(0.5)), scores)
-    assert torch.equal(weights, scores.softmax(-1))
+    assert torch.equal(alone(SomeAttention(softmax, **{count: 3}), scores[:, None]), weights)
+    assert alone(SomeAttention(softmax), scores).shape == (6, 1, 4, 5)
 
 
 # ---- PyTorch's own modules -----------------------------------------------------------------------
@@ -167,21 +158,15 @@ def test_packed_attention(case, asks, grad):
     torch.testing.assert_close(weights, theirs(model, X, **masks), atol=1e-6, rtol=1e-5)
 
 
-class MyEncoder(nn.TransformerEncoder):
-    pass
-
-
-class MyLayer(nn.TransformerEncoderLayer):
-    pass
+MINE = [type("Mine", (kind,), {}) for kind in (nn.TransformerEncoder, nn.TransformerEncoderLayer)]
 
 
 @pytest.mark.filterwarnings("ignore")  # PyTorch says which layers have no fast path
 @pytest.mark.parametrize("grad", [False, True])
-@pytest.mark.parametrize("change", [{}, {"norm_first": True}, {"nhead": 3}, {"batch_first": False}],
-                         ids=str)
+@pytest.mark.parametrize("change", [{}, {"norm_first": True}, {"batch_first": False}], ids=str)
 @pytest.mark.parametrize("padding", [None, PADDING, PADDING.flip(1)], ids=["all", "right", "left"])
-@pytest.mark.parametrize("stack, kind", [(nn.TransformerEncoder, nn.TransformerEncoderLayer),
-                                         (MyEncoder, MyLayer)], ids=["PyTorch's", "subclasses"])
+@pytest.mark.parametrize("stack, kind", [(nn.TransformerEncoder, nn.TransformerEncoderLayer), MINE],
+                         ids=["PyTorch's", "subclasses"])
 def test_encoders_with_and_without_their_fast_path(stack, kind, padding, change, grad):
     """Outputs to the bit; weights as on the slow path, where neither key nor query is padding."""
     torch.manual_seed(0)
@@ -206,13 +191,10 @@ def test_encoders_with_and_without_their_fast_path(stack, kind, padding, change,
 # ---- ours ----------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("asks", [False, True])
-@pytest.mark.parametrize("options", [
-    {}, {"causal": True}, *({"valid_lens": torch.tensor(each)} for each in ([3, 0], [1, 2])),
-    {"mask": DRAWN > 0.9}], ids=["all", "causal", "none", "short", "mask"])
-@pytest.mark.parametrize("made", [{}, {"num_kv_heads": 1}, {"dropout": 0.5}], ids=str)
-def test_ours(made, options, asks):
-    model = MultiHeadAttention(12, 3, **made)
-    X = torch.randn(2, 9, 12)
+@pytest.mark.parametrize("options", [{}, {"causal": True}, {"valid_lens": torch.tensor([3, 0])}],
+                         ids=lambda options: "-".join(options))
+def test_ours(options, asks):
+    model, X = MultiHeadAttention(12, 3, dropout=0.5, num_kv_heads=1), torch.randn(2, 9, 12)
     weights = alone(model, X, X, X, need_weights=asks, **options)
     torch.testing.assert_close(weights, model(X, X, X, need_weights=True, **options)[1])
 
@@ -315,32 +297,34 @@ def test_another_thread_runs_unwatched_and_is_said():
 
 # ---- never changes, never breaks, never mislabels ------------------------------------------------
 
-ARRANGED = {  # shape of the scores, number of heads -> shape of what is recorded, or why not
-    "five axes": ((2, 3, 7, 4, 5), 3, (2, 7, 3, 4, 5)),
-    "windows first": ((2, 7, 3, 4, 5), 3, (2, 7, 3, 4, 5)),
-    "heads in the batch": ((6, 7, 4, 5), 3, (2, 7, 3, 4, 5)),
-    "which is heads?": ((2, 3, 3, 4, 5), 3, r"of \(2, 3, 3, 4, 5\) not exactly one axis fits"),
-    "no number": ((2, 3, 7, 4, 5), 0, "not exactly one axis fits"),
-    "six axes": ((2, 3, 7, 1, 4, 5), 3, "not exactly one axis fits"),
-    "neighbours": ((1, 16, 6, 5), 6, r"neighbours\) \(1, 16, 6, 5\): its last axis is not"),
-    "another number": ((2, 5, 4, 4), 3, "it has 5 heads and names 3$"),
+ARRANGED = {  # shapes of scores and input, number of heads -> shape of what is recorded, or why not
+    "five axes": ((2, 3, 7, 4, 5), (), 3, (2, 7, 3, 4, 5)),
+    "windows first": ((2, 7, 3, 4, 5), (), 3, (2, 7, 3, 4, 5)),
+    "heads in the batch": ((6, 7, 4, 5), (), 3, (2, 7, 3, 4, 5)),
+    "after the queries": ((2, 5, 3, 5), (2, 5, 12), 3, (2, 3, 5, 5)),
+    "which is heads?": ((2, 3, 3, 4, 5), (), 3, r"of \(2, 3, 3, 4, 5\) not exactly one axis fits"),
+    "no number": ((2, 3, 7, 4, 5), (), 0, "not exactly one axis fits"),
+    "six axes": ((2, 3, 7, 1, 4, 5), (), 3, "not exactly one axis fits"),
+    "neighbours": ((1, 16, 6, 5), (), 6, r"neighbours\) \(1, 16, 6, 5\): its last axis is not"),
+    "channels": ((2, 3, 4, 4), (2, 9, 12), 3, "join 4 x 4 channels, not tokens"),
+    "another number": ((2, 5, 4, 4), (), 3, "it has 5 heads and names 3$"),
 }
 
 
 @pytest.mark.parametrize("case", ARRANGED)
 def test_heads_are_on_their_axis_or_refused(case):
-    shape, heads, wanted = ARRANGED[case]
-    model = Calls(lambda: torch.randn(shape).softmax(-1), num_heads=heads)
+    shape, given, heads, wanted = ARRANGED[case]
+    model, X = Calls(lambda X: torch.randn(shape).softmax(-1), num_heads=heads), torch.ones(given)
     with warnings.catch_warnings(record=True) as warned, record_attention(model) as seen:
         warnings.simplefilter("always")
-        model()
+        model(X)
     if isinstance(wanted, tuple):
         assert seen["attention"][0].shape == wanted and not warned
         return
     assert re.search(wanted, str(warned[0].message).split("; model.get")[0])
     if "names 3" not in wanted:
         with pytest.raises(ValueError), measures.closed(model, [("", 0)]):
-            model()
+            model(X)
 
 
 def test_windows_in_the_batch_have_the_gates_of_their_example():
@@ -348,19 +332,6 @@ def test_windows_in_the_batch_have_the_gates_of_their_example():
     with measures.gates(model := Calls(lambda: weights.log().softmax(-1)), {"": gate}):
         found = model().unflatten(0, (2, 4))
     torch.testing.assert_close(found, weights.unflatten(0, (2, 4)) * gate[:, None, :, None, None])
-
-
-def test_heads_after_the_queries_change_places_with_them():
-    model = Calls(lambda X: torch.randn(2, 5, 3, 5).softmax(-1), num_heads=3)
-    assert alone(model, torch.ones(2, 5, 12)).shape == (2, 3, 5, 5)
-
-
-def test_channels_are_not_tokens():
-    model = Calls(lambda X: torch.randn(2, 3, 4, 4).softmax(-1), num_heads=3)
-    X = torch.ones(2, 9, 12)
-    with pytest.warns(UserWarning, match="join 4 x 4 channels, not tokens"):
-        with record_attention(model):
-            model(X)
 
 
 # ---- gates and measures --------------------------------------------------------------------------
@@ -417,24 +388,18 @@ def test_gates_on_any_model_are_those_on_ours(kind, gate):
     torch.testing.assert_close(*found, atol=1e-5, rtol=1e-5)
 
 
-def test_heads_of_any_model_are_listed_in_its_order():
+def test_heads_of_any_model_are_listed_in_its_order_and_what_has_none_is_named():
     X = torch.randn(2, 3, 4, 4)
-    model = Blocks(Calls(lambda X: X.softmax(-1)), Calls(lambda X: X),
+    folded = Calls(lambda X: torch.randn(1, 16, 6, 5).softmax(-1).sum() + X, num_heads=6)
+    model = Blocks(Calls(lambda X: X.softmax(-1)), folded,
                    Calls(lambda X: F.scaled_dot_product_attention(X, X, X)))
     model.last = packed(num_heads=2)
-    run = lambda: model.blocks[2](model.blocks[0](X))
     assert measures.all_heads(model) == [("last", 0), ("last", 1)]
-    assert measures.all_heads(model, run) == [
-        *[(f"blocks.{i}", head) for i in (0, 2) for head in range(3)], ("last", 0), ("last", 1)]
-
-
-def test_layers_whose_heads_are_not_known_are_named_where_others_are_measured():
-    folded = Calls(lambda X: torch.randn(1, 16, 6, 5).softmax(-1).sum() + X, num_heads=6)
-    model = Blocks(Calls(lambda X: X.softmax(-1)), folded)
     words = r"^no head can be closed in 1 layers, the first 'blocks.1': \(batch, queries, heads, "
     with pytest.warns(UserWarning, match=words):
-        worth = measures.ablate_one(model, lambda: model(torch.ones(2, 3, 4, 4)).mean().item())
-    assert worth.shape == (3,)
+        found = measures.all_heads(model, lambda: model(X))
+    assert found == [*[(f"blocks.{i}", head) for i in (0, 2) for head in range(3)],
+                     ("last", 0), ("last", 1)]
 
 
 @pytest.mark.parametrize("heads, words", [
