@@ -9,7 +9,7 @@ from torch.nn import functional as F
 from . import torch_weights
 from .checks import (check_causal, check_divides, check_float, check_inputs, check_shape,
                      check_size)
-from .hidden import cut_padding, hide_rows, hide_unseen, unmask_empty_rows, widened
+from .hidden import cut_padding, hide, unmask_empty_rows, widened
 from .masks import Attend, as_4d, combine
 from .relative import RelativePosition
 
@@ -65,7 +65,7 @@ def dot_product_attention(
     batch, heads, count, _ = q.shape
     keep = combine(batch, heads, count, k.shape[2], mask=mask, device=q.device)
     if keep is not None:
-        q, k, v = hide_rows(keep, q, k, v)
+        q, k, v = hide(keep, q, k, v)
     weights = softmax_where(keep, q / math.sqrt(q.shape[-1]) @ k.mT)
     steps = queries.shape[:-1]
     return (weights @ v).reshape(*steps, values.shape[-1]), weights.reshape(*steps, keys.shape[-2])
@@ -98,7 +98,7 @@ class AdditiveAttention(nn.Module):
         sizes = queries.shape[0], 1, queries.shape[1], keys.shape[1]
         keep = combine(*sizes, valid_lens, mask, device=queries.device)
         if keep is not None:
-            queries, keys, values = hide_unseen(keep, queries, keys, values)
+            queries, keys, values = hide(keep.any(1), queries, keys, values)
         features = self.W_q(queries)[:, :, None] + self.W_k(keys)[:, None]
         scores = self.w_v(features.tanh()).squeeze(-1)
         weights = softmax_where(keep, scores[:, None])[:, 0]
@@ -110,14 +110,9 @@ def split_heads(X: Tensor, num_heads: int) -> Tensor:
     """(batch, steps, heads * head_size) -> (batch, heads, steps, head_size).
 
     Head i gets the i-th block of columns.
-
-    >>> split_heads(torch.arange(4.).reshape(1, 1, 4), num_heads=2).tolist()
-    [[[[0.0, 1.0]], [[2.0, 3.0]]]]
     """
     check_shape("X", X, "(batch, steps, heads * head_size)")
-    check_size(num_heads=num_heads)
-    if X.shape[-1] % num_heads:
-        raise ValueError(f"{num_heads=} does not divide the width {X.shape[-1]}")
+    check_divides(num_heads, X.shape[-1])
     batch, steps, width = X.shape  # not unflatten: torch.compile with a default device can't
     return X.reshape(batch, steps, num_heads, width // num_heads).transpose(1, 2)
 
@@ -136,12 +131,6 @@ class MultiHeadAttention(nn.Module):
     given. num_kv_heads: how many heads have keys and values of their own, ``num_heads`` unless
     given; fewer serve groups of neighbours (grouped-query attention: Ainslie et al. 2023, section
     2.2). position: a ``RelativePosition``. Parameters: W_q, W_k, W_v, W_o, each an ``nn.Linear``.
-
-    >>> attention = MultiHeadAttention(num_hiddens=8, num_heads=2)
-    >>> queries, keys = torch.rand(1, 3, 8), torch.rand(1, 5, 8)
-    >>> output, weights = attention(queries, keys, keys, need_weights=True)
-    >>> output.shape, weights.shape
-    (torch.Size([1, 3, 8]), torch.Size([1, 2, 3, 5]))
     """
 
     def __init__(
@@ -198,7 +187,7 @@ class MultiHeadAttention(nn.Module):
         is_causal = causal and alone  # the kernel's own mask
         keep = None if is_causal else combine(*sizes, valid_lens, mask, causal, queries.device)
         if keep is not None:
-            queries, keys, values = hide_unseen(keep, queries, keys, values)
+            queries, keys, values = hide(keep.any(1), queries, keys, values)
             if self.position is None:  # which counts from the last key
                 keep, keys, values = cut_padding(valid_lens, keep, keys, values)
         q = split_heads(self.W_q(queries), self.num_heads)

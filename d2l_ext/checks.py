@@ -38,12 +38,6 @@ def kind(X: object) -> object:
     return X.dtype if isinstance(X, Tensor) else type(X).__name__
 
 
-def check_integers(name: str, X: Tensor) -> None:
-    """``X`` is a tensor of integers; booleans don't count as such."""
-    if not isinstance(X, Tensor) or X.dtype == torch.bool or torch.is_floating_point(X):
-        raise TypeError(f"{name} must hold integers, got {kind(X)}")
-
-
 def check_float(**tensors: Tensor) -> None:
     """Every argument is a floating-point tensor."""
     for name, X in tensors.items():
@@ -69,15 +63,6 @@ def check_sequence(X: Tensor, width: int) -> None:
     check_float(X=X)
     check_shape("X", X, "(batch, steps, hiddens)")
     check_width("X", X, width)
-
-
-def check_symbols(name: str, X: Tensor, symbols: int) -> None:
-    """``X`` is (batch, steps) and holds integers from 0 to ``symbols - 1``."""
-    check_integers(name, X)
-    check_shape(name, X, "(batch, steps)")
-    for worst in extremes(X):
-        if not 0 <= worst < symbols:
-            raise ValueError(f"{name} contains {worst}, but symbols are 0 to {symbols - 1}")
 
 
 def check_inputs(
@@ -127,7 +112,9 @@ def check_lengths(valid_lens: Tensor, sizes: tuple[int, int, int] | None = None)
 
     sizes: the batch, queries and keys that it must fit. Values are checked where they can be read.
     """
-    check_integers("valid_lens", valid_lens)
+    if not isinstance(valid_lens, Tensor) or (
+            valid_lens.dtype == torch.bool or torch.is_floating_point(valid_lens)):
+        raise TypeError(f"valid_lens must hold integers, got {kind(valid_lens)}")
     check_shape("valid_lens", valid_lens, "(batch,)", "(batch, queries)")
     low, high = extremes(valid_lens)
     if low < 0:

@@ -35,9 +35,6 @@ def all_heads(model: nn.Module, run: Callable[[], object] | None = None) -> list
 
     run: runs the model, which shows the heads of layers of other classes than
     ``MultiHeadAttention`` and ``nn.MultiheadAttention``. Warns of layers whose heads can't be told.
-
-    >>> all_heads(nn.ModuleDict({"first": MultiHeadAttention(4, 2)}))
-    [('first', 0), ('first', 1)]
     """
     watch = Gating(model, {})
     if run is not None:
@@ -74,10 +71,7 @@ def check_numbers(numbers: Iterable[int], count: int, layer: str = "the layer") 
 # ---- gates ----
 
 class Gating(Watch):
-    """What ``gates`` opens. ``found`` is the number of heads of each layer by name.
-
-    ``MultiHeadAttention`` and ``nn.MultiheadAttention`` say it themselves; others are seen at work.
-    """
+    """What ``gates`` opens. ``found``: how many heads each layer has, known or seen at work."""
 
     def __init__(self, model: nn.Module, values: Mapping[str, Tensor | list[int]]):
         super().__init__(model)
@@ -161,7 +155,7 @@ def closed(model: nn.Module, heads: Iterable[Head]) -> AbstractContextManager[No
     return gates(model, by_layer(heads))
 
 
-# ---- four measures, in evaluation mode, since dropout would make them vary ----
+# ---- four measures, in evaluation mode ----
 
 @contextmanager
 def measuring(model: nn.Module, run: Callable[[], Any]) -> Iterator[tuple[list[Head], Any]]:
@@ -197,7 +191,7 @@ def ablate_one(model: nn.Module, score: Score) -> Tensor:
 def keep_one(model: nn.Module, score: Score) -> Tensor:
     """The score when a head is the only open one of its layer, one number per head, (heads,).
 
-    The other layers stay as they are (Michel et al. 2019, section 3.3).
+    From Michel et al. 2019, section 3.3.
     """
     def others(head: Head) -> list[Head]:
         return [other for other in heads if other[0] == head[0] and other != head]
@@ -209,10 +203,9 @@ def keep_one(model: nn.Module, score: Score) -> Tensor:
 def gradient(model: nn.Module, losses: Callable[[], Tensor]) -> Tensor:
     """How much the loss would move with each gate: I_h = E_x |∂L(x) / ∂ξ_h|.
 
-    Each layer is divided by its ℓ2 norm (Michel et al. 2019, section 4.1); a layer that doesn't
-    move the loss, for example with ``W_o`` of 0, gets zeros. losses: runs the model and returns the
-    loss of each example, (batch,). Returns one number per head, (heads,), from one backward pass:
-    every example has gates of its own.
+    Each layer is divided by its ℓ2 norm (Michel et al. 2019, section 4.1), unless that is 0.
+    losses: runs the model and returns the loss of each example, (batch,). Returns one number per
+    head, (heads,), from one backward pass: every example has gates of its own.
     """
     with measuring(model, torch.no_grad()(losses)) as (heads, first):
         if first.dim() != 1:
@@ -228,8 +221,7 @@ def gradient(model: nn.Module, losses: Callable[[], Tensor]) -> Tensor:
 def greedy(model: nn.Module, score: Score) -> tuple[list[Head], list[float]]:
     """Close heads one after the other, each time the one without which the score stays highest.
 
-    Returns the heads in the order of closing, and the scores: one with all heads open, then one
-    after each closing.
+    Returns the heads in the order of closing, and the scores: with all open, then after each.
     """
     order: list[Head] = []
     with measuring(model, score) as (remaining, full):
@@ -247,9 +239,6 @@ def rank_correlation(first: Sequence[float] | Tensor, second: Sequence[float] | 
     """Spearman's coefficient, the correlation of the ranks; equal values share a rank.
 
     1 means the same order, -1 the reverse, and NaN that all values on one side are equal.
-
-    >>> rank_correlation([1, 2, 3], [10, 20, 90])
-    1.0
     """
     both = [torch.as_tensor(values, dtype=torch.float64) for values in (first, second)]
     a, b = ((X[:, None] - X).sign().sum(1) for X in both)  # twice the rank, from the middle
@@ -265,10 +254,6 @@ def prune_heads(attention: MultiHeadAttention, heads: Iterable[int]) -> MultiHea
     ``attention`` with the heads closed, but for rounding. Its ``state_dict`` loads into
     ``MultiHeadAttention(num_hiddens, heads left, head_size=...)``. Raises ValueError for a position
     module, for heads that share keys and values, and for a projection that isn't an ``nn.Linear``.
-
-    >>> small = prune_heads(MultiHeadAttention(num_hiddens=8, num_heads=4), {0, 2})
-    >>> small.num_heads, small.head_size, tuple(small.W_o.weight.shape)
-    (2, 2, (8, 4))
     """
     position, num_heads, num_kv_heads = (
         attention.position, attention.num_heads, attention.num_kv_heads)
@@ -318,10 +303,6 @@ def beside(first: Mapping[str, Sequence[Tensor]], second: Mapping[str, Sequence[
     Returns, by the names of ``first``, the first calls of both and first − second,
     (3, batch, heads, queries, keys). Layers are paired in their order; ValueError where their
     shapes differ.
-
-    >>> both = beside({"layer": [torch.ones(1, 1, 1, 1)]}, {"layer": [torch.zeros(1, 1, 1, 1)]})
-    >>> both["layer"].flatten().tolist()
-    [1.0, 0.0, 1.0]
     """
     maps = [[calls[0] for calls in seen.values()] for seen in (first, second)]
     shapes = [[tuple(each.shape) for each in side] for side in maps]
@@ -336,11 +317,7 @@ def rollout(maps: Iterable[Tensor]) -> Tensor:
     """How much of each input token stands in each output, by attention alone: (batch, n, n).
 
     A layer passes on half of what comes and half of the mean of its heads (Abnar & Zuidema 2020,
-    section 3). maps: the weights (batch, heads, n, n) of each layer of self-attention, the first
-    layer first. What values, W_o and the networks between do with the tokens it can't say.
-
-    >>> rollout([torch.eye(2).expand(1, 3, 2, 2)]).tolist()
-    [[[1.0, 0.0], [0.0, 1.0]]]
+    section 3). maps: the weights (batch, heads, n, n) of each layer, the first layer first.
     """
     shares = [(weights.mean(1) + torch.eye(weights.shape[-1]).to(weights)) / 2 for weights in maps]
     return functools.reduce(lambda below, share: share @ below, shares)
@@ -351,8 +328,8 @@ def patched(projection: nn.Linear, head: int, num_heads: int, run: Callable[[], 
             ) -> Iterator[None]:
     """While open, a head's output is what it was in ``run()``, on another prompt of equal length.
 
-    projection: what follows the heads side by side, ``W_o`` or another library's. Its last call in
-    ``run()`` counts; ValueError where there is none, as in ``nn.MultiheadAttention``.
+    projection: what follows the heads side by side, such as ``W_o``. Its last call in ``run()``
+    counts; ValueError where there is none, as in ``nn.MultiheadAttention``.
     """
     size, other = projection.in_features // num_heads, []
     columns = slice(head * size, (head + 1) * size)

@@ -15,26 +15,18 @@ def unmask_empty_rows(keep: Tensor) -> tuple[Tensor, Tensor]:
     return keep | ~sees, sees
 
 
-def hide_rows(keep: Tensor, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Zeros at the queries of each head that see nothing, and at the keys that no query sees."""
-    sees, seen = keep.any(3)[..., None], keep.any(2)[..., None]
-    return torch.where(sees, q, 0.0), torch.where(seen, k, 0.0), torch.where(seen, v, 0.0)
-
-
-def hide_unseen(
-    keep: Tensor, queries: Tensor, keys: Tensor, values: Tensor,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """``hide_rows`` before heads are split.
+def hide(keep: Tensor, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Zeros at the queries that see nothing, and at the keys that no query sees.
 
     In self-attention a key that no one sees is a query as well: as such it stays as it is, unless
     it holds a number that isn't finite.
     """
-    seen, sees = keep.any(2).any(1)[..., None], keep.any(3).any(1)[..., None]
-    if queries is keys:  # the sum is six times as fast as isfinite()
-        sees = sees & (seen | ((queries.detach() * 0).sum(-1, keepdim=True) == 0))
-    hidden = torch.where(seen, keys, 0.0)
-    others = hidden if values is keys else torch.where(seen, values, 0.0)
-    return torch.where(sees, queries, 0.0), hidden, others
+    sees, seen = keep.any(-1)[..., None], keep.any(-2)[..., None]
+    if q is k:  # the sum is six times as fast as isfinite()
+        sees = sees & (seen | ((q.detach() * 0).sum(-1, keepdim=True) == 0))
+    hidden = torch.where(seen, k, 0.0)
+    return (torch.where(sees, q, 0.0), hidden,
+            hidden if v is k else torch.where(seen, v, 0.0))
 
 
 def cut_padding(

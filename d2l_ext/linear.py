@@ -1,8 +1,8 @@
 """Memories of one size in place of all earlier keys and values: attention without the softmax.
 
-Every layer is causal, and takes and returns (batch, steps, num_hiddens) as those of ``sequence``
-do. Inside, a row is one head of one sequence: q and k (rows, steps, head_size), v (rows, steps,
-width), a number per step (rows, steps), and a memory S (rows, head_size, width), None while empty.
+Every layer is causal, and takes and returns (batch, steps, num_hiddens). Inside, a row is one head
+of one sequence: q and k (rows, steps, head_size), v (rows, steps, width), a number per step
+(rows, steps), and a memory S (rows, head_size, width), None while empty.
 """
 import math
 from collections.abc import Callable
@@ -22,9 +22,6 @@ def decay_mask(log_decay: Tensor) -> Tensor:
     """What step i still has of what step j stored: (rows, steps, steps), 0 where j > i.
 
     M_ij = a_{j+1} ⋯ a_i (Dao & Gu 2024, section 3.2.2). log_decay (rows, steps): log a, finite.
-
-    >>> decay_mask(torch.tensor([[1, 0.5, 0.5]]).log())[0].tolist()
-    [[1.0, 0.0, 0.0], [0.5, 1.0, 0.0], [0.25, 0.5, 1.0]]
     """
     since, steps = log_decay.cumsum(1), log_decay.shape[1]
     later = torch.ones(steps, steps, dtype=torch.bool, device=log_decay.device).triu(1)
@@ -140,10 +137,10 @@ class LinearAttention(Memory):
     """Causal attention without the softmax: the past fits in a memory that doesn't grow.
 
     y_i = Σ_{j≤i} M_ij (φ(q_i)·φ(k_j)) v_j / Σ_{j≤i} M_ij (φ(q_i)·φ(k_j)), in each head
-    (Katharopoulos et al. 2020, section 3.2). feature_map: φ, positive where there is a normaliser;
-    None: q and k as they are. normalise: whether to divide; the state then has one more column, for
-    the sum. decay: None, M = 1; "input", M as in ``decay_mask``, of which step i keeps
-    a_i = σ(w·x_i + b): the scalar case of Dao & Gu 2024, with Δ = softplus(-w·x_i - b) and A = -1.
+    (Katharopoulos et al. 2020, section 3.2). feature_map: φ, positive where there is a normaliser,
+    or None. normalise: whether to divide; the state then has one more column, for the sum. decay:
+    None, M = 1; "input", M as in ``decay_mask``, with a_i = σ(w·x_i + b): the scalar case of
+    Dao & Gu 2024, with Δ = softplus(-w·x_i - b) and A = -1.
     It starts near 1 - 2^(-5-h) in head h = 0, 1, ..., as Sun et al. 2023, section 2.2.
     """
 
@@ -223,8 +220,7 @@ def scan(a: Tensor, b: Tensor) -> Tensor:
 def parallel_scan(a: Tensor, b: Tensor) -> Tensor:
     """What ``scan`` returns, in ⌈log₂ steps⌉ rounds (Hillis & Steele 1986).
 
-    Two steps in a row are one of the same form: a₂(a₁h + b₁) + b₂ = (a₂a₁)h + (a₂b₁ + b₂). After
-    round r, entry t stands for the 2^r steps up to t.
+    Two steps in a row are one of the same form: a₂(a₁h + b₁) + b₂ = (a₂a₁)h + (a₂b₁ + b₂).
     """
     gap = 1
     while gap < a.shape[1]:

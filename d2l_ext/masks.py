@@ -90,11 +90,7 @@ def window(size: int) -> Mask:
 
 
 def padding(valid_lens: Tensor) -> Mask:
-    """A query sees the first keys: key < valid_lens, integers, (batch,) or (batch, queries).
-
-    >>> padding(torch.tensor([1, 3])).tensor(1, 3).int().tolist()
-    [[[1, 0, 0]], [[1, 1, 1]]]
-    """
+    """A query sees the first keys: key < valid_lens, integers, (batch,) or (batch, queries)."""
     check_lengths(valid_lens)
     lengths = valid_lens[:, None, None] if valid_lens.dim() == 1 else valid_lens[..., None]
     return Mask(lambda query, key: key < lengths.to(key.device, torch.int64))
@@ -121,7 +117,7 @@ def mask_tensor(
     mask: Attend, batch: int, heads: int, queries: int, keys: int,
     device: torch.device | None = None,
 ) -> Tensor:
-    """``mask`` as booleans of four axes. Raises unless it is a mask of these sizes."""
+    """``mask`` as booleans of four axes, if it is one of these sizes."""
     if not isinstance(mask, Tensor):
         mask = Mask(mask).tensor(queries, keys, device)
     check_boolean(mask)
@@ -144,9 +140,6 @@ def to_sdpa(mask: Tensor) -> Tensor:
     """Our mask for ``F.scaled_dot_product_attention``, where True = may attend, too.
 
     (batch, queries, keys) becomes (batch, 1, queries, keys), or its batch would count as heads.
-
-    >>> to_sdpa(torch.tensor([[[True, False]]])).tolist()
-    [[[[True, False]]]]
     """
     check_boolean(mask)
     return mask[:, None] if mask.dim() == 3 else mask
@@ -157,9 +150,6 @@ def to_torch_mha(mask: Tensor, num_heads: int = 1) -> Tensor:
 
     (queries, keys) keeps its shape; (batch, queries, keys) and (batch, 1|num_heads, queries, keys)
     become (batch * num_heads, queries, keys).
-
-    >>> to_torch_mha(torch.tensor([[True, False]])).tolist()
-    [[False, True]]
     """
     hidden = ~to_sdpa(mask)
     if hidden.dim() == 2:

@@ -36,9 +36,6 @@ class PositionalEncoding(nn.Module):
 
     Takes and returns (batch, steps, num_hiddens), at most ``max_len`` steps. ``P``, (1, max_len,
     num_hiddens), is a buffer that isn't saved.
-
-    >>> PositionalEncoding(4)(torch.zeros(1, 2, 4))[0, 0].tolist()
-    [0.0, 1.0, 0.0, 1.0]
     """
 
     P: Tensor
@@ -63,9 +60,6 @@ class LearnedPositionalEncoding(PositionalEncoding):
     """Adds a learned vector per position, then drops out (Gehring et al. 2017, section 3.1).
 
     As ``PositionalEncoding``, but ``P`` is a parameter, which starts as noise.
-
-    >>> sum(p.numel() for p in LearnedPositionalEncoding(num_hiddens=4, max_len=10).parameters())
-    40
     """
 
     def __init__(self, num_hiddens: int, dropout: float = 0.0, max_len: int = 1000):

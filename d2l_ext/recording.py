@@ -56,8 +56,7 @@ class Watch(TorchFunctionMode):
 
     ``attended`` gets the output of ``F.scaled_dot_product_attention`` or of a softmax, the number
     of keys, and a function for the weights; ``packed`` gets ``F.multi_head_attention_forward`` and
-    its arguments. They return the output. ``names`` holds the name of each module, ``running``
-    those at work, the innermost last.
+    its arguments. They return the output. Of the modules at work the innermost stands last.
     """
 
     attended: Callable[[Tensor, int, Callable[[], Tensor]], Tensor]
@@ -70,7 +69,7 @@ class Watch(TorchFunctionMode):
         self.names = {module: name for name, module in model.named_modules()}
         self.running: list[Running] = []
         self.ran: dict[nn.Module, None] = {}  # in this order
-        self.quiet = False  # whether nothing is looked at for a while
+        self.quiet = False  # while nothing is looked at
         self.other: dict[str, str] = {}  # what was met and is not attention as it is known
 
     def __enter__(self) -> Self:
@@ -140,8 +139,7 @@ class Watch(TorchFunctionMode):
     def arranged(self, X: Tensor, keys: int) -> Tensor:
         """(..., queries, any) as (batch, heads, queries, any), or with windows after the batch.
 
-        ``X`` is seen otherwise, and not copied. Raises Unplaced where heads can't be told from
-        other axes.
+        A view. Raises Unplaced where heads can't be told from other axes.
         """
         X = X[:, None] if X.dim() == 3 else X[None, None] if X.dim() == 2 else X
         counts, given, maps = self.counts(), self.running[-1].shape, (*X.shape[:-1], keys)
@@ -177,8 +175,7 @@ def fused_weights(
 ) -> Tensor:
     """The weights behind a call of ``F.scaled_dot_product_attention``, before dropout.
 
-    Takes that function's arguments. Computed in single precision at least; a query that sees no key
-    has zeros.
+    In single precision at least; a query that sees no key has zeros.
     """
     q, k, v = (X.to(torch.promote_types(X.dtype, torch.float32)) for X in (query, key, value))
     mask = attn_mask
@@ -289,15 +286,12 @@ class Recorder(Watch):
         kinds = {self.names[module]: type(module).__name__ for module in self.ran}
         for name, kind in reversed(kinds.items()):  # parts come before what they are parts of
             if "attention" in kind.lower() and not met(name):
-                self.other[name] = (
-                    "calls neither PyTorch's fused attention nor a softmax over (batch, heads, "
-                    "queries, keys); model.get_submodule(name).register_forward_hook(...) shows "
-                    "what goes in and out")
+                self.other[name] = "calls neither PyTorch's fused attention nor a softmax over keys"
         for stack in (module for module in self.names if isinstance(module, nn.ModuleList)):
             ran = {layer: met(self.names[layer]) for layer in stack if layer in self.ran}
-            seen = {type(layer) for layer, has in ran.items() if has}
+            seen = {type(layer) for layer in ran if ran[layer]}
             self.other |= {self.names[layer]: "shows no attention, though others of its class do"
-                           for layer, has in ran.items() if type(layer) in seen and not has}
+                           for layer in ran if type(layer) in seen and not ran[layer]}
         if not (self.recorded or self.other):
             some = ", ".join([*dict.fromkeys(kinds.values())][:5]) or "nothing"
             self.other[""] = (f"nothing was recorded: {some} ran without PyTorch's fused "

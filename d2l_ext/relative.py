@@ -15,9 +15,6 @@ def offsets(queries: int, keys: int, device: torch.device | None = None) -> Tens
     """Key position minus query position: integers (queries, keys), negative left of the query.
 
     The last query stands at the last key, as when decoding with a cache.
-
-    >>> offsets(2, 3).tolist()
-    [[-1, 0, 1], [-2, -1, 0]]
     """
     query = torch.arange(queries, device=device) + keys - queries
     return torch.arange(keys, device=device) - query[:, None]
@@ -68,9 +65,6 @@ class T5RelativeBias(RelativePosition):
     ``max_distance`` on share the last. bidirectional: half of the buckets for keys to the right of
     the query; otherwise these fall in bucket 0, as suits a causal mask. ``table`` is (num_buckets,
     heads).
-
-    >>> T5RelativeBias(num_heads=2).bucket(torch.tensor([-1000, -9, -1, 0, 1, 9, 1000])).tolist()
-    [15, 8, 1, 0, 17, 24, 31]
     """
 
     edges: Tensor
@@ -85,8 +79,7 @@ class T5RelativeBias(RelativePosition):
         exact = side // 2  # how many offsets to a side have a bucket each
         if side < 2 or bidirectional and num_buckets % 2 or max_distance <= exact:
             raise ValueError(f"{num_buckets=} must be even and at least 4 when {bidirectional=}, "
-                             f"else at least 2, and {max_distance=} must exceed {exact}, the "
-                             "offsets to a side that have a bucket each")
+                             f"else at least 2, and {max_distance=} must exceed {exact}")
         self.table = nn.Parameter(torch.randn(num_buckets, num_heads) / math.sqrt(num_buckets))
         growth = (max_distance / exact) ** (1 / (side - exact))
         # Rounded, as 31.999999 is 32.
@@ -112,9 +105,9 @@ class T5RelativeBias(RelativePosition):
 class ALiBi(RelativePosition):
     """A penalty that grows with distance: qᵢ · kⱼ / √d − m |j − i|, one fixed slope m per head.
 
-    From Press et al. 2022, section 3; without a causal mask it can't tell left from right.
-    ``slopes``: 2^(−8/n), 2^(−16/n), ... for n heads; if n isn't a power of two, as in the paper's
-    code, those of the largest power below n, then every other one of twice that power.
+    From Press et al. 2022, section 3. ``slopes``: 2^(−8/n), 2^(−16/n), ... for n heads; if n isn't
+    a power of two, as in the paper's code, those of the largest power below n, then every other one
+    of twice that power.
 
     >>> ALiBi(num_heads=3).slopes
     [0.0625, 0.00390625, 0.25]
@@ -144,10 +137,6 @@ class RotaryEmbedding(RelativePosition):
     ..., as in the paper; otherwise (0, d/2), (1, d/2 + 1), ..., as in GPT-NeoX and Llama: weights
     trained with one layout are wrong with the other. periods: other steps per radian for each pair,
     (head_size / 2,), in place of 10000^(2p/d).
-
-    >>> q = torch.tensor([[[[1, 0], [1, 0]]]], dtype=torch.float64)
-    >>> RotaryEmbedding(head_size=2).transform(q, q)[0][0, 0, 1].round(decimals=4).tolist()
-    [0.5403, 0.8415]
     """
 
     def __init__(self, head_size: int, interleaved: bool = True, *, periods: Tensor | None = None):

@@ -101,7 +101,7 @@ class SelfAttention(nn.Module):
         return self.attention(X, X, X, causal=self.causal)
 
 
-# ---- formulas ------------------------------------------------------------------------------------
+# ---- formulas ----
 
 class Cost(NamedTuple):
     """What a layer costs. ``path`` and ``meet`` count moves from one position to another."""
@@ -174,15 +174,12 @@ def state_size(kind: str, n: int, d: int, k: int = 3, num_heads: int = 1) -> int
     """How many numbers a causal layer of width d must keep of n tokens, to go on with the next.
 
     ``STATES`` has them in writing; arguments are those of ``cost``. A normaliser keeps d more.
-
-    >>> state_size("attention layer", n=100, d=8), state_size("delta rule, by token", n=100, d=8)
-    (1600, 64)
     """
     cost(kind, n, d, k, num_heads=num_heads)  # checks them
     return worth(STATES[kind], n=n, d=d, k=k, h=num_heads)
 
 
-# ---- measurements --------------------------------------------------------------------------------
+# ---- measurements ----
 
 def influence(model: nn.Module, n: int, num_hiddens: int | None = None) -> Tensor:
     """How strongly input j moves output i: Σ_c |∂(r · y_i) / ∂x_jc|, c over the input's width.
@@ -205,11 +202,7 @@ def influence(model: nn.Module, n: int, num_hiddens: int | None = None) -> Tenso
 
 
 def reach(model: nn.Module, n: int, num_hiddens: int | None = None) -> Tensor:
-    """Whether output i depends on input j, (n, n): where ``influence`` is above 0.
-
-    >>> reach(Convolution(4, kernel_size=3), 4).int().tolist()
-    [[1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 1], [0, 0, 1, 1]]
-    """
+    """Whether output i depends on input j, (n, n): where ``influence`` is above 0."""
     return influence(model, n, num_hiddens) > 0
 
 
@@ -223,24 +216,14 @@ def visible_products() -> Iterator[None]:
 
 
 def flops(layer: Layer, n: int, d: int) -> int:
-    """Operations that PyTorch counts for (1, n, d): matrix products and convolutions.
-
-    Fused kernels are switched off, so that those of attention and LSTM count too.
-
-    >>> flops(Recurrence(8), n=5, d=8) == cost("recurrence", n=5, d=8).operations
-    True
-    """
+    """Operations that PyTorch counts for (1, n, d): matrix products and convolutions."""
     with visible_products(), FlopCounterMode(display=False) as counter:
         layer(torch.zeros(1, n, d))
     return counter.get_total_flops()
 
 
 def longest_chain(layer: Layer, n: int, d: int) -> int:
-    """The most matrix products that wait for each other, in PyTorch's graph for (1, n, d).
-
-    >>> longest_chain(Recurrence(8), n=5, d=8)
-    5
-    """
+    """The most matrix products that wait for each other, in PyTorch's graph for (1, n, d)."""
     with visible_products():
         end = layer(torch.zeros(1, n, d, requires_grad=True)).grad_fn
     length: dict[Any, int] = {}
@@ -285,9 +268,6 @@ def slope(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
     """The power in y ~ x^power and its standard error, from three positive pairs or more.
 
     A straight line is fitted to the logarithms by least squares.
-
-    >>> slope([1, 2, 4], [3, 12, 48])
-    (2.0, 0.0)
     """
     a, b = (torch.tensor(values, dtype=torch.float64).log2() for values in (x, y))
     a, b = a - a.mean(), b - b.mean()

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from .checks import check_inputs, check_size
-from .hidden import hide_rows
+from .hidden import hide
 from .masks import Attend, as_4d, mask_tensor
 from .reading import known
 
@@ -63,9 +63,6 @@ def tiled_traffic(queries: int, keys: int, width: int, value_width: int, key_til
 
     Keys and values are read once, queries and their state for each tile of keys; the state is
     written as often, and once before (Dao et al. 2022, algorithm 1).
-
-    >>> tiled_traffic(queries=8, keys=8, width=2, value_width=2, key_tile=4)
-    Traffic(reads=128, writes=96)
     """
     tiles, state = math.ceil(keys / key_tile), queries * (value_width + 2)
     reads = keys * (width + value_width) + tiles * (queries * width + state)
@@ -105,7 +102,7 @@ def tiled_attention(
 def scored(Q: Tensor, K: Tensor, V: Tensor, keep: Tensor | None) -> tuple[Tensor, Tensor]:
     """The scores and values of a tile of keys, of which ``keep`` allows some."""
     if keep is not None:
-        Q, K, V = hide_rows(keep, Q, K, V)
+        Q, K, V = hide(keep, Q, K, V)
     Q, K, V = (X.to(torch.promote_types(X.dtype, torch.float32)) for X in (Q, K, V))
     scores = Q / math.sqrt(Q.shape[-1]) @ K.mT
     return scores if keep is None else scores.masked_fill(~keep, -math.inf), V

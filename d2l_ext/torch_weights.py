@@ -24,10 +24,9 @@ def sizes_to_torch(ours: MultiHeadAttention) -> dict[str, Any]:
     hiddens, inner, query_size = ours.W_o.out_features, ours.W_o.in_features, ours.W_q.in_features
     num_heads, num_kv_heads, position = ours.num_heads, ours.num_kv_heads, ours.position
     if position is not None or num_kv_heads != num_heads or not inner == query_size == hiddens:
-        raise ValueError(
-            "nn.MultiheadAttention needs position=None, num_kv_heads = num_heads and query_size = "
-            f"num_heads * head_size = num_hiddens, got {position=}, {num_kv_heads=}, {num_heads=}, "
-            f"{query_size=}, num_heads * head_size={inner}, num_hiddens={hiddens}")
+        raise ValueError("nn.MultiheadAttention has one size for queries, heads and outputs, and "
+                         f"no position: got {query_size=}, {num_heads=}, {num_kv_heads=}, "
+                         f"head_size={ours.head_size}, num_hiddens={hiddens}, {position=}")
     return {"embed_dim": hiddens, "num_heads": num_heads, "batch_first": True,
             "dropout": ours.dropout.p, "bias": ours.W_q.bias is not None,
             "kdim": ours.W_k.in_features, "vdim": ours.W_v.in_features}

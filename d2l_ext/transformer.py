@@ -3,7 +3,7 @@ import torch
 from torch import Tensor, nn
 
 from .attention import MultiHeadAttention
-from .checks import check_sequence, check_size, check_symbols
+from .checks import check_sequence, check_size
 from .positional import PositionalEncoding
 
 
@@ -94,7 +94,6 @@ class EncoderDecoder(nn.Module):
 
     def encode(self, source: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         """What the decoder reads: (batch, source steps, num_hiddens)."""
-        check_symbols("source", source, self.source.num_embeddings)
         X = self.positions(self.source(source.long()))
         for block in self.encoder:
             X = block(X, valid_lens)
@@ -102,7 +101,6 @@ class EncoderDecoder(nn.Module):
 
     def decode(self, target: Tensor, memory: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         """Scores for the symbol after each step: (batch, steps, target_vocab_size)."""
-        check_symbols("target", target, self.target.num_embeddings)
         X = self.positions(self.target(target.long()))
         for block in self.decoder:
             X = block(X, memory, valid_lens)

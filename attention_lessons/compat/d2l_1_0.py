@@ -21,7 +21,7 @@ from torch.nn.parameter import is_lazy
 
 from d2l_ext import attention as core
 from d2l_ext.checks import check_inputs, check_width
-from d2l_ext.hidden import hide_unseen
+from d2l_ext.hidden import hide
 from d2l_ext.masks import combine
 from d2l_ext.positional import PositionalEncoding
 
@@ -157,7 +157,7 @@ class MultiHeadAttention(Module):
         if valid_lens is not None:
             sizes = len(queries), 1, queries.shape[1], keys.shape[1]
             keep = combine(*sizes, valid_lens, device=queries.device)
-            queries, keys, values = hide_unseen(keep, queries, keys, values)
+            queries, keys, values = hide(keep.any(1), queries, keys, values)
             valid_lens = valid_lens.repeat_interleave(self.num_heads, dim=0)
         # Only now: a call that is refused settles none.
         settle_widths(self, queries=queries, keys=keys, values=values)

@@ -47,6 +47,7 @@ def test_dropout_acts_on_the_sum_in_training_alone(layer):
 
 def test_the_fixed_table_is_not_saved_and_the_learned_one_is_saved_and_starts_as_noise():
     fixed, learned = PositionalEncoding(4), LearnedPositionalEncoding(4, max_len=6)
+    assert LearnedPositionalEncoding(4).P.shape == fixed.P.shape
     assert not fixed.state_dict() and not list(fixed.parameters())
     assert fixed.P.shape == (1, 1000, 4) and fixed.P.dtype == torch.float32
     assert {name: tuple(P.shape) for name, P in learned.state_dict().items()} == {"P": (1, 6, 4)}
