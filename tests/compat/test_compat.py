@@ -278,12 +278,8 @@ def test_what_does_not_fit_is_refused(version):
     attention(queries, keys, values, None)  # settles the lazy sizes
     rows = [
         (lambda: make(version, num_heads=3), "num_heads=3 does not divide num_hiddens=8"),
-        (lambda: make(version, num_heads=0), "num_heads=0"),
         (lambda: attention(queries, values, values, None), "keys have width 7, expected 6"),
-        (lambda: attention(queries, keys, keys, None), "values have width 6, expected 7"),
-        (lambda: attention(queries.long(), keys, values), "queries must be a floating-point"),
         (lambda: attention(queries, keys, values, torch.tensor([6, 1, 1])), "6.*keys=5"),
-        (lambda: attention(queries, keys, values, torch.ones(3)), "float32"),
         (lambda: d2l_1_0.DotProductAttention(0)(queries, keys, values), "width 6, expected 4"),
         (lambda: d2l_1_0.check_shape(queries, (3, 4)), r"\(3, 4, 4\) != expected shape \(3, 4\)")]
     for refused, words in rows:
@@ -295,8 +291,8 @@ def test_what_does_not_fit_is_refused(version):
 # ---- drawings ----
 
 x = torch.arange(3.)
-PLOTS = {"one curve": (x,), "a list": ([5, 7],), "a list of one curve": ([[5, 7, 6]],),
-         "one x for all": (x, [x, 2 * x, x ** 3]), "each its x": ([x, x + 1], [x, x])}
+PLOTS = {"a list": ([5, 7],), "one x for all": (x, [x, 2 * x, x ** 3]),
+         "each its x": ([x, x + 1], [x, x])}
 
 
 @pytest.mark.parametrize("arguments", PLOTS.values(), ids=PLOTS)

@@ -152,6 +152,7 @@ SEQUENCE = [
     (lambda: cost("convolution", 2, 2, 1), "k=1 must be at least 3"),
     (lambda: cost("recurrence", 5, 6, num_heads=4), "num_heads=4 does not divide"),
     (lambda: tiled_attention(Q, K, V, query_tile=0), "query_tile=0 must be at least 1"),
+    (lambda: tiled_attention(Q, K, V[:, :4]), "there are 5 keys but 4 values"),
     (lambda: LinearAttention(8, 3), "num_heads=3 does not divide num_hiddens=8"),
     (lambda: LinearAttention(8, decay=0.9), "decay=0.9 must be None or 'input'"),
     (lambda: LinearAttention(8, feature_map=None),

@@ -54,8 +54,7 @@ def by_hand(attention, X, gate):
 
 @pytest.mark.parametrize("gate", [torch.tensor([0.5, 2, -1, 0]), torch.arange(8.).reshape(2, 4)],
                          ids=["for all", "per example"])
-@pytest.mark.parametrize("sizes", [dict(), dict(bias=True), dict(head_size=5),
-                                   dict(num_kv_heads=2)], ids=str)
+@pytest.mark.parametrize("sizes", [dict(bias=True, head_size=5), dict(num_kv_heads=2)], ids=str)
 def test_gates_multiply_heads(gate, sizes):
     attention, X = layer(**sizes), torch.randn(2, 5, 12)
     with gates(attention, {"": gate}):
@@ -176,12 +175,9 @@ def test_rank_correlation_is_spearmans():
 
 # ---- pruning -------------------------------------------------------------------------------------
 
-SIZES = [dict(), dict(bias=True), dict(head_size=5),
-         dict(query_size=7, key_size=8, value_size=9, bias=True)]
-
-
-@pytest.mark.parametrize("heads", [{0}, {1, 2}, {0, 1, 3}, set()])
-@pytest.mark.parametrize("sizes", SIZES, ids=str)
+@pytest.mark.parametrize("heads", [{1, 2}, set()])
+@pytest.mark.parametrize("sizes", [
+    dict(head_size=5), dict(query_size=7, key_size=8, value_size=9, bias=True)], ids=str)
 def test_pruned_is_closed(sizes, heads):
     attention = layer(**sizes)
     inputs = [torch.randn(2, steps, linear.in_features) for steps, linear in

@@ -2,12 +2,15 @@
 import subprocess
 import sys
 
+import pytest
+
 import d2l_ext
 
 HEAVY = {"matplotlib", "IPython", "ipywidgets", "pandas", "scipy", "requests", "PIL", "torchvision",
          "d2l"}
 
 
+@pytest.mark.slow
 def test_the_import_loads_nothing_heavy():
     code = ("import sys, torch; old = {*sys.modules}; import attention_lessons.compat; "
             "print(*{*sys.modules} - old)")

@@ -175,6 +175,7 @@ def test_costs_are_what_pytorch_counts():
         for kind, layer in layers.items():
             found = cost(kind, n, d, 3, c, h)
             assert found.operations == flops(layer, n, d), kind
+            assert h > 1 or found == cost(kind, n, d, c=c)
             assert found.sequential == longest_chain(layer, n, d), kind
 
 

@@ -150,6 +150,11 @@ def test_t5_buckets_are_those_of_the_definition_in_whole_numbers(sizes, bidirect
     assert list(T5RelativeBias(1).state_dict()) == ["table"]
 
 
+def test_tables_have_a_row_for_each_offset():
+    assert ShawRelativeKeys(4, 2).table.shape == (5, 4)
+    assert T5RelativeBias(3).table.shape == (32, 3)
+
+
 def test_alibis_slopes():
     for heads in range(1, 34):
         assert ALiBi(heads).slopes == pytest.approx(slow_slopes(heads), rel=1e-12)

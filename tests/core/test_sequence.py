@@ -1,6 +1,7 @@
 """Layers equal slow definitions, formulas what is counted and walked, measures what they name."""
 import math
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -73,6 +74,7 @@ def test_recurrences_are_pytorchs_without_biases(layer, theirs):
 def test_self_attention_is_its_definition(options):
     model, X = SelfAttention(4, **options).double(), sequence(5)
     keep = torch.ones(5, 5).tril() > 0 if options.get("causal") else None
+    assert model.attention.num_heads == options.get("num_heads", 1)
     torch.testing.assert_close(model(X), slow_attention(model.attention, X, X, X, keep)[0])
 
 
@@ -86,6 +88,7 @@ def test_costs_are_what_pytorch_counts(n, d, k):
     assert layers.keys() == FORMULAS.keys()
     for kind, layer in layers.items():
         found = cost(kind, n, d, k)
+        assert found == cost(kind, n, d) or k != 3
         assert found.operations == flops(layer, n, d) > 0, kind
         assert found.sequential == longest_chain(layer, n, d), kind
 
@@ -158,11 +161,7 @@ def test_fastest_is_the_least_of_the_repeats(monkeypatch):
 
 
 def test_slope_is_the_power_and_tells_how_sure_it_is():
-    """The textbook's formulas, written out."""
     x, noise = [1, 2, 4, 8, 16], [0.1, -0.2, 0.15, 0.0, -0.05]
     y = [n * math.exp(e) for n, e in zip(x, noise)]
-    a, b = ([math.log(n) - sum(map(math.log, z)) / 5 for n in z] for z in (x, y))
-    s_aa = sum(u * u for u in a)
-    power = sum(u * v for u, v in zip(a, b)) / s_aa
-    left = sum((v - power * u) ** 2 for u, v in zip(a, b))
-    assert slope(x, y) == pytest.approx((power, math.sqrt(left / 3 / s_aa)))
+    (power, _), variances = np.polyfit(np.log(x), np.log(y), 1, cov=True)
+    assert slope(x, y) == pytest.approx((power, variances[0, 0] ** 0.5))

@@ -1,11 +1,12 @@
 """The small Transformer: the same steps written out, and decoding."""
 import pytest
 import torch
+from torch import nn
 from torch.nn import functional as F
 from slow import slow_attention
 
 from d2l_ext import MultiHeadAttention, PositionalEncoding, sinusoids
-from d2l_ext.transformer import EncoderDecoder
+from d2l_ext.transformer import EncoderBlock, EncoderDecoder
 
 LENGTHS = torch.tensor([7, 4])
 
@@ -48,6 +49,8 @@ def slow(model, source, target, length):
 @pytest.mark.parametrize("num_kv_heads", [None, 1])
 def test_it_is_the_transformer_written_out(num_kv_heads):
     made, (source, target) = model(num_kv_heads=num_kv_heads).double(), inputs()
+    for layer in filter(lambda layer: isinstance(layer, nn.LayerNorm), made.modules()):
+        nn.init.normal_(layer.weight)
     expected = [slow(made, source[i:i + 1], target[i:i + 1], LENGTHS[i]) for i in range(2)]
     torch.testing.assert_close(made(source, target, LENGTHS), torch.cat(expected),
                                atol=1e-6, rtol=1e-5)  # positions are rounded to single precision
@@ -71,6 +74,8 @@ def test_writing_takes_the_likeliest_symbol_each_time():
 def test_unless_told_there_is_one_layer_and_room_for_a_thousand_steps():
     made = EncoderDecoder(9, 5, 8, 2)
     assert len(made.encoder) == len(made.decoder) == 1
+    assert len(made.norms) == len(made.encoder[0].norms) == 2 and made.encoder[0].dropout.p == 0
+    assert EncoderBlock(8, 2).dropout.p == 0
     assert isinstance(made.positions, PositionalEncoding) and made.positions.P.shape == (1, 1000, 8)
     short = EncoderDecoder(9, 5, 8, 2, max_len=4)
     assert short.generate(torch.ones(1, 4).long(), 4, 0).shape == (1, 4)

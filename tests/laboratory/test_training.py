@@ -102,16 +102,6 @@ def test_only_scored_positions_teach_and_count():
     assert right[1] == 1 and right[[0, 2, 3]].isnan().all()
 
 
-def test_accuracy_counts_by_position():
-    def one_at_even_places(inputs):
-        return torch.eye(2)[torch.arange(inputs.shape[1]).expand_as(inputs) % 2]
-
-    def zeros(generator, batch, length):
-        return (*torch.zeros(2, batch, length).long(), torch.ones(batch, length).bool())
-
-    assert accuracy(one_at_even_places, zeros, 5).tolist() == [1, 0, 1, 0, 1]
-
-
 # ---- trainings that are kept ----
 
 def trained(steps=12, seed=0, rate=3e-3):
