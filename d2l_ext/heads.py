@@ -338,10 +338,10 @@ def patched(projection: nn.Linear, head: int, num_heads: int, run: Callable[[], 
     if not other:
         raise ValueError("run() never called the projection, so that nothing can be replaced")
 
-    def replace(_: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    def replace(_: nn.Module, inputs: tuple[Tensor]) -> Tensor:
         X = inputs[0].clone()
         X[..., columns] = other[-1][..., columns]
-        return X, *inputs[1:]
+        return X
 
     with projection.register_forward_pre_hook(replace):
         yield

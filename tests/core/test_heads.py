@@ -90,24 +90,21 @@ def test_heads_of_a_compiled_model_close_and_are_recorded(compiled):
     (lambda: closed(model(), [(CROSS, 0.0)]), "'float' object cannot", TypeError),
     (lambda: prune_heads(layer(), [1.0]), "'float' object cannot", TypeError),
     (lambda: prune_heads(layer(), [0, 1, 2, 3]),
-     "heads=[0, 1, 2, 3] are all there are: a layer needs at least one"),
+     "heads=[0, 1, 2, 3] are all there are"),
     (lambda: prune_heads(layer(), [4, 1]), "there are no heads [4] in the layer: ... 0 to 3"),
     (lambda: prune_heads(layer(position=RotaryEmbedding(4), head_size=4), [0]),
-     "can't prune heads with a position module, or that share keys and values, got "
-     "position=RotaryEmbedding(), num_heads=4, num_kv_heads=4"),
+     "can't prune heads with ... position=RotaryEmbedding(), num_heads=4, num_kv_heads=4"),
     (lambda: prune_heads(layer(num_kv_heads=2), [0]), "num_heads=4, num_kv_heads=2"),
-    (lambda: prune_heads(wrapped(), [0]), "can't prune W_k, a ParametrizedLinear: it must be a "
-     "plain nn.Linear. Prune before you quantize, normalise or wrap it"),
+    (lambda: prune_heads(wrapped(), [0]), "can't prune W_k, a ParametrizedLinear: it must"),
     (lambda: prune(layer().to_torch(), [("", 0)]),
-     "prune makes MultiHeadAttention smaller, and '' is a MultiheadAttention: ... from_torch",
-     TypeError),
+     "and '' is a MultiheadAttention: ... from_torch", TypeError),
     (lambda: gradient(model(), lambda: torch.tensor(1.0)),
-     "losses() must return one loss per example, (batch,), got shape ()"),
+     "losses() must return ... , got shape ()"),
     (lambda: ablate_one(nn.Linear(1, 1), lambda: 1.0), "no head of this model can be closed: re"),
     (lambda: patched(layer().W_o, 0, 4, lambda: None).__enter__(),
-     "run() never called the projection, so that nothing can be replaced"),
+     "run() never called the projection"),
     (lambda: beside({"a": [torch.ones(1, 3, 4, 4)]}, {"a": [torch.ones(1, 3, 4, 3)]}),
-     "only prompts of as many tokens, ... their maps are [(1, 3, 4, 4)] and [(1, 3, 4, 3)]"),
+     "their maps are [(1, 3, 4, 4)] and [(1, 3, 4, 3)]"),
 ])
 def test_what_does_not_fit_is_refused(row):
     assert_refused(*row)

@@ -327,11 +327,13 @@ def test_heads_are_on_their_axis_or_refused(case):
             model(X)
 
 
-def test_windows_in_the_batch_have_the_gates_of_their_example():
-    weights, gate = torch.rand(8, 3, 5, 5).softmax(-1), DRAWN[:, 0, 0, :3]
-    with measures.gates(model := Calls(lambda: weights.log().softmax(-1)), {"": gate}):
-        found = model().unflatten(0, (2, 4))
-    torch.testing.assert_close(found, weights.unflatten(0, (2, 4)) * gate[:, None, :, None, None])
+@pytest.mark.parametrize("shape", [(8, 3, 5, 5), (2, 4, 3, 5, 5)])
+def test_windows_have_the_gates_of_their_example(shape):
+    weights, gate = torch.rand(shape).softmax(-1), DRAWN[:, 0, 0, :3]
+    model = Calls(lambda: weights.log().softmax(-1), num_heads=3)
+    with measures.gates(model, {"": gate}):
+        found = model().reshape(2, 4, 3, 5, 5)
+    torch.testing.assert_close(found, weights.reshape_as(found) * gate[:, None, :, None, None])
 
 
 # ---- gates and measures --------------------------------------------------------------------------
@@ -395,8 +397,9 @@ def test_heads_of_any_model_are_listed_in_its_order_and_what_has_none_is_named()
     model.last = packed(num_heads=2)
     assert measures.all_heads(model) == [("last", 0), ("last", 1)]
     words = r"^no head can be closed in 1 layers, the first 'blocks.1': \(batch, queries, heads, "
-    with pytest.warns(UserWarning, match=words):
+    with pytest.warns(UserWarning, match=words) as warned:
         found = measures.all_heads(model, lambda: model(X))
+    assert warned[0].filename == __file__
     assert found == [*[(f"blocks.{i}", head) for i in (0, 2) for head in range(3)],
                      ("last", 0), ("last", 1)]
 
