@@ -53,6 +53,7 @@ BUILDING = [
     (lambda: MultiHeadAttention(8, 2.0), "num_heads must be an integer, got 2.0", TypeError),
     (lambda: MultiHeadAttention(8, True), "num_heads ... True", TypeError),
     (lambda: MultiHeadAttention(8, 2, head_size=0), "head_size=0"),
+    (lambda: MultiHeadAttention(8, 4, num_kv_heads=0), "num_kv_heads=0 must be at least 1"),
     (lambda: MultiHeadAttention(8, 4, num_kv_heads=3),
      "num_kv_heads=3 does not divide num_heads=4: each must"),
     (lambda: MultiHeadAttention(8, 2, 1.5), "between 0 and 1, but got 1.5"),
