@@ -44,11 +44,11 @@ const degrees = (angle) => `${rough((angle * 180) / Math.PI)}°`;
 function tell({ position, offset, width }, hand) {
   const from = t("From position {0} to {1}", position, position + offset);
   if (!offset) {
-    return t("{0} nothing turns: the rotation is the identity, and a row's similarity to itself " +
-      "is 1.", from);
+    return t("{0} nothing turns: the rotation is the identity, and a position's similarity to " +
+      "itself is 1.", from);
   }
-  return t("{0} the hand of columns {1} and {2} turns by {3}; the rows' similarity is {4}, as " +
-    "from anywhere. A round takes {5} positions.", from, 2 * hand, 2 * hand + 1,
+  return t("{0} the hand of columns {1} and {2} turns by {3}; the two positions' similarity is " +
+    "{4}, as from anywhere. A round takes {5} positions.", from, 2 * hand, 2 * hand + 1,
     degrees(offset * speed(hand, width)), digits(similarity(offset, width)),
     rough(2 * Math.PI / speed(hand, width)));
 }
@@ -72,17 +72,18 @@ function view({ data: { widths, positions, offsets }, state, width, set }) {
   const plots = [[wide ? 0.6 * rest : width, waves], [wide ? 0.4 * rest : width, alike]];
   return {
     label: t("{0} clocks with a thin hand at position i and a bold one δ later; the waves of the " +
-      "chosen one, and how similar rows are.", count),
+      "chosen one, and how similar positions are.", count),
     picture: panels(width, [
-      { title: t("thin hands: i = {0}, bold: δ = {1} later", state.position,
-        state.offset), ...clocks(part, width, set) },
+      { title: (wide ? t("Two columns of the table of positions make a clock. ") : "")
+        + t("Thin hand: position {0}, bold: {1}", state.position, state.position + state.offset),
+      ...clocks(part, width, set) },
       ...plots.map(([room, make]) => ({ width: room, height: HIGH + 24, ...make(part, room) })),
       { title: t("turned by {0}", degrees(state.offset * speed(hand, state.width))), width: 280,
         height: 80, parts: turn(part) },
     ]),
     sentence: tell(state, hand),
     controls: [
-      range({ name: t("columns"), max: count - 1, value: hand, text: columns,
+      range({ name: t("clock of columns (dimensions)"), max: count - 1, value: hand, text: columns,
         pick: (chosen) => set({ hand: chosen }) }),
       choice({ state, set }, "width", t("width d"), widths),
     ],
@@ -138,7 +139,8 @@ function plot(steps, room, heights) {
     ${heights.map((height) => [
       line([x(0), y(height)], [x(steps - 1), y(height)], pen("var(--faint)", 1)),
       text(x(0) - 6, y(height), height, END)])}
-    ${places(Math.ceil(steps / 20)).map((i) => text(x(i * 20), HIGH + 16, i * 20, MIDDLE))}`;
+    ${places(steps).map((i) => i % (steps > 40 ? 20 : 4) === 0
+      && text(x(i), HIGH + 16, i, MIDDLE))}`;
   return { x, y, paper, back: (pixel) => (pixel - 34) / (room - 48) * (steps - 1) };
 }
 
@@ -172,17 +174,18 @@ function waves({ position, offset, width, hand, positions, steps, moves }, room_
 }
 
 /** The similarity of rows against their offset; a sweep moves the offset. */
-function alike({ offset, width, offsets, steps, moves }, room) {
-  const all = similarities(width, steps);
+function alike({ offset, width, offsets, moves }, room) {
+  const all = similarities(width, offsets + 1);
   const low = Math.min(0, Math.floor(2 * Math.min(...all)) / 2);
-  const { x, y, paper, back } = plot(steps, room, [...new Set([low, 0, 1])]);
-  const worth = similarity(offset, width);
-  return { title: t("similarity of rows δ apart"), parts: html`
+  const { x, y, paper, back } = plot(offsets + 1, room, [...new Set([low, 0, 1])]);
+  const [worth, late] = [similarity(offset, width), offset > offsets / 2];
+  return { title: t("similarity at distance δ"), parts: html`
     <g ...${moves("offset", t("offset δ"), offsets, back)} style="touch-action: pan-y">
       ${paper}
       ${curve(points(all.map((value, i) => [x(i / 2), y(value)])), INK)}
       ${disc([x(offset), y(worth)], 7, { fill: BOLD, class: "now" })}
-      ${text(x(offset) + 12, 8, `↔ δ = ${offset}: ${digits(worth)}`)}</g>` };
+      ${text(x(offset) + (late ? -12 : 12), 8, `↔ δ = ${offset}: ${digits(worth)}`,
+        late ? END : {})}</g>` };
 }
 
 /** How each number of the later row comes from the two of the earlier one. */
@@ -191,8 +194,8 @@ function turn({ position, offset, width, hand }) {
   const [sine, cosine] = tip(position * each).map(digits);
   const [across, up] = tip(offset * each);
   return tip((position + offset) * each).map((later, i) => text(0, 20 + 30 * i,
-    `${digits(i ? -across : up)} · ${sine} + ${digits(i ? up : across)} · ${cosine} = `
-    + digits(later), { class: "turned" }));
+    `${i ? t("cosine") : t("sine")}: ${digits(i ? -across : up)} · ${sine} `
+    + `+ ${digits(i ? up : across)} · ${cosine} = ${digits(later)}`, { class: "turned" }));
 }
 
 const style = `

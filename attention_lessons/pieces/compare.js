@@ -75,11 +75,8 @@ export function cone(kind, count, k, layers, out) {
 
 // ---- in words ------------------------------------------------------------------------
 
-/** A number to three digits: "0.500", "1030". */
-function three(number) {
-  const digits = number.toPrecision(3);
-  return digits.includes("e") ? String(Number(digits)) : digits;
-}
+/** A number to three digits: "0.5", "1030". */
+const three = (number) => String(Number(number.toPrecision(3)));
 
 /** A large number to three digits: "67.1 million". */
 function amount(number) {
@@ -101,10 +98,12 @@ function tell(kinds, size) {
   if (c) {
     const [softmax, memory] = ["attention layer", "linear attention, in chunks"]
       .map((kind) => cost(kind, size));
-    return t("n = {0}, {1}: linear attention takes {2} times the operations and keeps {3} " +
-      "numbers, self-attention {4}; they keep the same at n = {5}.", n, plural(num_heads, "head"),
-      three(memory.operations / softmax.operations), count(memory.keeps), count(softmax.keeps),
-      d / 2 / num_heads);
+    const times = softmax.operations / memory.operations;
+    return t("n = {0}, {1}: linear attention in chunks takes {2} and keeps {3} numbers for the " +
+      "next token, self-attention {4}; they keep the same at n = {5}.", count(n),
+      plural(num_heads, "head"), times < 1 ? t("{0} times as many operations", three(1 / times))
+        : t("{0} times fewer operations", three(times)),
+      count(memory.keeps), count(softmax.keeps), d / 2 / num_heads);
   }
   const [operations, cheapest] = kinds.filter((kind) => kind !== PART)
     .map((kind) => [cost(kind, size).operations, kind]).sort(([a], [b]) => a - b)[0];
@@ -164,7 +163,11 @@ function net(kind, width, { data: { choices }, state, ui, set, hold }) {
     name: t("output of {0}", name), value: out + 1, min: 1, max: TOKENS,
     put: (number) => hold({ out: number - 1 }), at: (x) => (x - 14) / step + 1,
   });
-  return { title: name, colour, width, height: base + 98, parts: html`
+  const facts = [t("it knows {0} of {1} inputs", rows[0].length, TOKENS),
+    t("at n = {0}: work {1}", count(state.n), amount(operations)),
+    t("from first token to last: {0}", plural(path, "step")),
+    t("one after another: {0}", plural(sequential, "step"))];
+  return { title: name, colour, width, height: base + 116, parts: html`
     ${kind === "convolution" && !ui.used && ui.out === undefined
       && text(width, -18, t("press an output"), END)}
     ${lines.map(([from, to]) => line(at(from), at(to),
@@ -176,15 +179,16 @@ function net(kind, width, { data: { choices }, state, ui, set, hold }) {
     <g ...${chosen}>${disc(last, 17, { class: "halo" })}
       ${disc(last, 9, { fill: `var(--${colour})` })}</g>
     <g ...${edge}>${box(0, base + 15, width, 24, { rx: 6, class: "halo" })}
-      ${text(width / 2, base + 27, `↕ ${plural(layers, "layer")}`, MIDDLE)}</g>
-    ${text(0, base + 54, t("it knows {0} of {1} inputs", rows[0].length, TOKENS))}
-    ${text(0, base + 72, t("at n = {0}: path {1}, waits {2}", count(state.n), path, sequential))}
-    ${text(0, base + 90, t("work {0}", amount(operations)))}` };
+      ${text(width / 2, base + 27, layers > 1 ? `↕ ${plural(layers, "layer")}`
+        : t("↓ pull down: more layers"), MIDDLE)}</g>
+    ${facts.map((fact, i) => text(0, base + 54 + 18 * i, fact))}` };
 }
 
 /** Work, or what is kept, over n; the line of n is dragged. */
 function plot(what, kinds, size, values, width, height, set) {
-  const [left, right, low] = [8, width - 180, height - 22];
+  const [right, low] = [width - 196, height - 22];
+  const wide = right > 250;
+  const left = wide ? 96 : 8;
   const shown = kinds.filter((kind) => what === "keeps"
     ? !kind.includes(",") || kind === "linear attention, by token" : !kind.startsWith("delta"));
   const lines = shown.map((kind) => [kind, values.map((n) => cost(kind, { ...size, n })[what])])
@@ -194,34 +198,44 @@ function plot(what, kinds, size, values, width, height, set) {
   const last = values.length - 1;
   const x = (i) => left + (right - left) * i / last;  // values double: a logarithmic axis
   const y = (value) => low - (low - 8) * Math.log(value / least) / Math.log(most / least);
+  const ticks = places(20).filter((power) => power % 2 === 0 && 10 ** power >= least
+    && 10 ** power <= most);
   const now = values.indexOf(size.n);
   const dragged = slider({
     name: t("tokens n"), now: String(size.n), value: now, max: last,
     at: (place) => (place - left) / (right - left) * last, put: (i) => set({ n: values[i] }),
   });
-  const named = (kind) => kind === "attention layer" && !size.c
-    ? `${said(kind)}, ${plural(size.num_heads, "head")}` : said(kind).replace(" attention,", ",");
+  const named = (kind) => kind === PART ? t("scores and mixing only")
+    : kind === "attention layer" && !size.c ? `${said(kind)}, ${plural(size.num_heads, "head")}`
+      : said(kind).replace(" attention,", ",");
   const names = lines.map(([, amounts]) => y(amounts.at(-1)));
   for (let i = 1; i < names.length; i++) names[i] = Math.max(names[i], names[i - 1] + 16);
   const over = Math.max(0, names.at(-1) - low);
   const [, attention] = lines.find(([kind]) => kind === "attention layer");
   const passed = what === "keeps" ? ["linear attention, by token"] : ["GRU", "LSTM"];
-  const title = what === "keeps" ? t("numbers kept, over n tokens")
-    : t("operations of a layer, over n tokens");
+  const title = what === "keeps" ? t("numbers kept (logarithmic axes)")
+    : t("operations of a layer (logarithmic axes)");
   return { title, width, height, parts: html`
+    ${ticks.map((power) => html`
+      ${line([left, y(10 ** power)], [right, y(10 ** power)], { stroke: "var(--faint)" })}
+      ${wide ? text(left - 8, y(10 ** power), amount(10 ** power), END)
+        : text(left, y(10 ** power) - 9, amount(10 ** power), { class: "scale" })}`)}
     ${lines.map(([kind, amounts], i) => {
       const colour = colourOf(kind);
       return html`<polyline fill="none" stroke="var(--${colour})" stroke-width="2.5"
         stroke-dasharray=${DASHES[kind] ?? ""}
         points=${points(amounts.map((one, j) => [x(j), y(one)]))} />
-        ${text(right + 8, names[i] - over, named(kind), { colour })}`;
+        ${line([right + 3, names[i] - over], [right + 17, names[i] - over],
+          { stroke: `var(--${colour})`, "stroke-dasharray": DASHES[kind] ?? "" })}
+        ${text(right + 21, names[i] - over, named(kind), { colour })}`;
     })}
     ${values.map((n, j) => lines
       .filter(([kind, amounts]) => passed.includes(kind) && amounts[j] === attention[j])
-      .map(() => html`${disc([x(j), y(attention[j])], 5, { class: "crossing" })}
-        ${text(x(j), y(attention[j]) - 14, "=", MIDDLE)}`))}
-    ${text(left, height - 8, count(values[0]))}
-    ${text(right, height - 8, count(values.at(-1)), END)}
+      .map(([kind]) => html`${disc([x(j), y(attention[j])], 5, { class: "crossing" })}
+        ${kind === "LSTM" ? text(x(j) + 8, y(attention[j]) + 12, "= LSTM")
+          : text(x(j) + 6, y(attention[j]) - 14, what === "keeps" ? "=" : "= GRU", END)}`))}
+    ${values.map((n, j) => j % (right - left > 250 ? 4 : last) === 0
+      && text(x(j), height - 8, count(n), [{}, MIDDLE, END][Math.sign(j) + (j === last)]))}
     <g ...${dragged}>
       ${box(x(now) - 22, -4, 44, low + 8, { rx: 6, class: "halo" })}
       ${line([x(now), -2], [x(now), low], { stroke: "currentColor", "stroke-width": 3 })}
@@ -234,6 +248,7 @@ function plot(what, kinds, size, values, width, height, set) {
 }
 
 const style = `
+  .scale { opacity: .75; }
   .crossing { fill: none; stroke: currentColor; stroke-width: 2; }
   .result { margin: 4px 0; }
   input[type=range] { width: 110px; }

@@ -187,7 +187,7 @@ function tell(data, given, off, answer, full) {
 }
 
 function advice(data, given, off, broken, full) {
-  if (!off.length) return t(" Press a map to close its head.");
+  if (!off.length) return t(" In a map rows look at columns; press it to close its head.");
   if (off.length === 1 && !broken) {
     const other = partner(data, given, off[0], full);
     return other ? t(" Now close {0} as well.", named(other)) : "";
@@ -324,7 +324,7 @@ const style = `
   }
   @keyframes flip { from { transform: scaleY(0); } }
   .was { text-decoration: line-through; }
-  .closed { opacity: .25; }
+  .closed { opacity: .25; filter: grayscale(1); }
   .gone { font-weight: 600; text-decoration: line-through; }
   .lit { stroke-width: 1.5; }
   .strike { stroke: var(--key); stroke-width: 3; }

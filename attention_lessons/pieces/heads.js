@@ -136,7 +136,7 @@ function view({ data, state, ui, width, set, hold }) {
     controls: [
       choice({ state, set }, "num_heads", t("heads"), divisors),
       choice({ state, set }, "asks", t("asking token"), [...tokens.entries()]),
-      range({ name: t("inverse temperature"), max: 2, step: 0.1,
+      range({ name: t("sharpness (inverse temperature)"), max: 2, step: 0.1,
         value: state.inverse_temperature, text: `× ${state.inverse_temperature.toFixed(1)}`,
         pick: (factor) => set({ inverse_temperature: factor }) }),
     ],

@@ -530,19 +530,8 @@ export const inside = (number, min, max) => Math.min(max, Math.max(min, number))
 export const closest = (options, far) =>
   options.reduce((best, each) => (far(each) < far(best) ? each : best));
 
-const SIGNS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-  + "!#$%&()*+-;,=>?@^_`{|}~";
-
-/** Numbers as they are stored (`stored` in base.py): of four bytes each five signs. */
-export function bytesOf(words) {
-  const bytes = new Uint8Array(words.length / 5 * 4);
-  const four = new DataView(bytes.buffer);
-  for (let i = 0; i < words.length; i += 5) {
-    four.setUint32(i / 5 * 4, [...words.slice(i, i + 5)]
-      .reduce((sum, sign) => 85 * sum + SIGNS.indexOf(sign), 0));
-  }
-  return bytes;
-}
+/** Numbers as they are stored (`stored` in base.py). */
+export const bytesOf = (words) => Uint8Array.from(atob(words), (sign) => sign.charCodeAt(0));
 
 /** 0, 1, 2 ... */
 export const places = (count) => Array.from({ length: count }, (_, i) => i);

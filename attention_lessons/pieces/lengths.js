@@ -41,7 +41,7 @@ export function tell({ trained }, ranks, { task, length, scored }) {
   const flattered = ranks.filter(({ score, beyond }) => beyond !== null && score - beyond > 0.15)
     .map(({ encoding }) => said(encoding));
   const more = flattered.length
-    ? t(" The positions up to {0} flatter {1}.", trained, list(flattered)) : "";
+    ? t(" Good only up to {0}, where all were trained: {1}.", trained, list(flattered)) : "";
   return t("{0}: {1} leads with {2}{3}.{4}", where, said(best.encoding), digits(best.score), then,
     more);
 }
@@ -70,12 +70,11 @@ function view(seen) {
 }
 
 /** A row for each encoding: its name, a cell for each stretch of positions, a bar for its grade. */
-function strips(ranks, { task, length, scored }, { trained, stretch, lengths, chance }, width) {
-  const last = Math.max(...lengths);
+function strips(ranks, { task, length, scored }, { trained, stretch, chance }, width) {
   const names = ranks.map(({ encoding }) => clip(said(encoding), 15));
   const left = Math.min(Math.max(...[t("position"), ...names].map(room)) + 14, width * 0.38);
   const right = width < 480 ? 44 : Math.min(190, width * 0.22);  // a phone has no room for bars
-  const x = (position) => left + (position / last) * (width - left - right - 14);
+  const x = (position) => left + (position / length) * (width - left - right - 14);
   const across = x(stretch) - left;
   const [bars, wide] = [width - right, right < 90 ? 0 : right - 40];
   const bottom = TOP + ROW * ranks.length;
@@ -102,6 +101,7 @@ function strips(ranks, { task, length, scored }, { trained, stretch, lengths, ch
       ${line([x(trained), TOP - 6], [x(trained), bottom + 6], { class: "boundary" })}
       ${text(x(trained) + 2, -18, room(beyond) < bars - x(trained) ? beyond : t("beyond →"))}`}
     ${wide > 0 && line([chanceAt, TOP], [chanceAt, bottom + 4], { class: "chance" })}
+    ${text(0, bottom + 14, t("rows: encodings; a cell: {0} positions", stretch))}
     ${text(wide ? bars : width, bottom + 14, t("chance {0}", digits(chance[task])),
       wide ? {} : END)}`;
 }

@@ -55,8 +55,9 @@ function view({ data, state, ui, width, set }) {
     label: t("A query's arrow among {0} keys, their weights, and the output in the hull of the " +
       "values.", keys.length),
     picture: panels(width, [
-      { title: t("keys and query"), width: side, height: tall + 24, parts: asking(part) },
-      { title: t("weights"), width: middle, height: row * keys.length,
+      { title: t("keys and query in a plane"), width: side, height: tall + 24,
+        parts: asking(part) },
+      { title: t("scores q · k / scale, weights"), width: middle, height: row * keys.length,
         parts: sharing(part, middle, row) },
       { title: t("values and output"), width: side, height: tall + 24, parts: mixing(part) },
     ]),
@@ -139,7 +140,7 @@ function mixing({ values, weights, output, side, tall }) {
   const screen = (numbers) => [pad + (side - 2 * pad) * part(numbers, across),
     tall - pad - (tall - 2 * pad) * part(numbers, up)];
   const spots = values.map(screen);
-  const marks = apart(spots, 26, side / 2);
+  const marks = apart(spots, 12, side / 2);
   const [x, y] = screen(output);
   const any = weights.some(Boolean);
   return html`
@@ -147,8 +148,8 @@ function mixing({ values, weights, output, side, tall }) {
     <polygon points=${points(hull(spots))} class="hull" />
     ${any && weights.map((weight, i) => line(spots[i], [x, y],
       { "stroke-width": near(26 * weight), class: "ribbon flows" }))}
-    ${values.map((_, i) => html`${line(spots[i], marks[i], { stroke: "var(--value)" })}
-      ${disc(marks[i], 12, { class: "value" })}${text(...marks[i], i + 1, MIDDLE)}`)}
+    ${spots.map((spot, i) => html`${disc(spot, 6, { class: "value" })}
+      ${text(marks[i][0], marks[i][1] - 16, i + 1, MIDDLE)}`)}
     ${any && disc([x, y], 9, { class: "output" })}
     ${text(0, tall + 14, t("output {0}", output.map(digits).join(", ")),
       { colour: "output", bold: true })}`;

@@ -14,8 +14,8 @@ const KEPT = 3;  // numbers that a query keeps: its largest score, its sum, its 
 const cut = (count, size) => places(Math.ceil(count / size)).map((tile) =>
   places(Math.min(size, count - tile * size)).map((i) => tile * size + i));
 
-/** A query's state after more keys, and by what its sum and its output were multiplied; null where
- * there was none (Milakov & Gimelshein 2018, algorithm 3). */
+/** A query's state after more keys, and by what its sum was multiplied; null where there was none
+ * (Milakov & Gimelshein 2018, algorithm 3). */
 function update({ largest, total, output }, scores, values) {
   const higher = Math.max(largest, ...scores);
   const factor = Math.exp(largest - higher);
@@ -24,7 +24,7 @@ function update({ largest, total, output }, scores, values) {
   const share = (factor * total) / sum;
   return {
     largest: higher, total: sum, output: share * output + dot(powers, values) / sum,
-    ofSum: total ? factor : null, ofOutput: total ? share : null,
+    ofSum: total ? factor : null,
   };
 }
 
@@ -123,14 +123,15 @@ function view({ data, state, ui, width, set, hold }) {
     label: t("Scores of {0} queries and {1} keys, a tile of them in fast memory; what each query " +
       "keeps; how many numbers were moved.", n, m),
     picture: panels(width, [
-      { title: t("scores: one tile in fast memory"), width: first, height: TOP + n * ROW + 10,
+      { title: t("scores s = q · k: one tile in fast memory"), width: first,
+        height: TOP + n * ROW + 10,
         parts: [scores(frames, part), tile(frames[step], part), corner(ui.used, part)] },
       { title: t("each query keeps, so far"), width: rest,
         height: top + n * ROW + 10, parts: kept(frames[step], rest, top, m) },
       { width, height: 46, parts: traffic([
         [t("moved by tiles"), frames[step].moved,
-          t("{0} of {1}", frames[step].moved, frames[last].moved), "query"],
-        [t("moved with a table"), table, String(table), "ink"],
+          t("{0} of {1} numbers", frames[step].moved, frames[last].moved), "query"],
+        [t("moved without tiles"), table, t("{0} numbers", table), "ink"],
       ], Math.max(frames[last].moved, table), width) },
     ]),
     sentence: tell(frames, step),
@@ -212,7 +213,7 @@ function corner(used, { data: { queries, keys, sizes }, state, across, change })
       resize(next(sizes.query_tile, rows, -up), next(sizes.key_tile, columns, right)),
   })}>${disc([endX, endY], 22, { class: "halo" })}
     ${disc([endX, endY], 8, { class: "corner" })}</g>
-    ${!used && text(endX + 14, endY + 18, t("drag me"), { bold: true, class: "hint" })}`;
+    ${!used && text(endX + 14, endY + 18, t("drag to resize"), { bold: true, class: "hint" })}`;
 }
 
 /** What each query keeps, and by what the old was multiplied; sums are at most the keys. */
@@ -220,30 +221,28 @@ function kept({ states, asking }, width, top, keys) {
   const side = 24;
   const part = (width - side) / 4;
   const sumX = side + Math.max(56, 0.7 * part);
-  const outputX = Math.min(side + 2.6 * part, width - 106);
-  const most = Math.max(0, outputX - sumX - 116);
-  const titles = [[side, t("largest")], [sumX, t("sum")], [outputX, t("output")]];
+  const most = Math.max(0, width - sumX - 196);
+  const titles = [[side + 6, t("max s"), {}], [sumX + 6, t("Σ exp(s − max)"), {}],
+    [width - 8, t("output"), END]];
   return html`
-    ${titles.map(([x, title]) => text(x + 6, top - 14, title, { colour: "output" }))}
-    ${states.map(({ largest, total, output, ofSum, ofOutput }, i) => {
+    ${titles.map(([x, title, end]) => text(x, top - 14, title, { ...end, colour: "output" }))}
+    ${states.map(({ largest, total, output, ofSum }, i) => {
       const [inside, y] = [asking.includes(i), top + i * ROW + 15];
-      const times = (factor, x, more) =>
-        inside && factor !== null && text(x + 6, y, `× ${digits(factor)}`, more);
       return html`<g class="kept ${inside ? "fast" : ""}">
         ${box(side, y - 13, width - side - 1, 26, { rx: 4, class: "box" })}
         ${text(8, y, i, MIDDLE)}
         ${text(side + 6, y, total ? short(largest) : t("none"))}
-        ${times(ofSum, sumX, ofSum < 1 ? { bold: true, class: "less" } : {})}
+        ${inside && ofSum !== null && ofSum < 1
+          && text(sumX + 6, y, `× ${digits(ofSum)}`, { bold: true, class: "less" })}
         ${box(sumX + 58, y - 7, most * total / keys, 14, { rx: 2, class: "sum flows" })}
         ${text(sumX + 64 + most * total / keys, y, digits(total))}
-        ${times(ofOutput, outputX)}
         ${text(width - 8, y, digits(output), { ...END, bold: inside })}</g>`;
     })}`;
 }
 
 /** How many numbers were moved, by tiles until now and with a table. */
 function traffic(rows, most, width) {
-  const unit = (width - 234) / most;
+  const unit = (width - 290) / most;
   return rows.map(([name, amount, said, colour], i) => html`${text(0, 9 + 22 * i, name)}
     ${box(150, 2 + 22 * i, unit * amount, 14,
       { rx: 2, class: "moved flows", fill: `var(--${colour})` })}

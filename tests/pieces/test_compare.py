@@ -48,8 +48,9 @@ def test_prices_below_the_networks_and_lines_dots_and_crossings_of_the_plot():
     for kind, known in zip(NETS, (6, 8, 9)):
         work, steps, path = cost(kind, 256, 64, 5)[:3]
         assert f"it knows {known} of 9 inputs" in look.words
-        assert f"at n = 256: path {path}, waits {steps}" in look.words
-        assert f"work {work / 1e6:.3g} million" in look.words
+        assert f"at n = 256: work {work / 1e6:.3g} million" in look.words
+        for said, count in (("from first token to last", path), ("one after another", steps)):
+            assert f"{said}: {count} step{'s' * (count != 1)}" in look.words
     assert [len(look.of("token", fill=f"var(--{colour})")) for colour in ("value", "key", "query")
             ] == [6 + 4 + 1, 3 * 8, 9 + 9 + 1]
     assert len(look.of("ray", stroke="var(--value)")) == 4 + 17
@@ -68,8 +69,9 @@ def test_prices_below_the_networks_and_lines_dots_and_crossings_of_the_plot():
 
 def test_the_sentences():
     assert described(memories()).sentence == (
-        "n = 4096, 8 heads: linear attention takes 0.225 times the operations and keeps 32,768 "
-        "numbers, self-attention 4.19 million; they keep the same at n = 32.")
+        "n = 4,096, 8 heads: linear attention in chunks takes 4.45 times fewer operations and "
+        "keeps 32,768 numbers for the next token, self-attention 4.19 million; they keep the same "
+        "at n = 32.")
     assert described(compare_explorer(16)).sentence == (  # of a layer, not of its products alone
         "n = 16, d = 512, k = 3: the recurrence takes the fewest operations, 16.8 million; "
         "self-attention 2.03 times as many, with a longest path of 1 against 15.")

@@ -104,7 +104,7 @@ def test_twins():
         "Without cross 0 and cross 1: 24/12/1999 → 1999-02-24, not 1999-12-24: the month changed. "
         "Either alone breaks nothing: each stands in for the other.")
     again = described(dates(), *switch, ("all heads on", "onClick", {}))
-    assert again.state == dates().state and "Press a map" in again.sentence
+    assert again.state == dates().state and "press it to close" in again.sentence
 
 
 @pytest.mark.slow
