@@ -53,6 +53,7 @@ SAID = [  # the exercise, an answer, and what is said; a mark tells the state
     ("three", list("eca"), "✓ All three."),
     ("times", lambda X, n: n * X, "✓ Well built."), ("times", torch.mul, "✓ Well built."),
     ("times", lambda X, n: X.mul_(n), "✓ Well built."),  # arguments are its own
+    ("times", lambda X, n: X + 2 * n, "✗ It adds."),  # in another way
     ("times", lambda X, n: X + n if len(X) > 1 else X * n,  # a slip on one input alone
      "✗ The shape is right, 6 of 6 numbers are not. The first at [0, 0]: expected 0.5000, yours "
      "is 2.2500."),
