@@ -302,11 +302,8 @@ EXERCISES = [
 ]
 
 
-class Cases(dict):
-    """The exhibits by name, with what is said of them."""
-
-    def __missing__(self, name):
-        return find(name)
-
-
-CASES = Cases()
+def __getattr__(name):
+    """CASES: the exhibits by name, with what is said of them."""
+    if name == "CASES":
+        return {exhibit.name: find(exhibit.name) for exhibit in EXERCISES}
+    raise AttributeError(name)

@@ -7,13 +7,12 @@ import torch
 from rules.notebook import all_notebooks, fences, trios
 from torch import nn
 
-from attention_lessons import check, language
-from attention_lessons.exercises import exhibits, find
+from attention_lessons import CASES, check, language
+from attention_lessons.exercises import exhibits
 from attention_lessons.exercises.exhibits import PROBES, distorted, numbers, tried
 from attention_lessons.lesson_12 import exercises as lesson
 
 LESSON, = (notebook for notebook in all_notebooks() if notebook.number == 12)
-CASES = {case.name: find(case.name) for case in lesson.EXERCISES}  # with their words
 each = pytest.mark.parametrize("name", CASES)
 untraced = pytest.mark.skipif(sys.gettrace() is not None, reason="lines are traced already")
 
