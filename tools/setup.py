@@ -2,7 +2,8 @@
 
     python tools/setup.py [EXTRA ...]
 
-A finished set-up is recognised at once, an interrupted one goes on where it stopped.
+A finished set-up is recognised at once; an interrupted one begins again, with what pip has already
+fetched.
 EXTRA is one of pyproject.toml's lists that not everybody needs: html, slides, site, browser,
 mutants, clients.
 Two environment variables change what is installed:
@@ -22,10 +23,7 @@ if sys.version_info < (3, 11):
 import hashlib
 import os
 import re
-import shutil
 import subprocess
-import threading
-import time
 import tomllib
 from pathlib import Path
 
@@ -43,9 +41,8 @@ EXTRAS = ("lab", "d2l", "test")  # those of requirements.txt
 ALONE = {  # without what these ask for
     "slides",  # a package for Sphinx that carries reveal.js
 }
-ORDINARY = "from the ordinary registry, as PyTorch's CPU index can't be reached or is slow"
 TORCH_SECONDS = 900  # for 200 MB
-AGAIN = "then run the same command again; it goes on from here."
+AGAIN = "then run the same command again."
 
 
 def stop(message):
@@ -100,14 +97,7 @@ def fingerprint(pins, index):
 
 def make_venv():
     """Make .venv, or make it again where an interruption or a removed Python broke it."""
-    for folder in list(VENV.glob("lib/python*/site-packages")) + [VENV / "Lib/site-packages"]:
-        for info in folder.glob("*.dist-info"):
-            if not (info / "RECORD").exists():  # pip writes it last: this install was cut off,
-                shutil.rmtree(info)             # but would count as complete
-    probe = ("import sys, importlib.metadata as m; m.version('pip'); "
-             "sys.exit(sys.version_info < (3, 11))")
-    command = [PYTHON, "-c", probe]
-    if PYTHON.exists() and subprocess.run(command, capture_output=True).returncode == 0:
+    if STAMP.exists() and PYTHON.exists():
         return
     try:
         import ensurepip  # noqa: F401
@@ -121,50 +111,21 @@ def make_venv():
 
 
 def pip(*arguments, python=PYTHON, limit=None):
-    """Run `pip install`, for at most so many seconds, name the large downloads; return its output
-    if it failed."""
+    """Run `pip install`, for at most so many seconds; whether it succeeded."""
     command = [str(python), "-m", "pip", "install", "--disable-pip-version-check", "--no-input",
-               "--timeout", "20", "--retries", "2", "--progress-bar", "off"]
-    process = subprocess.Popen(
-        command + list(arguments), cwd=str(ROOT), stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", errors="replace",
-        env=dict(os.environ, PIP_USER="0", PYTHONUNBUFFERED="1"))
-    lines, end = [], threading.Timer(limit or 86400, process.kill)
-    end.daemon = True
-    end.start()
+               "--quiet", "--timeout", "20", "--retries", "2"]
     try:
-        for line in process.stdout:
-            lines.append(line.rstrip())
-            if re.search(r"Downloading .*(\d\d MB| GB)", line):
-                say("      " + line.strip())
-    finally:
-        process.wait()
-        end.cancel()
-    return lines if process.returncode else None
+        return not subprocess.run(command + list(arguments), cwd=str(ROOT), timeout=limit,
+                                  env=dict(os.environ, PIP_USER="0")).returncode
+    except subprocess.TimeoutExpired:
+        return False
 
 
 def install(*arguments, python=PYTHON):
-    """Run `pip install` and stop with pip's own last lines if it fails."""
-    failed = pip(*arguments, python=python)
-    if failed is not None:
-        stop("pip could not finish. Its last lines:\n  " + "\n  ".join(failed[-12:]) + "\n"
-             "If it can't reach the package index, check the network, HTTPS_PROXY, PIP_INDEX_URL "
-             "and TORCH_INDEX, " + AGAIN)
-
-
-def answers(url, seconds=10):
-    """Whether an address sends its whole page within so many seconds."""
-    import urllib.request  # here, because it loads slowly and is rarely needed
-
-    end = time.monotonic() + seconds
-    try:
-        with urllib.request.urlopen(url, timeout=seconds / 2) as page:
-            while page.read1(1 << 16):
-                if time.monotonic() > end:
-                    return False
-        return True
-    except Exception:  # whatever is in the way, the ordinary registry is the answer
-        return False
+    """Run `pip install`, and stop if it fails."""
+    if not pip(*arguments, python=python):
+        stop("pip could not finish, as it says above. If it can't reach the package index, check "
+             "the network, HTTPS_PROXY, PIP_INDEX_URL and TORCH_INDEX, " + AGAIN)
 
 
 def has_nvidia_gpu():
@@ -187,9 +148,7 @@ def torch_source(index):
         return None, "for this system"
     if has_nvidia_gpu():
         return None, "for your GPU, some gigabytes"
-    if answers(CPU_INDEX + "/torch/"):
-        return CPU_INDEX, "for the CPU"
-    return None, ORDINARY
+    return CPU_INDEX, "for the CPU"
 
 
 def install_torch(requirement, index, constraints=(), python=PYTHON):
@@ -200,17 +159,17 @@ def install_torch(requirement, index, constraints=(), python=PYTHON):
     if index and index != read(REMEMBERED):
         arguments.append("--force-reinstall")  # another build of the same version
     if source and not index:
-        if pip(requirement, *constraints, *arguments, python=python, limit=TORCH_SECONDS) is None:
+        if pip(requirement, *constraints, *arguments, python=python, limit=TORCH_SECONDS):
             return
-        say("    It failed or took too long: " + ORDINARY)
+        say("    from the ordinary registry, as PyTorch's CPU index can't be reached or is slow")
         arguments = []
     install(requirement, *constraints, *arguments, python=python)
 
 
 def set_up(pins, index, mark):
-    STAMP.unlink(missing_ok=True)
     say("Setting up .venv with Python %d.%d (once; a few minutes)" % sys.version_info[:2])
     make_venv()
+    STAMP.unlink(missing_ok=True)
     say("1/3 PyTorch")
     install_torch(next(line for line in requirements() if re.match(r"torch\b", line)), index, pins)
     if index:
@@ -218,7 +177,7 @@ def set_up(pins, index, mark):
     say("2/3 JupyterLab, what the lessons use, and d2l_ext from this folder")
     install("-r", "requirements.txt", *pins)
     say("3/3 d2l, to compare with")
-    if pip("--no-deps", D2L) is not None:
+    if not pip("--no-deps", D2L):
         say("    %s could not be had, only the comparisons with it are missing; to try again: "
             "%s -m pip install --no-deps %s" % (D2L, PYTHON.relative_to(ROOT), D2L))
     LAB_SETTINGS.parent.mkdir(parents=True, exist_ok=True)
@@ -245,6 +204,6 @@ if __name__ == "__main__":
     try:
         main(sys.argv[1:])
     except KeyboardInterrupt:
-        sys.exit("\nInterrupted. The same command goes on from here.")
+        sys.exit("\nInterrupted. Run the same command again.")
     except OSError as problem:
         stop("%s" % problem)
