@@ -36,8 +36,7 @@ from tools.notebooks.nbtext import chosen, read
 
 ROOT = setup.ROOT
 TESTS = ROOT / "tests"
-SHOWN = {"PyTorch": "torch"} | {name: name.lower() for name in (
-    "NumPy", "matplotlib", "IPython", "ipywidgets", "JupyterLab")}
+SHOWN = "torch", "numpy", "matplotlib", "ipython", "ipywidgets", "jupyterlab"
 
 
 def name_of(line):
@@ -124,15 +123,16 @@ def counts(report):
 
 
 def keep(leg, python, found):
-    """Write what a leg found into README's table; 1 if something failed."""
-    packages, kept = installed(python), json.loads(setup.read(readme.KEPT))
+    """Write what a leg found into its row of README's table; 1 if something failed."""
+    packages, page = installed(python), ROOT / "README.md"
     said = ", ".join(f"{found[key]:,} {key}" for key in ("passed", "failed") if found[key])
     version = said_by(python, "-c", "import platform; print(platform.python_version())")
-    kept[leg] |= {"Python": version, **{title: packages.get(name) for title, name in SHOWN.items()},
-                  "result": f"{said} ({datetime.date.today()})"}
-    readme.KEPT.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
-    readme.main([])
-    print(f"{leg}: {said}, {found['skipped']} skipped")
+    cells = " | ".join([version, *(packages.get(name, "") for name in SHOWN),
+                        f"{said} ({datetime.date.today()})"])
+    command = "make test" + f"-{leg}" * (leg != "pinned")
+    text = re.sub(rf"(?m)^(\|[^|]*`{command}` \|).*", rf"\1 {cells} |", setup.read(page))
+    page.write_text(text, encoding="utf-8")
+    print(f"{leg}: {said}, {found['skipped']} skipped\n| {cells} |")
     return int(found["failed"] > 0)
 
 

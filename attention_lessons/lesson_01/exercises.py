@@ -82,10 +82,11 @@ class DefeatedMask(Exercise):
         if weight >= 0.01:
             return t("Close: the hidden key gets {0} of the weight. How do both visible scores "
                      "compare with -1e6?", f"{weight:.2f}")
-        above = "far above -1e6" if visible.max() >= -1e6 + 100 else "just above -1e6"
-        words = t("Your visible scores are {0}, so the hidden key gets nothing.", t(above))
+        far = visible.max() >= -1e6 + 100
+        above = t("far above -1e6") if far else t("just above -1e6")
+        words = t("Your visible scores are {0}, so the hidden key gets nothing.", above)
         if visible.min() < -1e6:
-            words = t("One visible score is {0}: both must be lower.", t(above))
+            words = t("One visible score is {0}: both must be lower.", above)
         if last > visible.max():
             words = t("The last score is overwritten, whatever you choose. {0}", words)
         return words

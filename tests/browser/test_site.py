@@ -1,27 +1,53 @@
-"""The website in a real browser: alone, on three widths, by keyboard and touch, on paper."""
+"""Pages in a real browser, those of the website and those that are a file alone: whole, readable in
+every width and light, by keyboard and touch, on paper."""
 import functools
 import http.server
 import re
 import threading
 
+import nbformat
 import pytest
 from pieces import LESSONS
-from screen import LUMINANCE, PICTURE, axe, becomes, expect, printed, until
+from screen import LUMINANCE, PICTURE, axe, becomes, expect, printed, said, until
 
 from tools import ROOT
+from tools.publish import pages as export
 
-WIDTHS = 390, 768, 1280
+pytestmark = pytest.mark.browser
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+WIDTHS = 390, 768, 853, 1280  # 853 x 480: a projector of 1280 x 720 at 150 %
+TWO = "02_multi_head_attention.html"
+SITE = [TWO, "index.html", "references.html", "search.html?q=mask", "symbols.html", f"zh/{TWO}",
+        "zh/06_cnn_rnn_self_attention.html", "zh/index.html", "zh/search.html?q=掩码",
+        "zh/symbols.html"]
 UNFOLD = "document.querySelectorAll('details').forEach((box) => { box.open = true; })"
-# Pictures at less than half of their size, where letters can no longer be read.
-SHRUNK = """() => [...document.images].filter(({ width, naturalWidth }) =>
-  width && width < naturalWidth / 2).map(({ alt }) => alt)"""
 # Whether the page has seen what was unfolded: what can be scrolled there takes the focus.
 SEEN = """() => [...document.querySelectorAll("pre, .wide, .output_html")]
   .every((box) => box.scrollWidth <= box.clientWidth || box.tabIndex === 0)"""
-PAGES = [f"{path.stem}.html" for path in sorted((ROOT / "notebooks").glob("*.ipynb"))]
-PAGES += ["index.html", "references.html", "search.html?q=mask", "symbols.html"]
-CHINESE = ["zh/02_multi_head_attention.html", "zh/06_cnn_rnn_self_attention.html",
-           "zh/index.html", "zh/search.html?q=掩码", "zh/symbols.html"]
+# What is wrong in an unfolded page: formulas that take no room or are left as dollars, and without
+# their font; pictures that don't load or have no words; links within the page that lead nowhere.
+FAULTS = """() => {
+  const all = (name) => [...document.querySelectorAll(name)];
+  const texts = ":is(p, li, td, th, h1, h2, h3, summary)";
+  const raw = all(".text_cell_render " + texts).map((part) => {
+    const copy = part.cloneNode(true);
+    copy.querySelectorAll("code, pre, math").forEach((code) => code.remove());
+    return copy.textContent;
+  }).filter((text) => /\\$|\\\\[a-z]+/.test(text));
+  const flat = all("math").filter((math) => math.getBoundingClientRect().width <= 2);
+  const blind = all("img").filter((image) => !image.closest("[hidden]"))
+    .filter(({ naturalWidth, alt }) => !naturalWidth || !alt || alt.startsWith("No description"));
+  const dead = all("a[href^='#']").filter(({ hash }) =>
+    ![hash, decodeURIComponent(hash)].some((each) => document.getElementById(each.slice(1))));
+  const fonts = [...document.fonts].filter(({ family }) => family === "formulas");
+  const set = !all("math").length || fonts.some(({ status }) => status === "loaded");
+  return [...raw, ...[...flat, ...blind, ...dead].map((part) => part.outerHTML.slice(0, 90)),
+    ...(set ? [] : ["formulas lack their font"])];
+}"""
+# Pictures at less than half of their size, where letters can no longer be read.
+SHRUNK = """() => [...document.images].filter(({ width, naturalWidth }) =>
+  width && width < naturalWidth / 2).map(({ alt }) => alt)"""
+BACKGROUND = "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)"
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -49,19 +75,22 @@ def visit(opened, address):
     return visit
 
 
-def unfold(page):
-    page.evaluate(UNFOLD)
-    page.wait_for_function(SEEN)
-
+# ---- every page ----------------------------------------------------------------------------------
 
 def overflows(page):
     return page.evaluate("document.documentElement.scrollWidth > innerWidth")
 
 
-@pytest.mark.parametrize("name", PAGES + CHINESE)
-def test_readable_on_three_widths(visit, name):
-    page = visit(name)
+def unfold(page):
+    page.evaluate(UNFOLD)
+    page.evaluate("document.fonts.ready")
+    page.wait_for_function(SEEN)
+
+
+def look(page):
+    """Unfolded, the page is whole and readable in every width, and for everybody."""
     unfold(page)
+    assert page.evaluate(FAULTS) == []
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
         page.wait_for_function("(width) => innerWidth === width", arg=width)
@@ -70,49 +99,71 @@ def test_readable_on_three_widths(visit, name):
     assert axe(page, "html") == []
 
 
-@pytest.mark.parametrize("name", PAGES[2:3] + PAGES[-4:] + CHINESE[-3:])
-def test_in_the_dark(visit, name):
-    page = visit(name, 390, "dark")
-    unfold(page)
-    assert axe(page, "html") == []
-    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert sum(map(int, background[4:-1].split(","))) < 150
+@pytest.mark.parametrize("name", SITE)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_page_of_the_site_can_be_read(visit, name, scheme):
+    page = visit(name, scheme=scheme)
+    look(page)
+    assert (sum(page.evaluate(BACKGROUND)) < 150) == (scheme == "dark")
 
 
-def test_search_finds_a_section_and_leads_there(visit):
-    page = visit("index.html")
-    page.get_by_role("searchbox").first.fill("softmax overflows")
-    page.keyboard.press("Enter")
-    found = page.locator(".pagefind-ui__result-link").first
-    found.wait_for()
-    assert "¶" not in found.inner_text()
-    found.click()
-    page.wait_for_url(lambda url: "search.html" not in url)
-    expect(page.locator("h1").first).to_be_visible()
+def formulas(notebook) -> int:
+    """How many formulas the notebook's text has."""
+    texts = "\n\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    bare = re.sub(r"(`+).+?\1", "", texts, flags=re.S)
+    return len(re.findall(r"\$\$.+?\$\$|\$[^$\n]+\$", bare, re.S))
 
 
-@pytest.mark.parametrize("asked, lesson, sentence", [
-    ("多头注意力", "zh/02_", "02 多头注意力"),  # a browser's word is 注意力, a dictionary's 注意
-    ("缩放点积", "zh/01_", "01 注意力汇聚"),
-    ("旋转位置编码", "zh/05_", "05 相对位置"),
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem[:2])
+def test_a_page_alone_needs_nothing_else_and_keeps_predictions_folded(opened, tmp_path, path):
+    made, notebook = export.write(path, tmp_path), nbformat.read(path, as_version=4)
+    assert made.stat().st_size < 1_000_000
+    page, asked = opened(), []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(made.as_uri())
+    assert page.title() == export.title_of(notebook)
+    assert page.locator("math").count() == formulas(notebook)
+    for link in page.locator("a[href$='.html'], a[href$='.ipynb']").all():
+        href = link.get_attribute("href")
+        assert href.startswith("http") or path.with_name(href).with_suffix(".ipynb").exists(), href
+    answers = page.locator("details.folded:has(.output_subarea)")
+    assert answers.count() == sum(cell.cell_type == "code" and "predict" in cell.metadata.tags
+                                  for cell in notebook.cells)
+    for answer in answers.all():
+        output = answer.locator(".output_subarea").first
+        expect(output).to_be_hidden()
+        answer.locator("summary").first.press("Enter")
+        expect(output).to_be_visible()
+    folded = page.locator("details.folded:not(:has(.output_subarea))")
+    assert folded.count() == sum(cell.metadata.get("jupyter", {}).get("source_hidden", False)
+                                 for cell in notebook.cells)
+    if path.stem[:2] in LESSONS:
+        said(page.locator(".d2l-piece").first).not_to_be_empty()
+        expect(page.locator(".d2l-still:visible")).to_have_count(0)
+    look(page)
+    assert len([url for url in asked if not url.startswith("data:")]) == 1
+
+
+# ---- what a page does ----------------------------------------------------------------------------
+
+@pytest.mark.parametrize("home, asked, lesson, sentence", [
+    ("index.html", "softmax overflows", "", ""),
+    ("zh/index.html", "多头注意力", "zh/02_", "02 多头注意力"),  # a browser's word is 注意力
+    ("zh/index.html", "缩放点积", "zh/01_", "01 注意力汇聚"),
+    ("zh/index.html", "旋转位置编码", "zh/05_", "05 相对位置"),
 ])
-def test_search_finds_chinese_within_sentences(visit, asked, lesson, sentence):
-    page = visit("zh/index.html")
+def test_search_finds_a_section_and_leads_there(visit, home, asked, lesson, sentence):
+    page = visit(home)
     page.get_by_role("searchbox").first.fill(asked)
     page.keyboard.press("Enter")
     found = page.locator(".pagefind-ui__result-link").first
     found.wait_for()
-    assert found.inner_text() == sentence and lesson in found.get_attribute("href")
+    assert "¶" not in found.inner_text() and found.inner_text().startswith(sentence)
     shown = page.locator(".pagefind-ui__result").first.inner_text()
     assert not re.search("[\u4e00-\u9fff] [\u4e00-\u9fff]|undefined", shown)
-
-
-def test_a_page_leads_to_its_twin_and_back(visit):
-    page = visit("02_multi_head_attention.html")
-    page.get_by_role("link", name="中文").click()
-    page.wait_for_url("**/zh/02_multi_head_attention.html")
-    page.get_by_role("link", name="English").click()
-    page.wait_for_url(lambda url: "zh" not in url and url.endswith("/02_multi_head_attention.html"))
+    found.click()
+    page.wait_for_url(lambda url: "search.html" not in url and lesson in url)
+    expect(page.locator("h1").first).to_be_visible()
 
 
 def test_a_word_on_the_first_page_shows_its_arcs_by_touch_and_keyboard(visit):
@@ -130,11 +181,10 @@ def test_a_word_on_the_first_page_shows_its_arcs_by_touch_and_keyboard(visit):
 
 
 def test_an_answer_is_marked_and_opens_the_reasons(visit):
-    page = visit(PAGES[2])
+    page = visit(TWO)
     question = page.locator(".celltag_question").first
-    reasons = question.locator("details")
     question.get_by_role("button", name="A").first.press("Enter")
-    expect(reasons).to_have_attribute("open", "")
+    expect(question.locator("details")).to_have_attribute("open", "")
     expect(question.locator(".wrong")).to_have_count(1)
     question.get_by_role("button", name="C stays").click()
     expect(question.locator(".right")).to_have_count(1)
@@ -143,40 +193,23 @@ def test_an_answer_is_marked_and_opens_the_reasons(visit):
 
 
 def test_the_contents_say_where_one_is(visit):
-    page = visit(PAGES[2])
+    page = visit(TWO)
     page.locator("h2").nth(3).evaluate("(heading) => heading.scrollIntoView()")
     here = page.locator(".contents [aria-current]")
     expect(here).to_have_text(page.locator("h2").nth(3).inner_text().removesuffix("¶"))
-
-
-@pytest.mark.parametrize("number", LESSONS)
-def test_a_lessons_piece_answers_a_finger(visit, number):
-    page = visit(next(name for name in PAGES if name.startswith(number)), 390, has_touch=True)
-    piece = page.locator(".d2l-piece").first
-    piece.scroll_into_view_if_needed()
-    drawn = piece.evaluate(PICTURE)
-    choice = piece.locator("svg [role=checkbox], label:has(input:enabled:not(:checked)), "
-                           "button:enabled")
-    if choice.count():
-        choice.first.tap()
-    else:
-        piece.locator("input[type=range]").first.tap(position={"x": 3, "y": 20})
-    until(lambda: piece.evaluate(PICTURE) != drawn, 10)
 
 
 def test_a_phone_shows_cards_one_by_one_and_pictures_as_large_as_can_be_read(visit):
     for width, columns in ((390, 1), (1280, 3)):
         cards = visit("index.html", width).locator(".cards li")
         assert len({card.bounding_box()["x"] for card in cards.all()}) == columns
-    page = visit(PAGES[2], 390)
+    page = visit(TWO, 390)
     unfold(page)
     assert page.evaluate(SHRUNK) == []
-    page.add_style_tag(content="main img { max-width: 100% !important; }")
-    assert page.evaluate(SHRUNK)
 
 
 def test_paper_has_the_text_alone(visit):
-    page = visit(PAGES[2], scheme="dark")
+    page = visit(TWO, scheme="dark")
     piece = page.locator(".d2l-piece")
     for event, light in (("beforeprint", True), ("afterprint", False)):
         page.evaluate("(name) => dispatchEvent(new Event(name))", event)
@@ -191,3 +224,43 @@ def test_paper_has_the_text_alone(visit):
         "(code) => getComputedStyle(code).color.match(/\\d+/g).slice(0, 3).map(Number)")
     assert max(brightness) < 130  # dark letters on white paper, whatever the screen's are
     assert not overflows(page)
+
+
+@pytest.mark.parametrize("number", LESSONS)
+def test_a_lessons_piece_answers_a_finger(visit, number):
+    """Though what pieces share stands once in a page."""
+    name = next(path for path in NOTEBOOKS if path.name.startswith(number)).stem
+    piece = visit(f"{name}.html", 390, has_touch=True).locator(".d2l-piece").first
+    piece.scroll_into_view_if_needed()
+    drawn = piece.evaluate(PICTURE)
+    choice = piece.locator("svg [role=checkbox], label:has(input:enabled:not(:checked)), "
+                           "button:enabled")
+    if choice.count():
+        choice.first.tap()
+    else:
+        piece.locator("input[type=range]").first.tap(position={"x": 3, "y": 20})
+    until(lambda: piece.evaluate(PICTURE) != drawn, 10)
+
+
+TABLE = "\n".join("|" + word * 13 for word in ("a|", "-|", "unbreakable|"))
+FORMULA = "$$" + " + ".join(["x_1 y_1 z_1"] * 12) + "$$"
+
+
+def test_what_is_wider_than_a_phone_scrolls_in_its_place_and_shows_it(opened, tmp_path):
+    output = nbformat.v4.new_output("display_data", {
+        "text/html": f"<table><tr>{'<td>unbreakable</td>' * 13}</tr></table>"})
+    wide = [nbformat.v4.new_markdown_cell(text) for text in ("# 02 Tiny", TABLE, FORMULA)]
+    made = export.page(nbformat.v4.new_notebook(
+        cells=[*wide, nbformat.v4.new_code_cell("1", outputs=[output])]))
+    (tmp_path / "wide.html").write_text(made, encoding="utf-8")
+    page = opened(352, has_touch=True, is_mobile=True)
+    page.goto((tmp_path / "wide.html").as_uri())
+    boxes = page.locator(".wide, .output_html")
+    assert boxes.count() == 3
+    for box in boxes.all():
+        assert box.evaluate("(box) => box.scrollWidth > box.clientWidth")
+        shade = box.evaluate("(box) => getComputedStyle(box).backgroundAttachment")
+        assert "local" in shade and "scroll" in shade  # a shade that what ends there covers
+    assert not overflows(page)
+    boxes.first.press("ArrowRight")
+    becomes(lambda: boxes.first.evaluate("(box) => box.scrollLeft > 0"), True)

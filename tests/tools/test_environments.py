@@ -45,17 +45,17 @@ def test_the_lists_of_versions_agree():
 
 
 def test_what_a_leg_found_is_a_row_of_readmes_table(monkeypatch, tmp_path):
-    report, kept = tmp_path / "report.xml", tmp_path / "versions.json"
+    report, page = tmp_path / "report.xml", tmp_path / "README.md"
     report.write_text('<testsuites><testsuite tests="2000" failures="1" errors="1" skipped="2"/>'
                       "</testsuites>")
-    kept.write_text('{"gpu": {"what was run": "a GPU"}, "colab": {"what was run": "Colab"}}')
-    monkeypatch.setattr(environments.readme, "KEPT", kept)
-    monkeypatch.setattr(environments.readme, "main", [].extend)
+    page.write_text("| all: `make test` | 3.9 |\n| a GPU: `make test-gpu` | 3.9 | old |\n")
+    monkeypatch.setattr(environments, "ROOT", tmp_path)
     monkeypatch.setattr(environments, "installed", lambda python: {"torch": "2.13.0"})
     monkeypatch.setattr(environments, "said_by", lambda *command: "3.11.7")
     assert environments.keep("gpu", "python", environments.counts(report)) == 1
-    row = environments.readme.version_table().splitlines()[-1]
-    assert re.fullmatch(r"\| a GPU \| 3.11.7 \| 2.13.0 \|.* 1,996 passed, 2 failed \(20.*\|", row)
+    first, row = page.read_text().splitlines()
+    assert first.endswith("| 3.9 |") and re.fullmatch(
+        r"\| a GPU: `make test-gpu` \| 3.11.7 \| 2.13.0 \|.* 1,996 passed, 2 failed \(20.*\|", row)
 
 
 # ---- PyTorch and the GPU ----------------------------------------------------------------------

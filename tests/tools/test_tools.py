@@ -116,7 +116,7 @@ def test_what_is_out_of_date_is_named_and_rewritten(repository, capsys):
 
 @pytest.mark.parametrize("file, old, words", [
     (LESSON, r"\d+ core", "02_multi_head_attention.ipynb: its title lacks a line"),
-    ("README.md", "<!-- /versions -->", "place is not marked by one")])
+    ("README.md", "<!-- /notebooks -->", "place is not marked by one")])
 def test_what_cannot_be_read_is_named(repository, file, old, words):
     spoil(repository / file, old, "thirty")
     with pytest.raises(SystemExit, match=words):

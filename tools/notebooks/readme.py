@@ -7,8 +7,6 @@
 - Minutes, counted in the notebooks: in their titles, README's table and the map in 00. 130 words
   take one, a code cell half of one, a prediction one, an interactive piece two, an exercise
   those of its heading. Set-up, references and homework are not counted.
-- Where everything was run, from what tools/environments.py found in tests/versions.json: in
-  README's second table.
 """
 import json
 import re
@@ -16,8 +14,6 @@ import sys
 
 from tools import ROOT, setup
 from tools.notebooks.nbtext import dumps
-
-KEPT = ROOT / "tests/versions.json"
 
 
 def read(path):
@@ -114,16 +110,6 @@ def lesson_table(lessons, head, row):
     return "\n".join([head, "|---" * (head.count("|") - 1) + "|", *rows])
 
 
-# ---- where it was run -------------------------------------------------------------------------
-
-def version_table():
-    """What the legs of tools/environments.py found, a row each."""
-    rows = [row for row in json.loads(read(KEPT)).values() if "result" in row]
-    lines = [[*rows[0]], ["---"] * len(rows[0]), *([word or "" for word in row.values()]
-                                                   for row in rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
 # ---- all of it --------------------------------------------------------------------------------
 
 def put(text, name, table):
@@ -146,8 +132,7 @@ def wanted():
     table = lesson_table(
         lessons, "| notebook | afterwards you can | minutes: core / all | |",
         "| [{title}](notebooks/{file}) | {able} | {core} / {all} | {badge} |")
-    text = put(read(ROOT / "README.md"), "notebooks", table)
-    return texts | {ROOT / "README.md": put(text, "versions", version_table())}
+    return texts | {ROOT / "README.md": put(read(ROOT / "README.md"), "notebooks", table)}
 
 
 def renew(texts, root, check):

@@ -21,7 +21,6 @@ from d2l_ext.sequence import FORMULAS, LINEAR_FORMULAS, STATES
 from attention_lessons.laboratory import MAKERS, RECALLERS, TRIALS, results
 from attention_lessons.pieces.base import PLURAL
 from attention_lessons.pieces.base import texts as texts_of_script
-from attention_lessons.languages import PLACE
 
 LESSONS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 CORE, PACKAGE = ROOT / "d2l_ext", ROOT / "attention_lessons"
@@ -34,6 +33,7 @@ DRAWS = {"heatmaps", "curves", "bars", "table", "progress_bar"}
 MAP_HEAD = "| lesson | afterwards you can | minutes: core / all |"
 MINUTES = re.compile(r"\d+(?= core, )|(?<= core, )\d+(?= with everything)")
 WORD = re.compile(r"[A-Za-z][a-z]")
+SENTENCE = re.compile(r"[A-Z][a-z]* [a-z0-9('{]")
 CELL_TITLE = re.compile(r"^# @title (.+)")
 
 
@@ -73,18 +73,6 @@ def strings(tree):
     return found
 
 
-def unread(tree, exercises=False):
-    """What nobody reads as words: docstrings; and errors, which stay English as Python's own do,
-    but in exercises, which catch them."""
-    left_out = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Expr):
-            left_out.append(node.value)
-        elif isinstance(node, ast.Raise) and not exercises:
-            left_out += ast.walk(node)
-    return set(left_out)
-
-
 def marked(tree):
     """The texts of t("...")."""
     for call in ast.walk(tree):
@@ -100,28 +88,9 @@ def said_by(path):
         yield from (f"{{0}} {word}", f"{{0}} {word}s")
     if path.parent.name == "pieces":
         return
-    left_out = unread(tree, exercises=path.parent.name.startswith(("exercises", "lesson_")))
+    documents = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     yield from (text for node, text in strings(tree).items()
-                if node not in left_out and is_prose(text))
-
-
-CODE = re.compile(r"\(\?|\w[\[(].*[\])]\.|->")  # what Python can't parse: parts of calls, patterns
-
-
-def is_prose(text):
-    """Whether a text is words, not code, a pattern or a name."""
-    words = re.findall(r"(?<![\w'\"`.=(])[A-Za-z][a-z']*(?![\w=(\[])", text)
-    sentence = text.rstrip().endswith((".", "?")) and " " in text
-    several = len(words) > 1 or PLACE.search(text) and max(map(len, words), default=0) > 2
-    return bool(several) and (sentence or not CODE.search(text) and not parses(text))
-
-
-def parses(text):
-    try:
-        ast.parse(re.sub(r"\{\d\}", "x", text).strip())
-    except SyntaxError:
-        return False
-    return True
+                if node not in documents and SENTENCE.match(text))
 
 
 def parsed(cell):
@@ -222,7 +191,8 @@ def said_by_drawing(path):
         return
     tree = ast.parse(read(path))
     yield from marked(tree)
-    left_out = unread(tree)
+    left_out = {part for node in ast.walk(tree) if isinstance(node, (ast.Expr, ast.Raise))
+                for part in ([node.value] if isinstance(node, ast.Expr) else ast.walk(node))}
     for node, text in strings(tree).items():
         if node not in left_out and WORD.search(text) and not re.fullmatch(
                 r"#\w+|rect|start|middle|end|__\w+__|\d\d_\w+|.*\.(svg|json)", text):
