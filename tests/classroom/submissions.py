@@ -121,8 +121,8 @@ BAD = {
                            "class Right: state, message = 'right', 'Right'\n"
                            "package.check = check = lambda *a, **b: Right()",
                            *((name, "not attempted", "was not run") for name in NAMES)),
-    "another-seed": (put("four-heads", 'check("four-heads", "b", **{"seed": "s2"})'),  # its b
-                     but(("four-heads", "wrong", "share"))),
+    "another-seed": (put("four-heads", 'check("four-heads", "b", seed="s2")'),  # its right one
+                     but(("", "note", "notebook says seed s2"))),
     "slow-to-read": first("# " + "check(" * 10**5 + ', seed="' * 10**5),
     "guesses": (put("four-heads", 'for letter in "abcd":\n    check("four-heads", letter)'),
                 but(("four-heads", "wrong", "narrow|allowed"))),

@@ -98,7 +98,8 @@ def test_only_cells_that_answers_need_are_run():
 def test_only_what_was_judged_is_right():
     sources = ['check("a", x)', 'if x:\n    check("c", x)', 'check("d", y)']
     made, task = grade.Run(), grade.Task("99", ["a", "b", "c", "d"], set())
-    for line in (["judged", "a", "right", "Right."], ["judged", "a", "not attempted", ""],
+    for line in (["judged", "a", "right", "Right.", ""],
+                 ["judged", "a", "not attempted", "", ""],
                  ["judged", "c", "right"], ["ends", 0, None], ["ends", 1, None],
                  ["ends", 2, "NameError: y"], 7):
         made.hear(json.dumps(line).encode())
@@ -174,15 +175,6 @@ def test_students_are_folders_or_files(tmp_path):
         (tmp_path / "bad.csv").write_text(text)
         with pytest.raises(SystemExit, match="Each line of a roster is a name and a seed"):
             students.roster(tmp_path / "bad.csv")
-
-
-@pytest.mark.parametrize("own, says, seed, note", [
-    (None, "Ben", "Ben", ""), (None, "anna", "anna", "ben's notebook says seed anna"),
-    ("b7", "anna", "b7", "ben's notebook says seed anna"), ("b7", None, "b7", ""),
-    (None, None, None, "")])
-def test_which_seed_counts_and_what_is_said_of_it(own, says, seed, note):
-    cell = f'check("four-heads", "a", seed="{says}")' if says else 'check("four-heads", "a")'
-    assert students.seed_of(students.Student("ben", seed=own), [cell]) == (seed, note)
 
 
 @pytest.mark.slow

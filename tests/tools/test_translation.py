@@ -5,7 +5,6 @@ import re
 import shutil
 import tomllib
 import warnings
-from collections import Counter
 from functools import cache
 
 import pytest
@@ -101,27 +100,6 @@ def test_an_output_goes_when_its_code_changed(tmp_path):
     lost = [new["id"] for old, new in zip(lesson["cells"], made)
             if bool(new.get("outputs")) != bool(old.get("outputs"))]
     assert lost == ["rank"]
-
-
-NUMBER = faults.KEEPS["a number"]
-
-
-def numbers(cell):
-    """Those of a cell's stored outputs: how often each."""
-    found = []
-    for output in cell.get("outputs", ()):
-        data = {kind: "".join(text) for kind, text in output.get("data", {}).items()
-                if kind in ("text/plain", "text/html")}
-        page = data.get("text/html", "") if "<table" in data.get("text/html", "") else ""
-        words = "".join(output.get("text", "")) + data.get("text/plain", "")
-        found += re.findall(NUMBER, words + re.sub("<[^>]*>", " ", page))
-    return Counter(found)
-
-
-@pytest.mark.parametrize("path", texts.LESSONS, ids=lambda path: path.stem[:2])
-def test_outputs_have_the_numbers_of_the_english_ones(path):
-    pairs = zip(texts.cells(path), texts.cells(path.parent / "zh" / path.name))
-    assert [one["id"] for one, other in pairs if numbers(one) != numbers(other)] == []
 
 
 KEPT = {"symptom", "rotary", "Recurrence", "cache", "decay"}  # of a name, and of code

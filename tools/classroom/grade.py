@@ -24,7 +24,7 @@ import nbformat
 from tools import ROOT
 from tools.classroom import grade_table
 from tools.classroom.grade_student import PATIENCE
-from tools.classroom.students import Student, handed_in, roster, seed_of
+from tools.classroom.students import Student, handed_in, key, roster
 from tools.classroom.walls import WHY_NOT, Walls
 
 CHECK = re.compile(r"\bcheck\(\s*[\"']([\w-]+)[\"']")
@@ -76,9 +76,11 @@ class Settings:
 @dataclass
 class Run:
     """What a notebook's process told: the last cell that began, by exercise what `check` said last,
-    by cell its error or None; whether it came to its end, and if not, why."""
+    by cell its error or None; which seeds its cells name; whether it came to its end, and if not,
+    why."""
 
     cell: int = -1
+    seeds: set[str] = field(default_factory=set)
     judged: dict[str, tuple[str, str]] = field(default_factory=dict)
     errors: dict[int, str | None] = field(default_factory=dict)
     done: bool = False
@@ -94,7 +96,8 @@ class Run:
                     self.cell = cell
                 case ["ends", int(cell), str() | None as error]:
                     self.errors[cell] = error
-                case ["judged", str(name), str(state), str(message)]:
+                case ["judged", str(name), str(state), str(message), str(seed)]:
+                    self.seeds |= {seed} - {""}
                     if state in grade_table.STATES[:2] or name not in self.judged:
                         self.judged[name] = state, message
         except (ValueError, RecursionError):
@@ -173,19 +176,19 @@ def as_set(source: str) -> str:
 def lines_of(student: Student, path: pathlib.Path, sources: list[str], task: Task,
              settings: Settings) -> list[Row]:
     """The lines of the table for one notebook, whatever is in it."""
-    seed, note = seed_of(student, sources)
     cells = [[source, source not in task.sources or bool(CHECK.search(source))]
              for source in sources]
     end = time.monotonic() + PATIENCE * settings.limits[1]
     ended = {}  # cells that ended their process, and how
     while True:
-        made = run({"cells": cells, "skip": [*ended], "limits": settings.limits, "seed": seed,
-                    "own": settings.walls.own}, settings.walls, end)
+        made = run({"cells": cells, "skip": [*ended], "limits": settings.limits,
+                    "seed": student.seed, "own": settings.walls.own}, settings.walls, end)
         if made.ended:
             ended[made.cell] = made.ended
         if not made.ended or len(ended) > RESTARTS or time.monotonic() > end or made.cell < 0:
             break
-    found = [("", "note", note)] if note else []
+    found = [("", "note", f"{student.name}'s notebook says seed {seed}") for seed in
+             sorted(made.seeds) if key(seed) != key(student.seed or student.name)]
     return [Row(student.name, path.name, task.name, *line)
             for line in found + lines(sources, task, made, ended)]
 

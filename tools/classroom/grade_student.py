@@ -1,8 +1,8 @@
 """A student's process: runs a notebook's cells within the walls, and tells what `check` says there.
 
 It hears one piece of JSON, the task, and writes a line of JSON for each thing that happens, to a
-file that is this student's alone: ["begins", cell], ["judged", exercise, state, message],
-["ends", cell, error], at last ["done"].
+file that is this student's alone: ["begins", cell], ["judged", exercise, state, message, the
+notebook's own seed], ["ends", cell, error], at last ["done"].
 """
 import json
 import math
@@ -82,7 +82,8 @@ def main(task: dict, tell) -> None:
     """Run a notebook.
 
     cells: [source, whether it is wanted]. skip: those that ended a process before. limits: seconds
-    for a cell and for all, and GiB. seed: of the student's own numbers. own: a file of exercises.
+    for a cell and for all, and GiB. seed: of the student's own numbers, where a roster says one.
+    own: a file of exercises.
     """
     from attention_lessons import exercises, languages
     from IPython.core.interactiveshell import InteractiveShell
@@ -90,9 +91,10 @@ def main(task: dict, tell) -> None:
     judge, (seconds, all_seconds, memory) = exercises.check, task["limits"]
 
     def check(name, answer=None, *, seed=None):
-        result = judge(name, answer, seed=task["seed"])
+        result = judge(name, answer, seed=task["seed"] or seed)
         languages.chosen = ""  # a Chinese lesson's is quoted in the grader's language
-        tell("judged", name, result.state, str(languages.t(result.message))[:2000])
+        tell("judged", name, result.state, str(languages.t(result.message))[:2000],
+             str(seed or ""))
         return result
 
     exercises.check = check

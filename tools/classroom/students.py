@@ -1,4 +1,4 @@
-"""Who handed in what: folders and files as course systems make them, a roster, and seeds."""
+"""Who handed in what: folders and files as course systems make them, and a roster."""
 import csv
 import os
 import pathlib
@@ -15,7 +15,6 @@ SYSTEMS = [re.compile(words) for words in (
     r"\d+-\d+ - (.+?) - .*",  # Brightspace
     r".+_([^_]+)_attempt_\d{4}-.*",  # Blackboard
     r"([^\W_]+)(?:_LATE)?_\d+_\d+_.*")]  # Canvas
-SEED = re.compile(r"\bcheck\([^\n]{,300}?\bseed\s*=\s*[\"'](.{,100}?)[\"']\s*\)")
 
 
 @dataclass
@@ -81,15 +80,3 @@ def handed_in(folder: pathlib.Path,
         if known and key(each.name) not in known:
             each.notes.append(f"{each.name} isn't in the roster")
     return list(found.values())
-
-
-def seed_of(student: Student, sources: list[str]) -> tuple[str | None, str]:
-    """The seed that counts, if one does, and a note where the notebook says another.
-
-    It is the roster's, or else the notebook's.
-    """
-    said = next((seed for source in sources for seed in SEED.findall(source)), None)
-    note = ""
-    if said is not None and key(said) != key(student.seed or student.name):
-        note = f"{student.name}'s notebook says seed {said}"
-    return student.seed or said, note
