@@ -5,7 +5,6 @@ of the tests, in which wrong code is caught, are slow ones: `make quick` leaves 
 """
 import gc
 import importlib.util
-import shutil
 import sys
 
 import pytest
@@ -95,14 +94,3 @@ def page(browser):
     page = watch(browser.new_page(viewport={"width": 1280, "height": 900}))
     yield page
     page.close()
-
-
-@pytest.fixture(scope="session")
-def server(tmp_path_factory):
-    """A notebook server for each process that tests: its folder of notebooks, and its address."""
-    from frontends import ROOT, serve
-    folder = tmp_path_factory.mktemp("server")
-    for path in (ROOT / "notebooks").glob("*.ipynb"):
-        shutil.copy(path, folder)
-    with serve(folder) as address:
-        yield folder, address

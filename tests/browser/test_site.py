@@ -36,7 +36,8 @@ FAULTS = """() => {
   }).filter((text) => /\\$|\\\\[a-z]+/.test(text));
   const flat = all("math").filter((math) => math.getBoundingClientRect().width <= 2);
   const blind = all("img").filter((image) => !image.closest("[hidden]"))
-    .filter(({ naturalWidth, alt }) => !naturalWidth || !alt || alt.startsWith("No description"));
+    .filter((image) => image.complete && !image.naturalWidth || !image.hasAttribute("alt")
+      || image.alt.startsWith("No description"));
   const dead = all("a[href^='#']").filter(({ hash }) =>
     ![hash, decodeURIComponent(hash)].some((each) => document.getElementById(each.slice(1))));
   const fonts = [...document.fonts].filter(({ family }) => family === "formulas");

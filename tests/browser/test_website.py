@@ -10,6 +10,7 @@ import pytest
 from tools import ROOT
 from tools.notebooks.nbtext import chosen
 from tools.publish import site as website
+from tools.publish.pages import html
 
 pytestmark = pytest.mark.browser
 NOTEBOOKS = ROOT / "notebooks"
@@ -36,6 +37,12 @@ def test_a_symbol_is_found_in_formulas_only_and_as_a_whole():
 ])
 def test_characters_are_words_for_the_search(page, words):
     assert website.apart(page) == words
+
+
+def test_no_line_of_chinese_begins_with_a_sign_after_a_formula():
+    for given, whole in (("比$n^2$。", True), ("（$n$），", True), ("$n^2$. So", False),
+                         ("$$n^2$$\n。", False), ("比$n^2$多。", False)):
+        assert ('<span class="whole"><math' in html(given, "zh")) == whole, given
 
 
 def test_a_text_without_a_translation_stays_and_places_are_filled():

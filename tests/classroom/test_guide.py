@@ -4,7 +4,7 @@ import tomllib
 
 import pytest
 from tools.classroom import guide
-from tools.classroom.lesson import has
+from tools.notebooks.nbtext import has
 from tools.notebooks.readme import ROOT, opening, read
 
 NUMBERS = [f"{number:02}" for number in range(9)]

@@ -9,8 +9,7 @@ import sys
 
 import pytest
 from tools.classroom import guide, student
-from tools.classroom.lesson import cells_of, has
-from tools.notebooks.nbtext import read
+from tools.notebooks.nbtext import cells_of, has, read
 from tools.offline import surroundings
 
 from attention_lessons.exercises import all_exercises

@@ -14,8 +14,8 @@ from functools import cache
 from typing import NamedTuple
 
 from tools import ROOT
-from tools.classroom.lesson import cells_of, has
 from tools.notebooks import catalogue, translation
+from tools.notebooks.nbtext import cells_of, has
 from tools.notebooks.nbtext import read as read_notebook
 from tools.notebooks.readme import cell_minutes, opening, put, read, renew
 

@@ -16,13 +16,12 @@ import time
 from hashlib import sha256
 from importlib.metadata import version
 
-import nbformat
-from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
 
 from tools import ROOT
-from tools.classroom.lesson import BADGE, cells_of, has, words_cell
 from tools.lab import serve
-from tools.notebooks.nbtext import make_cell, read, write
+from tools.notebooks.execute import executed
+from tools.notebooks.nbtext import BADGE, cells_of, has, make_cell, read, words_cell, write
 
 NOTEBOOKS, TARGET = ROOT / "notebooks", ROOT / "dist/lecture"
 AFTER = "<!-- After the prediction: what it shows -->\n"  # all that is seen of a folded cell
@@ -118,9 +117,8 @@ def copied(path: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
 # ---- the rehearsal ------------------------------------------------------------------------------
 
 def mark_of(path: pathlib.Path) -> pathlib.Path:
-    """The file that says that this code was rehearsed with this version of PyTorch."""
-    code = [cell["source"] for cell in read(path)["cells"] if cell["cell_type"] == "code"]
-    known = sha256(repr((version("torch"), code)).encode()).hexdigest()[:16]
+    """The file that says that this copy was rehearsed with this version of PyTorch."""
+    known = sha256(path.read_bytes() + version("torch").encode()).hexdigest()[:16]
     return TARGET / "weights" / f"{path.stem[:2]}-{known}.rehearsed"
 
 
@@ -130,17 +128,11 @@ def rehearse(path: pathlib.Path) -> None:
     if mark.exists():
         return
     print(f"{path.stem} is rehearsed once, so that its trainings are kept.", flush=True)
-    notebook, failures = nbformat.read(path, as_version=4), []
-
-    def ended(cell, cell_index, execute_reply):
-        said = execute_reply["content"]
-        if said["status"] == "error":
-            print(f"  {cell.id}: {said['ename']}: {said['evalue']}", flush=True)
-            failures.append(cell.id)
-
-    NotebookClient(notebook, timeout=600, kernel_name="python3", allow_errors=True,
-                   on_cell_executed=ended, resources={"metadata": {"path": path.parent}}).execute()
-    if not failures:
+    try:
+        executed(path)
+    except CellExecutionError as error:
+        print(f"  {error.ename}: {error.evalue}", flush=True)
+    else:
         mark.parent.mkdir(parents=True, exist_ok=True)
         mark.touch()
 

@@ -22,9 +22,8 @@ import zlib
 
 from tools import ROOT
 from tools.classroom.guide import bullets, folder, known, plain, teaching
-from tools.classroom.lesson import BADGE, cells_of, has, words_cell
 from tools.classroom.students import roster
-from tools.notebooks.nbtext import read, write
+from tools.notebooks.nbtext import BADGE, cells_of, has, read, words_cell, write
 from tools.notebooks.standalone import members, translated
 
 from attention_lessons.exercises import all_exercises, find

@@ -23,7 +23,7 @@ def executed(path: pathlib.Path) -> dict:
     notebook = nbformat.read(path, as_version=4)
     kept = {cell.id: cell.outputs for cell in notebook.cells
             if cell.cell_type == "code" and missing(cell.metadata.get("tags", []))}
-    client = NotebookClient(notebook, timeout=180, kernel_name="python3", coalesce_streams=True,
+    client = NotebookClient(notebook, timeout=600, kernel_name="python3", coalesce_streams=True,
                             resources={"metadata": {"path": path.parent}})
     client.execute()
     for cell in notebook.cells:

@@ -9,12 +9,14 @@ what the cell is in a lecture; `=notes` are the speaker's words; without it, it 
 slide. Packing keeps the outputs of code cells whose source did not change; `make notebooks` makes
 all of them again.
 """
+import copy
 import json
 import pathlib
 import re
 import sys
 
 HEADER = re.compile(r"^%% (md|code) ([a-z0-9-]+)((?: =?[a-z-]+)*)$")
+BADGE = re.compile(r"\n*\[(!\[)?Open in Colab\].*")  # leads to the lesson, solutions and all
 KERNEL = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
@@ -81,6 +83,20 @@ def read(path: pathlib.Path) -> dict:
 
 def write(notebook: dict, path: pathlib.Path) -> None:
     path.write_text(dumps(notebook), encoding="utf-8")
+
+
+def cells_of(notebook: dict) -> list[dict]:
+    """Copies of the cells, each with its source as one text."""
+    return [copy.deepcopy(cell) | {"source": "".join(cell["source"])} for cell in notebook["cells"]]
+
+
+def has(cell: dict, *tags: str) -> bool:
+    """Whether a cell has one of these tags."""
+    return not {*tags}.isdisjoint(cell["metadata"].get("tags", []))
+
+
+def words_cell(name: str, part: str, text: str) -> dict:
+    return {"cell_type": "markdown", "id": name, "metadata": {"tags": [part]}, "source": text}
 
 
 def chosen(words: list[str], folder: pathlib.Path, language: str = "") -> list[pathlib.Path]:

@@ -15,6 +15,7 @@ from babel.messages.extract import extract
 
 from tools import ROOT
 from tools.notebooks.catalogue import FOLDER, load
+from tools.notebooks.nbtext import BADGE, cells_of
 from tools.notebooks.readme import read
 
 from d2l_ext.sequence import FORMULAS, LINEAR_FORMULAS, STATES
@@ -39,7 +40,7 @@ CELL_TITLE = re.compile(r"^# @title (.+)")
 
 def cells(path):
     """The cells of a notebook, with their text in one piece."""
-    return [{**cell, "source": "".join(cell["source"])} for cell in json.loads(read(path))["cells"]]
+    return cells_of(json.loads(read(path)))
 
 
 def key(cell):
@@ -48,7 +49,7 @@ def key(cell):
     if cell["id"] == "afterwards":
         places = iter(["{core}", "{all}"])
         text = MINUTES.sub(lambda _: next(places), text)
-        text = re.sub(r"\n*\[(!\[)?Open in Colab\].*", "", text)
+        text = BADGE.sub("", text)
     return text
 
 

@@ -26,7 +26,7 @@ from fontTools.ttLib import TTCollection, TTFont
 from tools import ROOT, address, setup
 from tools.notebooks.catalogue import FOLDER, load, merged, po
 from tools.notebooks.faults import faults
-from tools.notebooks.nbtext import KERNEL, dumps
+from tools.notebooks.nbtext import BADGE, KERNEL, dumps
 from tools.notebooks.readme import lesson_table, opening, read, renew
 from tools.notebooks.texts import (CELL_TITLE, LESSONS, MAP_HEAD, MINUTES, PACKAGE, blocks, cells,
                                    everything, key, keys_of, labels, parsed, strings, translates)
@@ -145,7 +145,7 @@ def translation(path, cell, language, catalogue):
     if cell["id"] == "afterwards":
         core, everything = MINUTES.findall(cell["source"])
         text = text.replace("{core}", core).replace("{all}", everything)
-        badge = re.search(r"\[(!\[)?Open in Colab\].*", cell["source"])[0]
+        badge = BADGE.search(cell["source"])[0].lstrip()
         text += "\n\n" + badge.replace("/notebooks/", f"/notebooks/{language}/")
     return text
 
