@@ -8,7 +8,7 @@ import threading
 import nbformat
 import pytest
 from pieces import LESSONS
-from screen import LUMINANCE, PICTURE, axe, becomes, expect, printed, said, until
+from screen import LUMINANCE, axe, becomes, expect, printed, said, until
 
 from tools import ROOT
 from tools.publish import pages as export
@@ -225,43 +225,3 @@ def test_paper_has_the_text_alone(visit):
         "(code) => getComputedStyle(code).color.match(/\\d+/g).slice(0, 3).map(Number)")
     assert max(brightness) < 130  # dark letters on white paper, whatever the screen's are
     assert not overflows(page)
-
-
-@pytest.mark.parametrize("number", LESSONS)
-def test_a_lessons_piece_answers_a_finger(visit, number):
-    """Though what pieces share stands once in a page."""
-    name = next(path for path in NOTEBOOKS if path.name.startswith(number)).stem
-    piece = visit(f"{name}.html", 390, has_touch=True).locator(".d2l-piece").first
-    piece.scroll_into_view_if_needed()
-    drawn = piece.evaluate(PICTURE)
-    choice = piece.locator("svg [role=checkbox], label:has(input:enabled:not(:checked)), "
-                           "button:enabled")
-    if choice.count():
-        choice.first.tap()
-    else:
-        piece.locator("input[type=range]").first.tap(position={"x": 3, "y": 20})
-    until(lambda: piece.evaluate(PICTURE) != drawn, 10)
-
-
-TABLE = "\n".join("|" + word * 13 for word in ("a|", "-|", "unbreakable|"))
-FORMULA = "$$" + " + ".join(["x_1 y_1 z_1"] * 12) + "$$"
-
-
-def test_what_is_wider_than_a_phone_scrolls_in_its_place_and_shows_it(opened, tmp_path):
-    output = nbformat.v4.new_output("display_data", {
-        "text/html": f"<table><tr>{'<td>unbreakable</td>' * 13}</tr></table>"})
-    wide = [nbformat.v4.new_markdown_cell(text) for text in ("# 02 Tiny", TABLE, FORMULA)]
-    made = export.page(nbformat.v4.new_notebook(
-        cells=[*wide, nbformat.v4.new_code_cell("1", outputs=[output])]))
-    (tmp_path / "wide.html").write_text(made, encoding="utf-8")
-    page = opened(352, has_touch=True, is_mobile=True)
-    page.goto((tmp_path / "wide.html").as_uri())
-    boxes = page.locator(".wide, .output_html")
-    assert boxes.count() == 3
-    for box in boxes.all():
-        assert box.evaluate("(box) => box.scrollWidth > box.clientWidth")
-        shade = box.evaluate("(box) => getComputedStyle(box).backgroundAttachment")
-        assert "local" in shade and "scroll" in shade  # a shade that what ends there covers
-    assert not overflows(page)
-    boxes.first.press("ArrowRight")
-    becomes(lambda: boxes.first.evaluate("(box) => box.scrollLeft > 0"), True)

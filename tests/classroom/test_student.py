@@ -1,16 +1,13 @@
 """Editions for students and teachers: nothing that answers is handed out, and what is handed out
 runs and is graded."""
 import json
-import os
 import re
-import shutil
 import subprocess
 import sys
 
 import pytest
 from tools.classroom import guide, student
 from tools.notebooks.nbtext import cells_of, has, read
-from tools.offline import surroundings
 
 from attention_lessons.exercises import all_exercises
 from attention_lessons.languages import language
@@ -103,21 +100,6 @@ def test_nothing_handed_out_answers_and_the_sealed_package_checks_and_helps(edit
     wrong = student.t(exercises["four-heads"].reasons["b"])
     assert said[:2] == [f"{len(exercises)} right", f"✗ {wrong} right"]
     assert said[-1] == str(student.LAST_HINT)
-
-
-def test_a_students_lesson_runs_elsewhere_without_a_network(editions, tmp_path):
-    if language() == "en":
-        pytest.skip("the Chinese one runs")
-    shutil.copytree(editions[0], tmp_path / "copy")
-    path = next((tmp_path / "copy").glob("03*.ipynb"))
-    environment = surroundings(tmp_path)
-    environment["PYTHONPATH"] = environment["PYTHONPATH"].split(os.pathsep)[0]
-    program = ("import pathlib, sys; sys.path.append(sys.argv[1]); "
-               "from tools.notebooks import execute; execute.store(pathlib.Path(sys.argv[2]))")
-    done = subprocess.run([sys.executable, "-c", program, ROOT, path],
-                          env=environment, cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-2000:]
-    assert not (tmp_path / "tmp/asked").exists()
 
 
 @pytest.mark.parametrize("path", [*LESSONS, *sorted((ROOT / "notebooks/zh").glob("*.ipynb"))],

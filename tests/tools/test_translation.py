@@ -103,16 +103,10 @@ def test_an_output_goes_when_its_code_changed(tmp_path):
 
 
 KEPT = {"symptom", "rotary", "Recurrence", "cache", "decay"}  # of a name, and of code
-# Where Chinese has places in another order than English, as someone has read.
-ORDERS = {
-    "{0} of {1} should have": "1023", "numbers are not. The first": "10234",
-    "operations, {2} {3}, longest": "01324", "In tiles of": "01324657", "for width {0}": "021",
-    "The last output knows": "10243", "Step {0} of {1}. Moved": "01324"}
 
 
-def test_words_alone_and_places_say_what_the_english_ones_say():
-    """Terms alone are those of the glossary; two words of pieces are not called the same; places
-    stand in the order of English, or in one that someone has read."""
+def test_words_alone_say_what_the_english_ones_say():
+    """Terms alone are those of the glossary; two words of pieces are not called the same."""
     glossary, called = faults.terms("zh")[0], {}
     entries = [(room, entry) for room in ZH for entry in ZH[room]
                if "/" not in entry.context and entry.context != "README"]
@@ -122,9 +116,6 @@ def test_words_alone_and_places_say_what_the_english_ones_say():
             word = re.sub(r"s\b", "", english.lower())
             same = called.setdefault(chinese, word) == word
             assert same or english in ("none", "nothing"), english
-        read = [ORDERS[words] for words in ORDERS if words in english]
-        order = "".join(read or re.findall(r"\{(\d)\}", english))
-        assert "".join(re.findall(r"\{(\d)\}", chinese)) == order, english
 
 
 # ---- what is shown -----------------------------------------------------------------------------
