@@ -1,7 +1,7 @@
 // Where every head of a model looks: a grid of small maps, one large map, one row in words.
 import {
   END, MIDDLE, box, bytesOf, choice, clip, grip, inside, map, once, panels, place, places, pointing,
-  range, room, share, t, takes, text,
+  room, share, t, takes, text,
 } from "./kit.js";
 
 // ---- mathematics ----------------------------------------------------------------
@@ -167,10 +167,7 @@ function controls(seen, head) {
     layers.length > 1 && choice(seen, "layer", t("layer"), layers.map(([name], i) => [i, name])),
     layers[state.layer][1] > 1 && choice({ state: { head }, set }, "head", t("head"),
       places(layers[state.layer][1])),
-    tokens.length <= 64
-      ? choice(seen, "asks", t("asking token"), tokens.map((_, i) => [i, name(i)]))
-      : range({ name: t("asking token"), max: tokens.length - 1, value: state.asks,
-        text: clip(name(state.asks), 20), pick: (i) => set({ asks: i }) }),
+    choice(seen, "asks", t("asking token"), tokens.map((_, i) => [i, name(i)])),
   ];
 }
 

@@ -4,8 +4,7 @@
 import PALETTE from "../palette.json" with { type: "json" };
 import { html } from "./vendor/preact.js";
 import {
-  END, MIDDLE, box, choice, disc, line, panels, places, plural, points, range, said, slider, t,
-  text,
+  END, MIDDLE, box, choice, disc, line, panels, places, plural, points, said, slider, t, text,
 } from "./kit.js";
 
 // Kinds of one architecture share its colour, as the palette says, and differ in their dashes.
@@ -134,9 +133,8 @@ function view(seen) {
       ...whats.map((what) => plot(what, kinds, state, choices.n, across, high, set))]),
     sentence: tell(kinds, state),
     controls: [
-      range({ name: t("width d"), max: choices.d.length - 1, value: choices.d.indexOf(state.d),
-        text: String(state.d), pick: (i) => set({ d: choices.d[i] }) }),
-      one("k", t("kernel k")), one("num_heads", t("heads")), choices.c && one("c", t("chunk c"))],
+      one("d", t("width d")), one("k", t("kernel k")), one("num_heads", t("heads")),
+      choices.c && one("c", t("chunk c"))],
   };
 }
 

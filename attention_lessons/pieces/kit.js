@@ -56,10 +56,10 @@ const STYLE = `
   }
   :is(legend, .name) { float: left; padding: 0; width: auto; font-size: inherit; margin: 0;
     border: 0; font-weight: 600; color: inherit; }
-  :is(input, select, button) { font: inherit; color: inherit; margin: 0; box-sizing: border-box; }
+  :is(input, button) { font: inherit; color: inherit; margin: 0; box-sizing: border-box; }
   input { accent-color: var(--query); }
   input[type=range] { width: 150px; height: 30px; }
-  :is(input[type=text], input[type=number], select, button) {
+  :is(input[type=text], button) {
     background: var(--paper); border: 1px solid currentColor; border-radius: 6px; padding: 3px 10px;
   }
   button { cursor: pointer; min-width: 32px; min-height: 32px; }
@@ -74,7 +74,7 @@ const STYLE = `
   .segments label:has(:focus-visible) { outline: 3px solid var(--query); outline-offset: 1px; }
   .number { min-width: 2.6em; font-variant-numeric: tabular-nums; }
   @media (pointer: coarse), (max-width: 500px) {
-    :is(button, select, input, .segments label) { min-width: 44px; min-height: 44px; }
+    :is(button, input, .segments label) { min-width: 44px; min-height: 44px; }
   }
   @media print { form { display: none; } }
 }`;
@@ -228,21 +228,18 @@ export const range = ({ name, min = 0, max, step = 1, value, text = String(value
       aria-valuetext=${text} onInput=${(event) => pick(Number(event.target.value))} />
     <span class="number" aria-hidden="true">${text}</span></label>`;
 
-/** One of several for a setting: values, or [value, label] pairs, side by side; a menu if many. */
+/** One of several for a setting: values, or [value, label] pairs, side by side; many in a range. */
 export function choice({ state, set }, setting, name, given) {
   const options = given.map((each) => (Array.isArray(each) ? each : [each, String(each)]));
-  const value = state[setting];
+  const now = options.findIndex(([each]) => each === state[setting]);
   const pick = (chosen) => set({ [setting]: chosen });
   if (options.length > 8) {
-    return html`<label class="control"><span class="name">${name}</span>
-      <select ...${NATIVE} value=${options.findIndex(([each]) => each === value)}
-        onChange=${(event) => pick(options[event.target.value][0])}>
-        ${options.map(([, label], i) => html`<option value=${i}>${clip(label, 40)}</option>`)}
-      </select></label>`;
+    return range({ name, max: options.length - 1, value: now, text: clip(options[now][1], 20),
+      pick: (i) => pick(options[i][0]) });
   }
   return html`<fieldset><legend>${name}</legend><span class="segments">
-    ${options.map(([each, label]) => html`<label title=${clip(label, 200)}>
-      <input type="radio" ...${NATIVE} name=${name} checked=${each === value}
+    ${options.map(([each, label], i) => html`<label title=${clip(label, 200)}>
+      <input type="radio" ...${NATIVE} name=${name} checked=${i === now}
         onChange=${() => pick(each)} /><span>${clip(label, 20)}</span></label>`)}
     </span></fieldset>`;
 }

@@ -5,7 +5,6 @@ import torch
 from pieces import HOSTILE, PIECES
 from screen import (CUT, FAULTS, LUMINANCE, PICTURE, axe, becomes, result, said, show, until,
                     walk)
-from tools.draw._stills import dates
 
 from d2l_ext import MultiHeadAttention
 from attention_lessons.languages import languages
@@ -93,15 +92,6 @@ def test_its_main_picture_fits_a_slide(opened, explorers, name):
     assert box["y"] + box["height"] <= SLIDE["height"]
 
 
-def test_what_is_below_a_shorter_sentence_stays(opened, explorers):
-    piece = show(opened(853), explorers["clock"])
-    below, first = piece.locator("form"), result(piece)
-    top = below.bounding_box()["y"]
-    piece.get_by_role("slider", name="offset δ").press("Home")
-    said(piece).to_contain_text("nothing turns")
-    assert len(result(piece)) < len(first) and below.bounding_box()["y"] == top
-
-
 @EVERY
 def test_without_scripts_the_picture_stays(browser, explorers, name):
     """Or the words, for a piece that has no picture since every model's maps differ."""
@@ -183,10 +173,3 @@ def test_odd_tokens_are_shown_as_text(opened, width):
             control.check()
         said(piece).not_to_be_empty()
     becomes(lambda: page.evaluate(CUT), [])
-
-
-def test_odd_text_is_no_date(opened):
-    page = opened()
-    for text in HOSTILE:
-        piece = show(page, dates(text))
-        assert result(piece) and piece.locator("script, img").count() == 0

@@ -4,7 +4,7 @@ import time
 
 # What Tab reaches, one radio button a group.
 CONTROLS = """(piece) => piece.querySelectorAll(
-  "select, button, input:not([type=radio]), input:checked, svg [tabindex='0']").length"""
+  "button, input:not([type=radio]), input:checked, svg [tabindex='0']").length"""
 FOCUSED = "(piece) => piece.contains(document.activeElement)"
 RING = """() => {
   const { outlineStyle, outlineWidth, outlineColor } = getComputedStyle(document.activeElement);
@@ -103,10 +103,10 @@ def until(true, seconds: float = 20):
 
 def becomes(read, wanted, seconds: float = 20):
     """Wait until what is read is as wanted; AssertionError with what it was in the end."""
-    end = time.monotonic() + seconds
-    while (found := read()) != wanted:
-        assert time.monotonic() < end, f"wanted {wanted!r}, after {seconds:g} s got {found!r}"
-        time.sleep(0.03)
+    try:
+        until(lambda: read() == wanted, seconds)
+    except AssertionError:
+        assert read() == wanted
 
 
 def printed(page):

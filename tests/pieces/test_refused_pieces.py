@@ -1,10 +1,9 @@
 """What each piece refuses, and what it says."""
 import math
-import re
 
 import pytest
 import torch
-from tools.draw._stills import (KEYS, ORDER, PADDED, TOKENS, X, features, layer, lengths,
+from tools.draw._stills import (KEYS, ORDER, TOKENS, X, features, layer, lengths,
                                 order, pooling, tiles)
 from torch import nan, nn
 
@@ -31,8 +30,8 @@ def heads(attention=None, X=X, tokens=TOKENS, **broken):
     return heads_explorer(attention, X, tokens, features())
 
 
-def stretches(*strips, at=(4, 8)):
-    accuracy = {str(length): list(strip) for length, strip in zip(at, strips)}
+def stretches(*strips):
+    accuracy = {"4": strips[0], "8": strips[1]}
     return {"task": "copy", "encoding": "one", "seed": 0, "accuracy": accuracy}
 
 
@@ -57,36 +56,27 @@ REFUSED = [
     (order, {"tokens": WORDS[:3]}, r"X must have shape \(tokens, features\), its 2 to 5 tokens all "
      r"different, got \(4, 4\), tokens \['dog', 'bites', 'man'\] and 4 features"),
     (order, {"tokens": ["dog", "dog", "man", "pad"]}, ".* all different, got .*'dog', 'dog', .*"),
-    (order, {"features": ["one", "two"]}, ".* and 2 features"),
     (order, {"X": torch.zeros(6, 4), "tokens": list("abcdef")}, ".* its 2 to 5 tokens .*"),
-    (order, {"X": torch.zeros(0, 4), "tokens": []}, ".* its 2 to 5 tokens .*"),
     (order, {"valid_len": 5}, "valid_len=5 must lie in 1..4"),
     # attention
     (heads, {"attention": MultiHeadAttention(4, 2, bias=True)},
      "needs attention with bias=False and position=None, got bias=True, position=None"),
     (heads, {"attention": MultiHeadAttention(4, 2, position=RotaryEmbedding(2))},
      "needs .* got bias=False, position=Rotary.*"),
-    (heads, {"attention": MultiHeadAttention(8, 2)},
-     "W_q takes inputs of width 8, X has width 4"),
+    (heads, {"attention": MultiHeadAttention(8, 2)}, "W_q takes inputs of width 8, X has width 4"),
     (order, {"attention": layer(ORDER, 2)}, "needs attention with num_heads=1, got num_heads=2"),
     (order, {"attention": narrow()}, "W_o gives outputs of width 3, X has width 4: a second layer "
                                      "needs the same width"),
-    (order, {"X": PADDED[:, :3], "features": list("abc")},
-     "W_q takes inputs of width 4, X has width 3"),
     # numbers that aren't finite, or whose products overflow
-    *((heads, {name: nan}, f"{name} must be finite, but holds NaN or infinity")
-      for name in ("W_q", "W_k", "W_v", "W_o")),
-    (heads, {"X": X / 0}, "X must be finite, .*"),
+    (heads, {"W_o": nan}, "W_o must be finite, but holds NaN or infinity"),
     (heads, {"X": X.double() * -1e160},
      r"X must hold numbers of size up to 1e\+30, but holds one of 3e\+160"),
     (pooling, {"keys": KEYS * math.inf}, "keys must be finite, .*"),
-    (tiles, {"keys": [nan] * 8}, "keys must be finite, .*"),
     (tiles, {"values": [1e31] * 8}, "values must hold .*"),
     (dates_explorer, {"model": broken_dates()}, "weights must be finite, .*"),
     # shapes and sizes
     (pooling, {"query": [1, 2]}, r"keys must be \(keys, d\), values \(keys, v\), query \(d,\), "
                                  r"got \(4, 3\), \(4, 3\), \(2,\)"),
-    (pooling, {"keys": KEYS[0]}, r".* got \(3,\), \(4, 3\), \(3,\)"),
     (pooling, {"values": torch.zeros(5, 3)}, r".* got \(4, 3\), \(5, 3\), \(3,\)"),
     (pooling, {"scale": 0.5}, r"scale=0.5 must be a number in 1..100"),
     (pooling, {"keys": torch.zeros(13, 3), "values": torch.zeros(13, 2)},
@@ -94,30 +84,25 @@ REFUSED = [
     (tiles, {"queries": [[1.0, 2]]}, r"queries must be \(queries,\), keys and values \(keys,\), "
                                      r"got \(1, 2\), \(8,\), \(8,\)"),
     (tiles, {"values": [1, 2]}, r".* got \(6,\), \(8,\), \(2,\)"),
-    (tiles, {"queries": [1]}, "shows 2 to 8 queries and 2 to 8 keys, got 1 and 8"),
-    (tiles, {"keys": range(9), "values": range(9)}, ".* got 6 and 9"),
-    (tiles, {"query_tile": 0}, "query_tile=0 is not possible: choose from 1, 2, 4, 6"),
+    (tiles, {"keys": range(9), "values": range(9)}, "shows 2 to 8 .*, got 6 and 9"),
     (tiles, {"key_tile": 6}, "key_tile=6 is not possible: choose from 1, 2, 4, 8"),
-    *((clock_explorer, {"num_hiddens": width},
-       f"num_hiddens={width!r} is not possible: choose from 4, 8, 16, 32, 64")
-      for width in (128, "32")),
+    (tiles, {"query_tile": 3}, "query_tile=3 is not possible: choose from 1, 2, 4, 6"),
+    (clock_explorer, {"num_hiddens": "32"},
+     "num_hiddens='32' is not possible: choose from 4, 8, 16, 32, 64"),
     *((dates_explorer, {"model": wrong}, "needs a model as laboratory.dates.date_reader makes it, "
                                          f"with layers=1, got {type(wrong).__name__}")
       for wrong in (date_reader(layers=2), EncoderDecoder(40, 9, 8, 2), None)),
     # runs
-    (lengths, {"chance": {"copy": 0.1}},
-     r"needs rows with lengths of 32 or more, and a chance for each task, got tasks \['copy', "
-     r"'reverse', 'repeat'\], lengths \[16, 24, 32, 48, 64\], chance \{'copy': 0.1\}"),
-    (lengths, {"trained": 48}, "needs rows with lengths of 96 or more, .*"),
+    (lengths, {"chance": {"copy": 0.1}}, r"needs rows with lengths of 32 or more, and a chance for "
+     r"each task, got tasks .*'repeat'\], lengths \[16, .* 64\], chance \{'copy': 0.1\}"),
     (lengths, {"rows": []}, r".* got tasks \[\], lengths \[\], chance .*"),
     (lengths, {"trained": 14}, r"each row needs the lengths \[16, 24, 32, 48, 64\] in stretches of "
                                "4, which divide trained=14"),
-    *((lengths, {"rows": rows, "trained": 4}, "each row needs the lengths .*") for rows in (
-        [stretches([], [])], [stretches([1], [1, 0]), stretches([1], [1])],
-        [stretches([1], [1, 0]), stretches([1], [1, 0], at=(4, 9))])),
+    (lengths, {"rows": [stretches([1], [1, 0]), stretches([1], [1])], "trained": 4},
+     "each row needs the lengths .*"),
     *((lengths, {"rows": [stretches([1], [1, None]), stretches([1], [1, wrong])], "trained": 4},
-       "accuracy of one in copy at length 8 must be a number in 0..1, got " + re.escape(said))
-      for wrong, said in ((wrong, repr(wrong)) for wrong in (-3, 1.01, nan, "1", True))),
+       f"accuracy of one in copy at length 8 must be a number in 0..1, got {wrong!r}")
+      for wrong in (-3, 1.01, nan, "1", True)),
     (lengths, {"rows": [stretches([1], [1, 0])], "trained": 4, "chance": {"copy": "1"}},
      "chance of copy must be a number in 0..1, got '1'"),
     # recorded maps
