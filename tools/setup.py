@@ -24,6 +24,7 @@ import hashlib
 import os
 import re
 import subprocess
+import time
 import tomllib
 from pathlib import Path
 
@@ -41,6 +42,7 @@ EXTRAS = ("lab", "d2l", "test")  # those of requirements.txt
 ALONE = {  # without what these ask for
     "slides",  # a package for Sphinx that carries reveal.js
 }
+ORDINARY = "from the ordinary registry, as PyTorch's CPU index can't be reached or is slow"
 TORCH_SECONDS = 900  # for 200 MB
 AGAIN = "then run the same command again."
 
@@ -128,6 +130,22 @@ def install(*arguments, python=PYTHON):
              "the network, HTTPS_PROXY, PIP_INDEX_URL and TORCH_INDEX, " + AGAIN)
 
 
+def answers(url, seconds=10):
+    """Whether an address sends its whole page within so many seconds: where it only trickles, pip
+    would wait for TORCH_SECONDS."""
+    import urllib.request  # here, because it loads slowly and is rarely needed
+
+    end = time.monotonic() + seconds
+    try:
+        with urllib.request.urlopen(url, timeout=seconds / 2) as page:
+            while page.read1(1 << 16):
+                if time.monotonic() > end:
+                    return False
+        return True
+    except Exception:  # whatever is in the way, the ordinary registry is the answer
+        return False
+
+
 def has_nvidia_gpu():
     try:
         return subprocess.run(["nvidia-smi", "-L"], capture_output=True, timeout=20).returncode == 0
@@ -148,7 +166,9 @@ def torch_source(index):
         return None, "for this system"
     if has_nvidia_gpu():
         return None, "for your GPU, some gigabytes"
-    return CPU_INDEX, "for the CPU"
+    if answers(CPU_INDEX + "/torch/"):
+        return CPU_INDEX, "for the CPU"
+    return None, ORDINARY
 
 
 def install_torch(requirement, index, constraints=(), python=PYTHON):
@@ -161,7 +181,7 @@ def install_torch(requirement, index, constraints=(), python=PYTHON):
     if source and not index:
         if pip(requirement, *constraints, *arguments, python=python, limit=TORCH_SECONDS):
             return
-        say("    from the ordinary registry, as PyTorch's CPU index can't be reached or is slow")
+        say("    It failed or took too long: " + ORDINARY)
         arguments = []
     install(requirement, *constraints, *arguments, python=python)
 
