@@ -42,7 +42,6 @@ class PositionalEncoding(nn.Module):
 
     def __init__(self, num_hiddens: int, dropout: float = 0.0, max_len: int = 1000):
         super().__init__()
-        check_size(num_hiddens=num_hiddens, max_len=max_len)
         self.dropout = nn.Dropout(dropout)
         table = sinusoids(max_len, num_hiddens).to(torch.get_default_dtype())
         self.register_buffer("P", table[None], persistent=False)

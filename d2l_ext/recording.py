@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from types import MethodType
 from typing import Any, Self
 
 import torch
@@ -202,8 +203,8 @@ class Recorder(Watch):
         self.own: dict[Any, Any] = {
             module: vars(module).get("forward") for module in self.names
             if isinstance(module, (MultiHeadAttention, *FAST))}
-        for module in self.own:
-            module.forward = self.twice(module, module.forward)
+        for module in self.own:  # as methods, so that a copy has its own
+            module.forward = MethodType(self.twice, module)
         return super().__enter__()
 
     def __exit__(self, *error: Any) -> None:
@@ -213,28 +214,27 @@ class Recorder(Watch):
             if forward:
                 module.forward = forward
 
-    def twice(self, module: nn.Module, forward: Callable[..., Any]) -> Callable[..., Any]:
-        """``forward``, which runs again for its weights."""
-        def again(*args: Any, **kwargs: Any) -> Any:
-            ours = isinstance(module, MultiHeadAttention)  # which, fused, cuts padding off
-            alone = len(_get_current_function_mode_stack()) == 1  # other modes end fast paths
-            if not self.is_here(module) or not ours and (module.training or not alone):
-                return forward(*args, **kwargs)
-            if ours:
-                output = forward(*args, **kwargs)
-                with torch.random.fork_rng(enabled=module.training):
-                    self.keep(lambda: forward(*args, **kwargs | {"need_weights": True})[1])
-                return output
-            try:
-                self.quiet = True
-                with torch._C.DisableTorchFunction():
-                    output = forward(*args, **kwargs)
-            finally:
-                self.quiet = False
-            with self.noting(), torch.no_grad():
-                forward(*args, **kwargs)
+    def twice(self, module: nn.Module, *args: Any, **kwargs: Any) -> Any:
+        """Run a layer, and then again for its weights."""
+        forward = self.own.get(module) or MethodType(type(module).forward, module)
+        ours = isinstance(module, MultiHeadAttention)  # which, fused, cuts padding off
+        alone = len(_get_current_function_mode_stack()) == 1  # other modes end fast paths
+        if not self.is_here(module) or not ours and (module.training or not alone):
+            return forward(*args, **kwargs)
+        if ours:
+            output = forward(*args, **kwargs)
+            with torch.random.fork_rng(enabled=module.training):
+                self.keep(lambda: forward(*args, **kwargs | {"need_weights": True})[1])
             return output
-        return again
+        try:
+            self.quiet = True
+            with torch._C.DisableTorchFunction():
+                output = forward(*args, **kwargs)
+        finally:
+            self.quiet = False
+        with self.noting(), torch.no_grad():
+            forward(*args, **kwargs)
+        return output
 
     @contextmanager
     def noting(self) -> Iterator[None]:

@@ -35,7 +35,6 @@ def to_itself(attend):
     return lambda m, X, **options: attend(m, X, X, X, **options)
 
 
-shared_or_not = pytest.mark.parametrize("num_kv_heads", [1, 2], ids=["shared", "own"])
 both_paths = pytest.mark.parametrize("attend", [fused, explicit])
 
 
@@ -158,14 +157,13 @@ def test_it_does_not_matter_what_the_kernel_makes_of_empty_rows(monkeypatch, bia
     assert_same(outcome(fused, m, *inputs, valid_lens=EMPTY_ROWS), expected)
 
 
-@shared_or_not
 @both_paths
 @each(dict(mask=(torch.arange(4) < 2).expand(2, 2, 4, 4)),
       dict(valid_lens=torch.tensor([[2, 1, 2, 0]] * 2)),
       dict(valid_lens=torch.tensor([2, 2]), causal=True))
-def test_poison_in_self_attention_reaches_nothing(attend, options, num_kv_heads):
+def test_poison_in_self_attention_reaches_nothing(attend, options):
     """There a padded position is a query as well; as one it counts as zeros."""
-    m, X = selfish(num_kv_heads=num_kv_heads)
+    m, X = selfish(num_kv_heads=1)
     X[:, 2:] = 0
     poisoned = X.clone()
     poisoned[0, 2], poisoned[0, 3], poisoned[1, 2:] = math.nan, math.inf, -math.inf
@@ -184,11 +182,10 @@ def test_one_poisoned_token_in_the_padding_leaves_the_others_as_they_are(attend)
     torch.testing.assert_close(attend(m, *[poisoned] * 3, valid_lens=LENGTHS), expected)
 
 
-@shared_or_not
 @both_paths
 @pytest.mark.parametrize("lengths", [None, torch.tensor([0, 0])])
-def test_no_keys_at_all_is_nothing_to_attend_to(attend, lengths, num_kv_heads):
-    m, queries, keys, values = cross(num_kv_heads=num_kv_heads)
+def test_no_keys_at_all_is_nothing_to_attend_to(attend, lengths):
+    m, queries, keys, values = cross(num_kv_heads=1)
     inputs = queries, keys[:, :0], values[:, :0]
     output, *grads = outcome(attend, m, *inputs, valid_lens=lengths)
     assert (output == m.W_o.bias).all() and output.shape == (2, 3, 8)

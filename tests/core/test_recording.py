@@ -251,6 +251,15 @@ def test_beyond_the_limit_calls_are_counted_and_named():
     assert [len(calls) for calls in seen.values()] == [1, 1]
 
 
+def test_a_copy_that_is_made_meanwhile_has_its_own_weights():
+    model, X = MultiHeadAttention(4, 2), torch.randn(2, 3, 4)
+    with record_attention(model) as seen:
+        made = copy.deepcopy(model)
+        nn.init.zeros_(made.W_o.weight)
+        assert model(X, X, X).any() and not made(X, X, X).any()
+    assert not made(X, X, X).any() and len(seen["attention"]) == 1
+
+
 class OneInput(nn.MultiheadAttention):
     def forward(self, X):
         return super().forward(X, X, X, need_weights=False)[0]
