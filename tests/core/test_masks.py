@@ -30,6 +30,7 @@ def test_padding_hides_what_lies_beyond_a_length(lengths):
     expected = lengths_mask(lengths, 4, 5)[:, 0].expand(3, 4, 5)
     for dtype in (torch.int64, torch.uint8, torch.uint16):
         assert torch.equal(padding(lengths.to(dtype)).tensor(4, 5), expected)
+    assert padding(lengths).tensor(4, 5, "meta").is_meta
 
 
 def even_key(query, key):

@@ -5,6 +5,7 @@ from torch import nn
 from slow import slow_sinusoids
 
 from d2l_ext import LearnedPositionalEncoding, PositionalEncoding, sinusoids
+from d2l_ext.positional import sines_and_cosines
 
 both = pytest.mark.parametrize("layer", [PositionalEncoding, LearnedPositionalEncoding])
 
@@ -14,6 +15,7 @@ both = pytest.mark.parametrize("layer", [PositionalEncoding, LearnedPositionalEn
 def test_the_table_is_its_formula(steps, width):
     torch.testing.assert_close(sinusoids(steps, width), slow_sinusoids(steps, width),
                                atol=1e-9, rtol=0)
+    assert sines_and_cosines(steps, torch.ones(2, device="meta")).is_meta
 
 
 def rows(encoding, steps):
