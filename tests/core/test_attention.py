@@ -122,6 +122,7 @@ def test_parameters_are_the_four_projections_and_nothing_else():
         "W_o.weight": (8, 12), "W_o.bias": (8,)}
     plain = MultiHeadAttention(8, 2)
     assert list(plain.state_dict()) == [f"W_{name}.weight" for name in "qkvo"]
+    assert list(AdditiveAttention(8).state_dict()) == [f"{W}.weight" for W in ("W_q", "W_k", "w_v")]
     assert plain.head_size == 4 and plain.num_kv_heads == 2
 
 
