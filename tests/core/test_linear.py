@@ -145,6 +145,7 @@ def test_starts_and_decays_are_those_of_the_papers():
     steps = F.softplus(layer.bias).log10()
     torch.testing.assert_close(steps, torch.tensor([-3, -2.5, -2, -1.5, -1]))
     torch.testing.assert_close(layer.log_A.exp(), torch.arange(1.0, 17).expand(5, 16))
+    assert DeltaRule(4).max_rate == 1
     start = LinearAttention(8, 4, decay="input").W_a.bias.sigmoid()
     torch.testing.assert_close(start, torch.tensor([31 / 32, 63 / 64, 127 / 128, 255 / 256]))
     assert elu_plus_one(torch.tensor([-80.0])) > 0
