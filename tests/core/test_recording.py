@@ -188,6 +188,14 @@ def test_encoders_with_and_without_their_fast_path(stack, kind, padding, change,
         torch.testing.assert_close(weights, wanted, atol=1e-6, rtol=1e-5)
 
 
+def test_other_modes_stay_on():
+    model, X = nn.TransformerEncoderLayer(12, 4, 20, batch_first=True).eval(), torch.randn(2, 5, 12)
+    with torch.no_grad(), torch.device("cpu"):
+        wanted = model(X, src_key_padding_mask=PADDING)
+        with record_attention(model):
+            assert torch.equal(model(X, src_key_padding_mask=PADDING), wanted)
+
+
 # ---- ours ----------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("asks", [False, True])
@@ -237,6 +245,7 @@ def test_nothing_stays_after_an_error_but_what_came_before(error, broken):
         model(X)
     assert {name: len(calls) for name, calls in before.items() if calls} == {"blocks.0": 1}
     assert not modules._global_forward_hooks and not modules._global_forward_pre_hooks
+    assert model.blocks[1].forward is fail
     with record_attention(works := Calls(F.softmax)) as seen:  # torch functions are seen again
         works(X, -1)
     assert len(seen["attention"]) == 1
