@@ -1,9 +1,7 @@
 """Attention seen from outside: every head's weights in a model, which stays as it is.
 
 A torch-function mode sees calls of ``F.scaled_dot_product_attention`` and softmaxes; PyTorch's
-hooks for all modules say in which module they happen. Two kinds of layers run twice: PyTorch's own,
-without the mode, which would turn off their fast paths, and then with it; and ours, which is asked
-for its weights.
+hooks for all modules say in which module they happen.
 """
 import inspect
 import math
@@ -121,6 +119,8 @@ class Watch(TorchFunctionMode):
             if func is F.multi_head_attention_forward:
                 given = inspect.signature(func).bind(*args, **kwargs).arguments
                 return self.packed(func, given)
+            if getattr(func, "__name__", "") == "flex_attention":
+                self.other[self.name] = "flex_attention shows no weights"
         return func(*args, **kwargs)
 
     def is_attention(self, args: Any, kwargs: Any) -> bool:
@@ -215,7 +215,7 @@ class Recorder(Watch):
                 module.forward = forward
 
     def twice(self, module: nn.Module, *args: Any, **kwargs: Any) -> Any:
-        """Run a layer, and then again for its weights."""
+        """Run a layer, and then again for its weights: the mode would turn off fast paths."""
         forward = self.own.get(module) or MethodType(type(module).forward, module)
         ours = isinstance(module, MultiHeadAttention)  # which, fused, cuts padding off
         alone = len(_get_current_function_mode_stack()) == 1  # other modes end fast paths
@@ -292,6 +292,9 @@ class Recorder(Watch):
             seen = {type(layer) for layer in ran if ran[layer]}
             self.other |= {self.names[layer]: "shows no attention, though others of its class do"
                            for layer in ran if type(layer) in seen and not ran[layer]}
+        for module, name in self.names.items():
+            if getattr(module, "_orig_mod", module._compiled_call_impl) is not None:
+                self.other.setdefault(name, "ran uncompiled: it differs by rounding")
         if not (self.recorded or self.other):
             some = ", ".join([*dict.fromkeys(kinds.values())][:5]) or "nothing"
             self.other[""] = (f"nothing was recorded: {some} ran without PyTorch's fused "
@@ -312,17 +315,16 @@ def record_attention(
 ) -> Iterator[dict[str, list[Tensor]]]:
     """While open, records the weights of every attention inside ``model``, asked for or not.
 
-    Yields a dictionary: name of the module that attends (``"attention"`` if that is the model) ->
-    list of detached weights before dropout, one per call, (batch, heads, queries, keys). Windows,
+    Yields name of the module that attends (``"attention"`` if that is the model) -> list of
+    detached weights before dropout, one per call, (batch, heads, queries, keys). Windows,
     blocks or frames that attend for themselves stand in the batch, or in an axis after it, as in
     the model. It sees PyTorch's and our attention, softmaxes over the last of four axes, and of
     three in a module called attention. Heads are found by the number that the module names. At
     most ``most_bytes`` are kept.
 
-    The model's outputs stay the same to the last bit, except those of compiled models and of
-    flex_attention, which run uncompiled here: they differ by rounding. What a model does to its
-    weights later isn't seen. Nothing that fails here reaches the run: warnings at the end name what
-    is missing and why, and where nothing was recorded, what ran.
+    The model's outputs stay the same to the last bit, but for rounding where models are compiled or
+    call flex_attention. What becomes of weights later isn't seen. Nothing that fails here reaches
+    the run: warnings say what is missing.
 
     >>> attention = MultiHeadAttention(8, 2)
     >>> with record_attention(attention) as weights:
