@@ -194,8 +194,8 @@ function turn({ position, offset, width, hand }) {
   const [sine, cosine] = tip(position * each).map(digits);
   const [across, up] = tip(offset * each);
   return tip((position + offset) * each).map((later, i) => text(0, 20 + 30 * i,
-    `${i ? t("cosine") : t("sine")}: ${digits(i ? -across : up)} · ${sine} `
-    + `+ ${digits(i ? up : across)} · ${cosine} = ${digits(later)}`, { class: "turned" }));
+    `${i ? "cos" : "sin"}: ${digits(i ? -across : up)}·${sine} `
+    + `+ ${digits(i ? up : across)}·${cosine} = ${digits(later)}`, { class: "turned" }));
 }
 
 const style = `
