@@ -131,6 +131,8 @@ POSITIONS = [
     (lambda: T5RelativeBias(2, 7),
      "num_buckets=7 must be even ... bidirectional=True, ... max_distance=128 must exceed 1"),
     (lambda: T5RelativeBias(2, 1, bidirectional=False), "num_buckets=1"),
+    (lambda: T5RelativeBias(0), "num_heads=0 must be at least 1"),
+    (lambda: ALiBi(0), "num_heads=0 must be at least 1"),
     (lambda: T5RelativeBias(2, 32, 8), "max_distance=8 must exceed 8"),
     (lambda: at(T5RelativeBias(1)),
      "there are 3 heads, but ... num_heads=1"),

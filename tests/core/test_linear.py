@@ -192,3 +192,7 @@ def test_states_are_as_large_as_what_is_handed_on():
                 Recurrence(d).rnn(X)[1].numel(), GRU(d).rnn(X)[1].numel(),
                 sum(part.numel() for part in LSTM(d).rnn(X)[1]), pairs, pairs, *memories]
         assert [state_size(kind, n, d, k, h) for kind in STATES] == kept
+
+
+def test_there_is_one_head_unless_told():
+    assert LinearAttention(WIDTH).num_heads == DeltaRule(WIDTH).num_heads == 1
