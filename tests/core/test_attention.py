@@ -328,6 +328,8 @@ def test_additive_attention_equals_its_definition(lengths):
     torch.testing.assert_close(m(*poisoned, valid_lens=lengths), m(*inputs, valid_lens=lengths))
     assert_same(outcome(AdditiveAttention.__call__, m, *inputs, valid_lens=lengths),
                 slow_outcome(slow_additive, m, *inputs, keep=keep))
+    output, weights = m(*inputs, valid_lens=lengths, need_weights=True)
+    torch.testing.assert_close(weights @ inputs[2], output)
 
 
 def test_a_head_is_a_block_of_columns_and_merging_undoes_splitting():

@@ -18,7 +18,7 @@ from d2l_ext import sinusoids, split_heads, to_sdpa, window
 from d2l_ext.linear import DeltaRule, LinearAttention
 from d2l_ext.sequence import FORMULAS, LINEAR_FORMULAS
 from d2l_ext.tiles import tiled_attention
-from d2l_ext.transformer import EncoderDecoder
+from d2l_ext.transformer import DecoderBlock, EncoderBlock, EncoderDecoder
 
 # batch 2, queries 3, keys 5, hiddens 8
 Q, K, V, S = torch.ones(2, 3, 8), torch.ones(2, 5, 8), torch.ones(2, 5, 8), torch.ones(2, 3, 5)
@@ -143,6 +143,7 @@ POSITIONS = [
 SEQUENCE = [
     (lambda: Convolution(8, 0), "kernel_size=0 must be at least 1"),
     (lambda: Convolution(8, 4), "kernel_size=4 has no middle: a centred kernel is odd"),
+    (lambda: Convolution(8)(Q[:, :, :7]), "X has width 7, expected 8"),
     (lambda: Recurrence(8)(Q[0]), "got (3, 8)"),  # PyTorch would take it for one sequence
     (lambda: cost("lstm", 5, 2),
      f"there is no kind 'lstm': choose from {str([*FORMULAS, *LINEAR_FORMULAS])[1:-1]}"),
@@ -159,6 +160,8 @@ SEQUENCE = [
     (lambda: DeltaRule(8, max_rate=2.5), "max_rate=2.5 must lie"),
 ]
 TRANSFORMER = [
+    (lambda: EncoderBlock(8, 2)(Q[:, :, :7]), "X has width 7, expected 8"),
+    (lambda: DecoderBlock(8, 2)(Q[:, :, :7], K), "X has width 7, expected 8"),
     (lambda: EncoderDecoder(9, 5, 8, 2, layers=0), "layers=0"),
     (lambda: CODER.generate(ONE, -1, 0), "length=-1 must be at least 0"),
 ]
