@@ -74,7 +74,7 @@ readme translation: setup
 		$(RUN) -m tools.$$tool $(ARGS) || wrong=1; done; exit $$wrong
 
 bench: setup  ## measure speed and memory as ratios (half an hour); ARGS=latency: pieces' answers
-	@$(if $(findstring latency,$(ARGS)),$(NEEDS) browser html && $(RUN) -m tools.publish html)
+	@$(if $(findstring latency,$(ARGS)),$(NEEDS) browser)
 	@$(ONE) $(RUN) -m tools.bench $(ARGS)
 
 mutants: setup  ## make mistakes in d2l_ext, and see whether the tests notice (hours)

@@ -1,7 +1,7 @@
 """`python -m tools.bench [attention|memory|latency ...]` measures, and writes README.md beside it.
 
 Times are ratios of CPU time on one thread, the median over rounds in which all candidates took
-turns; memory is the peak of a process of its own. Latency needs `make html` and a browser.
+turns; memory is the peak of a process of its own. Latency needs a browser.
 """
 import pathlib
 import platform
