@@ -174,7 +174,6 @@ function controls(seen, head) {
 const style = `
   .small { fill: none; stroke: var(--faint); }
   .now { fill: none; stroke: var(--key); stroke-width: 2.5; }
-  .over { paint-order: stroke; stroke: var(--paper); stroke-width: 4px; }
   .words { display: flex; flex-wrap: wrap; gap: 3px; margin: 8px 0; }
   .words span { padding: 1px 5px; border-radius: 3px; cursor: pointer;
     background: color-mix(in srgb, var(--query) var(--part), transparent); }

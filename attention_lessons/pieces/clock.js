@@ -47,10 +47,10 @@ function tell({ position, offset, width }, hand) {
     return t("{0} nothing turns: the rotation is the identity, and a position's similarity to " +
       "itself is 1.", from);
   }
-  return t("{0} the hand of columns {1} and {2} turns by {3}; the two positions' similarity is " +
-    "{4}, as from anywhere. A round takes {5} positions.", from, 2 * hand, 2 * hand + 1,
-    degrees(offset * speed(hand, width)), digits(similarity(offset, width)),
-    rough(2 * Math.PI / speed(hand, width)));
+  return t("{0} the hand of columns {1} and {2} turns by {3}; the similarity of both rows (their " +
+    "dot product, divided by d/2) is {4}, as from anywhere. A round takes {5} positions.", from,
+    2 * hand, 2 * hand + 1, degrees(offset * speed(hand, width)),
+    digits(similarity(offset, width)), rough(2 * Math.PI / speed(hand, width)));
 }
 
 // ---- the picture ------------------------------------------------------------------

@@ -4,7 +4,7 @@
 import PALETTE from "../palette.json" with { type: "json" };
 import { html } from "./vendor/preact.js";
 import {
-  END, MIDDLE, box, choice, disc, line, panels, places, plural, points, said, slider, t, text,
+  END, MIDDLE, box, choice, disc, knob, line, panels, places, plural, points, said, slider, t, text,
 } from "./kit.js";
 
 // Kinds of one architecture share its colour, as the palette says, and differ in their dashes.
@@ -35,8 +35,6 @@ export function cost(kind, { n, d, k, c, num_heads }) {
     "linear attention, in chunks":
       [8 * square + 4 * n * chunk * d + (4 * n - 2 * chunk) * memory, memory],
     "linear attention, by token": [8 * square + 4 * n * memory, memory],
-    "delta rule, by token":
-      [8 * square + 2 * n * d * num_heads + (6 * n - 2) * memory, memory],
   }[kind];
   const [sequential, path] = {
     convolution: [1, Math.ceil((2 * (n - 1)) / (k - 1))],
@@ -50,22 +48,16 @@ export function cost(kind, { n, d, k, c, num_heads }) {
  * the lines between them: [[layer, from], [layer, to]]. A recurrence hands on along its layer. */
 export function cone(kind, count, k, layers, out) {
   const [rows, lines] = [places(layers + 1).map(() => new Set()), []];
+  const far = { convolution: (k - 1) / 2, recurrence: 0 }[kind] ?? count;
   rows[layers].add(out);
   for (let layer = layers; layer > 0; layer--) {
-    const draw = (from, to) => {
-      rows[from[0]].add(from[1]);
-      lines.push([from, to]);
-    };
-    if (kind === "recurrence") {
-      for (const i of places(Math.max(...rows[layer]) + 1)) {
-        draw([layer - 1, i], [layer, i]);
-        if (i) draw([layer, i - 1], [layer, i]);
-      }
-    } else {
-      const far = kind === "convolution" ? (k - 1) / 2 : count;
-      for (const i of [...rows[layer]].sort((a, b) => b - a)) {
-        places(count).filter((j) => Math.abs(i - j) <= far)
-          .forEach((j) => draw([layer - 1, j], [layer, i]));
+    for (let i = count - 1; i >= 0; i--) {
+      if (!rows[layer].has(i)) continue;
+      const before = kind === "recurrence" && i > 0 ? [[layer, i - 1]] : [];
+      const below = places(count).filter((j) => Math.abs(i - j) <= far).map((j) => [layer - 1, j]);
+      for (const from of [...before, ...below]) {
+        rows[from[0]].add(from[1]);
+        lines.push([from, [layer, i]]);
       }
     }
   }
@@ -80,7 +72,6 @@ const three = (number) => String(Number(number.toPrecision(3)));
 /** A large number to three digits: "67.1 million". */
 function amount(number) {
   const per = (size) => three(number / size);
-  if (number >= 1e15) return t("{0} quadrillion", per(1e15));
   if (number >= 1e12) return t("{0} trillion", per(1e12));
   if (number >= 1e9) return t("{0} billion", per(1e9));
   if (number >= 1e6) return t("{0} million", per(1e6));
@@ -122,15 +113,14 @@ function view(seen) {
   const wide = width >= 640;
   const nets = choices.layers ? Object.keys(NETS) : [];
   const part = wide ? (width - 48) / 3 : width;
-  const whats = nets.length ? ["operations"] : ["operations", "keeps"];
-  const across = !nets.length && wide ? (width - 24) / 2 : Math.min(width, 640);
-  const high = nets.length && wide ? 112 : 220;  // a slide holds it all
+  const whats = choices.c ? ["operations", "keeps"] : ["operations"];
+  const across = choices.c && wide ? (width - 24) / 2 : Math.min(width, 640);
   const one = (name, label) => choice(seen, name, label, choices[name]);
   return {
     label: choices.c ? t("Work, and numbers kept, of five layers over n, on logarithmic axes.")
       : t("Three networks of nine tokens: what an output knows; below, their work over n."),
     picture: panels(width, [...nets.map((kind) => net(kind, part, seen)),
-      ...whats.map((what) => plot(what, kinds, state, choices.n, across, high, set))]),
+      ...whats.map((what) => plot(what, kinds, state, choices.n, across, set))]),
     sentence: tell(kinds, state),
     controls: [
       one("d", t("width d")), one("k", t("kernel k")), one("num_heads", t("heads")),
@@ -138,115 +128,120 @@ function view(seen) {
   };
 }
 
-const [TOP, ROW] = [14, 38];  // of a network's outputs; from layer to layer
+const [TOP, HIGH] = [14, 84];  // of a network's outputs; from them to its inputs
 
-/** A network: press an output, drag its lower edge. */
+/** A network: press an output; a knob beside it sets how many layers share its height. */
 function net(kind, width, { data: { choices }, state, ui, set, hold }) {
   const colour = colourOf(NETS[kind]);
   const { k, layers } = state;
   const out = ui.out ?? TOKENS - 1;
-  const step = Math.min(34, (width - 28) / (TOKENS - 1));
-  const base = TOP + ROW * layers;
-  const at = ([layer, i]) => [14 + i * step, base - ROW * layer];
+  const step = Math.min(34, (width - 80) / (TOKENS - 1));
+  const at = ([layer, i]) => [14 + i * step, TOP + HIGH * (1 - layer / layers)];
   const { rows, lines } = cone(kind, TOKENS, k, layers, out);
   const { operations, sequential, path } = cost(NETS[kind], state);
   const name = kind === "self-attention" ? t("self-attention") : said(kind);
-  const edge = slider({
-    name: t("layers of {0}", name), now: plural(layers, "layer"), value: layers, min: 1,
-    max: choices.layers.at(-1), down: true, put: (wanted) => set({ layers: wanted }),
-    at: (x, y) => (y - TOP - 27) / ROW,
+  const most = choices.layers.at(-1);
+  const stop = (count) => [width - 22, TOP + HIGH * (count - 1) / (most - 1)];
+  const held = slider({
+    name: t("layers of {0}", name), now: plural(layers, "layer"), value: layers, min: 1, max: most,
+    down: true, put: (wanted) => set({ layers: wanted }),
+    at: (x, y) => 1 + (y - TOP) / HIGH * (most - 1),
   });
   const last = at([layers, out]);
   const chosen = slider({
     name: t("output of {0}", name), value: out + 1, min: 1, max: TOKENS,
     put: (number) => hold({ out: number - 1 }), at: (x) => (x - 14) / step + 1,
   });
-  const facts = [t("it knows {0} of {1} inputs", rows[0].length, TOKENS),
-    t("at n = {0}: work {1}", count(state.n), amount(operations)),
+  const hint = { convolution: t("press an output"), recurrence: t("↕ more layers") }[kind];
+  const facts = [t("{0}: it knows {1} of {2} inputs", plural(layers, "layer"), rows[0].length,
+    TOKENS), t("at n = {0}: work {1}", count(state.n), amount(operations)),
     t("from first token to last: {0}", plural(path, "step")),
     t("one after another: {0}", plural(sequential, "step"))];
-  return { title: name, colour, width, height: base + 116, parts: html`
-    ${kind === "convolution" && !ui.used && ui.out === undefined
-      && text(width, -18, t("press an output"), END)}
+  return { title: name, colour, width, height: TOP + HIGH + 92, parts: html`
+    ${!ui.used && ui.out === undefined && hint && text(width, -18, hint, END)}
     ${lines.map(([from, to]) => line(at(from), at(to),
       { class: "ray", stroke: `var(--${colour})`, style: `--late: ${layers - to[0]}` }))}
-    ${places(layers + 1).map((layer) => places(TOKENS).map((i) => disc(at([layer, i]), 6, {
-      class: "token", fill: `var(--${rows[layer].includes(i) ? colour : "faint"})` })))}
-    ${places(TOKENS).map((i) => box(14 + (i - 0.5) * step, last[1] - 22, step, 44,
+    ${places(layers + 1).map((layer) => places(TOKENS).map((i) => disc(at([layer, i]),
+      Math.min(6, 36 / layers), {
+        class: "token", fill: `var(--${rows[layer].includes(i) ? colour : "faint"})` })))}
+    ${places(TOKENS).map((i) => box(14 + (i - 0.5) * step, TOP - 22, step, 44,
       { class: "press", fill: "transparent", onClick: () => hold({ out: i }) }))}
     <g ...${chosen}>${disc(last, 17, { class: "halo" })}
       ${disc(last, 9, { fill: `var(--${colour})` })}</g>
-    <g ...${edge}>${box(0, base + 15, width, 24, { rx: 6, class: "halo" })}
-      ${text(width / 2, base + 27, layers > 1 ? `↕ ${plural(layers, "layer")}`
-        : t("↓ pull down: more layers"), MIDDLE)}</g>
-    ${facts.map((fact, i) => text(0, base + 54 + 18 * i, fact))}` };
+    ${knob(held, choices.layers.map(stop), stop(layers), "↕")}
+    ${facts.map((fact, i) => text(0, TOP + HIGH + 24 + 18 * i, fact))}` };
 }
 
+const FORMS = {  // what a legend calls them
+  "attention products": () => t("scores and mixing only"),
+  "attention layer": ({ num_heads }) =>
+    t("attention layer, {0}", plural(num_heads, "head")),
+  "linear attention, at once": () => t("linear attention, at once: n × n scores"),
+  "linear attention, in chunks": ({ c }) => t("linear attention, in chunks of {0}", c),
+  "linear attention, by token": () => t("linear attention, by token: a recurrence"),
+};
+// Where the lines that attention's meets have their names.
+const MET = { GRU: [-6, -14, END], LSTM: [8, 12, {}],
+  "linear attention, by token": [0, -14, MIDDLE] };
+
 /** Work, or what is kept, over n; the line of n is dragged. */
-function plot(what, kinds, size, values, width, height, set) {
-  const [right, low] = [width - 196, height - 22];
-  const wide = right > 250;
-  const left = wide ? 96 : 8;
-  const shown = kinds.filter((kind) => what === "keeps"
-    ? !kind.includes(",") || kind === "linear attention, by token" : !kind.startsWith("delta"));
-  const lines = shown.map((kind) => [kind, values.map((n) => cost(kind, { ...size, n })[what])])
-    .sort(([, a], [, b]) => b.at(-1) - a.at(-1));
+function plot(what, kinds, size, values, width, set) {
+  const beside = width >= 480;  // the legend is
+  const [left, right] = [96, width - (beside ? 196 : 8)];
+  const low = beside ? 90 : 150;
+  const last = values.length - 1;
+  const lines = kinds.filter((kind) => what === "operations" || kind !== "linear attention, at once"
+    && kind !== "linear attention, in chunks")
+    .map((kind) => [kind, values.map((n) => cost(kind, { ...size, n })[what])])
+    .sort(([, a], [, b]) => b[last] - a[last]);
   const all = lines.flatMap(([, amounts]) => amounts);
   const [least, most] = [Math.min(...all), Math.max(...all)];
-  const last = values.length - 1;
   const x = (i) => left + (right - left) * i / last;  // values double: a logarithmic axis
   const y = (value) => low - (low - 8) * Math.log(value / least) / Math.log(most / least);
-  const ticks = places(20).filter((power) => power % 2 === 0 && 10 ** power >= least
-    && 10 ** power <= most);
+  const ticks = places(20).filter((power) => power % 2 === 0).map((power) => 10 ** power)
+    .filter((tick) => tick >= least && tick <= most);
   const now = values.indexOf(size.n);
   const dragged = slider({
     name: t("tokens n"), now: String(size.n), value: now, max: last,
     at: (place) => (place - left) / (right - left) * last, put: (i) => set({ n: values[i] }),
   });
-  const named = (kind) => kind === PART ? t("scores and mixing only")
-    : kind === "attention layer" && !size.c ? `${said(kind)}, ${plural(size.num_heads, "head")}`
-      : said(kind).replace(" attention,", ",");
-  const names = lines.map(([, amounts]) => y(amounts.at(-1)));
-  for (let i = 1; i < names.length; i++) names[i] = Math.max(names[i], names[i - 1] + 16);
-  const over = Math.max(0, names.at(-1) - low);
   const [, attention] = lines.find(([kind]) => kind === "attention layer");
-  const passed = what === "keeps" ? ["linear attention, by token"] : ["GRU", "LSTM"];
+  const pen = (kind) =>
+    ({ stroke: `var(--${colourOf(kind)})`, "stroke-dasharray": DASHES[kind] ?? "" });
   const title = what === "keeps" ? t("numbers kept (logarithmic axes)")
     : t("operations of a layer (logarithmic axes)");
-  return { title, width, height, parts: html`
-    ${ticks.map((power) => html`
-      ${line([left, y(10 ** power)], [right, y(10 ** power)], { stroke: "var(--faint)" })}
-      ${wide ? text(left - 8, y(10 ** power), amount(10 ** power), END)
-        : text(left, y(10 ** power) - 9, amount(10 ** power), { class: "scale" })}`)}
+  return { title, width, height: low + 22 + (beside ? 0 : 8 + 17 * lines.length), parts: html`
+    ${ticks.map((tick) => html`
+      ${line([left, y(tick)], [right, y(tick)], { stroke: "var(--faint)" })}
+      ${text(left - 8, y(tick), amount(tick), END)}`)}
+    ${values.map((n, j) => j % 4 === 0
+      && text(x(j), low + 14, count(n), [{}, MIDDLE, END][Math.sign(j) + (j === last)]))}
     ${lines.map(([kind, amounts], i) => {
-      const colour = colourOf(kind);
-      return html`<polyline fill="none" stroke="var(--${colour})" stroke-width="2.5"
-        stroke-dasharray=${DASHES[kind] ?? ""}
+      const key = beside ? [right + 8, 6 + 17 * i] : [0, low + 38 + 17 * i];
+      return html`<polyline fill="none" stroke-width="2.5" ...${pen(kind)}
         points=${points(amounts.map((one, j) => [x(j), y(one)]))} />
-        ${line([right + 3, names[i] - over], [right + 17, names[i] - over],
-          { stroke: `var(--${colour})`, "stroke-dasharray": DASHES[kind] ?? "" })}
-        ${text(right + 21, names[i] - over, named(kind), { colour })}`;
+        ${line(key, [key[0] + 18, key[1]], { ...pen(kind), "stroke-width": 2.5 })}
+        ${text(key[0] + 24, key[1], FORMS[kind]?.(size) ?? said(kind),
+          { colour: colourOf(kind) })}`;
     })}
-    ${values.map((n, j) => lines
-      .filter(([kind, amounts]) => passed.includes(kind) && amounts[j] === attention[j])
-      .map(([kind]) => html`${disc([x(j), y(attention[j])], 5, { class: "crossing" })}
-        ${kind === "LSTM" ? text(x(j) + 8, y(attention[j]) + 12, "= LSTM")
-          : text(x(j) + 6, y(attention[j]) - 14, what === "keeps" ? "=" : "= GRU", END)}`))}
-    ${values.map((n, j) => j % (right - left > 250 ? 4 : last) === 0
-      && text(x(j), height - 8, count(n), [{}, MIDDLE, END][Math.sign(j) + (j === last)]))}
+    ${lines.map(([kind, amounts]) => MET[kind] && values.map((n, j) => {
+      const [right, down, end] = MET[kind];
+      return amounts[j] === attention[j] && html`
+        ${disc([x(j), y(amounts[j])], 5, { class: "crossing" })}
+        ${text(x(j) + right, y(amounts[j]) + down, size.c ? "=" : `= ${kind}`,
+          { ...end, class: "over" })}`;
+    }))}
     <g ...${dragged}>
       ${box(x(now) - 22, -4, 44, low + 8, { rx: 6, class: "halo" })}
       ${line([x(now), -2], [x(now), low], { stroke: "currentColor", "stroke-width": 3 })}
       ${text(x(now) + (now > 6 ? -6 : 6), 4, `n = ${count(size.n)}`,
-        now > 6 ? { ...END, bold: true } : { bold: true })}
+        { ...(now > 6 ? END : {}), bold: true, class: "over" })}
     </g>
-    ${lines.filter(([kind]) => kind !== PART).map(([kind, amounts]) =>
-      disc([x(now), y(amounts[now])], 4,
-        { class: "now", fill: `var(--${colourOf(kind)})` }))}` };
+    ${lines.map(([kind, amounts]) => kind !== PART && disc([x(now), y(amounts[now])], 4,
+      { class: "now", fill: `var(--${colourOf(kind)})` }))}` };
 }
 
 const style = `
-  .scale { opacity: .75; }
   .crossing { fill: none; stroke: currentColor; stroke-width: 2; }
   .result { margin: 4px 0; }
   input[type=range] { width: 110px; }

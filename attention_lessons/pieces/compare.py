@@ -11,7 +11,8 @@ SIZES = {
 }
 LAYERS = {"layers": list(range(1, 9))}
 CHUNKS = {"c": [16, 64, 256]}
-BESIDE = ["convolution", "recurrence", "attention layer", *LINEAR_FORMULAS]
+BESIDE = ["convolution", "recurrence", "attention layer",
+          *(kind for kind in LINEAR_FORMULAS if kind.startswith("linear"))]
 
 
 def compare_explorer(
@@ -21,9 +22,9 @@ def compare_explorer(
 
     The costs of one layer are those of ``d2l_ext.cost``. At the start there are ``n`` tokens, 16 to
     65,536, of the width ``d``, 16 to 4,096, both powers of 2; a kernel ``k`` of 3, 5, 7 or 9; 1, 2,
-    4, 8 or 16 heads. Given ``c``, tokens in a chunk, 16, 64 or 256, linear attention and the delta
-    rule stand beside the others, and what each keeps (``d2l_ext.state_size``) is a plot in place
-    of the picture of who sees whom. Raises ValueError for sizes that aren't among these.
+    4, 8 or 16 heads. Given ``c``, tokens in a chunk, 16, 64 or 256, linear attention stands beside
+    the others, and what each keeps (``d2l_ext.state_size``) is a plot in place of the picture of
+    who sees whom. Raises ValueError for sizes that aren't among these.
     """
     size = {"n": n, "d": d, "k": k, "num_heads": num_heads} | ({} if c is None else {"c": c})
     sizes = SIZES | (LAYERS if c is None else CHUNKS)

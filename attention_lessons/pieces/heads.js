@@ -1,7 +1,7 @@
 // Multi-head attention: drag the cut through the channels of the same four matrices.
 import { html } from "./vendor/preact.js";
 import {
-  END, MIDDLE, box, choice, clip, closest, digits, disc, dot, list, map, once, panels, places,
+  END, MIDDLE, box, choice, clip, closest, digits, dot, knob, list, map, once, panels, places,
   plural, pointing, range, room, said, slider, softmax, t, takes, text, times, transpose,
 } from "./kit.js";
 
@@ -169,15 +169,14 @@ function cut(channels, heads, divisors, width, set, asking) {
     max: sizes.length - 1, put: (i) => set({ num_heads: channels / sizes[i] }),
     at: (x) => sizes.indexOf(closest(sizes, (each) => Math.abs(each - (x - 22) / unit))),
   });
-  const at = 21 + size * unit;
+  const stop = (each) => [21 + each * unit, 8];
   return {
     title: heads === 1 ? t("{0} channels, uncut: 1 head", channels)
       : t("{0} channels, cut into {1} heads of {2}", channels, heads, size),
     width, height: asking ? 40 : 24, parts: html`
       ${places(heads).map((head) => box(22 + head * size * unit, 0, size * unit - 2, 16,
         { rx: 3, class: "share", "fill-opacity": head % 2 ? 0.35 : 0.75 }))}
-      <g ...${handle}>${disc([at, 8], 22, { class: "halo" })}
-        ${disc([at, 8], 11, { class: "knob" })}${text(at, 8, "↔", MIDDLE)}</g>
+      ${knob(handle, sizes.map(stop), stop(size), "↔")}
       ${asking && text(0, 34, asking)}`,
   };
 }
@@ -206,7 +205,6 @@ function tables({ left, top, across }, low, tokens, asks, told, { names, values,
 
 const style = `
   .share { fill: var(--output); }
-  .knob { fill: var(--paper); stroke: currentColor; stroke-width: 2; }
   .value { fill: color-mix(in srgb, var(--value) 22%, var(--paper)); stroke: var(--value); }
   .output { fill: color-mix(in srgb, var(--output) 26%, var(--paper)); stroke: var(--output); }
   .numbers { display: flex; flex-wrap: wrap; gap: 4px 14px; margin: 8px 0; font-size: 14px; }

@@ -34,6 +34,8 @@ const STYLE = `
   .grip:active { cursor: grabbing; }
   .press { cursor: pointer; }
   .shade { stroke: var(--query); }
+  .knob { fill: var(--paper); stroke: currentColor; stroke-width: 2; }
+  .over { paint-order: stroke; stroke: var(--paper); stroke-width: 4px; }  /* words over lines */
   .paper { fill: color-mix(in srgb, currentColor 5%, transparent); }
   .halo { fill: currentColor; opacity: 0; }
   @media (prefers-reduced-motion: no-preference) {
@@ -329,6 +331,12 @@ export function arrow([x, y], [toX, toY], colour, width = 2) {
     ${line([x, y], [endX, endY], { "stroke-width": width })}
     <polygon points=${points(corners)} stroke="none" /></g>`;
 }
+
+/** A knob to drag at one of the places that it can take. */
+export const knob = (held, stops, at, sign) => html`<g ...${held}>
+  ${stops.map((stop) => disc(stop, 2.5, { fill: "currentColor", class: "stop" }))}
+  ${disc(at, 22, { class: "halo" })}${disc(at, 11, { class: "knob" })}
+  ${text(...at, sign, MIDDLE)}</g>`;
 
 /** Corners as an attribute. */
 export const points = (corners) => corners.map((corner) => corner.map(near).join(",")).join(" ");

@@ -48,7 +48,7 @@ def test_all_that_is_shown_is_the_packages(width, hand, i, offset, room):
     assert shown.sentence.startswith(
         f"From position {i} to {i + offset} the hand of columns {2 * hand} and {2 * hand + 1} "
         f"turns by {math.degrees(angle):.3g}")
-    assert f"similarity is {similar[offset]:.2f}, as from anywhere." in shown.sentence
+    assert f"divided by d/2) is {similar[offset]:.2f}, as from anywhere." in shown.sentence
     assert f"{2 * math.pi * offset / angle:,.3g}"[:3] in shown.sentence
 
 
