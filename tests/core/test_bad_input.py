@@ -10,13 +10,13 @@ import torch
 from torch import nn
 
 import attention_lessons
-from d2l_ext import ALiBi, Convolution, LearnedPositionalEncoding, Mask
+from d2l_ext import AdditiveAttention, ALiBi, Convolution, LearnedPositionalEncoding, Mask
 from d2l_ext import MultiHeadAttention, PositionalEncoding, Recurrence, RotaryEmbedding
 from d2l_ext import ShawRelativeKeys, T5RelativeBias, causal, cost, dot_product_attention
-from d2l_ext import masked_softmax, merge_heads, record_attention
+from d2l_ext import masked_softmax, merge_heads, padding, record_attention
 from d2l_ext import sinusoids, split_heads, to_sdpa, window
-from d2l_ext.linear import DeltaRule, LinearAttention
-from d2l_ext.sequence import FORMULAS, LINEAR_FORMULAS
+from d2l_ext.linear import DeltaRule, LinearAttention, SelectiveStateSpace
+from d2l_ext.sequence import FORMULAS, LINEAR_FORMULAS, influence, state_size
 from d2l_ext.tiles import tiled_attention
 from d2l_ext.transformer import DecoderBlock, EncoderBlock, EncoderDecoder
 
@@ -66,6 +66,7 @@ BUILDING = [
     (lambda: MultiHeadAttention(8, 2, query_size=5).to_torch(),
      "no position: got query_size=5, num_heads=2, num_kv_heads=2, head_size=4, num_hiddens=8"),
     (lambda: MultiHeadAttention(8, 2, position=ALiBi(2)).to_torch(), "position=ALiBi"),
+    (lambda: record_attention(ATTENTION, -1).__enter__(), "most_bytes=-1 must"),
     (lambda: record_attention([ATTENTION]).__enter__(),
      "model must be an nn.Module, got list", TypeError),
     (lambda: attention_lessons.language("xx"), "code='xx' has no catalogue: choose from en, zh"),
@@ -77,6 +78,7 @@ INPUTS = [
     (lambda: mha(queries=Q[0]), "queries must have shape (batch, steps, width), got (3, 8)"),
     (lambda: mha(queries=Q.long()),
      "queries must be a floating-point tensor, got torch.int64", TypeError),
+    (lambda: AdditiveAttention(8)(Q[..., :7], K, V), "queries have width 7"),
     (lambda: dot(queries=Q[..., :7]), "queries have width 7, expected 8"),
     (lambda: dot(Q[0, 0], K[0, 0], V[0, 0]),
      "queries must have shape (batch, steps, width) or (steps, width) or ... , got (8,)"),
@@ -85,6 +87,7 @@ INPUTS = [
     (lambda: masked_softmax(S.long()), "scores must be a floating-point", TypeError),
     (lambda: split_heads(Q, 3), "num_heads=3 does not divide num_hiddens=8"),
     (lambda: split_heads(S[0], 1), "X must have shape (batch, steps, heads * head_size), got"),
+    (lambda: Recurrence(8)(Q.long()), "X must be a floating-point", TypeError),
     (lambda: merge_heads(Q), "X must have shape (batch, heads, steps, head_size), got (2, 3, 8)"),
 ]
 LENGTHS = [
@@ -97,7 +100,7 @@ LENGTHS = [
      "valid_lens must have shape (batch,) or (batch, queries), got ()"),
     (lambda: mha(valid_lens=torch.tensor([2.5, 3.0])),
      "valid_lens must hold integers, got torch.float32", TypeError),
-    (lambda: mha(valid_lens=yes(2)), "valid_lens must hold integers, got torch.bool", TypeError),
+    (lambda: padding(yes(2)), "valid_lens must hold integers, got torch.bool", TypeError),
 ]
 MASKS = [
     (lambda: mha(mask=yes(5, 3)),
@@ -124,18 +127,20 @@ MASKS = [
 POSITIONS = [
     (lambda: sinusoids(-1, 4), "steps=-1 must be at least 0"),
     (lambda: sinusoids(4, 0), "num_hiddens=0 must be at least 1"),
-    (lambda: PositionalEncoding(7)(Q), "X has width 8, expected 7"),
     (lambda: LearnedPositionalEncoding(8, max_len=2)(Q),
      "X has 3 steps, more than max_len=2: build Learned"),
     (lambda: at(ShawRelativeKeys(6, 2)), "heads have width 4, expected 6"),
+    (lambda: at(RotaryEmbedding(6)), "heads have width 4, expected 6"),
+    (lambda: ShawRelativeKeys(0, 2), "head_size=0"),
     (lambda: T5RelativeBias(2, 7),
      "num_buckets=7 must be even ... bidirectional=True, ... max_distance=128 must exceed 1"),
     (lambda: T5RelativeBias(2, 1, bidirectional=False), "num_buckets=1"),
-    (lambda: T5RelativeBias(0), "num_heads=0 must be at least 1"),
-    (lambda: ALiBi(0), "num_heads=0 must be at least 1"),
+    (lambda: T5RelativeBias(0), "num_heads=0"),
+    (lambda: ALiBi(0), "num_heads=0"),
     (lambda: T5RelativeBias(2, 32, 8), "max_distance=8 must exceed 8"),
-    (lambda: at(T5RelativeBias(1)),
-     "there are 3 heads, but ... num_heads=1"),
+    (lambda: at(T5RelativeBias(1)), "there are 3 heads, but ... num_heads=1"),
+    (lambda: at(ALiBi(1)), "there are 3 heads"),
+    (lambda: RotaryEmbedding(0), "head_size=0 must be at"),
     (lambda: RotaryEmbedding(5), "head_size=5 must be even: features turn in pairs"),
     (lambda: RotaryEmbedding(8, periods=torch.ones(8)),
      "periods have shape (8,), expected (4,) for head_size=8"),
@@ -143,29 +148,33 @@ POSITIONS = [
 SEQUENCE = [
     (lambda: Convolution(8, 0), "kernel_size=0 must be at least 1"),
     (lambda: Convolution(8, 4), "kernel_size=4 has no middle: a centred kernel is odd"),
-    (lambda: Convolution(8)(Q[:, :, :7]), "X has width 7, expected 8"),
     (lambda: Recurrence(8)(Q[0]), "got (3, 8)"),  # PyTorch would take it for one sequence
     (lambda: cost("lstm", 5, 2),
      f"there is no kind 'lstm': choose from {str([*FORMULAS, *LINEAR_FORMULAS])[1:-1]}"),
-    (lambda: cost("convolution", 2, 2, 1), "k=1 must be at least 3"),
+    (lambda: state_size("convolution", 2, 2, 1), "k=1 must be at least 3"),
+    (lambda: cost("recurrence", 0, 2), "n=0"),
+    (lambda: influence(Recurrence(8), 0), "n=0"),
     (lambda: cost("recurrence", 5, 6, num_heads=4), "num_heads=4 does not divide"),
     (lambda: tiled_attention(Q, K, V, query_tile=0), "query_tile=0 must be at least 1"),
     (lambda: tiled_attention(Q, K, V[:, :4]), "there are 5 keys but 4 values"),
+    (lambda: LinearAttention(8, 0), "num_heads=0"),
     (lambda: LinearAttention(8, 3), "num_heads=3 does not divide num_hiddens=8"),
     (lambda: LinearAttention(8, decay=0.9), "decay=0.9 must be None or 'input'"),
     (lambda: LinearAttention(8, feature_map=None),
      "normalise=True needs a feature_map that is positive"),
     (lambda: LinearAttention(8, 2)(Q, state=torch.zeros(2, 2, 4, 4)),
      "state has shape (2, 2, 4, 4), expected (2, 2, 4, 5)"),
+    (lambda: SelectiveStateSpace(8)(Q, state=Q), "state has"),
     (lambda: DeltaRule(8, max_rate=2.5), "max_rate=2.5 must lie"),
 ]
 TRANSFORMER = [
-    (lambda: EncoderBlock(8, 2)(Q[:, :, :7]), "X has width 7, expected 8"),
-    (lambda: DecoderBlock(8, 2)(Q[:, :, :7], K), "X has width 7, expected 8"),
     (lambda: EncoderDecoder(9, 5, 8, 2, layers=0), "layers=0"),
     (lambda: CODER.generate(ONE, -1, 0), "length=-1 must be at least 0"),
 ]
-BAD = [*BUILDING, *INPUTS, *LENGTHS, *MASKS, *POSITIONS, *SEQUENCE, *TRANSFORMER]
+NARROW = [(lambda layer=layer: layer(Q[..., :7]), "X has width 7, expected 8") for layer in (
+    PositionalEncoding(8), Convolution(8), LinearAttention(8), SelectiveStateSpace(8),
+    EncoderBlock(8, 2), lambda X: DecoderBlock(8, 2)(X, K))]
+BAD = [*BUILDING, *INPUTS, *LENGTHS, *MASKS, *POSITIONS, *SEQUENCE, *TRANSFORMER, *NARROW]
 
 
 def assert_refused(call, words, error=ValueError):

@@ -83,7 +83,7 @@ def test_dropout_and_empty_rows_of_fused_calls():
     """Dropout isn't in the weights; a query that sees nothing has zeros."""
     q, k, v = torch.randn(3, 2, 3, 4, 6)
     model, mask = Calls(F.scaled_dot_product_attention), torch.ones(4, 4).tril(-1) > 0
-    weights = alone(model, q, k, v, attn_mask=mask, dropout_p=0.5)
+    weights = alone(model, q, k, value=v, attn_mask=mask, dropout_p=0.5)
     torch.testing.assert_close(weights.sum(-1), mask.any(-1).float().expand(2, 3, 4))
 
 
@@ -386,22 +386,25 @@ class Same(nn.Module):
 
 
 def siblings():
-    """The same function in three ways, and the name of the layer in each."""
+    """The same function in four ways, and the name of the layer in each."""
     torch.manual_seed(0)
     ours = MultiHeadAttention(12, 3, bias=True).eval()
     nn.init.normal_(ours.W_o.weight)
     return {"ours": (Same(ours), "layer"), "packed": (Same(ours.to_torch()), "layer"),
-            "folded": (Folded(ours), "softmax")}
+            "folded": (Folded(ours), "softmax"),
+            "called": (Same(Calls(ours.to_torch().forward)), "layer")}
 
 
-@pytest.mark.parametrize("kind", ["packed", "folded"])
+@pytest.mark.parametrize("kind", ["packed", "folded", "called"])
 @pytest.mark.parametrize("gate", [torch.tensor([1.0, 0, -0.5]), DRAWN[:, 0, 0, :3]],
                          ids=["for all", "per example"])
 def test_gates_on_any_model_are_those_on_ours(kind, gate):
     """Outputs, and the gradients of gates, on which all measures rest."""
     X, both, found = torch.randn(2, 5, 12), siblings(), []
     for model, name in (both["ours"], both[kind]):
-        before, opened = model(X), gate.clone().requires_grad_()
+        opened = gate.clone().requires_grad_()
+        with measures.gates(model, {}):
+            before = model(X)
         with measures.gates(model, {name: opened}):
             output = model(X)
         slope, = torch.autograd.grad(output.square().sum(), opened)
