@@ -285,7 +285,7 @@ def test_what_does_not_fit_is_refused(version):
     for refused, words in rows:
         with pytest.raises((ValueError, TypeError, AssertionError), match=words):
             refused()
-    assert make(version, num_heads=1).num_heads == 1
+    assert make(version, num_heads=1, num_hiddens=1).num_heads == 1
 
 
 # ---- drawings ----
