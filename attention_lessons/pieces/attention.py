@@ -1,6 +1,4 @@
 """The piece of a model's heads: all that ``record_attention`` recorded, a map for each head."""
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import torch
@@ -56,7 +54,7 @@ at bites, 0.8.
     last = maps[layers[0]][0, -1]
     return Explorer(
         "attention",
-        title=t("Where heads look over {0}: {1}, {2}.", some([name[:20] for name in queries]),
+        title=t("Where heads look over {0}: {1}, {2}.", some(queries),
                 plural(len(maps), "layer"), plural(heads, "head"))
               + (t(" Left out: {0} of other sizes.", plural(left, "map")) if left else "") + " "
               + t("{0}, head {1}: {2} looks most at {3}, {4}.", layers[0], 0, queries[-1][:20],
@@ -90,11 +88,9 @@ def joined(steps: Sequence[Tensor]) -> Tensor | None:
     the same keys. None where they are no such steps."""
     sizes = [tuple(step.shape[-2:]) for step in steps]
     pairs = [*zip(sizes, sizes[1:])]
-    if not pairs or len({tuple(step.shape[:-2]) for step in steps}) > 1:
-        return None
     grown = all(keys == before + queries for (_, before), (queries, keys) in pairs)
     across = all(queries == 1 and keys == before for (_, before), (queries, keys) in pairs)
-    if not grown and not across:
+    if not pairs or not (grown or across):
         return None
     return torch.cat([F.pad(step, (0, sizes[-1][1] - step.shape[-1])) for step in steps], dim=-2)
 
@@ -110,15 +106,12 @@ def heads_of(weights: Tensor) -> Tensor:
 def check_room(maps: list[Tensor]) -> None:
     """Raise ValueError for more than a screen or a page can hold, with what to give."""
     high, wide = maps[0].shape[1:]
-    count, weights = sum(map(len, maps)), sum(each.numel() for each in maps)
+    weights = sum(each.numel() for each in maps)
     if max(high, wide) > MOST_SIDE or weights > MOST_WEIGHTS:
-        columns = min(wide, MOST_SIDE)
-        rows = min(high, MOST_SIDE, MOST_WEIGHTS // columns)
-        heads = MOST_WEIGHTS // (rows * columns)
-        raise ValueError(
-            f"shows up to {MOST_SIDE:,} queries or keys and {MOST_WEIGHTS:,} weights, got "
-            f"{high} x {wide} in {count} maps, {weights:,}: give fewer, such as one layer's "
-            f"[weights[:1, :{heads}, :{rows}, :{columns}]], and the tokens of these")
+        raise ValueError(f"shows up to {MOST_SIDE:,} queries or keys and {MOST_WEIGHTS:,} weights, "
+                         f"got {high} x {wide} in {sum(map(len, maps))} maps, {weights:,}: give "
+                         "fewer, such as one layer's [weights[:1, :8, :280, :280]], and the tokens "
+                         "of these")
 
 
 def packed(maps: list[Tensor]) -> tuple[str, str]:

@@ -4,15 +4,13 @@
 a kernel. Where scripts don't run, a still picture or its words stand in; tools/draw/_stills.py
 makes them from the piece's own description.
 """
-from __future__ import annotations
-
 import base64
 import hashlib
 import html
 import json
 import pathlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor
@@ -97,14 +95,14 @@ def read(name: str) -> str:
     return (HERE / f"{name}.js").read_text(encoding="utf-8")
 
 
+STRING = r'"(?:[^"\\]|\\.)*"'
 PLURAL = r"""plural\([^"']*, ["'](\w+)["']\)"""  # "1 head", "2 heads"
 
 
 def texts(script: str) -> list[str]:
     """What a script says: the keys of its t("...") and of its plurals."""
-    strings = r'"(?:[^"\\]|\\.)*"'
-    found = ["".join(json.loads(part) for part in re.findall(strings, keys))
-             for keys in re.findall(rf"\bt\(\s*({strings}(?:\s*\+\s*{strings})*)", script)]
+    found = ["".join(map(json.loads, re.findall(STRING, keys)))
+             for keys in re.findall(rf"\bt\(\s*({STRING}(?:\s*\+\s*{STRING})*)", script)]
     for word in re.findall(PLURAL, script):
         found += [f"{{0}} {word}", f"{{0}} {word}s"]
     return found
@@ -115,65 +113,68 @@ def words_of(piece: str, data: dict) -> dict[str, str]:
     """
     if language() == "en":
         return {}
-    keys = [*texts(read("kit")), *texts(read(piece)), *names_in(data)]
+    names = map(json.loads, re.findall(STRING, json.dumps(data)))
+    keys = [*texts(read("kit")), *texts(read(piece)), *names]
     return {key: known(key) for key in keys if known(key) != key}
 
 
-def names_in(data) -> Iterable[str]:
-    """Every string in nested data, keys too."""
-    if isinstance(data, str):
-        yield data
-    elif isinstance(data, Mapping):
-        for key, value in data.items():
-            yield from (*names_in(key), *names_in(value))
-    elif isinstance(data, (list, tuple)):
-        for value in data:
-            yield from names_in(value)
+# ---- what is given --------------------------------------------------------------
 
-
-def check_choice(choices: Iterable, **given) -> None:
-    """Raise ValueError where what is given by its name is none of these."""
+def check_choices(choices: Mapping, **given) -> None:
+    """Raise ValueError where what is given by its name is none of that name's choices."""
     for name, value in given.items():
-        if value not in choices:
-            possible = ", ".join(map(repr, choices))
+        if value not in choices[name]:
+            possible = ", ".join(map(repr, choices[name]))
             raise ValueError(f"{name}={value!r} is not possible: choose from {possible}")
 
 
-def check_tensor(X: Tensor) -> None:
-    """Raise TypeError unless ``X`` is a tensor."""
-    if not isinstance(X, Tensor):
-        raise TypeError(f"X must be a tensor, got {type(X).__name__}: torch.as_tensor(X) makes one")
+def finite(**given) -> list[Tensor]:
+    """All in double precision. Raises ValueError for NaN, infinity, and numbers so large that
+    products may overflow.
+    """
+    parts = [torch.as_tensor(part).detach().double().cpu() for part in given.values()]
+    for name, part in zip(given, parts):
+        if len(wrong := part[~(part.abs() <= LARGEST)]):
+            raise ValueError(f"{name} must hold numbers of size up to {LARGEST:g}, "
+                             f"but holds {wrong[0]:g}")
+    return parts
 
 
-def check_numbers(name: str, numbers: Tensor) -> None:
-    """Raise ValueError for NaN, infinity, and numbers so large that products may overflow."""
-    if not numbers.isfinite().all():
-        raise ValueError(f"{name} must be finite, but holds NaN or infinity")
-    largest = numbers.abs().max().item() if numbers.numel() else 0
-    if largest > LARGEST:
-        raise ValueError(f"{name} must hold numbers of size up to {LARGEST:g}, "
-                         f"but holds one of {largest:g}")
+def sizes_of(shapes: str, *given, **limits: tuple[int, int]) -> dict[str, int]:
+    """The size of each axis that ``shapes`` names, such as "keys (keys, d), values (keys, v)".
+
+    Raises ValueError where what is given (tensors, or sequences of names) has other axes, or one
+    name two sizes, and for sizes beyond their limits.
+    """
+    found: dict = {}
+    got = [tuple(part.shape) if isinstance(part, Tensor) else (len(part),) for part in given]
+    for axes, sizes in zip(re.findall(r"\((.+?)\)", shapes), got, strict=True):
+        names = re.findall(r"\w+", axes)
+        if len(names) != len(sizes) or any(
+                found.setdefault(name, size) != size for name, size in zip(names, sizes)):
+            raise ValueError(f"must have shapes {shapes}, got {', '.join(map(str, got))}")
+    for name, (least, most) in limits.items():
+        if not least <= found[name] <= most:
+            raise ValueError(f"shows {least} to {most} {name}, got {found[name]}")
+    return found
 
 
-def matrices_of(attention: MultiHeadAttention, X: Tensor) -> dict[str, Tensor]:
+def matrices_of(attention: MultiHeadAttention, X: Tensor, tokens: Sequence, features: Sequence,
+                outputs: str, counts: tuple[int, int]) -> dict[str, Tensor]:
     """``X`` and the weights of ``attention``, by name, in double precision.
 
-    Raises ValueError for attention with bias or positions, for weights that don't fit ``X``, for
-    numbers that aren't finite or above 1e30 in size.
+    Raises ValueError for attention with bias or positions, for what doesn't fit, for a number of
+    tokens beyond ``counts``, for numbers that aren't finite or above 1e30 in size.
     """
     bias, position = attention.W_q.bias is not None, getattr(attention, "position", None)
     if bias or position is not None:
         raise ValueError("needs attention with bias=False and position=None, "
                          f"got {bias=}, {position=}")
     weights = {name: getattr(attention, name).weight for name in ("W_q", "W_k", "W_v", "W_o")}
-    for name, weight in weights.items():
-        if name != "W_o" and weight.shape[1] != X.shape[1]:
-            raise ValueError(f"{name} takes inputs of width {weight.shape[1]}, "
-                             f"X has width {X.shape[1]}")
-    matrices = {name: matrix.detach().double().cpu()
-                for name, matrix in ({"X": X} | weights).items()}
-    for name, matrix in matrices.items():
-        check_numbers(name, matrix)
+    matrices = dict(zip(("X", *weights), finite(X=X, **weights)))
+    sizes_of("tokens (tokens,), features (features,), X (tokens, features), "
+             "W_q (hiddens, features), W_k (hiddens, features), W_v (hiddens, features), "
+             f"W_o ({outputs}, hiddens)", tokens, features, *matrices.values(), tokens=counts)
     return matrices
 
 
@@ -183,8 +184,8 @@ def clean(text: str) -> str:
 
 
 def some(words: list[str], count: int = 8) -> Message:
-    """The first ``count`` words, and how many more there are."""
-    first, more = t(", ").join(words[:count]), len(words) - count
+    """The first ``count`` words, of at most 20 letters, and how many more there are."""
+    first, more = t(", ").join(word[:20] for word in words[:count]), len(words) - count
     return t("{0} and {1} more", first, more) if more > 0 else first
 
 
@@ -199,5 +200,4 @@ def exact(matrix: Tensor) -> list[list[float]]:
 
 def stored(numbers: Tensor) -> str:
     """Their bytes as text (`bytesOf` in kit.js)."""
-    data = bytes(numbers.contiguous().flatten().view(torch.uint8).tolist())
-    return base64.b64encode(data).decode()
+    return base64.b64encode(numbers.numpy().tobytes()).decode()

@@ -1,8 +1,6 @@
 """The piece of lesson 04: sinusoidal positions as clock hands."""
-from __future__ import annotations
-
 from ..languages import t
-from .base import Explorer, check_choice
+from .base import Explorer, check_choices
 
 WIDTHS, POSITIONS, OFFSETS = [4, 8, 16, 32, 64], 63, 16
 
@@ -13,7 +11,7 @@ def clock_explorer(num_hiddens: int = 32) -> Explorer:
     It shows their waves and rotation, P Pᵀ, and how many positions a round takes.
     Raises ValueError for a width that is not among 4, 8, 16, 32, 64.
     """
-    check_choice(WIDTHS, num_hiddens=num_hiddens)
+    check_choices({"num_hiddens": WIDTHS}, num_hiddens=num_hiddens)
     return Explorer(
         "clock",
         title=t("Positions as clock hands: what an offset turns, and how similar two positions "

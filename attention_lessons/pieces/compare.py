@@ -1,9 +1,7 @@
 """The explorer of 06 and 10: what layers cost at any size; who sees whom, or what is kept."""
-from __future__ import annotations
-
 from d2l_ext.sequence import FORMULAS, LINEAR_FORMULAS
 from ..languages import t
-from .base import Explorer, check_choice
+from .base import Explorer, check_choices
 
 SIZES = {
     "n": [2**i for i in range(4, 17)], "d": [2**i for i in range(4, 13)], "k": [3, 5, 7, 9],
@@ -29,8 +27,7 @@ def compare_explorer(
     size = {"n": n, "d": d, "k": k, "num_heads": num_heads} | ({} if c is None else {"c": c})
     sizes = SIZES | (LAYERS if c is None else CHUNKS)
     kinds = [*FORMULAS] if c is None else BESIDE
-    for name, value in size.items():
-        check_choice(sizes[name], **{name: value})
+    check_choices(sizes, **size)
     return Explorer(
         "compare",
         title=t("Convolution, recurrence and self-attention: work, sequential steps and longest "

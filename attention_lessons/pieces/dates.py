@@ -1,12 +1,10 @@
 """The piece of lesson 07: a date to type, heads to close. The model runs where the piece is."""
-from __future__ import annotations
-
 import torch
 
 from ..laboratory.dates import DIGITS, LETTERS, LONGEST, STEPS
 from d2l_ext.transformer import EncoderDecoder
 from ..languages import t
-from .base import Explorer, check_numbers, clean, stored
+from .base import Explorer, clean, finite, stored
 
 LAYERS = {"encoder": "encoder.0.attention", "decoder": "decoder.0.attention",
           "cross": "decoder.0.cross"}
@@ -25,7 +23,7 @@ def dates_explorer(model: EncoderDecoder, text: str = "24/12/1999") -> Explorer:
                          f"layers=1, got {type(model).__name__}")
     weights = {name: W.detach().cpu().flatten() for name, W in model.state_dict().items()}
     flat = torch.cat([W.float() for W in weights.values()])
-    check_numbers("weights", flat)
+    finite(weights=flat)
     short = flat.half() if torch.equal(flat.half().float(), flat) else flat  # the same numbers
     heads = {layer: model.get_submodule(name).num_heads for layer, name in LAYERS.items()}
     switches = {f"{layer}_{head}": True for layer, count in heads.items() for head in range(count)}

@@ -1,13 +1,11 @@
 """The explorer of lesson 02: the same matrices, cut into more or fewer heads."""
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from torch import Tensor
 
 from d2l_ext.attention import MultiHeadAttention, dot_product_attention, split_heads
 from ..languages import t
-from .base import Explorer, check_tensor, clean, exact, matrices_of, some
+from .base import Explorer, clean, exact, matrices_of, some
 
 MOST_TOKENS = 64  # with more, a key is answered late, and a cell of the map is a speck
 
@@ -18,24 +16,15 @@ def heads_explorer(attention: MultiHeadAttention, X: Tensor, tokens: Sequence[st
 
     X (tokens, features): its rows are named by ``tokens``, its columns by ``features``.
     The piece starts with the attention's own heads, and the token whose weights are sharpest.
-    Raises TypeError where ``X`` is not a tensor, ValueError for attention with bias or positions,
-    for shapes that don't fit, more than 64 tokens, numbers not finite or above 1e30 in size.
+    Raises ValueError for attention with bias or positions, for shapes that don't fit, no token or
+    more than 64, numbers not finite or above 1e30 in size.
     """
-    check_tensor(X)
-    if not len(tokens) or tuple(X.shape) != (len(tokens), len(features)):
-        raise ValueError("X must have shape (tokens, features), at least one token, got "
-                         f"{tuple(X.shape)} with {len(tokens)} tokens and "
-                         f"{len(features)} features")
-    if len(tokens) > MOST_TOKENS:
-        raise ValueError(f"shows up to {MOST_TOKENS} tokens, got {len(tokens)}: "
-                         f"give X[:{MOST_TOKENS}] and tokens[:{MOST_TOKENS}], say")
-    matrices = matrices_of(attention, X)
+    matrices = matrices_of(attention, X, tokens, features, "outputs", (1, MOST_TOKENS))
     X, W_q, W_k, _, _ = matrices.values()
     heads = attention.num_heads
     queries, keys = (split_heads(X[None] @ W.mT, heads) for W in (W_q, W_k))
     _, weights = dot_product_attention(queries, keys, keys)
     sharpest = [round(value, 4) for value in weights.square().sum((0, 1, 3)).tolist()]
-    asks = sharpest.index(max(sharpest))
 
     labels = [clean(token) for token in tokens]
     divisors = [i for i in range(1, len(W_q) + 1)
@@ -43,8 +32,9 @@ def heads_explorer(attention: MultiHeadAttention, X: Tensor, tokens: Sequence[st
     return Explorer(
         "heads",
         title=t("Multi-head attention over {0}: the same matrices, cut into {1} heads.",
-                some([label[:20] for label in labels]), ", ".join(map(str, divisors))),
+                some(labels), ", ".join(map(str, divisors))),
         data={"tokens": labels, "features": [clean(feature) for feature in features],
               "divisors": divisors} | {name: exact(matrix) for name, matrix in matrices.items()},
-        state={"num_heads": heads, "asks": asks, "inverse_temperature": 1.0},
+        state={"num_heads": heads, "asks": sharpest.index(max(sharpest)),
+               "inverse_temperature": 1.0},
         still="02_explorer")

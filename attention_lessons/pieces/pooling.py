@@ -1,6 +1,4 @@
 """The piece of lesson 01: one query over keys and values."""
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 
@@ -8,7 +6,7 @@ import torch
 from torch import Tensor
 
 from ..languages import t
-from .base import Explorer, check_numbers, exact
+from .base import Explorer, exact, finite, sizes_of
 
 
 def pooling_explorer(keys: Tensor, values: Tensor, query: Sequence[float],
@@ -19,18 +17,9 @@ def pooling_explorer(keys: Tensor, values: Tensor, query: Sequence[float],
     Raises ValueError for shapes that don't fit, more than 12 keys, widths above 6, numbers that
     aren't finite or above 1e30 in size.
     """
-    query, keys, values = (torch.as_tensor(part).detach().double().cpu()
-                           for part in (query, keys, values))
-    if (keys.dim() != 2 or values.dim() != 2 or len(keys) != len(values)
-            or query.shape != keys.shape[1:]):
-        raise ValueError("keys must be (keys, d), values (keys, v), query (d,), got "
-                         f"{tuple(keys.shape)}, {tuple(values.shape)}, {tuple(query.shape)}")
-    (count, width), value_width = keys.shape, values.shape[1]
-    if not (1 <= count <= 12 and 1 <= width <= 6 and 1 <= value_width <= 6):
-        raise ValueError(f"shows 1 to 12 keys and widths 1 to 6, got {count} keys of width "
-                         f"{width}, values of width {value_width}")
-    for name, part in (("query", query), ("keys", keys), ("values", values)):
-        check_numbers(name, part)
+    query, keys, values = finite(query=query, keys=keys, values=values)
+    count, width, _ = sizes_of("keys (keys, d), values (keys, v), query (d,)", keys, values, query,
+                               keys=(1, 12), d=(1, 6), v=(1, 6)).values()
     if not 1 <= scale <= 100:
         raise ValueError(f"{scale=} must be a number in 1..100")
 

@@ -1,12 +1,8 @@
 """The piece of lesson 09: exact attention, a tile of scores at a time."""
-from __future__ import annotations
-
 from collections.abc import Sequence
 
-import torch
-
 from ..languages import t
-from .base import Explorer, check_choice, check_numbers
+from .base import Explorer, check_choices, finite, sizes_of
 
 
 def tiles_explorer(queries: Sequence[float], keys: Sequence[float], values: Sequence[float],
@@ -20,29 +16,20 @@ def tiles_explorer(queries: Sequence[float], keys: Sequence[float], values: Sequ
     Raises ValueError for shapes that don't fit, fewer than 2 or more than 8 queries or keys, tiles
     of other sizes, numbers that aren't finite or above 1e30 in size.
     """
-    parts = {name: torch.as_tensor(part).detach().double().cpu() for name, part in
-             (("queries", queries), ("keys", keys), ("values", values))}
-    shapes = [tuple(part.shape) for part in parts.values()]
-    if any(len(shape) != 1 for shape in shapes) or shapes[1] != shapes[2]:
-        raise ValueError("queries must be (queries,), keys and values (keys,), got "
-                         f"{', '.join(map(str, shapes))}")
-    (n,), (m,), _ = shapes
-    if not (2 <= n <= 8 and 2 <= m <= 8):
-        raise ValueError(f"shows 2 to 8 queries and 2 to 8 keys, got {n} and {m}")
-    for name, part in parts.items():
-        check_numbers(name, part)
-
-    sizes = {"query_tile": sizes_for(n), "key_tile": sizes_for(m)}
-    check_choice(sizes["query_tile"], query_tile=query_tile)
-    check_choice(sizes["key_tile"], key_tile=key_tile)
+    given = finite(queries=queries, keys=keys, values=values)
+    n, m = sizes_of("queries (queries,), keys (keys,), values (keys,)", *given,
+                    queries=(2, 8), keys=(2, 8)).values()
+    sizes = {"query_tile": tiles_of(n), "key_tile": tiles_of(m)}
+    check_choices(sizes, query_tile=query_tile, key_tile=key_tile)
+    parts = dict(zip(("queries", "keys", "values"), (part.tolist() for part in given)))
     return Explorer(
         "tiles", title=t("Attention of {0} queries over {1} keys, a tile of scores at a time.",
                          n, m),
-        data={name: part.tolist() for name, part in parts.items()} | {"sizes": sizes},
+        data=parts | {"sizes": sizes},
         state={"query_tile": query_tile, "key_tile": key_tile, "step": -(-n // query_tile)},
         still="09_explorer")
 
 
-def sizes_for(count: int) -> list[int]:
+def tiles_of(count: int) -> list[int]:
     """How many a tile may hold."""
     return sorted({size for size in (1, 2, 4) if size < count} | {count})

@@ -1,7 +1,4 @@
-"""The piece of any model's heads: what it refuses and takes, its words, its maps as recorded."""
-import re
-
-import pytest
+"""The piece of any model's heads: its words, its maps as recorded."""
 import torch
 from pieces import attention
 from tools.draw._stills import described, in_node
@@ -24,17 +21,6 @@ def several():
 def unpacked(piece):
     found = in_node(source("attention"), piece.data, "unpack(given)")
     return [torch.tensor(layer) for layer in found]
-
-
-@pytest.mark.parametrize("shape", [(16, 257, 257), (2, 4, 1600), (1, 2000, 2000)])
-def test_its_hint_can_be_followed(shape):
-    """ViT-L/14, more keys than Whisper's."""
-    weights = torch.zeros(1, *shape)
-    with pytest.raises(ValueError, match="^shows up to 1,500 .* 650,000 weights, got ") as refused:
-        attention_explorer((weights, weights))
-    cut = [int(number.replace(",", "")) for number in re.findall(r" :([\d]+)", str(refused.value))]
-    heads, rows, columns = cut
-    assert attention_explorer({"one": [weights[:1, :heads, :rows, :columns]]}).state
 
 
 def test_the_sentence_in_python_and_in_the_page_name_one_key():

@@ -1,4 +1,4 @@
-"""The piece of 02: what it refuses, its words, and its numbers in every element that shows them."""
+"""The piece of 02: its words, and its numbers in every element that shows them."""
 import pytest
 import torch
 from tools.draw._stills import described, heads, in_node

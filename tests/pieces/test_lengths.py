@@ -1,4 +1,4 @@
-"""The piece of 05: what it refuses; strips, means and words are those of the stored runs."""
+"""The piece of 05: strips, means and words are those of the stored runs."""
 from statistics import fmean
 
 import pytest

@@ -1,4 +1,4 @@
-"""The piece of 03: what it refuses, and its weights, outputs and verdicts against the package's."""
+"""The piece of 03: its weights, outputs and verdicts against the package's."""
 import re
 
 import pytest

@@ -1,4 +1,4 @@
-"""The piece of 01: what it refuses, its words, and its numbers in every element that shows them."""
+"""The piece of 01: its words, and its numbers in every element that shows them."""
 import math
 
 import torch

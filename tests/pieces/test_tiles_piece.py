@@ -1,4 +1,4 @@
-"""The piece of 09: what it refuses; every number in it is that of `d2l_ext.tiles`."""
+"""The piece of 09: every number in it is that of `d2l_ext.tiles`."""
 import math
 import re
 
