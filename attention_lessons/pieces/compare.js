@@ -186,7 +186,7 @@ const MET = { GRU: [-6, -14, END], LSTM: [8, 12, {}],
 
 /** Work, or what is kept, over n; the line of n is dragged. */
 function plot(what, kinds, size, values, width, set) {
-  const beside = width >= 480;  // the legend is
+  const beside = !size.c && width >= 480;  // the legend is
   const [left, right] = [96, width - (beside ? 196 : 8)];
   const low = beside ? 90 : 150;
   const last = values.length - 1;
@@ -236,9 +236,9 @@ function plot(what, kinds, size, values, width, set) {
       ${line([x(now), -2], [x(now), low], { stroke: "currentColor", "stroke-width": 3 })}
       ${text(x(now) + (now > 6 ? -6 : 6), 4, `n = ${count(size.n)}`,
         { ...(now > 6 ? END : {}), bold: true, class: "over" })}
-    </g>
-    ${lines.map(([kind, amounts]) => kind !== PART && disc([x(now), y(amounts[now])], 4,
-      { class: "now", fill: `var(--${colourOf(kind)})` }))}` };
+      ${lines.map(([kind, amounts]) => kind !== PART && disc([x(now), y(amounts[now])], 4,
+        { class: "now", fill: `var(--${colourOf(kind)})` }))}
+    </g>` };
 }
 
 const style = `

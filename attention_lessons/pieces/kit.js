@@ -396,8 +396,8 @@ function sheet({ weights, x, y, across, down }) {
   const draw = (canvas) => {
     if (!canvas) return;
     const dark = canvas.closest("[data-dark]") !== null;
-    if (painted.get(canvas)?.weights === weights && painted.get(canvas).dark === dark) return;
-    painted.set(canvas, { weights, dark });
+    if (canvas.weights === weights && canvas.dark === dark) return;
+    Object.assign(canvas, { weights, dark });
     const [red, green, blue] = PALETTE.query[dark ? "dark" : "light"].match(/\w\w/g)
       .map((part) => parseInt(part, 16));
     const image = new ImageData(columns, rows);
@@ -414,8 +414,6 @@ function sheet({ weights, x, y, across, down }) {
     width=${columns} height=${rows} aria-hidden="true" style="left: ${near(x)}px; top: ${near(y)}px;
     width: ${near(columns * across)}px; height: ${near(rows * down)}px" />`;
 }
-
-const painted = new WeakMap();  // canvas -> what it shows
 
 /** How dark a weight is, and the colour of words upon it. */
 const opacity = (weight) => Math.round(850 * weight) / 1000;
