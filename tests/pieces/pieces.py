@@ -5,6 +5,18 @@ from tools.draw._stills import TOKENS
 
 from attention_lessons.pieces import attention_explorer
 
+
+def near(one, other, far=0.01):
+    """Numbers are others, up to ``far``."""
+    one, other = (torch.as_tensor(each).double() for each in (one, other))
+    torch.testing.assert_close(one, other, rtol=0, atol=far)
+
+
+def corners(line):
+    """The points of a polyline or a polygon."""
+    return [tuple(map(float, point.split(","))) for point in line["points"].split()]
+
+
 HOSTILE = [
     "<script>alert(1)</script>", "</script><img src=x onerror=alert(2)>", "🐕‍🦺", "כלב נושך",
     "x" * 500, "", "$a$ `b`\n\x1b[31m\ud800", "<!--",

@@ -4,14 +4,12 @@ import re
 
 import pytest
 import torch
+from pieces import corners, near
 from tools.draw._stills import described, in_node
 
 from attention_lessons.pieces import clock_explorer, source
 from d2l_ext import sinusoids
 
-
-def near(one, other, far=0.01):
-    assert torch.allclose(torch.as_tensor(one).float(), torch.as_tensor(other).float(), atol=far)
 
 
 @pytest.mark.parametrize("width, hand, i, offset, room", [
@@ -27,8 +25,7 @@ def test_all_that_is_shown_is_the_packages(width, hand, i, offset, room):
     near(tips[::2].flatten(), P[i])
     near(tips[1::2].flatten(), P[i + offset])
     # the waves and the similarity, and the marks on them
-    sine, cosine, alike = ([tuple(map(float, point.split(","))) for point in
-                            line["points"].split()] for line in shown.of("polyline"))
+    sine, cosine, alike = map(corners, shown.of("polyline"))
     assert [(dot["cx"], dot["cy"]) for dot in shown.of("row")] == [
         line[8 * place] for place in (i, i + offset) for line in (sine, cosine)]
     near([(sine[0][1] - y) / 36 for _, y in sine[::8] + cosine[::8]], P[:, columns].T.flatten())

@@ -4,7 +4,8 @@ import math
 
 import pytest
 import torch
-from tools.draw._stills import described, in_node, memories
+from pieces import corners
+from tools.draw._stills import described, in_node
 from torch import nn
 
 from attention_lessons.pieces import compare_explorer, source
@@ -55,8 +56,7 @@ def test_prices_below_the_networks_and_lines_dots_and_crossings_of_the_plot():
     assert [len(look.of("token", fill=f"var(--{colour})")) for colour in ("value", "key", "query")
             ] == [6 + 4 + 1, 3 * 8, 9 + 9 + 1]
     assert len(look.of("ray", stroke="var(--value)")) == 4 + 17
-    lines = [[tuple(map(float, point.split(","))) for point in line["points"].split()]
-             for line in look.of("polyline")]
+    lines = [*map(corners, look.of("polyline"))]
     dots = sorted((dot["cy"], dot["cx"]) for dot in look.of("now"))
     work = sorted((math.log(cost(kind, 256, 64, 5).operations) for kind in (*NETS, "GRU", "LSTM")),
                   reverse=True)
@@ -68,11 +68,7 @@ def test_prices_below_the_networks_and_lines_dots_and_crossings_of_the_plot():
     assert {circle["cx"] for circle in look.of("crossing")} == {at[64], at[128]}
 
 
-def test_the_sentences():
-    assert described(memories()).sentence == (
-        "n = 4,096, 8 heads: linear attention in chunks takes 4.45 times fewer operations and "
-        "keeps 32,768 numbers for the next token, self-attention 4.19 million; they keep the same "
-        "at n = 32.")
-    assert described(compare_explorer(16)).sentence == (  # of a layer, not of its products alone
+def test_the_sentence_of_a_layer():
+    assert described(compare_explorer(16)).sentence == (  # not of its products alone
         "n = 16, d = 512, k = 3: the recurrence takes the fewest operations, 16.8 million; "
         "self-attention 2.03 times as many, with a longest path of 1 against 15.")

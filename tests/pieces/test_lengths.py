@@ -40,8 +40,6 @@ def test_strips_and_bars_best_first_are_means_over_seeds(task, length, scored):
 
 
 @pytest.mark.parametrize("state, words", [
-    ({}, "copy, length 32, all positions: Shaw leads with 1.00, then rotary with 0.72. Good "
-         "only up to 16, where all were trained: learned and sinusoidal."),
     ({"length": 16, "scored": "beyond"}, "copy, length 16, only positions beyond 16: no position "
                                          "is scored there. Choose a longer input."),
     ({"task": "reverse", "length": 64, "scored": "beyond"},

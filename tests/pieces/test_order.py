@@ -3,13 +3,9 @@ import re
 
 import pytest
 import torch
-from tools.draw._stills import ORDER, PADDED, TOKENS, described, layer, order
+from tools.draw._stills import ORDER, PADDED, described, layer, order
 
 import d2l_ext
-
-WORDS = [*TOKENS, "pad"]
-NARROW = layer(ORDER)
-NARROW.W_o = torch.nn.Linear(4, 3, bias=False)
 
 
 @pytest.mark.parametrize("words, causal, padding, layers", [
@@ -67,6 +63,4 @@ def test_pointing_says_a_weight():
     start = described(order(), ui={"at": [0, 2]})
     weights = layer(ORDER)(*[PADDED[None]] * 3, need_weights=True)[1][0, 0]
     assert f"dog → man, {weights[0, 2]:.2f}" in start.words
-    assert start.sentence == "1 layer, nothing hidden: another order, and every word's output is " \
-                             "the same."
     assert described(order(), order="0123").sentence.endswith("compare with. Move a word.")

@@ -51,7 +51,6 @@ REFUSED = [
                             r"\(tokens, features\), .*, got \(3,\), \(4,\), \(1, 3, 4\), .*"),
     (heads, {"X": X.tolist(), "tokens": WORDS}, r".*, got \(4,\), \(4,\), \(3, 4\), .*"),
     (heads, {"attention": attention(8)}, r"must have .*W_q \(hiddens, features\).* \(8, 8\)"),
-    (heads, {"attention": attention(W_k=torch.ones(2, 4))}, r"must have .* \(2, 4\), .*"),
     (heads, {"X": X[:0], "tokens": []}, "shows 1 to 64 tokens, got 0"),
     (heads, {"X": torch.ones(65, 4), "tokens": ["a"] * 65}, "shows 1 to 64 tokens, got 65"),
     (order, {"attention": attention()}, "needs attention with num_heads=1, got num_heads=2"),
@@ -63,14 +62,11 @@ REFUSED = [
     (order, {"valid_len": 5}, "valid_len=5 must lie in 1..4"),
     (pooling, {"query": [1, 2]}, r"must have shapes keys \(keys, d\), values \(keys, v\), query "
                                  r"\(d,\), got \(4, 3\), \(4, 3\), \(2,\)"),
-    (pooling, {"values": torch.zeros(5, 3)}, r".* got \(4, 3\), \(5, 3\), \(3,\)"),
     (pooling, {"keys": torch.zeros(13, 3), "values": torch.zeros(13, 2)}, "shows .* keys, got 13"),
-    (pooling, {"values": torch.zeros(4, 7)}, "shows 1 to 6 v, got 7"),
     (pooling, {"scale": 0.5}, r"scale=0.5 must be a number in 1..100"),
     (tiles, {"queries": [[1.0, 2]]}, r"must have shapes queries .*, got \(1, 2\), .*"),
     (tiles, {"keys": range(9), "values": range(9)}, "shows 2 to 8 keys, got 9"),
     (tiles, {"key_tile": 6}, "key_tile=6 is not possible: choose from 1, 2, 4, 8"),
-    (tiles, {"query_tile": 3}, "query_tile=3 is not possible: choose from 1, 2, 4, 6"),
     (clock_explorer, {"num_hiddens": "32"}, "num_hiddens='32' is not possible: choose from 4, .*"),
     # what a piece can't do
     (heads, {"attention": MultiHeadAttention(4, 2, bias=True)},
@@ -93,7 +89,6 @@ REFUSED = [
     (lengths, {"chance": dict.fromkeys(CHANCE, 10)}, "needs rows .* a chance in 0..1, .*"),
     (lengths, {"rows": []}, r".* got tasks=\[\], lengths=\[\], .*"),
     (lengths, {"trained": 14}, "needs rows .* in stretches of a size that divides trained=14, .*"),
-    (lengths, {"trained": 36}, "needs rows .*, one at least of 72, .*"),
     (lengths, {"rows": rows({"4": [1], "8": [1]}), "trained": 4}, r".* stretches=\{8, 4\}, .*"),
     (lengths, {"rows": rows({"4": [1], "8": [1, 0]}, {"8": [1, 0]}), "trained": 4}, ".* same .*"),
     # recorded maps
