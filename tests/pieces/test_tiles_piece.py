@@ -38,19 +38,17 @@ def test_every_number_is_the_packages(n, m, rows, columns):
     output, traffic = tiled_attention(*inputs, query_tile=rows, key_tile=columns)
     assert traffic.reads + traffic.writes == whole
     torch.testing.assert_close(states[2], output)
-    seen = set()
     for step, (asking, asked, before, state, moved) in enumerate(walk, 1):
         if step in (1, 2, len(walk) // 2 + 1, len(walk)):
             look = described(piece, step=step, width=800)
-            shown(look, (q @ k.mT).tolist(), asking, asked, before, state, seen)
+            shown(look, (q @ k.mT).tolist(), asking, asked, before, state)
             assert f"{moved} of {whole} numbers" in look.words
             bars = [bar["width"] for bar in look.of("moved")]
             assert bars[0] / bars[1] == pytest.approx(moved / (2 * (n + m) + 4 * n * m), .01)
             assert look.sentence.startswith(f"Step {step} of {len(walk)}: ")
-        seen |= {(j, i) for i in asking for j in asked}
 
 
-def shown(look, scores, asking, asked, before, state, seen):
+def shown(look, scores, asking, asked, before, state):
     """Every number of a step, and what is marked."""
     for role, inside in (("query", asking), ("key", asked), ("value", asked)):
         fast = [i for i, box in enumerate(look.of(role)) if "fast" in box["class"]]
@@ -59,15 +57,10 @@ def shown(look, scores, asking, asked, before, state, seen):
         f"{float(two(scores[i][j])):g}" for i in asking for j in asked]
     (frame,), (paper,) = look.of("tile"), look.of("table")
     across, down = paper["width"] / len(scores[0]), paper["height"] / len(scores)
-
-    def cell(x, y):
-        return (x - paper["x"]) / across, (y - paper["y"]) / down
-
-    place = re.findall(r"[\d.]+", look.of("travels")[0]["style"])
-    assert (*cell(*map(float, place)), frame["width"] / across, frame["height"] / down
-            ) == pytest.approx((asked[0], asking[0], len(asked), len(asking)), abs=0.01)
-    corners = [path["d"][1:].split("L")[0].split() for path in look.of("used")]
-    assert {tuple(map(int, cell(*map(float, corner)))) for corner in corners} == seen
+    x, y = map(float, re.findall(r"[\d.]+", look.of("travels")[0]["style"]))
+    assert ((x - paper["x"]) / across, (y - paper["y"]) / down, frame["width"] / across,
+            frame["height"] / down) == pytest.approx(
+                (asked[0], asking[0], len(asked), len(asking)), abs=0.01)
     bars = [bar["width"] for bar in look.of("sum")]
     for i, (row, kept) in enumerate(zip(look.of("kept"), torch.cat(state, 1).tolist())):
         largest, total, output = kept
