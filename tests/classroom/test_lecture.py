@@ -58,6 +58,7 @@ def test_a_copy_shows_the_core_and_has_the_lessons_code(path, tmp_path):
             for name, cell in old.items() if cell["cell_type"] == "code"}
     assert code == {cell["id"]: cell["source"] for cell in made if cell["cell_type"] == "code"
                     and not cell["id"].startswith("lecture-")}
+    assert any(map(collapsed, made))
     for cell in made:
         assert not collapsed(cell) or "\n" not in cell["source"]  # its words would stay in view
         if cell["id"] not in covered and not hidden(cell):

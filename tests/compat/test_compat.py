@@ -285,6 +285,7 @@ def test_what_does_not_fit_is_refused(version):
     for refused, words in rows:
         with pytest.raises((ValueError, TypeError, AssertionError), match=words):
             refused()
+    assert d2l_1_0.Module(3).plot_train_per_epoch == 3
     assert make(version, num_heads=1, num_hiddens=1).num_heads == 1
 
 

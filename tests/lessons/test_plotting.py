@@ -128,6 +128,8 @@ def test_a_map_of_either_sign_has_white_at_zero():
 def test_curves_have_a_title_marks_and_names_where_lines_end():
     axis, = lines(y=(0.5, 0.25, torch.nan), title="Loss", marks={"trained": 1.5}).figure.axes
     assert axis.get_title() == "Loss"
+    line = lines(line="GRU: x").figure.axes[0].lines[0]
+    assert line.get_color() == plotting.LOOKS["GRU"]
     mark = axis.lines[-1]
     assert mark.get_xydata().tolist() == [[1.5, 0], [1.5, 1]]
     assert mark.get_transform() == axis.get_xaxis_transform(), "from bottom to top"
