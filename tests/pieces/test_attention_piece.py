@@ -90,3 +90,7 @@ def test_many_heads_on_a_phone():
     for width in (378, 940):
         for sheet in described(attention_explorer(seen), width=width).of("canvas"):
             assert sheet["x"] + len(sheet["weights"][0]) * sheet["across"] <= width
+
+
+def test_the_small_maps_columns_are_numbered_by_head():
+    assert [each["name"] for each in described(attention()).of("over")] == ["0", "1", "2"]

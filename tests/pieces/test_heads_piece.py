@@ -84,3 +84,9 @@ def test_the_sentence():
         "bites, 1 head: it takes dog 0.50 and man 0.50, and this one mixture fills every channel. "
         "Output: 2.00, 0.00, 2.00, 0.00.")
     assert "; and so on. Output:" in described(wooden(3, 32, heads=16)[2]).sentence
+
+
+def test_an_output_of_more_than_four_channels_is_not_in_the_sentence():
+    said = in_node(source("heads"), [[1] * size for size in (4, 5)],
+                   "given.map((output) => tell([[[1]]], output, ['a'], 0))")
+    assert ["Output: 1.00" in sentence for sentence in said] == [True, False]

@@ -67,3 +67,9 @@ def test_the_sentence():
     assert not said.of("ribbon") and not said.of("output")
     many = pooling(keys=torch.ones(7, 3), values=torch.ones(7, 1))
     assert described(many).sentence.count("gets 0.14") == 6
+
+
+def test_keys_and_values_are_numbered_and_the_hint_goes_once_a_hand_has_moved():
+    look, used = described(pooling()), described(pooling(), ui={"used": True})
+    assert [look.words.count(str(number)) for number in range(6)] == [0, 2, 2, 2, 2, 0]
+    assert "drag me" in look.words and "drag me" not in used.words
