@@ -21,7 +21,7 @@ CUT = """() => [...document.querySelectorAll(".d2l-piece, .d2l-piece *")].filter
   return width && (right > innerWidth + 0.5 || left < -0.5);
 }).map((el) => el.outerHTML.slice(0, 90)).concat(
   document.documentElement.scrollWidth > innerWidth ? ["the page scrolls sideways"] : [])"""
-# Words of a picture that are cut off, or hide each other.
+# Words of a picture that are cut off, or hide each other; what is drawn beyond its edges.
 FAULTS = """() => [...document.querySelectorAll(".d2l-piece svg")].flatMap((svg) => {
   const texts = [...svg.querySelectorAll("text")].filter((text) => text.textContent.trim())
     .map((text) => [text.textContent, text.getBoundingClientRect()])
@@ -30,7 +30,16 @@ FAULTS = """() => [...document.querySelectorAll(".d2l-piece svg")].flatMap((svg)
   const meet = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1
     && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 6;  // lines of text may touch
   const hidden = texts.filter(([, one], i) => texts.slice(i + 1).some(([, two]) => meet(one, two)));
-  return [...cut.map(([word]) => `${word} is cut off`),
+  const edge = svg.getBoundingClientRect();
+  const drawn = ":is(rect, circle, line, path, polygon, polyline):not(.halo)";
+  const beyond = [...svg.querySelectorAll(drawn)]
+    .filter((part) => {
+      const { left, right, top, bottom } = part.getBoundingClientRect();
+      return Math.min(left - edge.left, edge.right - right, top - edge.top,
+        edge.bottom - bottom) < -3;
+    });
+  return [...beyond.map((part) => `${part.outerHTML.slice(0, 90)} is out of the picture`),
+    ...cut.map(([word]) => `${word} is cut off`),
     ...hidden.map(([word]) => `${word} meets another`)];
 })"""
 LUMINANCE = """(piece) => getComputedStyle(piece).backgroundColor.match(/\\d+/g).slice(0, 3)
