@@ -154,8 +154,8 @@ function net(kind, width, { data: { choices }, state, ui, set, hold }) {
   });
   const hint = { convolution: t("press an output"), recurrence: t("↕ more layers") }[kind];
   const facts = [t("{0}: it knows {1} of {2} inputs", plural(layers, "layer"), rows[0].length,
-    TOKENS), t("at n = {0}: work {1}", count(state.n), amount(operations)),
-    t("from first token to last: {0}", plural(path, "step")),
+    TOKENS), t("work a layer: {0}", amount(operations)),
+    t("from token 1 to {0}: {1}", count(state.n), plural(path, "step")),
     t("one after another: {0}", plural(sequential, "step"))];
   return { title: name, colour, width, height: TOP + HIGH + 92, parts: html`
     ${!ui.used && ui.out === undefined && hint && text(width, -18, hint, END)}

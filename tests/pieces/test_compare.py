@@ -50,8 +50,8 @@ def test_prices_below_the_networks_and_lines_dots_and_crossings_of_the_plot():
     for kind, known in zip(NETS, (6, 8, 9)):
         work, steps, path = cost(kind, 256, 64, 5)[:3]
         assert f"2 layers: it knows {known} of 9 inputs" in look.words
-        assert f"at n = 256: work {work / 1e6:.3g} million" in look.words
-        for said, count in (("from first token to last", path), ("one after another", steps)):
+        assert f"work a layer: {work / 1e6:.3g} million" in look.words
+        for said, count in (("from token 1 to 256", path), ("one after another", steps)):
             assert f"{said}: {count} step{'s' * (count != 1)}" in look.words
     assert [len(look.of("token", fill=f"var(--{colour})")) for colour in ("value", "key", "query")
             ] == [6 + 4 + 1, 3 * 8, 9 + 9 + 1]
