@@ -85,7 +85,7 @@ function view({ data, state, ui, width, set, hold }) {
       { title: state.layers === 1 ? t("weights") : t("weights in layer 2"), width: first,
         height: high + 24,
         parts: [weighing({ ...part, across, high }), words({ ...part, across })] },
-      { title: t("output as in {0}?", names.map((name) => clip(name, 8)).join(" ")),
+      { title: t("same output in {0}?", names.map((name) => clip(name, 8)).join(" ")),
         ...results({ ...part, features, width: wide ? width - first - 24 : width }), height: high },
     ]),
     sentence: tell(all, state, order, data),
