@@ -89,6 +89,14 @@ def test_what_keys_do(piece):
         assert held["state"] == scenes[0]["state"] and held["ui"] == {}
 
 
+def test_a_pointer_is_where_it_is_on_a_slide_that_is_twice_as_large():
+    made = """place({ clientX: 50, clientY: 60, currentTarget: {
+        closest: () => ({ dataset: { x: 3, y: 4 } }), ownerSVGElement: {
+        viewBox: { baseVal: { width: 100 } },
+        getBoundingClientRect: () => ({ left: 10, top: 20, width: 200 }) } } })"""
+    assert in_node(source("pooling"), [], made) == [17, 16]
+
+
 # ---- the source ----------------------------------------------------------------------------------
 
 @EVERY
