@@ -1,7 +1,7 @@
 """The piece of any model's heads: its words, its maps as recorded."""
 import torch
 from pieces import attention
-from tools.draw._stills import described, in_node
+from tools.draw._stills import described, in_node, scene
 
 from attention_lessons.pieces import attention_explorer, source
 
@@ -27,12 +27,14 @@ def test_the_sentence_in_python_and_in_the_page_name_one_key():
     assert repr(attention()) == (
         "[explorer] Where heads look over dog, bites, man, today: 2 layers, 3 heads. "
         "encoder.0.attention, head 0: today looks most at man, 0.72.")
-    for _ in range(20):  # diffuse rows, whose largest weights round to the same byte
-        row = torch.rand(201).mul(0.02).softmax(-1)
-        piece = attention_explorer({"a": [row[None, None, None]]}, ["q"], keys=range(201))
+    rows = torch.rand(20, 201).mul(0.02).softmax(-1)  # whose largest weights round to one byte
+    pieces = [attention_explorer({"a": [row[None, None, None]]}, ["q"], keys=range(201))
+              for row in rows]
+    looks = in_node(source("attention"), [*map(scene, pieces)])
+    for row, piece, look in zip(rows, pieces, looks, strict=True):
         best = int(row.argmax())
         assert f"q looks most at {best}, {row.max():.2g}." in piece.title
-        assert f"q looks at {best} {row.max():#.2g}" in described(piece).sentence
+        assert f"q looks at {best} {row.max():#.2g}" in look["sentence"]
     even = attention_explorer({"a": [torch.full((1, 1, 1, 201), 1 / 201)]})
     assert described(even).sentence == "a, head 0: 0 looks at all 201 alike (0.0050 each)."
     none = attention_explorer({"a": [torch.zeros(1, 1, 1, 3)]})
