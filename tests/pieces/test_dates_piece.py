@@ -71,6 +71,9 @@ def test_what_is_drawn_is_what_was_read(model):
         letter - int((mean > 0.02).nonzero()[0]) for letter in range(10) if mean[letter] > 0.02]
     assert torch.allclose(torch.tensor([thread["stroke-width"] / 12 for thread in threads]),
                           mean[mean > 0.02], atol=0.006)
+    told = [f"{'24/12/1999'[i]} {weight:.2f}" for i, weight in enumerate(mean) if weight > 0.2]
+    digit, = [part for part in look.elements if part["name"] == "digit of the answer"]
+    assert digit["aria-valuetext"] == f"0 looks at {' and '.join(told)}"
     for (layer, head), marks in zip(HEADS, cells(look), strict=True):
         shades = (wanted.weights[LAYERS[layer]][head] * 15).round()
         assert len(marks) == int((shades > 0).sum())

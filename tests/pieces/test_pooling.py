@@ -60,6 +60,15 @@ def test_a_query_among_keys_in_three_dimensions():
         near((axes @ torch.tensor(query).float()).tolist(), point)
 
 
+def test_a_hull_has_no_inner_point_and_a_long_query_stays_in_its_panel():
+    corners = [[0, 0], [4, 1], [5, 4], [1, 3]]
+    found = in_node(source("pooling"), [*corners, [1, 1], [4, 3]], "hull(given)")
+    assert sorted(found) == sorted(corners)
+    shown = described(pooling(), q1=250.0, q2=250.0)
+    panel, query = shown.of("rect")[0], shown.of("line")[len(KEYS)]
+    assert 0 < query["y2"] < panel["height"] and 0 < query["x2"] < panel["width"]
+
+
 def test_the_sentence():
     said = described(pooling(), **{f"key{i}": False for i in range(1, 5)})
     assert said.sentence == ("Every key is hidden: there is nothing to mix, and the output is "
