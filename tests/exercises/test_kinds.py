@@ -102,6 +102,7 @@ def test_a_slip_is_a_change_of_the_right_code():
         Slip(("X", "Y", "n", "It adds.")).of(scaled)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name, imported", [
     ("four-heads", []), ("mixed-up", ["lesson_02", "lesson_02.exercises"])])
 def test_a_check_imports_what_it_needs(name, imported):
