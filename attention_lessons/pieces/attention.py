@@ -90,7 +90,8 @@ def joined(steps: Sequence[Tensor]) -> Tensor | None:
     pairs = [*zip(sizes, sizes[1:])]
     grown = all(keys == before + queries for (_, before), (queries, keys) in pairs)
     across = all(queries == 1 and keys == before for (_, before), (queries, keys) in pairs)
-    if not pairs or not (grown or across):
+    alike = len({step.shape[:-2] for step in steps}) == 1
+    if not (pairs and alike and (grown or across)):
         return None
     return torch.cat([F.pad(step, (0, sizes[-1][1] - step.shape[-1])) for step in steps], dim=-2)
 

@@ -16,7 +16,7 @@ def lengths_explorer(rows: Sequence[Mapping], trained: int,
     training, a whole number of stretches. chance: for each task, the share right by guessing.
     At the start: the first task, the shortest length at least twice ``trained``, all positions.
     Raises ValueError for a task without a chance in 0..1, for rows whose lengths or stretches
-    differ, for stretches that don't divide ``trained``.
+    differ, for stretches that don't divide ``trained``, for accuracies outside 0..1.
     """
     runs: dict = {}
     for row in rows:
@@ -25,15 +25,18 @@ def lengths_explorer(rows: Sequence[Mapping], trained: int,
     tasks, strips = [*runs], [row["accuracy"] for row in rows]
     lengths = sorted({int(length) for strip in strips for length in strip})
     longer = [length for length in lengths if length >= 2 * trained]
-    stretches = {int(length) // max(1, len(parts))
+    stretches = {int(length) / max(1, len(parts))
                  for strip in strips for length, parts in strip.items()}
+    wrong = [part for strip in strips for parts in strip.values() for part in parts
+             if part is not None and not 0 <= part <= 1]
     alike = len({tuple(strip) for strip in strips}) == len(stretches) == 1
-    if not (alike and longer and trained % max(stretches) == 0
+    if not (alike and longer and max(stretches) % 1 == trained % max(stretches) == 0 and not wrong
             and all(0 <= chance.get(task, -1) <= 1 for task in tasks)):
         raise ValueError(
             f"needs rows that all have the same lengths, one at least of {2 * trained}, in "
-            f"stretches of a size that divides {trained=}, and for each task a chance in 0..1, got "
-            f"{tasks=}, {lengths=}, {stretches=}, chance={dict(chance)}")
+            f"stretches of a size that divides {trained=}, accuracies in 0..1, and for each task a "
+            f"chance in 0..1, got {tasks=}, {lengths=}, {stretches=}, chance={dict(chance)}, "
+            f"accuracies outside: {wrong}")
 
     mean = {task: {encoding: over_seeds(many) for encoding, many in encodings.items()}
             for task, encodings in runs.items()}
@@ -43,7 +46,7 @@ def lengths_explorer(rows: Sequence[Mapping], trained: int,
                 "{2}; tasks: {3}.", len(mean[tasks[0]]), trained, ", ".join(map(str, lengths)),
                 ", ".join(tasks)),
         data={"accuracy": mean, "lengths": lengths, "trained": trained,
-              "stretch": max(stretches), "chance": {task: chance[task] for task in tasks}},
+              "stretch": int(max(stretches)), "chance": {task: chance[task] for task in tasks}},
         state={"task": tasks[0], "length": min(longer), "scored": "all"},
         still="05_explorer")
 

@@ -4,6 +4,7 @@ from pieces import attention
 from tools.draw._stills import described, in_node, scene
 
 from attention_lessons.pieces import attention_explorer, source
+from attention_lessons.pieces.attention import joined
 
 QUERIES, KEYS = list("abcd"), list("vwxyz")
 
@@ -82,6 +83,7 @@ def test_attentions_of_a_run_and_of_steps_with_a_cache():
         assert torch.allclose(found, whole, atol=0.5 / 255)
     across = [whole[None, :, i:i + 1] for i in range(5)]
     assert torch.allclose(unpacked(attention_explorer({"a": across}, "abcde"))[0], whole, atol=.01)
+    assert joined([whole[None, :, :3, :3], whole[None, :1, 3:4, :4]]) is None  # other heads
     windows = torch.rand(1, 4, 2, 3, 3)
     found, = unpacked(attention_explorer({"a": [windows]}, "abc"))
     assert torch.allclose(found, windows[0, 0], atol=0.5 / 255)

@@ -85,11 +85,14 @@ REFUSED = [
     (dates_explorer, {"model": reader(broken=nan)}, "weights must hold .*"),
     # runs
     (lengths, {"chance": {"copy": 0.1}}, "needs rows that all have the same lengths, one at least "
-     r"of 32, .* got tasks=.*'repeat'\], lengths=\[16, .* 64\], stretches=\{4\}, chance=.*0.1\}"),
+     r"of 32, .* got tasks=.*'repeat'\], lengths=\[16, .* 64\], stretches=\{4.0\}, chance=.*0.1\}, "
+     r"accuracies outside: \[\]"),
     (lengths, {"chance": dict.fromkeys(CHANCE, 10)}, "needs rows .* a chance in 0..1, .*"),
     (lengths, {"rows": []}, r".* got tasks=\[\], lengths=\[\], .*"),
     (lengths, {"trained": 14}, "needs rows .* in stretches of a size that divides trained=14, .*"),
-    (lengths, {"rows": rows({"4": [1], "8": [1]}), "trained": 4}, r".* stretches=\{8, 4\}, .*"),
+    (lengths, {"rows": rows({"4": [1], "8": [1]}), "trained": 4}, r".* stretches=\{8.0, 4.0\}, .*"),
+    (lengths, {"rows": rows({"2": [1] * 4, "4": [1] * 8}), "trained": 2}, r".*=\{0.5\}, .*"),
+    (lengths, {"rows": rows({"4": [1], "8": [1.5, None]}), "trained": 4}, r".*: \[1.5\]"),
     (lengths, {"rows": rows({"4": [1], "8": [1, 0]}, {"8": [1, 0]}), "trained": 4}, ".* same .*"),
     # recorded maps
     (attention_explorer, {"seen": {"a": [torch.full((1, 1, 2, 2), 5.0)]}, "tokens": "ab"},
