@@ -2,9 +2,9 @@
 // state a label, a picture, a sentence and controls, as a tree of elements. From that come the page
 // (`show`) and in node the still picture, its words, and what tests read (tools/draw/describe.mjs).
 import PALETTE from "../palette.json" with { type: "json" };
-import { html, paint } from "./vendor/preact.js";
+import { h, html, paint } from "./vendor/preact.js";
 
-// ---- looks --------------------------------------------------------------------
+// ---- looks ----
 
 /** The palette as variables: --key for areas and lines, --key-letters for words. */
 export const colours = (dark) => Object.entries(PALETTE).map(([name, of]) =>
@@ -34,6 +34,10 @@ const STYLE = `
   .grip:active { cursor: grabbing; }
   .press { cursor: pointer; }
   .shade { stroke: var(--query); }
+  ${["query", "key", "value", "output"].map((role) => `.${role} { --role: var(--${role}); }`)
+    .join(" ")}
+  .tint { fill: color-mix(in srgb, var(--role) 22%, var(--paper)); stroke: var(--role); }
+  .frame { fill: none; stroke: var(--faint); }
   .knob { fill: var(--paper); stroke: currentColor; stroke-width: 2; }
   .over { paint-order: stroke; stroke: var(--paper); stroke-width: 4px; }  /* words over lines */
   .paper { fill: color-mix(in srgb, currentColor 5%, transparent); }
@@ -52,27 +56,25 @@ const STYLE = `
     @media (max-width: 500px) { min-height: 4lh; }
   }
   form { display: flex; flex-wrap: wrap; gap: 8px 22px; align-items: center; margin: 0; }
-  :is(fieldset, .control) {
-    display: flex; flex-wrap: wrap; gap: 4px 8px; align-items: center;
-    margin: 0; padding: 0; border: 0; min-width: 0;
+  .control { display: flex; flex-wrap: wrap; gap: 4px 8px; align-items: center; }
+  .name { font-weight: 600; }
+  :is(input, button) {
+    font: inherit; color: inherit; margin: 0; box-sizing: border-box; accent-color: var(--query);
   }
-  :is(legend, .name) { float: left; padding: 0; width: auto; font-size: inherit; margin: 0;
-    border: 0; font-weight: 600; color: inherit; }
-  :is(input, button) { font: inherit; color: inherit; margin: 0; box-sizing: border-box; }
-  input { accent-color: var(--query); }
   input[type=range] { width: 150px; height: 30px; }
   :is(input[type=text], button) {
     background: var(--paper); border: 1px solid currentColor; border-radius: 6px; padding: 3px 10px;
   }
   button { cursor: pointer; min-width: 32px; min-height: 32px; }
-  button[aria-pressed=true] { background: color-mix(in srgb, var(--query) 22%, var(--paper)); }
+  :is([aria-pressed=true], .segments :has(:checked)) {
+    background: color-mix(in srgb, var(--query) 22%, var(--paper));
+  }
   .segments { display: flex; flex-wrap: wrap; border: 1px solid currentColor; border-radius: 6px; }
   .segments label {
     position: relative; display: grid; place-items: center; padding: 3px 12px; min-height: 26px;
     min-width: 20px; cursor: pointer;
   }
   .segments input { position: absolute; inset: 0; opacity: 0; cursor: pointer; }
-  .segments label:has(:checked) { background: color-mix(in srgb, var(--query) 22%, var(--paper)); }
   .segments label:has(:focus-visible) { outline: 3px solid var(--query); outline-offset: 1px; }
   .number { min-width: 2.6em; font-variant-numeric: tabular-nums; }
   @media (pointer: coarse), (max-width: 500px) {
@@ -81,9 +83,9 @@ const STYLE = `
   @media print { form { display: none; } }
 }`;
 
-// ---- the page -----------------------------------------------------------------
+// ---- the page ----
 
-/** What a page shows of a piece: the picture, the sentence, the controls. */
+
 export function page({ view, style = "" }, seen) {
   const { label, picture, sentence, controls } = view(seen);
   return html`
@@ -98,7 +100,7 @@ export function page({ view, style = "" }, seen) {
  * `view({ data, state, ui, width, set, hold })`: `set(settings, news)` changes settings and `ui`;
  * `hold(news)` changes `ui` alone: what is pointed at, `used` once anything was set. `width` is in
  * CSS pixels. */
-export function show(piece, host, { data, state, words }) {
+function show(piece, host, { data, state, words }) {
   speak(words);
   const root = host.appendChild(document.createElement("div"));
   root.className = "d2l-piece tex2jax_ignore mathjax_ignore";  // no formulas are typeset in it
@@ -129,12 +131,11 @@ export function show(piece, host, { data, state, words }) {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", restyle);
 }
 
-/** Whether the page's letters are light. */
 function isDark(root) {
   root.style.colorScheme = "inherit";  // what CanvasText means must not be the piece's own choice
-  const [red, green, blue] = getComputedStyle(root).color.match(/[\d.]+/g);
+  const [, green] = getComputedStyle(root).color.match(/[\d.]+/g);  // of the letters
   root.style.colorScheme = "";
-  return 0.3 * red + 0.6 * green + 0.1 * blue > 128;
+  return green > 128;
 }
 
 /** Bring every still copy of a piece on this page to life; where that fails, the picture stays. */
@@ -154,7 +155,7 @@ export function revive(name, piece) {
   }
 }
 
-// ---- what hands move ------------------------------------------------------------
+// ---- what hands move ----
 
 const NATIVE = { "data-lm-suppress-shortcuts": "true" };  // JupyterLab leaves their keys alone
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
@@ -205,15 +206,15 @@ const valued = ({ name, now, value = 0, min = -1e9, max = 1e9 }) => ({
 const arrows = (step) =>
   Object.fromEntries(Object.keys(ARROWS).map((key) => [key, () => step(...ARROWS[key])]));
 
-/** Attributes of a part that is pressed. */
-export const press = (name, act, more = { role: "button" }) => ({
-  ...NATIVE, ...more, class: "press", tabindex: 0, "aria-label": name,
-  onClick: act, onKeyDown: pressed({ Enter: act, " ": act }),
-});
+/** Attributes of a part that is pressed to be on or off. */
+export function tick(name, on, pick) {
+  const act = () => pick(!on);
+  return {
+    ...NATIVE, role: "checkbox", "aria-checked": String(on), class: "press", tabindex: 0,
+    "aria-label": name, onClick: act, onKeyDown: pressed({ Enter: act, " ": act }),
+  };
+}
 
-/** The same, for what is on or off. */
-export const tick = (name, on, pick) =>
-  press(name, () => pick(!on), { role: "checkbox", "aria-checked": String(on) });
 
 const pressed = (keys) => (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || !keys[event.key]) return;
@@ -221,7 +222,11 @@ const pressed = (keys) => (event) => {
   keys[event.key](event);
 };
 
-// ---- controls below the picture ---------------------------------------------------
+// ---- controls below the picture ----
+
+/** Controls with a name. */
+export const group = (name, controls) => html`<div class="control" role="group"
+  aria-label=${name}><span class="name">${name}</span>${controls}</div>`;
 
 /** A number in a range; `text` is how it is said. */
 export const range = ({ name, min = 0, max, step = 1, value, text = String(value), pick }) => html`
@@ -239,30 +244,28 @@ export function choice({ state, set }, setting, name, given) {
     return range({ name, max: options.length - 1, value: now, text: clip(options[now][1], 20),
       pick: (i) => pick(options[i][0]) });
   }
-  return html`<fieldset><legend>${name}</legend><span class="segments">
+  return group(name, html`<span class="segments">
     ${options.map(([each, label], i) => html`<label title=${clip(label, 200)}>
       <input type="radio" ...${NATIVE} name=${name} checked=${i === now}
-        onChange=${() => pick(each)} /><span>${clip(label, 20)}</span></label>`)}
-    </span></fieldset>`;
+        onChange=${() => pick(each)} /><span>${clip(label, 20)}</span></label>`)}</span>`);
 }
 
-/** A switch for a setting. */
 export const checkbox = ({ state, set }, setting, name) => html`
   <label class="control"><input type="checkbox" ...${NATIVE} checked=${state[setting]}
     onChange=${(event) => set({ [setting]: event.target.checked })} /><span>${name}</span></label>`;
 
-/** A line of text to type, for a setting. */
 export const field = ({ state, set }, setting, name) => html`
   <label class="control"><span class="name">${name}</span>
     <input type="text" ...${NATIVE} value=${state[setting]} maxlength="200" spellcheck="false"
       autocomplete="off" onInput=${(event) => set({ [setting]: event.target.value })} /></label>`;
 
 /** A button; `on` says whether it is the one in force. */
-export const button = (name, act, on, label = name) => html`
-  <button type="button" ...${NATIVE} aria-label=${name} onClick=${act}
-    ...${on === undefined ? {} : { "aria-pressed": String(on) }}>${label}</button>`;
+export const button = (name, act, on, label = name) => html`<button type="button" ...${NATIVE}
+  aria-label=${name} aria-pressed=${on === undefined ? on : String(on)} onClick=${act}>
+  ${label}</button>`;
 
-// ---- pictures ------------------------------------------------------------------------
+
+// ---- pictures ----
 
 const TITLE = 26;  // of a panel; what it holds begins below
 
@@ -294,42 +297,34 @@ export const travelling = (key, x, y, ...parts) => html`<g key=${key} class="tra
 export const room = (words) =>
   Array.from(words).reduce((sum, letter) => sum + (letter > "\u2e80" ? 14.5 : 7.8), 0);
 
-/** Parts shifted to a point. */
-export const shifted = (x, y, parts, more = {}) =>
-  html`<g transform="translate(${near(x)} ${near(y)})" ...${more}>${parts}</g>`;
+export const shifted = (x, y, parts, more) =>
+  h("g", { transform: `translate(${near(x)} ${near(y)})`, ...more }, parts);
 
-/** A rectangle. */
-export const box = (x, y, width, height, more = {}) => html`<rect x=${near(x)} y=${near(y)}
-  width=${near(width)} height=${near(height)} ...${more} />`;
+export const box = (x, y, width, height, more) =>
+  h("rect", { x: near(x), y: near(y), width: near(width), height: near(height), ...more });
 
-/** A disc around a point. */
-export const disc = ([x, y], radius, more = {}) =>
-  html`<circle cx=${near(x)} cy=${near(y)} r=${near(radius)} ...${more} />`;
+export const disc = ([x, y], radius, more) =>
+  h("circle", { cx: near(x), cy: near(y), r: near(radius), ...more });
 
-/** A line from point to point. */
-export const line = ([x1, y1], [x2, y2], more = {}) =>
-  html`<line x1=${near(x1)} y1=${near(y1)} x2=${near(x2)} y2=${near(y2)} ...${more} />`;
+export const line = ([x1, y1], [x2, y2], more) =>
+  h("line", { x1: near(x1), y1: near(y1), x2: near(x2), y2: near(y2), ...more });
 
-/** Where words stand at a point: `text(x, y, words, MIDDLE)`. */
-export const [MIDDLE, END] = [{ anchor: "middle" }, { anchor: "end" }];
-
-/** Words at a point. */
-export const text = (x, y, words, { anchor = "start", colour = "", bold = false, ...more } = {}) =>
-  html`<text x=${near(x)} y=${near(y + 5)} text-anchor=${anchor} font-weight=${bold ? 600 : 400}
-    style=${colour ? `fill: var(--${colour}-letters)` : ""} ...${more}>${words}</text>`;
+/** Words at a point, of which they are the beginning, the MIDDLE or the END. */
+export const text = (x, y, words, { colour, bold, ...more } = {}) => h("text", {
+  x: near(x), y: near(y + 5), "font-weight": bold ? 600 : null,
+  style: colour && `fill: var(--${colour}-letters)`, ...more }, words);
+export const [MIDDLE, END] = [{ "text-anchor": "middle" }, { "text-anchor": "end" }];
 
 /** A line from point to point with a head, in a role's colour. */
-export function arrow([x, y], [toX, toY], colour, width = 2) {
-  const length = Math.hypot(toX - x, toY - y);
-  const [right, down] = length ? [(toX - x) / length, (toY - y) / length] : [1, 0];
-  const size = Math.min(length, 6 + 2 * width);
-  const [endX, endY] = [toX - size * right, toY - size * down];
-  const half = size * 0.45;
-  const corners = [[toX, toY], [endX - half * down, endY + half * right],
-    [endX + half * down, endY - half * right]];
+export function arrow([x, y], [toX, toY], colour, width) {
+  const [right, down] = [toX - x, toY - y];
+  const length = Math.hypot(right, down) || 1;
+  const part = Math.min(1, (6 + 2 * width) / length);  // of it is the head
+  const [baseX, baseY] = [toX - part * right, toY - part * down];
+  const corner = (side) => [baseX - side * part * down, baseY + side * part * right];
   return html`<g style="stroke: var(--${colour}); fill: var(--${colour})">
-    ${line([x, y], [endX, endY], { "stroke-width": width })}
-    <polygon points=${points(corners)} stroke="none" /></g>`;
+    ${line([x, y], [baseX, baseY], { "stroke-width": width })}
+    <polygon points=${points([[toX, toY], corner(0.45), corner(-0.45)])} stroke="none" /></g>`;
 }
 
 /** A knob to drag at one of the places that it can take. */
@@ -338,18 +333,12 @@ export const knob = (held, stops, at, sign) => html`<g ...${held}>
   ${disc(at, 22, { class: "halo" })}${disc(at, 11, { class: "knob" })}
   ${text(...at, sign, MIDDLE)}</g>`;
 
-/** Corners as an attribute. */
+
 export const points = (corners) => corners.map((corner) => corner.map(near).join(",")).join(" ");
 
 /** A coordinate to a tenth of a pixel. */
 export const near = (number) => Math.round(number * 10) / 10;
 
-/** A row's and a column's place in a map, from a pointer's. */
-const cellAt = ({ weights, x, y, across, down }, event) => {
-  const [right, below] = place(event);
-  const [i, j] = [Math.floor((below - y) / down), Math.floor((right - x) / across)];
-  return weights[i]?.[j] === undefined ? null : [i, j];
-};
 
 /** Weights, or a mask, as a map at (x, y) with cells `across` by `down`: 0 is paper, 1 the query's
  * colour. Few cells hold their numbers; many become 15 paths of strokes, one a shade; with `sheet`
@@ -357,29 +346,30 @@ const cellAt = ({ weights, x, y, across, down }, event) => {
  * null: they get a frame. `point(cell)` hears where the pointer is (null: it has left),
  * `pick(cell)` which was pressed, or reached by an arrow key: `name` and `now` say what it is. */
 export function map(given) {
-  const { weights, x, y, across, down, lit, point, pick } = given;
+  const { weights, x, y, across, down, sheet, lit, point, pick } = given;
   const [rows, columns] = [weights.length, weights[0].length];
-  const [wide, tall] = [columns * across, rows * down];
-  const frame = { class: "lit", fill: "none", stroke: "currentColor",
-    "stroke-width": near(Math.min(2.5, Math.max(1, down / 6))) };
-  const [row, column] = [lit?.[0] ?? 0, lit?.[1] ?? -1];
+  const [row, column] = lit || [];
   const step = (right, up) => pick([inside(row - up, 0, rows - 1),
-    right || column >= 0 ? inside(column + right, 0, columns - 1) : null]);
-  const handle = pick && { ...valued({ ...given, value: row + 1, min: 1, max: rows }),
-    onKeyDown: pressed(arrows(step)) };
-  const many = rows * columns > 300 || Math.min(across / 1.6, down) < 20;
-  return html`<g ...${handle} style="fill: var(--query)" class=${pick ? "press" : ""}
-      onPointerMove=${point && ((event) => point(cellAt(given, event)))}
-      onPointerLeave=${point && (() => point(null))}
-      onClick=${pick && ((event) => {
-        const cell = cellAt(given, event);
-        if (cell) pick(cell);
-      })}>
-    ${box(x, y, wide, tall, {
-      style: `fill: ${given.sheet ? "transparent" : "var(--paper)"}; stroke: var(--faint)` })}
-    ${!given.sheet && (many ? shades : cells)(weights, x, y, across, down)}
-    ${lit?.[0] != null && box(x, y + lit[0] * down, wide, down, frame)}
-    ${lit?.[1] != null && box(x + lit[1] * across, y, across, tall, frame)}</g>`;
+    right || column !== null ? inside((column ?? -1) + right, 0, columns - 1) : null]);
+  const under = (event) => {
+    const [right, below] = place(event);
+    const cell = [Math.floor((below - y) / down), Math.floor((right - x) / across)];
+    return weights[cell[0]]?.[cell[1]] === undefined ? null : cell;
+  };
+  const hands = pick && {
+    ...valued({ ...given, value: row + 1, min: 1, max: rows }), class: "press",
+    onKeyDown: pressed(arrows(step)), onClick: (event) => under(event) && pick(under(event)),
+    onPointerMove: (event) => point(under(event)), onPointerLeave: () => point(null),
+  };
+  const frame = (...place) => box(...place, { class: "lit", fill: "none", stroke: "currentColor",
+    "stroke-width": near(inside(down / 6, 1, 2.5)) });
+  const draw = rows * columns > 300 || Math.min(across / 1.6, down) < 20 ? shades : cells;
+  return html`<g style="fill: var(--query)" ...${hands}>
+    ${box(x, y, columns * across, rows * down, {
+      style: `fill: ${sheet ? "transparent" : "var(--paper)"}; stroke: var(--faint)` })}
+    ${!sheet && draw(weights, x, y, across, down)}
+    ${row != null && frame(x, y + row * down, columns * across, down)}
+    ${column != null && frame(x + column * across, y, across, rows * down)}</g>`;
 }
 
 /** What a map of rows that ask does: it lights what is pointed at, else the row `asks` with the key
@@ -398,18 +388,17 @@ function sheet({ weights, x, y, across, down }) {
     const dark = canvas.closest("[data-dark]") !== null;
     if (canvas.weights === weights && canvas.dark === dark) return;
     Object.assign(canvas, { weights, dark });
-    const [red, green, blue] = PALETTE.query[dark ? "dark" : "light"].match(/\w\w/g)
-      .map((part) => parseInt(part, 16));
     const image = new ImageData(columns, rows);
-    const pixels = new Uint32Array(image.data.buffer);
-    let cell = 0;
-    for (const row of weights) {
-      for (const weight of row) {  // as transparent as in cells and shades
-        pixels[cell++] = (Math.round(217 * weight) << 24) | (blue << 16) | (green << 8) | red;
-      }
-    }
-    canvas.getContext("2d").putImageData(image, 0, 0);
+    weights.flat().forEach((weight, cell) => {  // as transparent as in cells and shades
+      image.data[4 * cell + 3] = 217 * weight;
+    });
+    const context = canvas.getContext("2d");
+    context.putImageData(image, 0, 0);
+    context.globalCompositeOperation = "source-in";  // a colour for what isn't transparent
+    context.fillStyle = PALETTE.query[dark ? "dark" : "light"];
+    context.fillRect(0, 0, columns, rows);
   };
+
   return html`<canvas ref=${Object.assign(draw, { shown: { weights, x, y, across, down } })}
     width=${columns} height=${rows} aria-hidden="true" style="left: ${near(x)}px; top: ${near(y)}px;
     width: ${near(columns * across)}px; height: ${near(rows * down)}px" />`;
@@ -418,7 +407,7 @@ function sheet({ weights, x, y, across, down }) {
 /** How dark a weight is, and the colour of words upon it. */
 const opacity = (weight) => Math.round(850 * weight) / 1000;
 export const shade = (weight) => ({ "fill-opacity": opacity(weight) });
-export const onShade = (weight) => (weight > 0.75 ? { style: "fill: var(--on)" } : {});
+export const onShade = (weight) => weight > 0.75 && { style: "fill: var(--on)" };
 
 const cells = (weights, x, y, across, down) => weights.map((row, i) => row.map((weight, j) => {
   const [left, top] = [x + j * across, y + i * down];
@@ -445,25 +434,18 @@ export const apart = (given, gap, middle) => given.reduce((placed, [right, y]) =
   return [...placed, [x, y]];
 }, []);
 
-/** The corners of the smallest convex shape around points (Andrew's monotone chain). */
-export function hull(given) {
-  const sorted = [...given].sort((a, b) => a[0] - b[0] || a[1] - b[1]);
-  const turn = ([x, y], [x1, y1], [x2, y2]) => (x1 - x) * (y2 - y) - (y1 - y) * (x2 - x);
-  const half = (row) => row.reduce((kept, point) => {
-    while (kept.length > 1 && turn(kept.at(-2), kept.at(-1), point) <= 0) kept.pop();
-    return [...kept, point];
-  }, []).slice(0, -1);
-  return [...half(sorted), ...half(sorted.reverse())];
-}
+/** The corners of the smallest convex shape around points: in some direction each is the farthest,
+ * and half a degree is as fine as a screen. */
+export const hull = (given) => [...new Set(places(720).map((i) => closest(given, ([x, y]) =>
+  x * Math.cos(i * Math.PI / 360) + y * Math.sin(i * Math.PI / 360))))];
 
-// ---- words -------------------------------------------------------------------------
 
-let spoken = {};  // English -> the language that is spoken; empty for English
+// ---- words ----
+
+const spoken = {};  // English -> the language that is spoken; empty for English
 
 /** Speak these words, too: pieces of one page may share this file. */
-export function speak(words) {
-  spoken = { ...spoken, ...words };
-}
+export const speak = (words) => Object.assign(spoken, words);
 
 /** A name that stands in the data, in the language that is spoken. */
 export const said = (name) => spoken[name] ?? name;
@@ -474,16 +456,14 @@ export const t = (key, ...values) => said(key).replace(/\{(\d)\}/g, (_, i) => va
 /** At most `length` characters of a token on one line; nothing becomes "(empty)"; right-to-left
  * text is kept to itself. */
 export function clip(words, length) {
-  const letters = Array.from(String(words).replace(/\s+/g, " ").trim() || t("(empty)"));
-  const whole = letters.length <= length;
-  const kept = whole ? letters.join("") : `${letters.slice(0, length - 1).join("")}…`;
+  const whole = String(words).replace(/\s+/g, " ").trim() || t("(empty)");
+  const letters = Array.from(whole);
+  const kept = letters.length <= length ? whole : `${letters.slice(0, length - 1).join("")}…`;
   return /^[ -~…]*$/.test(kept) ? kept : `\u2068${kept}\u2069`;
 }
 
-export function list(words) {
-  const before = words.slice(0, -1).join(t(", "));
-  return words.length < 2 ? words.join("") : t("{0} and {1}", before, words.at(-1));
-}
+export const list = (words) => (words.length < 2 ? words.join("")
+  : t("{0} and {1}", words.slice(0, -1).join(t(", ")), words.at(-1)));
 
 /** "1 head", "2 heads". */
 export const plural = (count, word) => t(`{0} ${word}${count === 1 ? "" : "s"}`, count);
@@ -518,13 +498,14 @@ export function takes(weights, tokens, most = 3) {
 export function once(make) {
   let [before, made] = [[], undefined];
   return (...now) => {
-    if (!before.length || now.some((each, i) => each !== before[i])) made = make(...now);
+    if (now.some((each, i) => each !== before[i])) made = make(...now);
     before = now;
     return made;
   };
 }
 
-// ---- numbers: matrices are arrays of rows --------------------------------------------
+// ---- numbers: matrices are arrays of rows ----
+
 
 /** The number, or the end of the range that it lies beyond. */
 export const inside = (number, min, max) => Math.min(max, Math.max(min, number));
@@ -550,6 +531,6 @@ export const times = (A, B) => A.map((row) => B.map((other) => dot(row, other)))
 export function softmax(row, factor = 1) {
   const largest = Math.max(...row);
   const powers = row.map((score) => Math.exp(factor * (score - largest)));
-  const sum = powers.reduce((all, power) => all + power, 0);
+  const sum = powers.reduce((all, power) => all + power);
   return powers.map((power) => power / sum);
 }

@@ -1,8 +1,8 @@
 // Self-attention: drag the words, hide some of them, and see which outputs stay as they were.
 import { html } from "./vendor/preact.js";
 import {
-  END, MIDDLE, box, checkbox, choice, clip, digits, list, near, onShade, panels, places, plural,
-  room, said, shade, slider, softmax, t, text, times, transpose, travelling,
+  END, MIDDLE, box, checkbox, choice, clip, digits, group, list, near, onShade, panels, places,
+  plural, room, said, shade, slider, softmax, t, text, times, transpose, travelling,
 } from "./kit.js";
 
 // ---- mathematics ------------------------------------------------------------------
@@ -90,9 +90,8 @@ function view({ data, state, ui, width, set, hold }) {
     ]),
     sentence: tell(all, state, order, data),
     controls: [
-      html`<fieldset><legend>${t("masks")}</legend>
-        ${checkbox({ state, set }, "causal", t("causal"))}
-        ${checkbox({ state, set }, "padding", t("padding, length {0}", validLen))}</fieldset>`,
+      group(t("masks"), [checkbox({ state, set }, "causal", t("causal")),
+        checkbox({ state, set }, "padding", t("padding, length {0}", validLen))]),
       choice({ state, set }, "layers", t("layers"), [1, 2]),
     ],
   };

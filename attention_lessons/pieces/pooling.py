@@ -25,23 +25,23 @@ def pooling_explorer(keys: Tensor, values: Tensor, query: Sequence[float],
 
     limit = 3 * max(1.0, keys.abs().max().item(), query.abs().max().item())
     presets = {1.0: "1", math.sqrt(width): f"√{width}", float(scale): f"{scale:g}"}
-    numbers = {f"q{i}": number for i, number in enumerate(query.tolist(), 1)}
-    marks = {f"key{i}": True for i in range(1, count + 1)}
     return Explorer(
         "pooling", title=t("Attention pooling over {0} keys.", count),
         data={"keys": exact(keys), "values": exact(values), "axes": exact(plane(keys)),
               "limit": limit, "presets": list(presets.items())},
-        state=numbers | {"scale": float(scale)} | marks,
+        state={"query": query.tolist(), "scale": float(scale), "sees": [True] * count},
         still="01_explorer")
 
 
 def plane(keys: Tensor) -> Tensor:
-    """Two directions in which keys differ, at right angles and of length 1. A query's part across
-    them adds the same to the scores of up to three keys, which a softmax doesn't see."""
+    """Two directions in which keys differ, at right angles and of length 1; of keys that are
+    numbers, the second is zero. A query's part across them adds the same to the scores of up to
+    three keys, which a softmax doesn't see."""
     units = torch.eye(keys.shape[1], dtype=keys.dtype)
     found: list[Tensor] = []
     for given in units if len(units) < 3 else (*(keys[1:] - keys[0]), *units):
         rest = given - sum(given @ one * one for one in found)
-        if len(found) < 2 and rest.norm() > 1e-6 * given.norm():
+        if rest.norm() > 1e-6 * given.norm():
             found.append(rest / rest.norm())
-    return torch.stack(found)
+    return torch.stack([*found, 0 * units[0]][:2])
+

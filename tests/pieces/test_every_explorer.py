@@ -51,9 +51,9 @@ def test_the_still_picture_shows_the_default_state_only(code, monkeypatch):
 
 LEFT, RIGHT, UP, DOWN = "ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"
 MOVED = {  # keys on a control, and the state or what the page keeps to itself
-    "pooling": [("query", [LEFT], {"q1": 0.35, "q2": 9.65}), ("query", ["-"], {"scale": 10}),
-                ("query", ["+"], {"scale": 6.4}), ("key 3", [" "], {"key3": False}),
-                ("key 3", ["Enter"], {"key3": False})],
+    "pooling": [("query", [LEFT], {"query": [0.35, 9.65, 9]}), ("query", ["-"], {"scale": 10}),
+                ("query", ["+"], {"scale": 6.4}), ("key 3", [" "], {"sees": [True, True, False, True]}),
+                ("key 3", ["Enter"], {"sees": [True, True, False, True]})],
     "heads": [("cut", [LEFT], {"num_heads": 4}), ("cut", [RIGHT], {"num_heads": 1}),
               ("head 1", [UP], {"asks": 0}), ("head 2", [DOWN, RIGHT], {"asks": 2, "key": 0})],
     "order": [("dog", ["Home"], {"order": "0213"}), ("pad", [LEFT, LEFT], {"order": "2310"}),
