@@ -118,7 +118,7 @@ def words_of(piece: str, data: dict) -> dict[str, str]:
     return {key: known(key) for key in keys if known(key) != key}
 
 
-# ---- what is given --------------------------------------------------------------
+# ---- what is given ----
 
 def check_choices(choices: Mapping, **given) -> None:
     """Raise ValueError where what is given by its name is none of that name's choices."""

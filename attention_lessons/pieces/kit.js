@@ -55,26 +55,23 @@ const STYLE = `
     box-sizing: content-box; min-height: 2lh; font-size: 1.07em;
     @media (max-width: 500px) { min-height: 4lh; }
   }
-  form { display: flex; flex-wrap: wrap; gap: 8px 22px; align-items: center; margin: 0; }
-  .control { display: flex; flex-wrap: wrap; gap: 4px 8px; align-items: center; }
+  :is(form, .control, .segments) { display: flex; flex-wrap: wrap; align-items: center; }
+  form { gap: 8px 22px; margin: 0; }
+  .control { gap: 4px 8px; }
   .name { font-weight: 600; }
-  :is(input, button) {
-    font: inherit; color: inherit; margin: 0; box-sizing: border-box; accent-color: var(--query);
-  }
+  :is(input, button) { font: inherit; color: inherit; margin: 0; accent-color: var(--query); }
   input[type=range] { width: 150px; height: 30px; }
-  :is(input[type=text], button) {
-    background: var(--paper); border: 1px solid currentColor; border-radius: 6px; padding: 3px 10px;
+  :is(input[type=text], button, .segments) {
+    background: var(--paper); border: 1px solid currentColor; border-radius: 6px;
   }
-  button { cursor: pointer; min-width: 32px; min-height: 32px; }
+  :is(button, input, .segments label) { box-sizing: border-box; padding: 3px 10px; }
+  :is(button, .segments label) { cursor: pointer; min-width: 32px; min-height: 32px; }
   :is([aria-pressed=true], .segments :has(:checked)) {
     background: color-mix(in srgb, var(--query) 22%, var(--paper));
   }
-  .segments { display: flex; flex-wrap: wrap; border: 1px solid currentColor; border-radius: 6px; }
-  .segments label {
-    position: relative; display: grid; place-items: center; padding: 3px 12px; min-height: 26px;
-    min-width: 20px; cursor: pointer;
-  }
+  .segments label { position: relative; display: grid; place-items: center; }
   .segments input { position: absolute; inset: 0; opacity: 0; cursor: pointer; }
+
   .segments label:has(:focus-visible) { outline: 3px solid var(--query); outline-offset: 1px; }
   .number { min-width: 2.6em; font-variant-numeric: tabular-nums; }
   @media (pointer: coarse), (max-width: 500px) {
@@ -84,7 +81,6 @@ const STYLE = `
 }`;
 
 // ---- the page ----
-
 
 export function page({ view, style = "" }, seen) {
   const { label, picture, sentence, controls } = view(seen);
@@ -229,11 +225,12 @@ export const group = (name, controls) => html`<div class="control" role="group"
   aria-label=${name}><span class="name">${name}</span>${controls}</div>`;
 
 /** A number in a range; `text` is how it is said. */
-export const range = ({ name, min = 0, max, step = 1, value, text = String(value), pick }) => html`
+export const range = ({ name, text, pick, ...more }) => html`
   <label class="control"><span class="name">${name}</span>
-    <input type="range" ...${NATIVE} min=${min} max=${max} step=${step} value=${value}
-      aria-valuetext=${text} onInput=${(event) => pick(Number(event.target.value))} />
+    <input type="range" min="0" ...${NATIVE} ...${more} aria-valuetext=${text}
+      onInput=${(event) => pick(Number(event.target.value))} />
     <span class="number" aria-hidden="true">${text}</span></label>`;
+
 
 /** One of several for a setting: values, or [value, label] pairs, side by side; many in a range. */
 export function choice({ state, set }, setting, name, given) {

@@ -8,7 +8,7 @@ import threading
 import nbformat
 import pytest
 from pieces import LESSONS
-from screen import LUMINANCE, axe, becomes, expect, printed, said, until
+from screen import LUMINANCE, axe, becomes, expect, said, until
 
 from tools import ROOT
 from tools.publish import pages as export
@@ -218,7 +218,12 @@ def test_paper_has_the_text_alone(visit):
         until(lambda: page.locator("details.answer:not([open])").count() == 0 or not light)
     assert page.locator("details[open].answer").count() == 0
     page.emulate_media(media="print")
-    printed(page)
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    expect(page.locator("details:not([open], .code)")).to_have_count(0)  # nothing folded but set-up
+    expect(page.locator("details.code").first).to_be_hidden()
+    wide = "(piece) => Math.max(...[piece, ...piece.querySelectorAll('svg')].map((each) => " \
+           "each.getBoundingClientRect().width))"
+    until(lambda: piece.evaluate(LUMINANCE) > 0.9 and piece.evaluate(wide) < 640)  # as is paper
     for screen_only in ("header", ".contents"):
         expect(page.locator(screen_only)).to_be_hidden()
     brightness = page.locator(".input pre code, .input pre").first.evaluate(

@@ -13,12 +13,7 @@ from attention_lessons.pieces import heads_explorer, source
 from attention_lessons.pieces.base import HERE
 from d2l_ext import MultiHeadAttention
 
-FORBIDDEN = ("</script", "<!--", "innerHTML", "outerHTML", "insertAdjacent", "eval(", "Function(",
-             "http:", "https:", "import ")
-EVERY = pytest.mark.parametrize("piece", PIECES)
-
-
-# ---- what is shown -------------------------------------------------------------------------------
+# ---- what is shown ----
 
 def test_a_page_is_given_data_state_and_words_and_varies_with_nothing_else(monkeypatch):
     monkeypatch.setattr("attention_lessons.languages.chosen", "zh")
@@ -47,13 +42,14 @@ def test_the_still_picture_shows_the_default_state_only(code, monkeypatch):
     assert html.escape(other.title) in page
 
 
-# ---- keys ----------------------------------------------------------------------------------------
+# ---- keys ----
+
 
 LEFT, RIGHT, UP, DOWN = "ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"
 MOVED = {  # keys on a control, and the state or what the page keeps to itself
     "pooling": [("query", [LEFT], {"query": [0.35, 9.65, 9]}), ("query", ["-"], {"scale": 10}),
-                ("query", ["+"], {"scale": 6.4}), ("key 3", [" "], {"sees": [True, True, False, True]}),
-                ("key 3", ["Enter"], {"sees": [True, True, False, True]})],
+                ("query", ["+"], {"scale": 6.4}),
+                *(("key 3", [key], {"sees": [True, True, False, True]}) for key in (" ", "Enter"))],
     "heads": [("cut", [LEFT], {"num_heads": 4}), ("cut", [RIGHT], {"num_heads": 1}),
               ("head 1", [UP], {"asks": 0}), ("head 2", [DOWN, RIGHT], {"asks": 2, "key": 0})],
     "order": [("dog", ["Home"], {"order": "0213"}), ("pad", [LEFT, LEFT], {"order": "2310"}),
@@ -97,15 +93,7 @@ def test_a_pointer_is_where_it_is_on_a_slide_that_is_twice_as_large():
     assert in_node(source("pooling"), [], made) == [17, 16]
 
 
-# ---- the source ----------------------------------------------------------------------------------
-
-@EVERY
-def test_the_source_can_stand_in_a_page(piece):
-    whole = source(PIECES[piece]().piece)
-    own = whole.partition("export const { h,")[2] or whole  # preact names XML's namespaces
-    assert [never for never in FORBIDDEN if never in own] == []
-    assert "</script" not in whole and "<!--" not in whole
-
+# ---- the source ----
 
 def test_javascript_has_lines_of_at_most_100():
     lines = [line for path in (*HERE.glob("*.js"), *(HERE.parents[1] / "tools").rglob("*.js"))
@@ -113,7 +101,7 @@ def test_javascript_has_lines_of_at_most_100():
     assert len(lines) > 1000 and [line for line in lines if len(line) > 100] == []
 
 
-# ---- what can't be shown -------------------------------------------------------------------------
+# ---- what can't be shown ----
 
 def any_heads(tokens, hiddens=6, heads=3):
     attention = MultiHeadAttention(hiddens, heads)

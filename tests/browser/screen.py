@@ -118,18 +118,6 @@ def becomes(read, wanted, seconds: float = 20):
         assert read() == wanted
 
 
-def printed(page):
-    """The page as it goes to a printer: nothing folded but set-up, a piece on white and not wider
-    than paper."""
-    page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    expect(page.locator("details:not([open], .code)")).to_have_count(0)
-    expect(page.locator("details.code").first).to_be_hidden()
-    piece = page.locator(".d2l-piece").first
-    until(lambda: piece.evaluate(LUMINANCE) > 0.9 and piece.bounding_box()["width"] < 640)
-    until(lambda: max(box["width"] for box in (
-        drawing.bounding_box() for drawing in piece.locator("svg").all())) < 640)
-
-
 # Keys in pairs, of which the second undoes the first where that is in its power.
 ARROWS = ("ArrowRight", "ArrowLeft"), ("ArrowLeft", "ArrowRight"), ("Home", "End")
 KEYS = {"button, [type=checkbox], [role=checkbox]": [(" ", " ")],
