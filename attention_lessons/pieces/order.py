@@ -15,24 +15,23 @@ def order_explorer(attention: MultiHeadAttention, X: Tensor, tokens: Sequence[st
     attention: one head, no bias, no positions. X (tokens, features): its rows are named by
     ``tokens``, its columns by ``features``. valid_len: how many places count under the padding
     mask. At the start the first ``valid_len`` words stand in reverse, and nothing is hidden.
-    Raises ValueError for attention or shapes that don't fit, for equal tokens, for numbers that
-    aren't finite or above 1e30 in size.
+    Raises ValueError for what doesn't fit, equal tokens, numbers not finite or above 1e30 in size.
     """
     if attention.num_heads != 1:
         raise ValueError(f"needs attention with num_heads=1, got num_heads={attention.num_heads}")
     # a second layer needs outputs of the features' width
     matrices = matrices_of(attention, X, tokens, features, "features", (2, 5))
     labels = [clean(token) for token in tokens]
-    count = len(labels)
-    if len(set(labels)) < count:
+    if len(set(labels)) < len(labels):
         raise ValueError(f"tokens must all be different, got {labels}")
-    if not 1 <= valid_len <= count:
-        raise ValueError(f"valid_len={valid_len} must lie in 1..{count}")
-    start = [*reversed(range(valid_len)), *range(valid_len, count)]
+    if not 1 <= valid_len <= len(labels):
+        raise ValueError(f"valid_len={valid_len} must lie in 1..{len(labels)}")
+    order = "01234"[:len(labels)]
     return Explorer(
         "order",
         title=t("Self-attention over {0}: words to move, masks to switch on.", some(labels)),
         data={"tokens": labels, "features": [clean(feature) for feature in features],
               "validLen": valid_len} | {name: exact(matrix) for name, matrix in matrices.items()},
-        state={"order": "".join(map(str, start)), "causal": False, "padding": False, "layers": 1},
+        state={"order": order[:valid_len][::-1] + order[valid_len:], "causal": False,
+               "padding": False, "layers": 1},
         still="03_explorer")

@@ -15,52 +15,48 @@ def test_weights_outputs_and_verdicts_are_the_packages(words, causal, padding, l
     """Wherever the words lie."""
     attention, X = d2l_ext.MultiHeadAttention(6, 1), torch.randn(5, 6)
     attention.W_o.weight.data[2] = 0  # one number of six stays the same
-    names, places = list("abcde"), torch.tensor(list(map(int, words)))
-    mask = d2l_ext.padding(torch.tensor([3 if padding else 5]))
-    mask = d2l_ext.causal() & mask if causal else mask
+    places, names = [*map(int, words)], "abcde"
+    place = [words.index(token) for token in "01234"]
+    mask = torch.tensor([[j < (3 if padding else 5) and j <= (i if causal else 5)
+                          for j in range(5)] for i in range(5)])
 
     def through(rows):
         for _ in range(layers):
             rows, weights = attention(*[rows] * 3, mask=mask, need_weights=True)
         return rows[0].detach(), weights[0, 0].detach()
 
-    (output, weights), (first, _) = through(X[places][None]), through(X[None])
-    before = first[places]
-    same = torch.isclose(output, before, rtol=0, atol=1e-6)
+    (output, weights), (first, _) = through(X[None, places]), through(X[None])
+    output, weights = output[place], weights[place][:, place]  # by word, as `first` is
+    same = torch.isclose(output, first, rtol=0, atol=1e-6)
     shown = described(
         order(attention=attention, X=X, tokens=names, features=list("uvwxyz"), valid_len=3),
         width=900, order=words, causal=causal, padding=padding, layers=layers)
-    place = places.argsort().tolist()  # of each word
     assert [grip["aria-valuenow"] for grip in shown.of("grip")] == [i + 1 for i in place]
-    groups = [(each["name"], *map(float, re.findall(r"-?[\d.]+", each["style"])))
-              for each in shown.of("travels")]
-    # each word's row, which holds its cells; the words themselves; each word's output
-    rows, words, results = groups[:30], groups[30:35], groups[35:]
-    hidden = [[causal and j > i or padding and j >= 3 for j in place] for i in place]
-    for token, i in enumerate(place):
-        name, *cells = rows[6 * token:6 * token + 6]
-        assert name[2] == results[token][2] == 58 + 40 * i
-        assert words[token][1] == name[1] + cells[token][1]
-        assert [(said, x) for said, x, _ in cells] == [
-            ("" if hidden[token][key] else f"{weights[i, j]:.2f}", words[key][1] - name[1])
-            for key, j in enumerate(place)]
-        numbers = "".join(f"{new:.2f}" + f"{old:.2f}" * (not alike) for new, old, alike
-                          in zip(output[i], before[i], same[i])).replace("-0.00", "0.00")
-        verdict = "= the same" if same[i].all() else "≠"
-        assert results[token][0] == names[token] + numbers + verdict
-    across = [x for _, x, _ in words]
-    assert sorted(range(5), key=across.__getitem__) == places.tolist()
     assert [each["fill-opacity"] for each in shown.of("weight")] == pytest.approx(
-        (0.85 * weights[place][:, place]).flatten().tolist(), abs=0.001)
-    kept = [names[places[i]] for i in range(5) if same[i].all()]
-    assert ("the same." in shown.sentence, "changed" in shown.sentence) == (
-        len(kept) > 0, len(kept) < 5)
-    told = re.findall(r"\b[a-e]\b", shown.sentence.partition("that of")[2])
-    assert len(kept) in (0, 5) or told == kept
+        (0.85 * weights).flatten().tolist(), abs=0.001)
+    # what travels: the words; each word's row, and its cells; each word's output
+    chips = [(name, 27.8 + 76 * i, 10) for name, i in zip(names, place)]
+    rows, results = [], []
+    for name, i, row, *numbers in zip(names, place, weights, output, first, same):
+        cells = [(f"{weight:.2f}" * mask[i, j], 76 * j, 0) for j, weight in zip(place, row)]
+        rows += [(name + "".join(cell[0] for cell in cells), 27.8, 58 + 40 * i), *cells]
+        said = "".join(f"{new:.2f}" + f"{old:.2f}" * (not alike) for new, old, alike
+                       in zip(*numbers)).replace("-0.00", "0.00")
+        results += [(name + said + ("= the same" if numbers[2].all() else "≠"), 27.8, 58 + 40 * i)]
+    assert [(each["name"], *map(float, re.findall(r"-?[\d.]+", each["style"])))
+            for each in shown.of("travels")] == chips + rows + results
+    kept, moved = ([names[token] for token in places if same[token].all() == wanted]
+                   for wanted in (True, False))
+    assert ("the same." in shown.sentence, "changed" in shown.sentence) == (kept > [], moved > [])
+    told = re.findall(r"\b[a-e]\b", shown.sentence)
+    assert told == (moved + kept if moved and kept else [])
 
 
-def test_pointing_says_a_weight():
-    start = described(order(), ui={"at": [0, 2]})
+def test_a_weight_is_said_where_a_key_or_a_pointer_is():
     weights = layer(ORDER)(*[PADDED[None]] * 3, need_weights=True)[1][0, 0]
-    assert f"dog → man, {weights[0, 2]:.2f}" in start.words
+    keys = [("weights", "onKeyDown", {"key": key}) for key in ("ArrowRight", "ArrowDown")]
+    shown = described(order(), *keys, order="2103")
+    assert f"bites → man, {weights[1, 2]:.2f}" in shown.words
+    assert [frame["y"] for frame in shown.of("lit")] == [58 + 40, 58]
+    assert f"dog → man, {weights[0, 2]:.2f}" in described(order(), ui={"at": [0, 2]}).words
     assert described(order(), order="0123").sentence.endswith("compare with. Move a word.")
