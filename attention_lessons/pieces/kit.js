@@ -168,19 +168,16 @@ export function place({ currentTarget, clientX, clientY }) {
 /** Attributes of a part that is dragged: `drag(x, y)` where the pointer is, `step(right, up)` for
  * an arrow key, `keys` for others. `now` is its value, in words; `value` is a number for machines.
  */
-export function grip({ drag, step, keys = {}, ...said }) {
-  const held = ({ currentTarget, pointerId }) => currentTarget.hasPointerCapture(pointerId);
-  return {
-    ...valued(said), class: "grip",
-    onPointerDown(event) {
-      event.preventDefault();
-      event.currentTarget.setPointerCapture(event.pointerId);
-      event.currentTarget.focus({ preventScroll: true });
-    },
-    onPointerMove: (event) => held(event) && drag(...place(event)),
-    onKeyDown: pressed({ ...arrows(step), ...keys }),
-  };
-}
+export const grip = ({ drag, step, keys, ...valued }) => ({
+  ...slides(valued, step, keys), class: "grip",
+  onPointerDown(event) {
+    event.preventDefault();
+    event.currentTarget.setPointerCapture(event.pointerId);
+    event.currentTarget.focus({ preventScroll: true });
+  },
+  onPointerMove: (event) =>
+    event.currentTarget.hasPointerCapture(event.pointerId) && drag(...place(event)),
+});
 
 /** The same for a whole number from `min` to `max`: `at(x, y)` is where a pointer puts it, `put`
  * sets it; an arrow up adds one, or takes one where the picture grows `down`. */
@@ -194,13 +191,12 @@ export function slider({ at, put, down, ...said }) {
   });
 }
 
-const valued = ({ name, now, value = 0, min = -1e9, max = 1e9 }) => ({
+const slides = ({ name, now, value = 0, min = -1e9, max = 1e9 }, step, keys) => ({
   ...NATIVE, role: "slider", tabindex: 0, "aria-label": name,
   "aria-valuetext": now, "aria-valuenow": value, "aria-valuemin": min, "aria-valuemax": max,
+  onKeyDown: pressed({ ...keys, ...Object.fromEntries(Object.entries(ARROWS).map(([key, way]) =>
+    [key, () => step(...way)])) }),
 });
-
-const arrows = (step) =>
-  Object.fromEntries(Object.keys(ARROWS).map((key) => [key, () => step(...ARROWS[key])]));
 
 /** Attributes of a part that is pressed to be on or off. */
 export function tick(name, on, pick) {
@@ -210,7 +206,6 @@ export function tick(name, on, pick) {
     "aria-label": name, onClick: act, onKeyDown: pressed({ Enter: act, " ": act }),
   };
 }
-
 
 const pressed = (keys) => (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || !keys[event.key]) return;
@@ -230,7 +225,6 @@ export const range = ({ name, text, pick, ...more }) => html`
     <input type="range" min="0" ...${NATIVE} ...${more} aria-valuetext=${text}
       onInput=${(event) => pick(Number(event.target.value))} />
     <span class="number" aria-hidden="true">${text}</span></label>`;
-
 
 /** One of several for a setting: values, or [value, label] pairs, side by side; many in a range. */
 export function choice({ state, set }, setting, name, given) {
@@ -260,7 +254,6 @@ export const field = ({ state, set }, setting, name) => html`
 export const button = (name, act, on, label = name) => html`<button type="button" ...${NATIVE}
   aria-label=${name} aria-pressed=${on === undefined ? on : String(on)} onClick=${act}>
   ${label}</button>`;
-
 
 // ---- pictures ----
 
@@ -330,12 +323,10 @@ export const knob = (held, stops, at, sign) => html`<g ...${held}>
   ${disc(at, 22, { class: "halo" })}${disc(at, 11, { class: "knob" })}
   ${text(...at, sign, MIDDLE)}</g>`;
 
-
 export const points = (corners) => corners.map((corner) => corner.map(near).join(",")).join(" ");
 
 /** A coordinate to a tenth of a pixel. */
 export const near = (number) => Math.round(number * 10) / 10;
-
 
 /** Weights, or a mask, as a map at (x, y) with cells `across` by `down`: 0 is paper, 1 the query's
  * colour. Few cells hold their numbers; many become 15 paths of strokes, one a shade; with `sheet`
@@ -354,8 +345,8 @@ export function map(given) {
     return weights[cell[0]]?.[cell[1]] === undefined ? null : cell;
   };
   const hands = pick && {
-    ...valued({ ...given, value: row + 1, min: 1, max: rows }), class: "press",
-    onKeyDown: pressed(arrows(step)), onClick: (event) => under(event) && pick(under(event)),
+    ...slides({ ...given, value: row + 1, min: 1, max: rows }, step), class: "press",
+    onClick: (event) => under(event) && pick(under(event)),
     onPointerMove: (event) => point(under(event)), onPointerLeave: () => point(null),
   };
   const frame = (...place) => box(...place, { class: "lit", fill: "none", stroke: "currentColor",
@@ -395,7 +386,6 @@ function sheet({ weights, x, y, across, down }) {
     context.fillStyle = PALETTE.query[dark ? "dark" : "light"];
     context.fillRect(0, 0, columns, rows);
   };
-
   return html`<canvas ref=${Object.assign(draw, { shown: { weights, x, y, across, down } })}
     width=${columns} height=${rows} aria-hidden="true" style="left: ${near(x)}px; top: ${near(y)}px;
     width: ${near(columns * across)}px; height: ${near(rows * down)}px" />`;
@@ -435,7 +425,6 @@ export const apart = (given, gap, middle) => given.reduce((placed, [right, y]) =
  * and half a degree is as fine as a screen. */
 export const hull = (given) => [...new Set(places(720).map((i) => closest(given, ([x, y]) =>
   x * Math.cos(i * Math.PI / 360) + y * Math.sin(i * Math.PI / 360))))];
-
 
 // ---- words ----
 
@@ -482,18 +471,22 @@ export function takes(weights, tokens, most = 3) {
   if (weights.length > 1 && largest - least < 0.01 * largest) {
     return t("all {0} alike ({1} each)", weights.length, share(largest));
   }
-  const order = weights.map((weight, i) => [weight, i])
-    .filter(([weight]) => weight >= Math.min(0.05, largest))
-    .sort((a, b) => b[0] - a[0])
-    .slice(0, most);
-  const words = order.map(([weight, i]) => `${clip(tokens[i], 20)} ${share(weight)}`);
-  const rest = 1 - order.reduce((sum, [weight]) => sum + weight, 0);
+  const words = [];
+  let rest = 1;
+  for (const i of ranked(weights, Math.min(0.05, largest)).slice(0, most)) {
+    words.push(`${clip(tokens[i], 20)} ${share(weights[i])}`);
+    rest -= weights[i];
+  }
   return list(rest > 0.05 ? [...words, t("others {0}", digits(rest))] : words);
 }
 
+/** Where numbers are that reach `least`, the largest first. */
+export const ranked = (numbers, least) => places(numbers.length)
+  .filter((i) => numbers[i] >= least).sort((i, j) => numbers[j] - numbers[i]);
+
 /** A function that computes anew only where its arguments differ from the last. */
 export function once(make) {
-  let [before, made] = [[], undefined];
+  let [before, made] = [[]];
   return (...now) => {
     if (now.some((each, i) => each !== before[i])) made = make(...now);
     before = now;
@@ -502,7 +495,6 @@ export function once(make) {
 }
 
 // ---- numbers: matrices are arrays of rows ----
-
 
 /** The number, or the end of the range that it lies beyond. */
 export const inside = (number, min, max) => Math.min(max, Math.max(min, number));

@@ -2,7 +2,7 @@
 import { html } from "./vendor/preact.js";
 import {
   MIDDLE, apart, arrow, box, button, digits, disc, dot, grip, hull, inside, line, list, near,
-  panels, points, range, shifted, softmax, t, text, tick, transpose,
+  panels, points, range, ranked, shifted, softmax, t, text, tick, transpose,
 } from "./kit.js";
 
 // ---- mathematics ----
@@ -24,11 +24,8 @@ export const moved = (query, axes, point, limit) => query.map((each, j) => {
 
 /** The output in a sentence. */
 function tell({ weights, output }) {
-  const words = weights.map((weight, i) => [weight, i + 1])
-    .filter(([weight]) => weight >= 0.005)
-    .sort((a, b) => b[0] - a[0])
-    .slice(0, 6)
-    .map(([weight, number]) => t("key {0} gets {1}", number, digits(weight)));
+  const words = ranked(weights, 0.005).slice(0, 6)
+    .map((i) => t("key {0} gets {1}", i + 1, digits(weights[i])));
   return words.length ? t("Of the weight, {0}. Output: {1}.", list(words), digitsOf(output))
     : t("Every key is hidden: there is nothing to mix, and the output is zero.");
 }
