@@ -25,8 +25,8 @@ def dates_explorer(model: EncoderDecoder, text: str = "24/12/1999") -> Explorer:
     flat = torch.cat([W.float() for W in weights.values()])
     finite(weights=flat)
     short = flat.half() if torch.equal(flat.half().float(), flat) else flat  # the same numbers
-    heads = {layer: model.get_submodule(name).num_heads for layer, name in LAYERS.items()}
-    switches = {f"{layer}_{head}": True for layer, count in heads.items() for head in range(count)}
+    heads = {layer: [f"{layer}_{i}" for i in range(model.get_submodule(name).num_heads)]
+             for layer, name in LAYERS.items()}
     return Explorer(
         "dates",
         title=t("A date to type, heads to close, what the model then writes, and where its heads "
@@ -34,4 +34,5 @@ def dates_explorer(model: EncoderDecoder, text: str = "24/12/1999") -> Explorer:
         data={"weights": stored(short), "precision": 8 * short.element_size(),
               "sizes": [[name, len(W)] for name, W in weights.items()], "heads": heads,
               "letters": "".join(LETTERS), "digits": DIGITS, "longest": LONGEST},
-        state={"text": clean(text[:200])} | switches, still="07_explorer")
+        state={"text": clean(text[:200])} | dict.fromkeys(sum(heads.values(), []), True),
+        still="07_explorer")
