@@ -5,34 +5,21 @@ import {
   plural, pointing, range, room, said, slider, softmax, t, takes, text, times, transpose,
 } from "./kit.js";
 
-// ---- mathematics ----------------------------------------------------------------
+// ---- mathematics ----
 
-/** Queries, keys and values of all channels, (tokens, channels) each, for any number of heads. */
-export function project({ X, W_q, W_k, W_v }) {
-  return { Q: times(X, W_q), K: times(X, W_k), V: times(X, W_v) };
-}
-
-/** Each head's scores q kᵀ / √size (Vaswani et al. 2017, section 3.2.2). */
-export function score({ Q, K }, heads) {
+/** Each head's weights: softmax(factor × q kᵀ / √size) (Vaswani et al. 2017, section 3.2.2). */
+function weigh(Q, K, heads, factor) {
   const size = Q[0].length / heads;
   const block = (A, head) => A.map((row) => row.slice(head * size, (head + 1) * size));
   return places(heads).map((head) => times(block(Q, head), block(K, head))
-    .map((row) => row.map((product) => product / Math.sqrt(size))));
+    .map((row) => softmax(row, factor / Math.sqrt(size))));
 }
 
-/** Each head's weights: softmax(inverse temperature × scores). */
-export const weigh = (scores, factor) =>
-  scores.map((rows) => rows.map((row) => softmax(row, factor)));
+/** One token's mixture of each channel's values, by the weights of the head that holds it. */
+const mix = (weights, values, token) => values.map((row, channel) =>
+  dot(weights[Math.floor(channel * weights.length / values.length)][token], row));
 
-/** One token's values, mixed by the heads side by side, and its output, which W_o makes of them. */
-export function combine(weights, { V }, W_o, token) {
-  const size = V[0].length / weights.length;
-  const mixed = transpose(V).map((values, channel) =>
-    dot(weights[Math.floor(channel / size)][token], values));
-  return { mixed, output: times([mixed], W_o)[0] };
-}
-
-// ---- in words ------------------------------------------------------------------
+// ---- in words ----
 
 /** The result for one token in a sentence. */
 export function tell(weights, output, tokens, asks) {
@@ -49,15 +36,16 @@ export function tell(weights, output, tokens, asks) {
 /** The parts of a row that aren't negligible, with their features. */
 function named(row, features) {
   const least = 1e-3 * Math.max(...row.map(Math.abs));
-  return row.map((part, i) => [part, features[i]]).filter(([part]) => Math.abs(part) > least);
+  return row.map((part, i) => [part, said(features[i])])
+    .filter(([part]) => Math.abs(part) > least);
 }
 
 /** What a head looks for in a key, if it is one or two features: the score is linear in them. */
 export function wants(query, W_k, features) {
-  const found = named(transpose(W_k).map((column) => dot(column, query)), features);
+  const found = named(times([query], transpose(W_k))[0], features);
   if (!found.length) return t(" asks for nothing");
   if (found.length > 2 || found.some(([part]) => part < 0)) return "";
-  return t(" asks for {0}", list(found.map(([, feature]) => clip(said(feature), 16))));
+  return t(" asks for {0}", list(found.map(([, feature]) => clip(feature, 16))));
 }
 
 /** What a channel of the values holds: the one feature that W_v picks, "unused" where it picks
@@ -67,146 +55,141 @@ export function carries(row, features, channel) {
   if (!found.length) return t("unused");
   if (found.length > 1) return t("channel {0}", channel);
   const [[part, feature]] = found;
-  return part === 1 ? said(feature) : `${digits(part)} ${said(feature)}`;
+  return part === 1 ? feature : `${digits(part)} ${feature}`;
 }
 
-// ---- the picture -----------------------------------------------------------------
+// ---- the picture ----
 
-const LINE = 28;  // of a table's row
-const [described, scored, weighed] = [once(describe), once(score), once(weigh)];
+const [described, weighed] = [once(describe), once(weigh)];
 
-/** What stays: all channels, what each carries, its values and how to write them. */
-function describe(data) {
-  const all = project(data);
-  const write = all.V.flat().every(Number.isInteger) ? String : digits;
-  const values = transpose(all.V);
-  const longest = Math.max(4, ...values.flat().map((value) => write(value).length));
-  const { W_v, W_o, features } = data;
-  const same = W_o.length === W_v.length
-    && W_o.every((row, i) => row.every((part, j) => part === Number(i === j)));
+/** What stays: queries and keys (tokens, channels), values (channels, tokens), as words, too; what
+ * channels and outputs are called, and whether they are the `same`. */
+function describe({ X, W_q, W_k, W_v, W_o, features }) {
+  const values = times(W_v, X);
+  const write = values.flat().every(Number.isInteger) ? String : digits;
+  const written = values.map((row) => row.map((value) => write(value)));
+  const longest = Math.max(4, ...written.flat().map((words) => words.length));
   const names = W_v.map((row, i) => carries(row, features, i));
-  return { all, values, write, longest, same, names };
+  const same = String(W_o) === String(W_v.map((_, i) => W_v.map((_, j) => Number(i === j))));
+  return { Q: times(X, W_q), K: times(X, W_k), values, written, longest, names, same,
+    outputs: same ? names : W_o.map((_, i) => t("channel {0}", i)) };
 }
 
 function view({ data, state, ui, width, set, hold }) {
   const { tokens, features, divisors, W_k, W_o } = data;
-  const { num_heads: heads, asks } = state;
-  const { all, values, write, longest, same, names } = described(data);
-  const weights = weighed(scored(all, heads), state.inverse_temperature);
-  const { mixed, output } = combine(weights, all, W_o, asks);
-  const size = mixed.length / heads;
+  const { num_heads: heads, inverse_temperature: factor, asks } = state;
+  const { Q, K, values, written, longest, names, same, outputs } = described(data);
+  const weights = weighed(Q, K, heads, factor);
+  const mixed = mix(weights, values, asks);
+  const output = times([mixed], W_o)[0];
+  const channels = names.map((name, i) => [name, written[i], digits(mixed[i])]);
+  const size = names.length / heads;
   const layout = plan(tokens, names, longest, heads, width);
+  const { sheet, low } = layout;
+  const asking = clip(tokens[asks], 20);
   const mapped = pointing({ ui, set, hold }, asks);
   const [row, column] = mapped.lit;
   const pair = column !== null && t("{0} → {1}", clip(tokens[row], 12), clip(tokens[column], 12));
-  const cards = places(heads).map((head) => {
-    const own = (rows) => rows.slice(head * size, (head + 1) * size);
-    const told = pair ? `${pair} ${digits(weights[head][row][column])}`
-      : t("takes {0}", takes(weights[head][asks], tokens));
+  const cards = weights.map((rows, head) => {
+    const own = (all) => all.slice(head * size, (head + 1) * size);
     const name = t("head {0}", head + 1);
-    const shown = { weights: weights[head], x: layout.left, y: layout.top, across: layout.across,
-      down: layout.down, sheet: !layout.figures, ...mapped, name, now: told };
-    const low = layout.top + layout.down * tokens.length;
-    if (!layout.figures) {
-      const most = column ?? weights[head][row].indexOf(Math.max(...weights[head][row]));
-      const words = clip(tokens[most], layout.width / 8 - 5);
-      return { title: name, width: layout.width, height: low + 24, sheets: [shown], parts: [
-        map(shown), text(0, low + 12, `${words} ${digits(weights[head][row][most])}`)] };
-    }
-    return {
-      title: name + wants(own(all.Q[asks]), own(W_k), features), width: layout.width,
-      height: low + LINE * Math.min(size, MOST) + 56,
-      parts: [map(shown), tables(layout, low, tokens, asks, told,
-        { names: own(names), values: own(values), mixed: own(mixed), write })],
-    };
+    const now = pair ? `${pair} ${digits(rows[row][column])}`
+      : t("takes {0}", takes(rows[asks], tokens));
+    const shown = { ...layout, ...mapped, weights: rows, name, now };
+    const most = column ?? rows[row].indexOf(Math.max(...rows[row]));
+    const where = `${clip(tokens[most], layout.width / 8 - 5)} ${digits(rows[row][most])}`;
+    return { ...layout, sheets: sheet ? [shown] : [],
+      title: sheet ? name : name + wants(own(Q[asks]), own(W_k), features),
+      height: low + (sheet ? 24 : LINE * Math.min(size, MOST) + 56),
+      parts: [map(shown), sheet ? text(0, low + 12, where)
+        : tables(layout, tokens, asks, own(channels).slice(0, MOST), now)] };
   });
+  const how = heads === 1 ? t("uncut: 1 head") : t("cut into {0} heads of {1}", heads, size);
+  const bar = { title: t("{0} channels, {1}", names.length, how), width, height: sheet ? 40 : 24,
+    parts: [cut(names.length, heads, divisors, width, set),
+      sheet && text(0, 34, pair || t("{0} asks", asking))] };
   return {
     label: t("The same four matrices, {0}: a map of weights each, rows ask, columns are asked.",
-      heads === 1 ? t("uncut: 1 head") : t("cut into {0} heads", heads)),
+      how),
     picture: [
-      panels(width, [cut(mixed.length, heads, divisors, width, set,
-        layout.figures ? "" : pair || t("{0} asks", clip(tokens[asks], 20))), ...cards]),
-      !(same && layout.figures) && html`<p class="numbers">
-        <b>${t("output of {0}", clip(tokens[asks], 20))}</b>
+      panels(width, [bar, ...cards]),
+      (sheet || !same) && html`<p class="numbers"><b>${t("output of {0}", asking)}</b>
         ${output.slice(0, 16).map((number, i) => html`
-          <span>${same ? names[i] : t("channel {0}", i)}
-            <b class="made"> ${digits(number)}</b></span>`)}</p>`,
+          <span>${outputs[i]}<b class="made"> ${digits(number)}</b></span>`)}</p>`,
     ],
     sentence: tell(weights, output, tokens, asks),
     controls: [
       choice({ state, set }, "num_heads", t("heads"), divisors),
       choice({ state, set }, "asks", t("asking token"), [...tokens.entries()]),
-      range({ name: t("sharpness (inverse temperature)"), max: 2, step: 0.1,
-        value: state.inverse_temperature, text: `× ${state.inverse_temperature.toFixed(1)}`,
-        pick: (factor) => set({ inverse_temperature: factor }) }),
+      range({ name: t("sharpness (inverse temperature)"), max: 2, step: 0.1, value: factor,
+        text: `× ${factor.toFixed(1)}`, pick: (to) => set({ inverse_temperature: to }) }),
     ],
   };
 }
 
-const [GAP, MOST] = [24, 6];  // between heads; of the channels that a table shows
+const [LINE, MOST] = [28, 6];  // of a table's rows: how high, how many
 
-/** How the heads stand: with figures where they fit, else maps alone, two by two on a phone. */
+/** How heads stand: with figures where they fit, else maps alone, two by two on a phone; `low` is
+ * where a map ends. */
 function plan(tokens, names, longest, heads, width) {
-  const left = 14 + Math.min(100, Math.max(...[...tokens, ...names, t("× values")].map(room)));
-  const part = (columns) => (width - GAP * (columns - 1)) / columns;
-  for (let columns = Math.min(heads, 4); columns >= 1; columns = Math.floor(columns / 2)) {
-    const across = Math.min(60, (part(columns) - left - 76) / tokens.length);
-    if (tokens.length <= 8 && across >= 10 + 8 * longest) {
-      return { figures: true, width: part(columns), left, top: 18, across, down: LINE };
-    }
-  }
-  const columns = Math.min(heads, width < 640 ? 2 : Math.max(4, Math.floor(width / 120)));
-  const cell = Math.min(24, 320 / tokens.length, part(columns) / tokens.length);
-  return { figures: false, width: part(columns), left: 0, top: 0, across: cell, down: cell };
+  const x = 14 + Math.min(100, Math.max(...[...tokens, ...names, t("× values")].map(room)));
+  const part = (columns) => (width - 24 * (columns - 1)) / columns;
+  const figure = (columns) => Math.min(60, (part(columns) - x - 76) / tokens.length);
+  const fits = tokens.length <= 8 && [4, 2, 1].map((most) => Math.min(heads, most))
+    .find((columns) => figure(columns) >= 10 + 8 * longest);
+  const columns = fits || Math.min(heads, width < 640 ? 2 : Math.max(4, Math.floor(width / 120)));
+  const side = Math.min(24, 320 / tokens.length, part(columns) / tokens.length);
+  const place = fits ? { x, y: 18, across: figure(fits), down: LINE }
+    : { x: 0, y: 0, across: side, down: side };
+  const low = place.y + place.down * tokens.length;
+  return { ...place, sheet: !fits, width: part(columns), low };
 }
 
 /** The channels in a row, coloured by heads; the end of the first head is dragged. */
-function cut(channels, heads, divisors, width, set, asking) {
-  const [size, unit] = [channels / heads, (width - 44) / channels];
+function cut(channels, heads, divisors, width, set) {
+  const unit = (width - 44) / channels;
   const sizes = divisors.map((each) => channels / each).reverse();
+  const now = sizes.indexOf(channels / heads);
   const handle = slider({
-    name: t("cut"), now: plural(heads, "head"), value: sizes.indexOf(size), down: true,
-    max: sizes.length - 1, put: (i) => set({ num_heads: channels / sizes[i] }),
-    at: (x) => sizes.indexOf(closest(sizes, (each) => Math.abs(each - (x - 22) / unit))),
+    name: t("cut"), now: plural(heads, "head"), value: now, down: true, max: sizes.length - 1,
+    put: (i) => set({ num_heads: channels / sizes[i] }),
+    at: (x) => sizes.indexOf(closest(sizes, (size) => Math.abs(size - (x - 22) / unit))),
   });
-  const stop = (each) => [21 + each * unit, 8];
-  return {
-    title: heads === 1 ? t("{0} channels, uncut: 1 head", channels)
-      : t("{0} channels, cut into {1} heads of {2}", channels, heads, size),
-    width, height: asking ? 40 : 24, parts: html`
-      ${places(heads).map((head) => box(22 + head * size * unit, 0, size * unit - 2, 16,
-        { rx: 3, class: "share", "fill-opacity": head % 2 ? 0.35 : 0.75 }))}
-      ${knob(handle, sizes.map(stop), stop(size), "↔")}
-      ${asking && text(0, 34, asking)}`,
-  };
+  const stops = sizes.map((size) => [21 + size * unit, 8]);
+  const wide = sizes[now] * unit;
+  return [
+    places(heads).map((head) => box(22 + head * wide, 0, wide - 2, 16,
+      { rx: 3, class: "share", "fill-opacity": head % 2 ? 0.35 : 0.75 })),
+    knob(handle, stops, stops[now], "↔"),
+  ];
 }
 
 /** Tokens beside and above a head's map; below it the values that the asking row weighs, and beside
  * them what comes out. */
-function tables({ left, top, across }, low, tokens, asks, told, { names, values, mixed, write }) {
-  const right = left + across * tokens.length + 10;
-  const begin = low + 28;
-  const rows = Math.min(names.length, MOST);
-  const beside = (words, at, bold) => text(left - 8, at, words, { ...END, bold });
-  const table = (role, numbers, from, wide, write) => numbers.slice(0, rows).map((row, i) =>
-    row.map((value, j) => html`
-      ${box(from + j * wide + 1, begin + i * LINE + 1, wide - 2, LINE - 2, { class: role })}
-      ${text(from + (j + 0.5) * wide, begin + (i + 0.5) * LINE, write(value), MIDDLE)}`));
-  return html`
-    ${tokens.map((token, i) => html`
-      ${text(left + (i + 0.5) * across, 7, clip(token, Math.floor((across - 4) / 7.5)), MIDDLE)}
-      ${beside(clip(token, 12), top + (i + 0.5) * LINE, i === asks)}`)}
-    ${beside(t("× values"), begin - 14)}${text(right, begin - 14, t("= output"))}
-    ${names.slice(0, rows).map((name, i) => beside(clip(name, 12), begin + (i + 0.5) * LINE))}
-    ${table("value", values, left, across, write)}
-    ${table("output", mixed.map((number) => [number]), right, 62, digits)}
-    ${text(0, begin + rows * LINE + 16, told)}`;
+function tables({ x, y, across, low }, tokens, asks, channels, now) {
+  const [right, begin] = [x + across * tokens.length + 10, low + 28];
+  const beside = (words, at, bold) => text(x - 8, at, words, { ...END, bold });
+  const cell = (role, left, top, wide, words) => [
+    box(left + 1, top + 1, wide - 2, LINE - 2, { class: `${role} tint` }),
+    text(left + wide / 2, top + LINE / 2, words, MIDDLE),
+  ];
+  return [
+    tokens.map((token, i) => [
+      text(x + (i + 0.5) * across, 7, clip(token, Math.floor((across - 4) / 7.5)), MIDDLE),
+      beside(clip(token, 12), y + (i + 0.5) * LINE, i === asks),
+    ]),
+    beside(t("× values"), begin - 14), text(right, begin - 14, t("= output")),
+    channels.map(([name, values, mixed], i) => [
+      beside(clip(name, 12), begin + (i + 0.5) * LINE),
+      values.map((value, j) => cell("value", x + j * across, begin + i * LINE, across, value)),
+      cell("output", right, begin + i * LINE, 62, mixed),
+    ]),
+    text(0, begin + channels.length * LINE + 16, now),
+  ];
 }
 
 const style = `
   .share { fill: var(--output); }
-  .value { fill: color-mix(in srgb, var(--value) 22%, var(--paper)); stroke: var(--value); }
-  .output { fill: color-mix(in srgb, var(--output) 26%, var(--paper)); stroke: var(--output); }
   .numbers { display: flex; flex-wrap: wrap; gap: 4px 14px; margin: 8px 0; font-size: 14px; }
   .made { color: var(--output-letters); }
 `;
