@@ -1,5 +1,4 @@
 """The explorer of 06 and 10: what layers cost at any size; who sees whom, or what is kept."""
-from d2l_ext.sequence import FORMULAS, LINEAR_FORMULAS
 from ..languages import t
 from .base import Explorer, check_choices
 
@@ -9,8 +8,10 @@ SIZES = {
 }
 LAYERS = {"layers": list(range(1, 9))}
 CHUNKS = {"c": [16, 64, 256]}
-BESIDE = ["convolution", "recurrence", "attention layer",
-          *(kind for kind in LINEAR_FORMULAS if kind.startswith("linear"))]
+# As a legend lists them, from the most work on at most sizes.
+KINDS = ["attention layer", "attention products", "LSTM", "GRU", "convolution", "recurrence"]
+BESIDE = ["attention layer", "linear attention, in chunks", "linear attention, by token",
+          "convolution", "recurrence"]
 
 
 def compare_explorer(
@@ -24,15 +25,14 @@ def compare_explorer(
     the others, and what each keeps (``d2l_ext.state_size``) is a plot in place of the picture of
     who sees whom. Raises ValueError for sizes that aren't among these.
     """
-    size = {"n": n, "d": d, "k": k, "num_heads": num_heads} | ({} if c is None else {"c": c})
-    sizes = SIZES | (LAYERS if c is None else CHUNKS)
-    kinds = [*FORMULAS] if c is None else BESIDE
-    check_choices(sizes, **size)
+    state = {"n": n, "d": d, "k": k, "num_heads": num_heads}
+    choices, kinds, still = SIZES | LAYERS, KINDS, "06_explorer"
+    if c is not None:
+        choices, kinds, still = SIZES | CHUNKS, BESIDE, "10_explorer"
+    state |= {"layers": 1} if c is None else {"c": c}
+    check_choices(choices, **state)
     return Explorer(
         "compare",
-        title=t("Convolution, recurrence and self-attention: work, sequential steps and longest "
-                "path at any size.") if c is None else
-              t("Linear attention beside convolution, recurrence and self-attention: work, "
-                "sequential steps, longest path, and what a layer keeps."),
-        data={"choices": sizes, "kinds": kinds}, state=size | ({"layers": 1} if c is None else {}),
-        still="06_explorer" if c is None else "10_explorer")
+        title=t("Convolution, recurrence and attention at any size: work, and who sees whom, or "
+                "what a layer keeps."),
+        data={"choices": choices, "kinds": kinds}, state=state, still=still)
