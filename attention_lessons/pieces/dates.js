@@ -246,8 +246,9 @@ function reads({ data, state, ui, width, hold }, { given, answer, full, maps }) 
     <g ...${handle}>
       ${box(start, 62, 10 * across, 44, { fill: "transparent" })}
       ${written.map((symbol, i) => html`
-        <g class=${answer[i] === full[i] ? "digit" : "digit other flows"} key=${`${i}${symbol}`}>
-        ${box(middle(i) - across / 2 + 2, 64, across - 4, 40, { rx: 5 })}
+        <g key=${`${i}${symbol}`}
+          class="digit ${answer[i] === full[i] ? "output" : "key other flows"}">
+        ${box(middle(i) - across / 2 + 2, 64, across - 4, 40, { rx: 5, class: "tint" })}
         ${text(middle(i), 84, symbol, MIDDLE)}</g>`)}
     </g>
     ${written.map((_, i) => answer[i] !== full[i]
@@ -276,12 +277,9 @@ const style = `
   .letter rect { fill: var(--query); stroke: var(--faint); }
   .letter text { font-family: ui-monospace, monospace; }
   .thread { stroke: var(--query); stroke-linecap: round; opacity: .6; }
-  .digit { --role: var(--output); }
-  .digit rect {
-    fill: color-mix(in srgb, var(--role) 20%, var(--paper)); stroke: var(--role); stroke-width: 2;
-  }
+  .digit rect { stroke-width: 2; }
   .digit text { font-size: 20px; font-weight: 600; }
-  .other { --role: var(--key); transform-box: fill-box; transform-origin: center; }
+  .other { transform-box: fill-box; transform-origin: center; }
   .other rect { stroke-width: 4; }
   .other text { text-decoration: underline; }
   @starting-style { .other { transform: scaleY(0); } }

@@ -19,7 +19,8 @@ def tiles_explorer(queries: Sequence[float], keys: Sequence[float], values: Sequ
     given = finite(queries=queries, keys=keys, values=values)
     n, m = sizes_of("queries (queries,), keys (keys,), values (keys,)", *given,
                     queries=(2, 8), keys=(2, 8)).values()
-    sizes = {"query_tile": tiles_of(n), "key_tile": tiles_of(m)}
+    sizes = {name: sorted({size for size in (1, 2, 4) if size < count} | {count})
+             for name, count in (("query_tile", n), ("key_tile", m))}
     check_choices(sizes, query_tile=query_tile, key_tile=key_tile)
     parts = dict(zip(("queries", "keys", "values"), (part.tolist() for part in given)))
     return Explorer(
@@ -28,8 +29,3 @@ def tiles_explorer(queries: Sequence[float], keys: Sequence[float], values: Sequ
         data=parts | {"sizes": sizes},
         state={"query_tile": query_tile, "key_tile": key_tile, "step": -(-n // query_tile)},
         still="09_explorer")
-
-
-def tiles_of(count: int) -> list[int]:
-    """How many a tile may hold."""
-    return sorted({size for size in (1, 2, 4) if size < count} | {count})
