@@ -191,7 +191,8 @@ export function slider({ at, put, down, ...said }) {
   });
 }
 
-const slides = ({ name, now, value = 0, min = -1e9, max = 1e9 }, step, keys) => ({
+/** Attributes of what arrow keys change. */
+export const slides = ({ name, now, value = 0, min = -1e9, max = 1e9 }, step, keys) => ({
   ...NATIVE, role: "slider", tabindex: 0, "aria-label": name,
   "aria-valuetext": now, "aria-valuenow": value, "aria-valuemin": min, "aria-valuemax": max,
   onKeyDown: pressed({ ...keys, ...Object.fromEntries(Object.entries(ARROWS).map(([key, way]) =>
