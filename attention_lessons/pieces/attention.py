@@ -31,51 +31,53 @@ at bites, 0.8.
     """
     calls = recorded(seen, None if tokens is None else len(tokens))
     if tokens is None:
-        queries, among = next(iter(calls.values())).shape[-2:]
-        tokens, keys = range(queries), keys or range(among)
-    names = list(tokens), list(tokens if keys is None else keys)
-    sizes = [len(each) for each in names]
+        high, wide = next(iter(calls.values())).shape[-2:]
+        tokens, keys = range(high), keys or range(wide)
+    queries = [clean(token) for token in tokens]
+    among = queries if keys is None else [clean(key) for key in keys]
+    high, wide = sizes = len(queries), len(among)
     if not min(sizes):
-        raise ValueError(f"there must be tokens and keys, got {sizes[0]} and {sizes[1]}")
+        raise ValueError(f"there must be tokens and keys, got {high} and {wide}")
     maps = {clean(name): heads_of(weights) for name, weights in calls.items()
-            if [*weights.shape[-2:]] == sizes}
+            if weights.shape[-2:] == sizes}
     if not maps:
         shapes = sorted({" x ".join(map(str, weights.shape[-2:])) for weights in calls.values()})
-        raise ValueError(f"no map has {sizes[0]} queries and {sizes[1]} keys, as tokens and keys "
+        raise ValueError(f"no map has {high} queries and {wide} keys, as tokens and keys "
                          f"say: seen holds {', '.join(shapes)}")
-    check_room([*maps.values()])
+    layers = {name: len(weights) for name, weights in maps.items()}
+    count = sum(layers.values())
+    if max(sizes) > MOST_SIDE or count * high * wide > MOST_WEIGHTS:
+        raise ValueError(f"shows up to {MOST_SIDE:,} queries or keys and {MOST_WEIGHTS:,} weights, "
+                         f"got {high} x {wide} in {count} maps, {count * high * wide:,}: give "
+                         "fewer, such as one layer's [weights[:1, :8, :280, :280]], and the tokens "
+                         "of these")
 
-    layers = [*maps]
-    counts = [len(weights) for weights in maps.values()]
-    heads = "–".join(map(str, sorted({*counts})))
-    queries, among = ([clean(name) for name in each] for each in names)
-    bytes_, tops = packed([*maps.values()])
+    heads = "–".join(map(str, sorted({*layers.values()})))
+    bytes_, tops = packed(torch.cat([each.flatten(0, 1) for each in maps.values()]))
     left = len(calls) - len(maps)
-    last = maps[layers[0]][0, -1]
+    first = next(iter(maps))
+    last = maps[first][0, -1]
     return Explorer(
         "attention",
         title=t("Where heads look over {0}: {1}, {2}.", some(queries),
                 plural(len(maps), "layer"), plural(heads, "head"))
               + (t(" Left out: {0} of other sizes.", plural(left, "map")) if left else "") + " "
-              + t("{0}, head {1}: {2} looks most at {3}, {4}.", layers[0], 0, queries[-1][:20],
+              + t("{0}, head {1}: {2} looks most at {3}, {4}.", first, 0, queries[-1][:20],
                   among[last.argmax()][:20], f"{last.max():.2g}"),
         data={"tokens": queries, "keys": among, "maps": bytes_, "tops": tops,
-              "layers": [*zip(layers, counts)]},
-        state={"layer": 0, "head": 0, "asks": sizes[0] - 1})
+              "layers": [*layers.items()]},
+        state={"layer": 0, "head": 0, "asks": high - 1})
 
 
 def recorded(seen, queries: int | None) -> dict[str, Tensor]:
-    """Each map by its name. The steps of a ``generate()`` are one, where they have so many queries.
-    """
+    """Each map by its name."""
     if not isinstance(seen, Mapping):  # a tensor a layer, or a tuple of them a step
         given = [each for each in seen or () if each is not None]
         steps = [given] if all(isinstance(each, Tensor) for each in given) else given
         seen = {f"layer {i}": each for i, each in enumerate(zip(*steps))}
     calls = {}
-    for name, each in seen.items():
-        whole = joined(each)
-        if whole is not None and queries in (None, whole.shape[-2]):
-            each = [whole]
+    for name, steps in seen.items():
+        each = joined(steps, queries)
         calls |= {f"{name}, call {i + 1}" if len(each) > 1 else name: weights
                   for i, weights in enumerate(each)}
     if not calls:
@@ -83,17 +85,17 @@ def recorded(seen, queries: int | None) -> dict[str, Tensor]:
     return calls
 
 
-def joined(steps: Sequence[Tensor]) -> Tensor | None:
-    """Steps with a cache as one map: each attends to the keys before and its own, or, across, to
-    the same keys. None where they are no such steps."""
+def joined(steps: Sequence[Tensor], queries: int | None) -> Sequence[Tensor]:
+    """Steps with a cache as one map, if it has so many queries: each attends to the keys before and
+    its own, or, across, to the same keys."""
     sizes = [tuple(step.shape[-2:]) for step in steps]
     pairs = [*zip(sizes, sizes[1:])]
-    grown = all(keys == before + queries for (_, before), (queries, keys) in pairs)
-    across = all(queries == 1 and keys == before for (_, before), (queries, keys) in pairs)
+    grown = all(keys == before + new for (_, before), (new, keys) in pairs)
+    across = all(new == 1 and keys == before for (_, before), (new, keys) in pairs)
     alike = len({step.shape[:-2] for step in steps}) == 1
-    if not (pairs and alike and (grown or across)):
-        return None
-    return torch.cat([F.pad(step, (0, sizes[-1][1] - step.shape[-1])) for step in steps], dim=-2)
+    if not (alike and (grown or across) and queries in (None, sum(new for new, _ in sizes))):
+        return steps
+    return [torch.cat([F.pad(step, (0, sizes[-1][1] - step.shape[-1])) for step in steps], dim=-2)]
 
 
 def heads_of(weights: Tensor) -> Tensor:
@@ -104,22 +106,10 @@ def heads_of(weights: Tensor) -> Tensor:
     return weights.clamp(min=0)
 
 
-def check_room(maps: list[Tensor]) -> None:
-    """Raise ValueError for more than a screen or a page can hold, with what to give."""
-    high, wide = maps[0].shape[1:]
-    weights = sum(each.numel() for each in maps)
-    if max(high, wide) > MOST_SIDE or weights > MOST_WEIGHTS:
-        raise ValueError(f"shows up to {MOST_SIDE:,} queries or keys and {MOST_WEIGHTS:,} weights, "
-                         f"got {high} x {wide} in {sum(map(len, maps))} maps, {weights:,}: give "
-                         "fewer, such as one layer's [weights[:1, :8, :280, :280]], and the tokens "
-                         "of these")
-
-
-def packed(maps: list[Tensor]) -> tuple[str, str]:
+def packed(rows: Tensor) -> tuple[str, str]:
     """Weights in 255ths of their row's largest, a byte each, and these largest. Nothing else rounds
     to the largest: it stays the row's maximum."""
-    rows = torch.cat([each.flatten(0, 1) for each in maps])
-    top = rows.max(1, keepdim=True).values
+    top = rows.amax(1, keepdim=True)
     scaled = (rows / top.clamp(min=1e-30)).mul(255).round()
     scaled[(scaled == 255) & (rows < top)] = 254
     return stored(scaled.byte()), stored(top)
