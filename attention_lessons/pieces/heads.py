@@ -16,25 +16,23 @@ def heads_explorer(attention: MultiHeadAttention, X: Tensor, tokens: Sequence[st
 
     X (tokens, features): its rows are named by ``tokens``, its columns by ``features``.
     The piece starts with the attention's own heads, and the token whose weights are sharpest.
-    Raises ValueError for attention with bias or positions, for shapes that don't fit, no token or
-    more than 64, numbers not finite or above 1e30 in size.
+    Raises ValueError for bias or positions, for what doesn't fit, no token or more than 64, numbers
+    not finite or above 1e30 in size.
     """
     matrices = matrices_of(attention, X, tokens, features, "outputs", (1, MOST_TOKENS))
     X, W_q, W_k, _, _ = matrices.values()
     heads = attention.num_heads
     queries, keys = (split_heads(X[None] @ W.mT, heads) for W in (W_q, W_k))
     _, weights = dot_product_attention(queries, keys, keys)
-    sharpest = [round(value, 4) for value in weights.square().sum((0, 1, 3)).tolist()]
+    sharpness = weights.square().sum((0, 1, 3)).round(decimals=4)  # alike on every machine
 
     labels = [clean(token) for token in tokens]
-    divisors = [i for i in range(1, len(W_q) + 1)
-                if len(W_q) % i == 0 and (i <= 16 or i == heads)]
+    divisors = sorted({i for i in (*range(1, 17), heads) if len(W_q) % i == 0})
     return Explorer(
         "heads",
         title=t("Multi-head attention over {0}: the same matrices, cut into {1} heads.",
                 some(labels), ", ".join(map(str, divisors))),
         data={"tokens": labels, "features": [clean(feature) for feature in features],
               "divisors": divisors} | {name: exact(matrix) for name, matrix in matrices.items()},
-        state={"num_heads": heads, "asks": sharpest.index(max(sharpest)),
-               "inverse_temperature": 1.0},
+        state={"num_heads": heads, "asks": int(sharpness.argmax()), "inverse_temperature": 1.0},
         still="02_explorer")

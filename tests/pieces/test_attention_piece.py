@@ -59,6 +59,7 @@ def test_every_map_is_what_was_recorded():
     for sheet, small in zip(sheets, [head for each in wanted for head in each], strict=True):
         near(sheet["weights"], small / small.max(), 5e-3)
     assert sheets[3]["y"] > sheets[0]["y"] and sheets[1]["x"] > sheets[0]["x"]
+    assert [each["name"] for each in shown.of("over")] == ["0", "1", "2"]  # heads
     framed, = shown.of("now", type="rect")
     assert (framed["x"], framed["y"]) == (sheets[4]["x"] - 1, sheets[4]["y"] - 27)  # a title
     assert in_node(source("attention"), [[4, 3, 2, 1], [8, 7, 6, 5], [12, 11, 10, 9]],
@@ -85,7 +86,3 @@ def test_many_heads_on_a_phone():
     for width in (378, 940):
         sheets = described(attention_explorer(seen), width=width).of("canvas")
         assert max(sheet["x"] + 30 * sheet["across"] for sheet in sheets) <= width
-
-
-def test_the_small_maps_columns_are_numbered_by_head():
-    assert [each["name"] for each in described(attention()).of("over")] == ["0", "1", "2"]
