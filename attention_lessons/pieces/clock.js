@@ -2,15 +2,15 @@
 // an offset turns, how alike rows are, and how long a round takes.
 import { html } from "./vendor/preact.js";
 import {
-  END, MIDDLE, box, choice, digits, disc, line, near, once, panels, places, points, range, room,
-  slider, t, text,
+  END, MIDDLE, box, choice, closest, digits, disc, inside, line, near, panels, places, points, range,
+  shifted, slider, t, text,
 } from "./kit.js";
 
-// ---- mathematics ------------------------------------------------------------------
+// ---- mathematics ----
 
 /** How far the hand of columns 2j and 2j + 1 turns in one step, in radians (Vaswani et al. 2017,
  * section 3.5). */
-const speed = (hand, width) => 10000 ** ((-2 * hand) / width);
+const speed = (hand, width) => 10000 ** (-2 * hand / width);
 
 /** The two numbers of a hand that stands at `angle`: how far across, how far up. */
 const tip = (angle) => [Math.sin(angle), Math.cos(angle)];
@@ -19,190 +19,167 @@ const tip = (angle) => [Math.sin(angle), Math.cos(angle)];
 const similarity = (offset, width) => places(width / 2).reduce((sum, hand) =>
   sum + Math.cos(offset * speed(hand, width)), 0) / (width / 2);
 
-/** The similarity of rows by their offset, twice a position. */
-const similarities = once((width, steps) =>
-  places(2 * (steps - 1) + 1).map((i) => similarity(i / 2, width)));
-
 /** The offset at which a hand points most nearly where a pointer is, not far from the one now. */
-export function turned(angle, { position, offset, width }, hand, offsets) {
+export function turned(angle, { position, offset, width, offsets }, hand) {
   const each = speed(hand, width);
-  const far = (other) => Math.acos(Math.cos(angle - (position + other) * each))
-    + 0.05 * each * Math.abs(other - offset);
-  return places(offsets + 1).reduce((best, other) => (far(other) < far(best) ? other : best));
+  const far = (other) => Math.acos(Math.cos(angle - (position + other) * each));
+  return closest(places(offsets + 1), (other) =>
+    far(other) + 0.05 * each * Math.abs(other - offset));
 }
 
-// ---- in words ------------------------------------------------------------------------
+// ---- in words ----
 
 /** 35.3, 200, 35,300: three figures, at most two of them decimals. */
 const { format: rough } = new Intl.NumberFormat("en", {  // made once: that takes a millisecond
   maximumSignificantDigits: 3, maximumFractionDigits: 2, roundingPriority: "lessPrecision",
 });
 
-const degrees = (angle) => `${rough((angle * 180) / Math.PI)}°`;
+const degrees = (angle) => `${rough(angle * 180 / Math.PI)}°`;
+const columns = (hand) => `${2 * hand}, ${2 * hand + 1}`;
 
 /** The result in a sentence. */
-function tell({ position, offset, width }, hand) {
+function tell({ position, offset, width, hand }) {
   const from = t("From position {0} to {1}", position, position + offset);
-  if (!offset) {
-    return t("{0} nothing turns: the rotation is the identity, and a position's similarity to " +
+  const each = speed(hand, width);
+  return offset ? t("{0} the hand of columns {1} and {2} turns by {3}; the similarity of both " +
+    "rows (their dot product, divided by d/2) is {4}, as from anywhere. A round takes {5} " +
+    "positions.", from, 2 * hand, 2 * hand + 1, degrees(offset * each),
+  digits(similarity(offset, width)), rough(2 * Math.PI / each))
+    : t("{0} nothing turns: the rotation is the identity, and a position's similarity to " +
       "itself is 1.", from);
-  }
-  return t("{0} the hand of columns {1} and {2} turns by {3}; the similarity of both rows (their " +
-    "dot product, divided by d/2) is {4}, as from anywhere. A round takes {5} positions.", from,
-    2 * hand, 2 * hand + 1, degrees(offset * speed(hand, width)),
-    digits(similarity(offset, width)), rough(2 * Math.PI / speed(hand, width)));
 }
 
-// ---- the picture ------------------------------------------------------------------
+// ---- the picture ----
 
+const [RADIUS, DOWN] = [24, 74];  // of a clock, and from line to line
 const HIGH = 94;  // of a plot's paper, with the mark above its curves
 const [INK, BOLD] = ["currentColor", "var(--query)"];
+const pen = (stroke, width) => ({ stroke, "stroke-width": width });
 
-function view({ data: { widths, positions, offsets }, state, width, set }) {
-  const steps = positions + offsets + 1;  // how far the plots reach
+function view({ data, state, width, set }) {
+  const { position, offset } = state;
   const count = state.width / 2;
   const hand = Math.min(state.hand, count - 1);  // a smaller width has fewer hands
+  const choose = (chosen) => set({ hand: chosen });
   /** Attributes of what is dragged to change a setting; `at(x, y)` is where a pointer puts it. */
-  const moves = (setting, name, max, at, more = {}) => slider({
+  const moves = (setting, name, max, at, more) => slider({
     name, value: state[setting], max, at, put: (number) => set({ ...more, [setting]: number }) });
-  const part = { ...state, hand, count, steps, positions, offsets, moves };
+  const part = { ...data, ...state, hand, count, moves, choose };
   const wide = width >= 640;
-  const columns = `${2 * hand}, ${2 * hand + 1}`;
   const rest = width >= 760 ? width - 280 - 48 : width - 24;  // three panels in a row, or two
-  const plots = [[wide ? 0.6 * rest : width, waves], [wide ? 0.4 * rest : width, alike]];
   return {
-    label: t("{0} clocks with a thin hand at position i and a bold one δ later; the waves of the " +
-      "chosen one, and how similar positions are.", count),
+    label: t("{0} clocks with a thin hand at position i and a bold one δ later; the waves of " +
+      "the chosen one, and how similar positions are.", count),
     picture: panels(width, [
       { title: (wide ? t("Two columns of the table of positions make a clock. ") : "")
-        + t("Thin hand: position {0}, bold: {1}", state.position, state.position + state.offset),
-      ...clocks(part, width, set) },
-      ...plots.map(([room, make]) => ({ width: room, height: HIGH + 24, ...make(part, room) })),
-      { title: t("turned by {0}", degrees(state.offset * speed(hand, state.width))), width: 280,
-        height: 80, parts: turn(part) },
-    ]),
-    sentence: tell(state, hand),
+        + t("Thin hand: position {0}, bold: {1}", position, position + offset),
+      ...clocks(part, width) },
+      waves(part, wide ? 0.6 * rest : width), alike(part, wide ? 0.4 * rest : width), turn(part)]),
+    sentence: tell(part),
     controls: [
-      range({ name: t("clock of columns (dimensions)"), max: count - 1, value: hand, text: columns,
-        pick: (chosen) => set({ hand: chosen }) }),
-      choice({ state, set }, "width", t("width d"), widths),
-    ],
+      range({ name: t("clock of columns (dimensions)"), max: count - 1, value: hand,
+        text: columns(hand), pick: choose }),
+      choice({ state, set }, "width", t("width d"), data.widths)],
   };
 }
 
-const pen = (stroke, width) => ({ stroke, "stroke-width": width });
-const curve = (corners, colour) =>
-  html`<polyline points=${corners} fill="none" ...${pen(colour, 2.5)} />`;
-
 /** The clocks in lines: the bold hand of each is dragged, a press chooses its columns. */
-function clocks({ position, offset, width: d, hand, count, offsets, moves }, width, set) {
-  const lines = Math.ceil(count / Math.min(Math.floor(width / 50), Math.max(8, count / 2)));
-  const columns = Math.ceil(count / lines);
-  const across = Math.min(width / columns, 102);
-  const radius = Math.min(across * 0.42, 24);
-  const down = 2 * radius + 26;
+function clocks(part, width) {
+  const { position, offset, width: d, hand, count, offsets, moves, choose } = part;
+  const inLine = Math.min(count, Math.floor(width / 54), Math.max(8, count / 2));
+  const across = Math.min(width / inLine, 102);
+  const [middle, end] = [[0, 0], [0, -0.86 * RADIUS]];
+  const pointer = (angle, stroke, width, ...more) => html`<g class="hand flows"
+    style="transform: rotate(${angle.toFixed(4)}rad)">
+    ${line(middle, end, pen(stroke, width))}${more}</g>`;
   const parts = places(count).map((each) => {
-    const [x, y] = [(each % columns + 0.5) * across, Math.floor(each / columns) * down + radius];
-    const from = position * speed(each, d);
-    const turns = offset * speed(each, d);
-    const end = (angle, length) => {
-      const [right, up] = tip(angle);
-      return [x + length * radius * right, y - length * radius * up];
-    };
-    const sector = places(25).map((i) => end(from + Math.min(turns, 2 * Math.PI) * i / 24, 0.75));
+    const [x, y] = [(each % inLine + 0.5) * across, Math.floor(each / inLine) * DOWN + RADIUS];
+    const [from, turns] = [position * speed(each, d), offset * speed(each, d)];
     const chosen = each === hand;
-    const name = `${2 * each}, ${2 * each + 1}`;
-    const held = moves("offset", t("clock of columns {0}", name), offsets, (right, below) =>
-      turned(Math.atan2(right - x, y - below), { position, offset, width: d }, each, offsets),
-    { hand: each });
-    const pointer = (angle, stroke, thick, knob) => html`<g class="hand flows"
-      style="transform: translate(${near(x)}px, ${near(y)}px) rotate(${angle.toFixed(4)}rad)">
-      ${line([0, 0], [0, -0.86 * radius], pen(stroke, thick))}
-      ${knob && disc([0, -0.86 * radius], 6, { fill: stroke })}</g>`;
-    return html`<g ...${held} tabindex=${chosen ? 0 : -1} onClick=${() => set({ hand: each })}
-        style=${chosen ? "" : "touch-action: pan-y"}>
-      ${disc([x, y], radius, { class: chosen ? "face chosen" : "face" })}
-      <polygon points=${points([[x, y], ...sector])} class="sector" />
-      ${pointer(from, INK, 1.5)}${pointer(from + turns, BOLD, 4, chosen)}
-      ${text(x, y + radius + 11, name, { ...MIDDLE, bold: chosen })}</g>`;
+    const held = moves("offset", t("clock of columns {0}", columns(each)), offsets,
+      (right, below) => turned(Math.atan2(right - x, y - below), part, each), { hand: each });
+    const sector = disc(middle, RADIUS * 3 / 8, {  // a dash so wide that it reaches the middle
+      class: "sector", transform: "rotate(-90)", "stroke-width": RADIUS * 3 / 4,
+      "stroke-dasharray": `${near(turns * RADIUS * 3 / 8)} 999` });
+    return shifted(x, y, [
+      disc(middle, RADIUS, { class: chosen ? "face chosen" : "face" }),
+      pointer(from, INK, 1.5, sector),
+      pointer(from + turns, BOLD, 4, chosen && disc(end, 6, { fill: BOLD })),
+      text(0, RADIUS + 11, columns(each), { ...MIDDLE, bold: chosen }),
+    ], { ...held, tabindex: chosen ? 0 : -1, onClick: () => choose(each) });
   });
-  return { width, height: lines * down, parts };
+  return { width, height: Math.ceil(count / inLine) * DOWN, parts };
 }
 
-/** A plot: x and y of its numbers, a pointer's place, and its paper with a scale. */
-function plot(steps, room, heights) {
+/** A panel with curves over `count` numbers, [colour, function] each, on paper with a scale of
+ * heights: `moved(at)` are attributes of what a sweep moves, `marks(x, y)` what stands on them. */
+function plot({ title, width, count, heights, curves, moved, marks }) {
   const [low, high] = [heights[0], heights.at(-1)];
-  const x = (place) => 34 + place / (steps - 1) * (room - 48);
+  const step = (width - 48) / (count - 1);
+  const x = (place) => 34 + place * step;
   const y = (value) => 22 + (HIGH - 22) * (high - value) / (high - low);
-  const paper = html`
-    ${box(0, 0, room, HIGH + 6, { rx: 8, class: "paper" })}
-    ${heights.map((height) => [
-      line([x(0), y(height)], [x(steps - 1), y(height)], pen("var(--faint)", 1)),
-      text(x(0) - 6, y(height), height, END)])}
-    ${places(steps).map((i) => i % (steps > 40 ? 20 : 4) === 0
-      && text(x(i), HIGH + 16, i, MIDDLE))}`;
-  return { x, y, paper, back: (pixel) => (pixel - 34) / (room - 48) * (steps - 1) };
+  return { title, width, height: HIGH + 24, parts: html`
+    <g ...${moved((pixel) => (pixel - 34) / step)}>
+      ${box(0, 0, width, HIGH + 6, { rx: 8, class: "paper" })}
+      ${heights.map((height) => [
+        line([x(0), y(height)], [x(count - 1), y(height)], pen("var(--faint)", 1)),
+        text(x(0) - 6, y(height), height, END)])}
+      ${places(count).map((i) => i % (count > 40 ? 20 : 4) === 0
+        && text(x(i), HIGH + 16, i, MIDDLE))}
+      ${curves.map(([colour, value]) => html`<polyline fill="none" ...${pen(colour, 2.5)}
+        points=${points(places(4 * count - 3).map((i) => [x(i / 4), y(value(i / 4))]))} />`)}
+      ${marks(x, y)}</g>` };
 }
-
-/** The corners of a hand's two waves, eight a position; thousands, so they are kept. */
-const wavesOf = once((hand, width, room, steps) => {
-  const { x, y } = plot(steps, room, [-1, 0, 1]);
-  const tips = places(8 * (steps - 1) + 1).map((i) => tip(i / 8 * speed(hand, width)));
-  return [0, 1].map((side) => points(tips.map((both, i) => [x(i / 8), y(both[side])])));
-});
 
 /** Sine and cosine of the chosen columns; a sweep over them moves the position. */
-function waves({ position, offset, width, hand, positions, steps, moves }, room_) {
-  const { x, y, paper, back } = plot(steps, room_, [-1, 0, 1]);
+function waves({ position, offset, width: d, hand, positions, offsets, moves }, width) {
   const later = position + offset;
-  const names = [t("sine, column {0}", 2 * hand), t("cosine, column {0}", 2 * hand + 1)];
-  const mark = `↔ i = ${position}, i + δ = ${later}`;
-  const right = x(position) + room(mark) < x(steps - 1);
-  const colours = ["sky", "amber"];
-  return { title: " ", parts: html`
-    ${names.map((name, i) =>
-      text(i * (room(names[0]) + 14), -18, name, { colour: colours[i], bold: true }))}
-    <g ...${moves("position", t("position i"), positions, back)} style="touch-action: pan-y">
-      ${paper}
-      ${wavesOf(hand, width, room_, steps).map((corners, i) =>
-        curve(corners, `var(--${colours[i]})`))}
-      ${[[position, INK], [later, BOLD]].map(([place, colour]) => html`
-        ${line([x(place), y(1) - 6], [x(place), y(-1)], pen(colour, 1.5))}
-        ${tip(place * speed(hand, width)).map((value) =>
-          disc([x(place), y(value)], 5, { fill: colour, class: "row" }))}`)}
-      ${text(right ? x(position) : x(later), 8, mark, right ? {} : END)}</g>` };
+  const at = (place) => tip(place * speed(hand, d));
+  const title = [["sky", t("sine, column {0}", 2 * hand)],
+    ["amber", t("cosine, column {0}", 2 * hand + 1)]].map(([colour, name], i) =>
+    html`<tspan dx=${14 * i} style="fill: var(--${colour}-letters)">${name}</tspan>`);
+  return plot({
+    title, width, count: positions + offsets + 1, heights: [-1, 0, 1],
+    curves: ["sky", "amber"].map((colour, i) => [`var(--${colour})`, (place) => at(place)[i]]),
+    moved: (to) => moves("position", t("position i"), positions, to),
+    marks: (x, y) => [[[position, INK], [later, BOLD]].map(([place, colour]) => [
+      line([x(place), y(1) - 3], [x(place), y(-1)], pen(colour, 1.5)),
+      at(place).map((value) => disc([x(place), y(value)], 5, { fill: colour, class: "row" }))]),
+    text(inside(x(position), 86, width - 86), 7, `↔ i = ${position}, i + δ = ${later}`, MIDDLE)],
+  });
 }
 
 /** The similarity of rows against their offset; a sweep moves the offset. */
-function alike({ offset, width, offsets, moves }, room) {
-  const all = similarities(width, offsets + 1);
-  const low = Math.min(0, Math.floor(2 * Math.min(...all)) / 2);
-  const { x, y, paper, back } = plot(offsets + 1, room, [...new Set([low, 0, 1])]);
-  const [worth, late] = [similarity(offset, width), offset > offsets / 2];
-  return { title: t("similarity at distance δ"), parts: html`
-    <g ...${moves("offset", t("offset δ"), offsets, back)} style="touch-action: pan-y">
-      ${paper}
-      ${curve(points(all.map((value, i) => [x(i / 2), y(value)])), INK)}
-      ${disc([x(offset), y(worth)], 7, { fill: BOLD, class: "now" })}
-      ${text(x(offset) + (late ? -12 : 12), 8, `↔ δ = ${offset}: ${digits(worth)}`,
-        late ? END : {})}</g>` };
+function alike({ offset, width: d, offsets, moves }, width) {
+  const now = similarity(offset, d);
+  return plot({
+    title: t("similarity at distance δ"), width, count: offsets + 1, heights: [0, 1],
+    curves: [[INK, (other) => similarity(other, d)]],
+    moved: (to) => moves("offset", t("offset δ"), offsets, to),
+    marks: (x, y) => [disc([x(offset), y(now)], 7, { fill: BOLD, class: "now" }),
+      text(inside(x(offset), 68, width - 68), 7, `↔ δ = ${offset}: ${digits(now)}`, MIDDLE)],
+  });
 }
 
 /** How each number of the later row comes from the two of the earlier one. */
 function turn({ position, offset, width, hand }) {
   const each = speed(hand, width);
-  const [sine, cosine] = tip(position * each).map(digits);
+  const [sine, cosine] = tip(position * each);
   const [across, up] = tip(offset * each);
-  return tip((position + offset) * each).map((later, i) => text(0, 20 + 30 * i,
-    `${i ? "cos" : "sin"}: ${digits(i ? -across : up)}·${sine} `
-    + `+ ${digits(i ? up : across)}·${cosine} = ${digits(later)}`, { class: "turned" }));
+  const sum = (name, one, two, y) => text(0, y, `${name}: ${digits(one)}·${digits(sine)} + `
+    + `${digits(two)}·${digits(cosine)} = ${digits(one * sine + two * cosine)}`,
+  { class: "turned" });
+  return { title: t("turned by {0}", degrees(offset * each)), width: 280, height: 64,
+    parts: [sum("sin", up, across, 20), sum("cos", -across, up, 50)] };
 }
 
 const style = `
+  .grip { touch-action: pan-y; }
+  .grip:has(.chosen) { touch-action: none; }
   .face { fill: transparent; stroke: var(--faint); stroke-width: 1.5; }
   .chosen { stroke: currentColor; stroke-width: 3; }
-  .sector { fill: var(--query); opacity: .25; }
-  .hand { stroke-linecap: round; }
+  .sector { fill: none; stroke: var(--query); opacity: .25; }
+  .hand line { stroke-linecap: round; }
 `;
 
 export const piece = { view, style };

@@ -11,6 +11,9 @@ from attention_lessons.pieces import clock_explorer, source
 from d2l_ext import sinusoids
 
 
+def numbers(pattern, texts):
+    return torch.tensor([[*map(float, re.findall(pattern, each))] for each in texts])
+
 
 @pytest.mark.parametrize("width, hand, i, offset, room", [
     (32, 5, 6, 2, 816), (4, 0, 63, 6, 340), (64, 9, 0, 16, 262)])
@@ -18,42 +21,37 @@ def test_all_that_is_shown_is_the_packages(width, hand, i, offset, room):
     P = sinusoids(80, width)
     similar = P @ P[0] / (width / 2)
     shown = described(clock_explorer(width), width=room, hand=hand, position=i, offset=offset)
-    columns = [2 * hand, 2 * hand + 1]
-    angles = torch.tensor([float(re.search(r"rotate\((.*)rad", each["style"])[1])
-                           for each in shown.of("hand")])
-    tips = torch.stack([angles.sin(), angles.cos()], 1)
+    pair = [2 * hand, 2 * hand + 1]
+    angles = numbers(r"rotate\((.*)rad", [each["style"] for each in shown.of("hand")])
+    tips = torch.cat([angles.sin(), angles.cos()], 1)
     near(tips[::2].flatten(), P[i])
     near(tips[1::2].flatten(), P[i + offset])
     # the waves and the similarity, and the marks on them
-    sine, cosine, alike = map(corners, shown.of("polyline"))
+    sine, cosine, alike = (corners(line)[::4] for line in shown.of("polyline"))
     assert [(dot["cx"], dot["cy"]) for dot in shown.of("row")] == [
-        line[8 * place] for place in (i, i + offset) for line in (sine, cosine)]
-    near([(sine[0][1] - y) / 36 for _, y in sine[::8] + cosine[::8]], P[:, columns].T.flatten())
-    assert [(dot["cx"], dot["cy"]) for dot in shown.of("now")] == [alike[2 * offset]]
-    heights = torch.tensor([y for _, y in alike[::2]])
-    slope = (heights[16] - heights[0]) / (similar[16] - 1)
-    near(heights - heights[0], (similar[:17] - 1) * slope, 0.2)
+        line[place] for place in (i, i + offset) for line in (sine, cosine)]
+    near([(sine[0][1] - y) / 36 for _, y in sine + cosine], P[:, pair].T.flatten())
+    assert [(dot["cx"], dot["cy"]) for dot in shown.of("now")] == [alike[offset]]
+    near([1 - (y - alike[0][1]) / 72 for _, y in alike], similar[:17])
     assert f"↔ δ = {offset}: {similar[offset]:.2f}" in shown.words
     # the turn: each sum is that of the package's turned row
     angle = offset / 10_000 ** (2 * hand / width)
     turn = [[math.cos(angle), math.sin(angle)], [-math.sin(angle), math.cos(angle)]]
-    sums = [[float(number) for number in re.findall(r"-?\d+\.\d+", each["name"])]
-            for each in shown.of("turned")]
-    wanted = [[row[0], P[i, columns[0]], row[1], P[i, columns[1]], later]
-              for row, later in zip(turn, P[i + offset, columns])]
-    near(sums, wanted, 0.0051)
-    assert shown.sentence.startswith(
-        f"From position {i} to {i + offset} the hand of columns {2 * hand} and {2 * hand + 1} "
-        f"turns by {math.degrees(angle):.3g}")
-    assert f"divided by d/2) is {similar[offset]:.2f}, as from anywhere." in shown.sentence
-    assert f"{2 * math.pi * offset / angle:,.3g}"[:3] in shown.sentence
+    near(numbers(r"-?\d+\.\d+", [each["name"] for each in shown.of("turned")]),
+         [[one, P[i, pair[0]], two, P[i, pair[1]], later]
+          for (one, two), later in zip(turn, P[i + offset, pair])], 0.0051)
+    assert shown.sentence == (
+        f"From position {i} to {i + offset} the hand of columns {pair[0]} and {pair[1]} turns by "
+        f"{math.degrees(angle):.3g}°; the similarity of both rows (their dot product, divided by "
+        f"d/2) is {similar[offset]:.2f}, as from anywhere. A round takes "
+        f"{2 * math.pi * offset / angle:.3g} positions.")
 
 
 def test_a_dragged_hand_stops_where_the_pointer_is():
     """The fast hand comes round every 6.28 positions: the offset near the one before is taken."""
     given = [[8 + 3, 0, 32], [8 + 9, 8, 32], [8 + 16, 15, 32]]
     found = in_node(source("clock"), given, """given.map(([angle, offset, width]) =>
-        turned(angle, { position: 8, offset, width }, 0, 16))""")
+        turned(angle, { position: 8, offset, width, offsets: 16 }, 0))""")
     assert found == [3, 9, 16]
 
 

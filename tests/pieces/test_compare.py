@@ -1,4 +1,4 @@
-"""The piece of 06 and 10: costs and what an output knows are the package's, in all that is shown."""
+"""The piece of 06 and 10: costs and what an output knows are the package's, wherever shown."""
 import math
 
 import pytest
