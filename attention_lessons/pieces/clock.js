@@ -2,8 +2,8 @@
 // an offset turns, how alike rows are, and how long a round takes.
 import { html } from "./vendor/preact.js";
 import {
-  END, MIDDLE, box, choice, closest, digits, disc, inside, line, near, panels, places, points, range,
-  shifted, slider, t, text,
+  END, MIDDLE, box, choice, closest, digits, disc, inside, line, near, panels, places, points,
+  range, shifted, slider, t, text,
 } from "./kit.js";
 
 // ---- mathematics ----
