@@ -71,7 +71,7 @@ function tell({ states, asking, asked }, step, last) {
 }
 
 /** A number in as few figures as it takes. */
-const short = (number) => String(Number(digits(number)));
+const short = (number) => Number(digits(number));
 
 // ---- the picture ----
 
@@ -83,8 +83,8 @@ function view({ data, state, ui, width, set, hold }) {
   const last = frames.length - 1;
   const step = Math.min(state.step, last);
   const [frame, whole] = [frames[step], frames[last].moved];
-  const wide = width >= 640;
-  const across = Math.min(46, ((wide ? 0.54 * width : width) - LEFT - 2) / m);
+  const [part, top] = width >= 640 ? [0.54 * width, TOP] : [width, 24];  // rows are level
+  const across = Math.min(46, (part - LEFT - 2) / m);
   const change = (settings) => {
     clearInterval(ui.timer);
     set(settings, { timer: null });
@@ -100,8 +100,7 @@ function view({ data, state, ui, width, set, hold }) {
   };
   const grid = { ...data, ...state, frames, step, across, go, change };
   const first = LEFT + m * across;
-  const rest = wide ? width - first - 24 : width;
-  const top = wide ? TOP : 24;  // beside each other, rows are level
+  const rest = part < width ? width - first - 24 : width;
   return {
     label: t("Scores of {0} queries and {1} keys, a tile of them in fast memory; what each query " +
       "keeps; how many numbers were moved.", n, m),
