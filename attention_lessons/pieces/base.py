@@ -159,9 +159,9 @@ def sizes_of(shapes: str, *given, **limits: tuple[int, int]) -> dict[str, int]:
     return found
 
 
-def matrices_of(attention: MultiHeadAttention, X: Tensor, tokens: Sequence, features: Sequence,
-                outputs: str, counts: tuple[int, int]) -> dict[str, Tensor]:
-    """``X`` and the weights of ``attention``, by name, in double precision.
+def layer_data(attention: MultiHeadAttention, X: Tensor, tokens: Sequence, features: Sequence,
+               outputs: str, counts: tuple[int, int]) -> dict[str, list]:
+    """``tokens`` and ``features``, ``X`` and the weights of ``attention``, by name.
 
     Raises ValueError for attention with bias or positions, for what doesn't fit, for a number of
     tokens beyond ``counts``, for numbers that aren't finite or above 1e30 in size.
@@ -175,7 +175,9 @@ def matrices_of(attention: MultiHeadAttention, X: Tensor, tokens: Sequence, feat
     sizes_of("tokens (tokens,), features (features,), X (tokens, features), "
              "W_q (hiddens, features), W_k (hiddens, features), W_v (hiddens, features), "
              f"W_o ({outputs}, hiddens)", tokens, features, *matrices.values(), tokens=counts)
-    return matrices
+    return {"tokens": [*map(clean, tokens)], "features": [*map(clean, features)]} | {
+        name: exact(matrix) for name, matrix in matrices.items()}
+
 
 
 def clean(text: str) -> str:

@@ -1,11 +1,12 @@
 """The explorer of lesson 02: the same matrices, cut into more or fewer heads."""
 from collections.abc import Sequence
 
+import torch
 from torch import Tensor
 
 from d2l_ext.attention import MultiHeadAttention, dot_product_attention, split_heads
 from ..languages import t
-from .base import Explorer, clean, exact, matrices_of, some
+from .base import Explorer, layer_data, some
 
 MOST_TOKENS = 64  # with more, a key is answered late, and a cell of the map is a speck
 
@@ -19,20 +20,18 @@ def heads_explorer(attention: MultiHeadAttention, X: Tensor, tokens: Sequence[st
     Raises ValueError for bias or positions, for what doesn't fit, no token or more than 64, numbers
     not finite or above 1e30 in size.
     """
-    matrices = matrices_of(attention, X, tokens, features, "outputs", (1, MOST_TOKENS))
-    X, W_q, W_k, _, _ = matrices.values()
+    data = layer_data(attention, X, tokens, features, "outputs", (1, MOST_TOKENS))
+    X, W_q, W_k = (torch.tensor(data[name]) for name in ("X", "W_q", "W_k"))
     heads = attention.num_heads
     queries, keys = (split_heads(X[None] @ W.mT, heads) for W in (W_q, W_k))
     _, weights = dot_product_attention(queries, keys, keys)
     sharpness = weights.square().sum((0, 1, 3)).round(decimals=4)  # alike on every machine
 
-    labels = [clean(token) for token in tokens]
     divisors = sorted({i for i in (*range(1, 17), heads) if len(W_q) % i == 0})
     return Explorer(
         "heads",
         title=t("Multi-head attention over {0}: the same matrices, cut into {1} heads.",
-                some(labels), ", ".join(map(str, divisors))),
-        data={"tokens": labels, "features": [clean(feature) for feature in features],
-              "divisors": divisors} | {name: exact(matrix) for name, matrix in matrices.items()},
+                some(data["tokens"]), ", ".join(map(str, divisors))),
+        data=data | {"divisors": divisors},
         state={"num_heads": heads, "asks": int(sharpness.argmax()), "inverse_temperature": 1.0},
         still="02_explorer")

@@ -5,7 +5,8 @@ from torch import Tensor
 
 from d2l_ext.attention import MultiHeadAttention
 from ..languages import t
-from .base import Explorer, clean, exact, matrices_of, some
+from .base import Explorer, layer_data, some
+
 
 
 def order_explorer(attention: MultiHeadAttention, X: Tensor, tokens: Sequence[str],
@@ -20,8 +21,8 @@ def order_explorer(attention: MultiHeadAttention, X: Tensor, tokens: Sequence[st
     if attention.num_heads != 1:
         raise ValueError(f"needs attention with num_heads=1, got num_heads={attention.num_heads}")
     # a second layer needs outputs of the features' width
-    matrices = matrices_of(attention, X, tokens, features, "features", (2, 5))
-    labels = [clean(token) for token in tokens]
+    data = layer_data(attention, X, tokens, features, "features", (2, 5))
+    labels = data["tokens"]
     if len(set(labels)) < len(labels):
         raise ValueError(f"tokens must all be different, got {labels}")
     if not 1 <= valid_len <= len(labels):
@@ -30,8 +31,7 @@ def order_explorer(attention: MultiHeadAttention, X: Tensor, tokens: Sequence[st
     return Explorer(
         "order",
         title=t("Self-attention over {0}: words to move, masks to switch on.", some(labels)),
-        data={"tokens": labels, "features": [clean(feature) for feature in features],
-              "validLen": valid_len} | {name: exact(matrix) for name, matrix in matrices.items()},
+        data=data | {"validLen": valid_len},
         state={"order": order[:valid_len][::-1] + order[valid_len:], "causal": False,
                "padding": False, "layers": 1},
         still="03_explorer")
