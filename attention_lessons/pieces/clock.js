@@ -1,6 +1,6 @@
 // Sinusoidal positions: drag a clock's bold hand, the wave or the curve of similarity, and see what
 // an offset turns, how alike rows are, and how long a round takes.
-import { html } from "./vendor/preact.js";
+import { h } from "./vendor/preact.js";
 import {
   END, MIDDLE, box, choice, closest, digits, disc, inside, line, near, panels, places, points,
   range, shifted, slider, t, text,
@@ -61,10 +61,7 @@ function view({ data, state, width, set }) {
   const count = state.width / 2;
   const hand = Math.min(state.hand, count - 1);  // a smaller width has fewer hands
   const choose = (chosen) => set({ hand: chosen });
-  /** Attributes of what is dragged to change a setting; `at(x, y)` is where a pointer puts it. */
-  const moves = (setting, name, max, at, more) => slider({
-    name, value: state[setting], max, at, put: (number) => set({ ...more, [setting]: number }) });
-  const part = { ...data, ...state, hand, count, moves, choose };
+  const part = { ...data, ...state, hand, count, set, choose };
   const wide = width >= 640;
   const rest = width >= 760 ? width - 280 - 48 : width - 24;  // three panels in a row, or two
   return {
@@ -85,19 +82,22 @@ function view({ data, state, width, set }) {
 
 /** The clocks in lines: the bold hand of each is dragged, a press chooses its columns. */
 function clocks(part, width) {
-  const { position, offset, width: d, hand, count, offsets, moves, choose } = part;
+  const { position, offset, width: d, hand, count, offsets, set, choose } = part;
   const inLine = Math.min(count, Math.floor(width / 54), Math.max(8, count / 2));
   const across = Math.min(width / inLine, 102);
   const [middle, end] = [[0, 0], [0, -0.86 * RADIUS]];
-  const pointer = (angle, stroke, width, ...more) => html`<g class="hand flows"
-    style="transform: rotate(${angle.toFixed(4)}rad)">
-    ${line(middle, end, pen(stroke, width))}${more}</g>`;
+  const pointer = (angle, stroke, width, ...more) => h("g", {
+    class: "hand flows", style: `transform: rotate(${angle.toFixed(4)}rad)` },
+  line(middle, end, pen(stroke, width)), more);
   const parts = places(count).map((each) => {
     const [x, y] = [(each % inLine + 0.5) * across, Math.floor(each / inLine) * DOWN + RADIUS];
     const [from, turns] = [position * speed(each, d), offset * speed(each, d)];
     const chosen = each === hand;
-    const held = moves("offset", t("clock of columns {0}", columns(each)), offsets,
-      (right, below) => turned(Math.atan2(right - x, y - below), part, each), { hand: each });
+    const held = slider({
+      name: t("clock of columns {0}", columns(each)), value: offset, max: offsets,
+      at: (right, below) => turned(Math.atan2(right - x, y - below), part, each),
+      put: (number) => set({ hand: each, offset: number }),
+    });
     const sector = disc(middle, RADIUS * 3 / 8, {  // a dash so wide that it reaches the middle
       class: "sector", transform: "rotate(-90)", "stroke-width": RADIUS * 3 / 4,
       "stroke-dasharray": `${near(turns * RADIUS * 3 / 8)} 999` });
@@ -112,36 +112,36 @@ function clocks(part, width) {
 }
 
 /** A panel with curves over `count` numbers, [colour, function] each, on paper with a scale of
- * heights: `moved(at)` are attributes of what a sweep moves, `marks(x, y)` what stands on them. */
-function plot({ title, width, count, heights, curves, moved, marks }) {
+ * heights. A sweep changes what `swept` says; `marks(x, y)` stand on the curves. */
+function plot({ title, width, count, heights, curves, swept, marks }) {
   const [low, high] = [heights[0], heights.at(-1)];
   const step = (width - 48) / (count - 1);
   const x = (place) => 34 + place * step;
   const y = (value) => 22 + (HIGH - 22) * (high - value) / (high - low);
-  return { title, width, height: HIGH + 24, parts: html`
-    <g ...${moved((pixel) => (pixel - 34) / step)}>
-      ${box(0, 0, width, HIGH + 6, { rx: 8, class: "paper" })}
-      ${heights.map((height) => [
-        line([x(0), y(height)], [x(count - 1), y(height)], pen("var(--faint)", 1)),
-        text(x(0) - 6, y(height), height, END)])}
-      ${places(count).map((i) => i % (count > 40 ? 20 : 4) === 0
-        && text(x(i), HIGH + 16, i, MIDDLE))}
-      ${curves.map(([colour, value]) => html`<polyline fill="none" ...${pen(colour, 2.5)}
-        points=${points(places(4 * count - 3).map((i) => [x(i / 4), y(value(i / 4))]))} />`)}
-      ${marks(x, y)}</g>` };
+  const held = slider({ ...swept, at: (pixel) => (pixel - 34) / step });
+  return { title, width, height: HIGH + 24, parts: h("g", held,
+    box(0, 0, width, HIGH + 6, { rx: 8, class: "paper" }),
+    heights.map((height) => [
+      line([x(0), y(height)], [x(count - 1), y(height)], pen("var(--faint)", 1)),
+      text(x(0) - 6, y(height), height, END)]),
+    places(count).map((i) => i % (count > 40 ? 20 : 4) === 0 && text(x(i), HIGH + 16, i, MIDDLE)),
+    curves.map(([colour, value]) => h("polyline", { fill: "none", ...pen(colour, 2.5),
+      points: points(places(4 * count - 3).map((i) => [x(i / 4), y(value(i / 4))])) })),
+    marks(x, y)) };
 }
 
 /** Sine and cosine of the chosen columns; a sweep over them moves the position. */
-function waves({ position, offset, width: d, hand, positions, offsets, moves }, width) {
+function waves({ position, offset, width: d, hand, positions, offsets, set }, width) {
   const later = position + offset;
   const at = (place) => tip(place * speed(hand, d));
   const title = [["sky", t("sine, column {0}", 2 * hand)],
     ["amber", t("cosine, column {0}", 2 * hand + 1)]].map(([colour, name], i) =>
-    html`<tspan dx=${14 * i} style="fill: var(--${colour}-letters)">${name}</tspan>`);
+    h("tspan", { dx: 14 * i, style: `fill: var(--${colour}-letters)` }, name));
   return plot({
     title, width, count: positions + offsets + 1, heights: [-1, 0, 1],
     curves: ["sky", "amber"].map((colour, i) => [`var(--${colour})`, (place) => at(place)[i]]),
-    moved: (to) => moves("position", t("position i"), positions, to),
+    swept: { name: t("position i"), value: position, max: positions,
+      put: (number) => set({ position: number }) },
     marks: (x, y) => [[[position, INK], [later, BOLD]].map(([place, colour]) => [
       line([x(place), y(1) - 3], [x(place), y(-1)], pen(colour, 1.5)),
       at(place).map((value) => disc([x(place), y(value)], 5, { fill: colour, class: "row" }))]),
@@ -150,12 +150,13 @@ function waves({ position, offset, width: d, hand, positions, offsets, moves }, 
 }
 
 /** The similarity of rows against their offset; a sweep moves the offset. */
-function alike({ offset, width: d, offsets, moves }, width) {
+function alike({ offset, width: d, offsets, set }, width) {
   const now = similarity(offset, d);
   return plot({
     title: t("similarity at distance δ"), width, count: offsets + 1, heights: [0, 1],
     curves: [[INK, (other) => similarity(other, d)]],
-    moved: (to) => moves("offset", t("offset δ"), offsets, to),
+    swept: { name: t("offset δ"), value: offset, max: offsets,
+      put: (number) => set({ offset: number }) },
     marks: (x, y) => [disc([x(offset), y(now)], 7, { fill: BOLD, class: "now" }),
       text(inside(x(offset), 68, width - 68), 7, `↔ δ = ${offset}: ${digits(now)}`, MIDDLE)],
   });

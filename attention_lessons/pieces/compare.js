@@ -2,7 +2,7 @@
 // inputs that it knows; below, what a layer costs, with n to drag. With chunks (lesson 10), linear
 // attention stands beside them, and a memory of one size beside a cache that grows.
 import PALETTE from "../palette.json" with { type: "json" };
-import { html } from "./vendor/preact.js";
+import { h } from "./vendor/preact.js";
 import {
   END, MIDDLE, box, choice, disc, knob, line, panels, places, plural, points, said, slider, t, text,
 } from "./kit.js";
@@ -127,18 +127,18 @@ function net(kind, width, { data: { choices }, state, ui, set, hold }) {
     t("work a layer: {0}", amount(operations)),
     t("from token 1 to {0}: {1}", amount(n), plural(path, "step")),
     t("one after another: {0}", plural(sequential, "step"))];
-  return { title: name, colour, width, height: TOP + HIGH + 92, parts: html`
-    ${!ui.used && ui.out === undefined && text(width, -18, hint, END)}
-    ${lines.map((ends) => line(...ends.map(at), { class: "ray", stroke: `var(--${colour})` }))}
-    ${rows.map((known, layer) => places(TOKENS).map((i) =>
+  return { title: name, colour, width, height: TOP + HIGH + 92, parts: [
+    !ui.used && ui.out === undefined && text(width, -18, hint, END),
+    lines.map((ends) => line(...ends.map(at), { class: "ray", stroke: `var(--${colour})` })),
+    rows.map((known, layer) => places(TOKENS).map((i) =>
       disc(at([layer, i]), Math.min(6, 36 / layers),
-        { class: "token", fill: `var(--${known.includes(i) ? colour : "faint"})` })))}
-    ${places(TOKENS).map((i) => box(14 + (i - 0.5) * step, TOP - 22, step, 44,
-      { class: "press", fill: "transparent", onClick: () => hold({ out: i }) }))}
-    <g ...${chosen}>${disc(at([layers, out]), 17, { class: "halo" })}
-      ${disc(at([layers, out]), 9, { fill: `var(--${colour})` })}</g>
-    ${knob(held, choices.layers.map(stop), stop(layers), "↕")}
-    ${facts.map((fact, i) => text(0, TOP + HIGH + 24 + 18 * i, fact))}` };
+        { class: "token", fill: `var(--${known.includes(i) ? colour : "faint"})` }))),
+    places(TOKENS).map((i) => box(14 + (i - 0.5) * step, TOP - 22, step, 44,
+      { class: "press", fill: "transparent", onClick: () => hold({ out: i }) })),
+    h("g", chosen, disc(at([layers, out]), 17, { class: "halo" }),
+      disc(at([layers, out]), 9, { fill: `var(--${colour})` })),
+    knob(held, choices.layers.map(stop), stop(layers), "↕"),
+    facts.map((fact, i) => text(0, TOP + HIGH + 24 + 18 * i, fact))] };
 }
 
 // Kinds of one architecture share its colour, as the palette says, and differ in their dashes.
@@ -172,7 +172,7 @@ function plot(what, width, { data: { choices: { n: values }, kinds }, state, set
   const last = values.length - 1;
   const lines = kinds.map((kind) =>
     [kind, values.map((n) => cost(kind, { ...state, n })[what])]);
-  const [, attention] = lines.find(([kind]) => kind === "attention layer");
+  const [[, attention]] = lines;
   const all = lines.flatMap(([, amounts]) => amounts);
   const [least, most] = [Math.min(...all), Math.max(...all)];
   const step = (width - LEFT - 8) / last;
@@ -185,26 +185,25 @@ function plot(what, width, { data: { choices: { n: values }, kinds }, state, set
   });
   const title = what === "keeps" ? t("numbers kept (logarithmic axes)")
     : t("operations of a layer (logarithmic axes)");
-  return { title, width, height: LOW + 22, parts: html`
-    ${[1e2, 1e4, 1e6, 1e8, 1e10, 1e12].filter((tick) => tick >= least && tick <= most)
+  return { title, width, height: LOW + 22, parts: [
+    [1e2, 1e4, 1e6, 1e8, 1e10, 1e12].filter((tick) => tick >= least && tick <= most)
       .map((tick) => [line([LEFT, y(tick)], [x(last), y(tick)], { stroke: "var(--faint)" }),
-        text(LEFT - 8, y(tick), amount(tick), END)])}
-    ${values.map((n, i) => i % 4 === 0 && text(x(i), LOW + 14, amount(n), i < last ? MIDDLE : END))}
-    ${lines.map(([kind, amounts]) => html`<polyline fill="none" ...${pen(kind)}
-      points=${points(amounts.map((value, i) => [x(i), y(value)]))} />`)}
-    ${lines.map(([kind, amounts]) => MET[kind] && amounts.map((value, i) => {
+        text(LEFT - 8, y(tick), amount(tick), END)]),
+    values.map((n, i) => i % 4 === 0 && text(x(i), LOW + 14, amount(n), i < last ? MIDDLE : END)),
+    lines.map(([kind, amounts]) => h("polyline", { fill: "none", ...pen(kind),
+      points: points(amounts.map((value, i) => [x(i), y(value)])) })),
+    lines.map(([kind, amounts]) => MET[kind] && amounts.map((value, i) => {
       const [right, down, words, where] = MET[kind];
       return value === attention[i] && [disc([x(i), y(value)], 5, { class: "crossing" }),
         text(x(i) + right, y(value) + down, words, { ...where, class: "over" })];
-    }))}
-    <g ...${dragged}>
-      ${box(x(now) - 22, -4, 44, LOW + 8, { rx: 6, class: "halo" })}
-      ${line([x(now), -2], [x(now), LOW], { stroke: "currentColor", "stroke-width": 3 })}
-      ${text(x(now) + (now > 6 ? -6 : 6), 4, `n = ${amount(state.n)}`,
-        { ...(now > 6 && END), bold: true, class: "over" })}
-      ${lines.map(([kind, amounts]) => disc([x(now), y(amounts[now])], 4,
-        { class: "now", fill: `var(--${colourOf(kind)})` }))}
-    </g>` };
+    })),
+    h("g", dragged, box(x(now) - 22, -4, 44, LOW + 8, { rx: 6, class: "halo" }),
+      line([x(now), -2], [x(now), LOW], { stroke: "currentColor", "stroke-width": 3 }),
+      text(x(now) + (now > 6 ? -6 : 6), 4, `n = ${amount(state.n)}`,
+        { ...(now > 6 && END), bold: true, class: "over" }),
+      lines.map(([kind, amounts]) => disc([x(now), y(amounts[now])], 4,
+        { class: "now", fill: `var(--${colourOf(kind)})` }))),
+  ] };
 }
 
 const style = `

@@ -8,7 +8,7 @@ SIZES = {
 }
 LAYERS = {"layers": list(range(1, 9))}
 CHUNKS = {"c": [16, 64, 256]}
-# As a legend lists them, from the most work on at most sizes.
+# As a legend lists them, from the most work on at large n; the others meet the first.
 KINDS = ["attention layer", "attention products", "LSTM", "GRU", "convolution", "recurrence"]
 BESIDE = ["attention layer", "linear attention, in chunks", "linear attention, by token",
           "convolution", "recurrence"]

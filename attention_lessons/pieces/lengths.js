@@ -1,6 +1,5 @@
 // Encodings on inputs longer than those of training: accuracy by position, and its mean over all
 // positions, or over those beyond training.
-import { html } from "./vendor/preact.js";
 import {
   END, MIDDLE, box, choice, clip, digits, line, list, onShade, panels, places, said, shade, t, text,
   travelling,
@@ -87,30 +86,31 @@ function strips(ranks, { data, state: { task, length, scored }, width }) {
   const guessed = bars + wide * chance[task];
   const cell = (part, i) => {
     const dark = (part ?? 1) * (scored === "all" || i >= trained / stretch ? 1 : 0.3);
-    return html`${box(x(i * stretch), 1, across - 1, ROW - 2, { ...shade(dark), class: "cell",
-        fill: `var(--${part === null ? "faint" : "query"})` })}
-      ${part !== null && across > 25 && text(x((i + 0.5) * stretch), ROW / 2,
-        part > 0.995 ? "1" : part.toFixed(2).slice(1), { ...MIDDLE, ...onShade(dark) })}`;
+    return [box(x(i * stretch), 1, across - 1, ROW - 2, { ...shade(dark), class: "cell",
+      fill: `var(--${part === null ? "faint" : "query"})` }),
+    part !== null && across > 25 && text(x((i + 0.5) * stretch), ROW / 2,
+      part > 0.995 ? "1" : part.toFixed(2).slice(1), { ...MIDDLE, ...onShade(dark) })];
   };
-  return { title: t("accuracy"), width, height: bottom + 20, parts: html`
-    ${text(LEFT - 10, 6, t("position"), END)}
-    ${places(length / every + 1).map((i) =>
-      text(x(i * every), 6, i * every, { ...MIDDLE, class: "scale" }))}
-    ${text(bars, -18, t("mean"), { bold: true })}
-    ${wide > 0 && text(bars, 6, scopes(data)[scored], { bold: true })}
-    ${ranks.map(({ encoding, name, strip, score }, i) => travelling(encoding, 0, TOP + ROW * i,
+  return { title: t("accuracy"), width, height: bottom + 20, parts: [
+    text(LEFT - 10, 6, t("position"), END),
+    places(length / every + 1).map((i) =>
+      text(x(i * every), 6, i * every, { ...MIDDLE, class: "scale" })),
+    text(bars, -18, t("mean"), { bold: true }),
+    wide > 0 && text(bars, 6, scopes(data)[scored], { bold: true }),
+    ranks.map(({ encoding, name, strip, score }, i) => travelling(encoding, 0, TOP + ROW * i,
       text(LEFT - 10, ROW / 2, clip(name, 13),
         { ...END, bold: i === 0 && score >= 0.4, class: "encoding" }),
       strip.map(cell),
-      score >= 0 && html`
-        ${box(bars, 4, wide * score, ROW - 8, { rx: 2, fill: "var(--query)", class: "bar flows" })}
-        ${text(bars + wide * score + 6, ROW / 2, digits(score), { class: "grade" })}`))}
-    ${length > trained && html`
-      ${line([x(trained), TOP - 6], [x(trained), bottom + 6], { class: "boundary" })}
-      ${text(Math.min(x(trained) + 2, bars - 134), -18, t("beyond training →"))}`}
-    ${wide > 0 && line([guessed, TOP], [guessed, bottom + 4], { class: "chance" })}
-    ${text(0, bottom + 14, t("rows: encodings; a cell: {0} positions", stretch))}
-    ${text(Math.min(bars, width - 85), bottom + 14, t("chance {0}", digits(chance[task])))}` };
+      score >= 0 && [
+        box(bars, 4, wide * score, ROW - 8, { rx: 2, fill: "var(--query)", class: "bar flows" }),
+        text(bars + wide * score + 6, ROW / 2, digits(score), { class: "grade" })])),
+    length > trained && [
+      line([x(trained), TOP - 6], [x(trained), bottom + 6], { class: "boundary" }),
+      text(Math.min(x(trained) + 2, bars - 134), -18, t("beyond training →"))],
+    wide > 0 && line([guessed, TOP], [guessed, bottom + 4], { class: "chance" }),
+    text(0, bottom + 14, t("rows: encodings; a cell: {0} positions", stretch)),
+    text(Math.min(bars, width - 85), bottom + 14, t("chance {0}", digits(chance[task]))),
+  ] };
 }
 
 const style = `

@@ -1,15 +1,11 @@
 """The piece of 05: strips, means and words are those of the stored runs."""
-from statistics import fmean
-
+import numpy as np
 import pytest
+import torch
+from pieces import near
 from tools.draw._stills import CHANCE, described, lengths
 
 from attention_lessons.laboratory import results
-
-
-def average(parts):
-    scored = [part for part in parts if part is not None]
-    return fmean(scored) if scored else None
 
 
 @pytest.mark.parametrize("task, length, scored, words", [
@@ -21,26 +17,27 @@ def average(parts):
     ("copy", 16, "beyond", "only beyond 16: no position is scored there. Choose a longer input."),
 ])
 def test_strips_and_bars_best_first_are_means_over_seeds(task, length, scored, words):
+    shown = described(lengths(), task=task, length=length, scored=scored)
+    assert shown.sentence == f"{task}, length {length}, {words}"
     runs = {}
     for row in results("05")["rows"]:
         if row["task"] == task:
             runs.setdefault(row["encoding"], []).append(row["accuracy"][str(length)])
-    strips = {name: [average(parts) for parts in zip(*many)] for name, many in runs.items()}
+    strips = {name: torch.tensor(np.array(many, float)).nanmean(0) for name, many in runs.items()}
     trained = 4 if scored == "beyond" else 0
-    means = {name: average(strip[trained:]) for name, strip in strips.items()}
-    ranks = sorted(means, key=lambda name: -(means[name] or 0))
-    shown = described(lengths(), task=task, length=length, scored=scored)
-    assert shown.sentence == f"{task}, length {length}, {words}"
+    means = {name: float(strip[trained:].nanmean()) for name, strip in strips.items()}
+    ranks = sorted(means, key=lambda name: -means[name])
     assert [each["name"] for each in shown.of("encoding")] == ranks
     rows = [int(each["style"].split()[-1][:-3]) for each in shown.of("travels")]
     assert rows == sorted(rows)
-    graded = [means[name] for name in ranks if means[name] is not None]
-    bars = shown.of("bar")
-    wide = (shown.of("chance")[0]["x1"] - bars[0]["x"]) / CHANCE[task] if bars else 1
-    assert [bar["width"] / wide for bar in bars] == pytest.approx(graded, abs=0.01)
-    assert [each["name"] for each in shown.of("grade")] == [f"{grade:.2f}" for grade in graded]
-    assert [each["fill-opacity"] for each in shown.of("cell")] == pytest.approx([
-        0.85 * (1 if part is None else part) * (0.3 if i < trained else 1)
-        for name in ranks for i, part in enumerate(strips[name])], abs=0.001)
+    cells = torch.stack([strips[name].nan_to_num(1) for name in ranks])
+    cells[:, :trained] *= 0.3
+    near([each["fill-opacity"] for each in shown.of("cell")], 0.85 * cells.flatten(), 0.001)
     scale = {each["name"]: each["x"] for each in shown.of("scale")}
     assert [each["x1"] for each in shown.of("boundary")] == [scale["16"]] * (length > 16)
+    bars = shown.of("bar")
+    assert [each["name"] for each in shown.of("grade")] == [
+        f"{means[name]:.2f}" for name in ranks if bars]
+    if bars:
+        wide = (shown.of("chance")[0]["x1"] - bars[0]["x"]) / CHANCE[task]
+        near([bar["width"] / wide for bar in bars], [means[name] for name in ranks])
