@@ -112,7 +112,7 @@ function weighing({ words, order, left, across, height, ui, hold }) {
   const lit = tokens?.map((token) => words[token]);
   const weight = lit?.[0].weights[tokens[1]];
   const now = lit ? t("{0} → {1}, {2}", lit[0].name, lit[1].name,
-    weight === null ? t("hidden") : digits(weight)) : "";
+    weight === null ? t("hidden") : digits(weight)) : t("nothing");
   const at = (cell) => cell?.map((place) => order[place ?? 0]);
   const hatch = `M1 ${ROW - 1}${`l${near(across / 4)} ${2 - ROW}m0 ${ROW - 2}`.repeat(4)}`;
   return [
@@ -124,7 +124,7 @@ function weighing({ words, order, left, across, height, ui, hold }) {
     map({ weights: words.map(({ weights }) => weights), x: left, y: TOP, across, down: ROW,
       sheet: true, lit: lit?.map(({ place }) => place) ?? [null, null], name: t("weights"), now,
       point: (cell) => hold({ at: at(cell) }), pick: (cell) => hold({ kept: at(cell) }) }),
-    text(left, height + 14, now),
+    lit && text(left, height + 14, now),
   ];
 }
 

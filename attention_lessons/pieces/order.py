@@ -8,7 +8,6 @@ from ..languages import t
 from .base import Explorer, layer_data, some
 
 
-
 def order_explorer(attention: MultiHeadAttention, X: Tensor, tokens: Sequence[str],
                    features: Sequence[str], valid_len: int) -> Explorer:
     """Self-attention over 2 to 5 words that can be moved and hidden: what changes, what stays.
