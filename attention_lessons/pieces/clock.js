@@ -63,7 +63,7 @@ function view({ data, state, width, set }) {
   const choose = (chosen) => set({ hand: chosen });
   const part = { ...data, ...state, hand, count, set, choose };
   const wide = width >= 640;
-  const rest = width >= 760 ? width - 280 - 48 : width - 24;  // three panels in a row, or two
+  const rest = width - (width >= 760 ? 280 + 48 : 24);  // of three panels in a row, or two
   return {
     label: t("{0} clocks with a thin hand at position i and a bold one δ later; the waves of " +
       "the chosen one, and how similar positions are.", count),

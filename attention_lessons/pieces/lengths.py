@@ -30,9 +30,10 @@ def lengths_explorer(rows: Sequence[Mapping], trained: int,
     tasks, lengths = [*mean], sorted({length for length, _ in strips})
     longer = [length for length in lengths if length >= 2 * trained]
     stretches = {length / max(1, len(strip)) for length, strip in strips}
+    stretch = max(stretches, default=0)
     wrong = [part for _, strip in strips for part in strip if not 0 <= (part or 0) <= 1]
     if not (longer and len(strips) == len(rows) * len(lengths) and len(stretches) == 1
-            and max(stretches) % 1 == trained % max(stretches) == 0 and not wrong
+            and stretch % 1 == trained % stretch == 0 and not wrong
             and all(0 <= chance.get(task, -1) <= 1 for task in tasks)):
         raise ValueError(
             f"needs rows that all have the same lengths, one at least of {2 * trained}, in "
@@ -45,7 +46,7 @@ def lengths_explorer(rows: Sequence[Mapping], trained: int,
                 "{2}; tasks: {3}.", len(mean[tasks[0]]), trained, ", ".join(map(str, lengths)),
                 ", ".join(tasks)),
         data={"accuracy": mean, "lengths": lengths, "trained": trained,
-              "stretch": int(max(stretches)), "chance": {task: chance[task] for task in tasks}},
+              "stretch": int(stretch), "chance": {task: chance[task] for task in tasks}},
         state={"task": tasks[0], "length": longer[0], "scored": "all"},
         still="05_explorer")
 

@@ -36,10 +36,10 @@ def test_all_that_is_shown_is_the_packages(width, hand, i, offset, room):
     assert f"↔ δ = {offset}: {similar[offset]:.2f}" in shown.words
     # the turn: each sum is that of the package's turned row
     angle = offset / 10_000 ** (2 * hand / width)
-    turn = [[math.cos(angle), math.sin(angle)], [-math.sin(angle), math.cos(angle)]]
+    up, across, sine, cosine = math.cos(angle), math.sin(angle), *P[i, pair]
     near(numbers(r"-?\d+\.\d+", [each["name"] for each in shown.of("turned")]),
-         [[one, P[i, pair[0]], two, P[i, pair[1]], later]
-          for (one, two), later in zip(turn, P[i + offset, pair])], 0.0051)
+         [[up, sine, across, cosine, P[i + offset, pair[0]]],
+          [-across, sine, up, cosine, P[i + offset, pair[1]]]], 0.0051)
     assert shown.sentence == (
         f"From position {i} to {i + offset} the hand of columns {pair[0]} and {pair[1]} turns by "
         f"{math.degrees(angle):.3g}°; the similarity of both rows (their dot product, divided by "
@@ -49,9 +49,8 @@ def test_all_that_is_shown_is_the_packages(width, hand, i, offset, room):
 
 def test_a_dragged_hand_stops_where_the_pointer_is():
     """The fast hand comes round every 6.28 positions: the offset near the one before is taken."""
-    given = [[8 + 3, 0, 32], [8 + 9, 8, 32], [8 + 16, 15, 32]]
-    found = in_node(source("clock"), given, """given.map(([angle, offset, width]) =>
-        turned(angle, { position: 8, offset, width, offsets: 16 }, 0))""")
+    found = in_node(source("clock"), [[8 + 3, 0], [8 + 9, 8], [8 + 16, 15]], """given.map(
+        ([angle, offset]) => turned(angle, { position: 8, offset, width: 32, offsets: 16 }, 0))""")
     assert found == [3, 9, 16]
 
 
