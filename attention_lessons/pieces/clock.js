@@ -134,12 +134,13 @@ function plot({ title, width, count, heights, curves, swept, marks }) {
 function waves({ position, offset, width: d, hand, positions, offsets, set }, width) {
   const later = position + offset;
   const at = (place) => tip(place * speed(hand, d));
-  const title = [["sky", t("sine, column {0}", 2 * hand)],
-    ["amber", t("cosine, column {0}", 2 * hand + 1)]].map(([colour, name], i) =>
-    h("tspan", { dx: 14 * i, style: `fill: var(--${colour}-letters)` }, name));
+  const names = [["sky", t("sine, column {0}", 2 * hand)],
+    ["amber", t("cosine, column {0}", 2 * hand + 1)]];
   return plot({
-    title, width, count: positions + offsets + 1, heights: [-1, 0, 1],
-    curves: ["sky", "amber"].map((colour, i) => [`var(--${colour})`, (place) => at(place)[i]]),
+    title: names.map(([colour, name], i) =>
+      h("tspan", { dx: 14 * i, style: `fill: var(--${colour}-letters)` }, name)),
+    curves: names.map(([colour], i) => [`var(--${colour})`, (place) => at(place)[i]]),
+    width, count: positions + offsets + 1, heights: [-1, 0, 1],
     swept: { name: t("position i"), value: position, max: positions,
       put: (number) => set({ position: number }) },
     marks: (x, y) => [[[position, INK], [later, BOLD]].map(([place, colour]) => [
