@@ -5,8 +5,7 @@ from tools.draw._stills import described, heads, in_node
 from torch import nn
 
 from attention_lessons.pieces import heads_explorer, source
-from d2l_ext import MultiHeadAttention, merge_heads, split_heads
-from d2l_ext import dot_product_attention
+from d2l_ext import MultiHeadAttention, dot_product_attention, merge_heads, split_heads
 
 
 def wooden(count=3, hiddens=6, outputs=3, heads=2):
@@ -21,11 +20,11 @@ def wooden(count=3, hiddens=6, outputs=3, heads=2):
 @torch.no_grad()
 def computed(attention, X, heads, factor):
     """Each head's weights, all channels of the values, their mixtures, the outputs."""
-    Q, K, V = (split_heads(W(X)[None], heads)
-               for W in (attention.W_q, attention.W_k, attention.W_v))
-    mixed, weights = dot_product_attention(factor * Q, K, V)
-    mixed = merge_heads(mixed)
-    return weights[0], attention.W_v(X), mixed[0], attention.W_o(mixed)[0]
+    Q, K, V = (W(X)[None] for W in (attention.W_q, attention.W_k, attention.W_v))
+    mixed, weights = dot_product_attention(
+        *(split_heads(each, heads) for each in (factor * Q, K, V)))
+    mixed = merge_heads(mixed)[0]
+    return weights[0], V[0], mixed, attention.W_o(mixed)
 
 
 def written(numbers):
@@ -56,9 +55,9 @@ def test_every_number_shown_is_the_packages():
                       num_heads=4, asks=7, width=378)
     sheets = shown.of("canvas")
     near([sheet["weights"] for sheet in sheets], weights, 1e-6)
-    corners = [(sheet["x"], round(sheet["y"])) for sheet in sheets]
-    assert len({x for x, _ in corners}) == 2 and len(set(corners)) == 4  # two by two on a phone
-    assert max(sheet["x"] + 11 * sheet["across"] for sheet in sheets) <= 378
+    (x, y), (right, _), (_, low), _ = corners = [(each["x"], each["y"]) for each in sheets]
+    assert corners == [(x, y), (right, y), (x, low), (right, low)]  # two by two on a phone
+    assert x < right <= 378 - 11 * sheets[0]["across"] and y < low
     assert [word for word in shown.words if "t0 " in word] == [
         f"t0 {weight}" for weight in written(weights[:, 7, 0])] and "t7 → t0" in shown.words
 
