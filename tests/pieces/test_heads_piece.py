@@ -47,6 +47,7 @@ def test_every_number_shown_is_the_packages():
         assert [row["y"] for row in shown.of("lit")] == [
             cell["y"] - 1 for cell in cells[3 * asks::9]]
         assert f"Output: {', '.join(written(output[asks]))}." in shown.sentence
+        assert shown.of("span")[0]["name"].startswith("channel 0 ")
         near([share["x"] + share["width"] for share in shown.of("share")],
              [20 + 896 * (i + 1) / cut for i in range(cut)], 0.2)
     attention, X, piece = wooden(11, 12, heads=3)
@@ -65,6 +66,7 @@ def test_every_number_shown_is_the_packages():
 def test_what_heads_ask_for_and_channels_carry():
     assert {"head 1 asks for animal", "head 2 asks for person", "height", "unused"} <= set(
         described(heads()).words)
+    assert described(heads(), width=200).of("span")[0]["name"] == "height 1.00"
     rows = [[0, 2, 0], [1, 2, 3], [-1, 2, 0], [0, 0, 0], [2, 0.002, 0.004]]
     assert in_node(source("heads"), rows, """given.map((row) => [carries(row, ["a", "b", "c"], 4),
         wants(row, [[1, 0, 0], [0, 1, 0], [0, 0, 1]], ["a", "b", "c"])])""") == [
