@@ -34,16 +34,15 @@ const { format: rough } = new Intl.NumberFormat("en", {  // made once: that take
   maximumSignificantDigits: 3, maximumFractionDigits: 2, roundingPriority: "lessPrecision",
 });
 
-const degrees = (angle) => `${rough(angle * 180 / Math.PI)}°`;
 const columns = (hand) => `${2 * hand}, ${2 * hand + 1}`;
 
 /** The result in a sentence. */
 function tell({ position, offset, width, hand }) {
   const from = t("From position {0} to {1}", position, position + offset);
   const each = speed(hand, width);
-  return offset ? t("{0} the hand of columns {1} and {2} turns by {3}; the similarity of both " +
+  return offset ? t("{0} the hand of columns {1} and {2} turns by {3}°; the similarity of both " +
     "rows (their dot product, divided by d/2) is {4}, as from anywhere. A round takes {5} " +
-    "positions.", from, 2 * hand, 2 * hand + 1, degrees(offset * each),
+    "positions.", from, 2 * hand, 2 * hand + 1, rough(offset * each * 180 / Math.PI),
   digits(similarity(offset, width)), rough(2 * Math.PI / each))
     : t("{0} nothing turns: the rotation is the identity, and a position's similarity to " +
       "itself is 1.", from);
@@ -63,7 +62,7 @@ function view({ data, state, width, set }) {
   const choose = (chosen) => set({ hand: chosen });
   const part = { ...data, ...state, hand, count, set, choose };
   const wide = width >= 640;
-  const rest = width - (width >= 760 ? 280 + 48 : 24);  // of three panels in a row, or two
+
   return {
     label: t("{0} clocks with a thin hand at position i and a bold one δ later; the waves of " +
       "the chosen one, and how similar positions are.", count),
@@ -71,7 +70,7 @@ function view({ data, state, width, set }) {
       { title: (wide ? t("Two columns of the table of positions make a clock. ") : "")
         + t("Thin hand: position {0}, bold: {1}", position, position + offset),
       ...clocks(part, width) },
-      waves(part, wide ? 0.6 * rest : width), alike(part, wide ? 0.4 * rest : width), turn(part)]),
+      waves(part, wide ? 0.6 * width - 24 : width), alike(part, wide ? 0.4 * width : width)]),
     sentence: tell(part),
     controls: [
       range({ name: t("clock of columns (dimensions)"), max: count - 1, value: hand,
@@ -163,17 +162,6 @@ function alike({ offset, width: d, offsets, set }, width) {
   });
 }
 
-/** How each number of the later row comes from the two of the earlier one. */
-function turn({ position, offset, width, hand }) {
-  const each = speed(hand, width);
-  const [sine, cosine] = tip(position * each);
-  const [across, up] = tip(offset * each);
-  const sum = (name, one, two, y) => text(0, y, `${name}: ${digits(one)}·${digits(sine)} + `
-    + `${digits(two)}·${digits(cosine)} = ${digits(one * sine + two * cosine)}`,
-  { class: "turned" });
-  return { title: t("turned by {0}", degrees(offset * each)), width: 280, height: 64,
-    parts: [sum("sin", up, across, 20), sum("cos", -across, up, 50)] };
-}
 
 const style = `
   .grip { touch-action: pan-y; }

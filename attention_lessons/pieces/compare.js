@@ -129,7 +129,10 @@ function net(kind, width, { data: { choices }, state, ui, set, hold }) {
     t("one after another: {0}", plural(sequential, "step"))];
   return { title: name, colour, width, height: TOP + HIGH + 92, parts: [
     !ui.used && ui.out === undefined && text(width, -18, hint, END),
-    lines.map((ends) => line(...ends.map(at), { class: "ray", stroke: `var(--${colour})` })),
+    lines.map((ends) => line(...ends.map(at), {  // the cone runs down, anew for each output
+      class: "ray flows", stroke: `var(--${colour})`, key: [out, layers, ...ends].join(" "),
+      style: `transition-delay: ${30 * (layers - ends[1][0])}ms` })),
+
     rows.map((known, layer) => places(TOKENS).map((i) =>
       disc(at([layer, i]), Math.min(6, 36 / layers),
         { class: "token", fill: `var(--${known.includes(i) ? colour : "faint"})` }))),
@@ -211,6 +214,8 @@ const style = `
   .result { margin: 4px 0; }
   input[type=range] { width: 110px; }
   .ray { opacity: .7; }
+  @starting-style { .ray { opacity: 0; } }
+
 `;
 
 export const piece = { view, style };
