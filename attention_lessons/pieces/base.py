@@ -46,11 +46,13 @@ class Explorer:
 
     def html(self) -> str:
         """The piece as HTML that needs nothing else."""
-        given = {"data": self.data, "state": self.state}
-        given |= {"words": self.words} if self.words else {}
-        values = json.dumps(given).replace("<", "\\u003c")
-        return PAGE.format(piece=self.piece, still=self._still(), values=values,
-                           source=source(self.piece))
+        given = {"data": self.data, "state": self.state, "words": self.words}
+        picture = self.picture()
+        still = f'<p class="d2l-still">{html.escape(self.title)}</p>' if picture is None else (
+            IMAGE.format(alt=html.escape(picture.alt),
+                         image=base64.b64encode(picture.svg).decode()))
+        return PAGE.format(piece=self.piece, still=still, source=source(self.piece),
+                           values=json.dumps(given).replace("<", "\\u003c"))
 
     @property
     def stamp(self) -> str:
@@ -66,27 +68,19 @@ class Explorer:
             return None
         return picture if f'data-of="{self.stamp}' in picture.svg.decode() else None
 
-    def _still(self) -> str:
-        """The picture, or the words where there is none."""
-        picture = self.picture()
-        if picture is None:
-            return f'<p class="d2l-still">{html.escape(self.title)}</p>'
-        return IMAGE.format(alt=html.escape(picture.alt),
-                            image=base64.b64encode(picture.svg).decode())
-
     _repr_html_ = html  # for notebooks
 
     def __repr__(self) -> str:
         picture = self.picture()
-        return " ".join(("[explorer]", picture.alt if picture else self.title))
+        return f"[explorer] {picture.alt if picture else self.title}"
 
 
 def source(piece: str) -> str:
     """The JavaScript of a piece, after what all pieces share, as one module. Comments and
     indentation stay at home: each page carries it.
     """
-    own, palette = read(piece), (HERE.parent / "palette.json").read_text(encoding="utf-8")
-    parts = "const PALETTE=" + palette, read("vendor/preact"), read("kit"), OWN + own
+    palette = (HERE.parent / "palette.json").read_text(encoding="utf-8")
+    parts = "const PALETTE=" + palette, read("vendor/preact"), read("kit"), OWN + read(piece)
     whole = re.sub(r"(?ms)^import .*?;\n", "", "\n".join(parts))
     return re.sub(r"(?m)^ *(//(?! preact| own).*|/\*\*(?s:.*?)\*/)\n+|^ +|^\n", "", whole)
 
@@ -103,9 +97,8 @@ def texts(script: str) -> list[str]:
     """What a script says: the keys of its t("...") and of its plurals."""
     found = ["".join(map(json.loads, re.findall(STRING, keys)))
              for keys in re.findall(rf"\bt\(\s*({STRING}(?:\s*\+\s*{STRING})*)", script)]
-    for word in re.findall(PLURAL, script):
-        found += [f"{{0}} {word}", f"{{0}} {word}s"]
-    return found
+    return found + [f"{{0}} {word}{end}"
+                    for word in re.findall(PLURAL, script) for end in ("", "s")]
 
 
 def words_of(piece: str, data: dict) -> dict[str, str]:
@@ -114,8 +107,8 @@ def words_of(piece: str, data: dict) -> dict[str, str]:
     if language() == "en":
         return {}
     names = map(json.loads, re.findall(STRING, json.dumps(data)))
-    keys = [*texts(read("kit")), *texts(read(piece)), *names]
-    return {key: known(key) for key in keys if known(key) != key}
+    return {key: known(key) for key in (*texts(read("kit") + read(piece)), *names)
+            if known(key) != key}
 
 
 # ---- what is given ----
@@ -124,8 +117,8 @@ def check_choices(choices: Mapping, **given) -> None:
     """Raise ValueError where what is given by its name is none of that name's choices."""
     for name, value in given.items():
         if value not in choices[name]:
-            possible = ", ".join(map(repr, choices[name]))
-            raise ValueError(f"{name}={value!r} is not possible: choose from {possible}")
+            raise ValueError(f"{name}={value!r} is not possible: choose from "
+                             + ", ".join(map(repr, choices[name])))
 
 
 def finite(**given) -> list[Tensor]:
@@ -177,7 +170,6 @@ def layer_data(attention: MultiHeadAttention, X: Tensor, tokens: Sequence, featu
              f"W_o ({outputs}, hiddens)", tokens, features, *matrices.values(), tokens=counts)
     return {"tokens": [*map(clean, tokens)], "features": [*map(clean, features)]} | {
         name: exact(matrix) for name, matrix in matrices.items()}
-
 
 
 def clean(text: str) -> str:

@@ -272,8 +272,8 @@ export function panels(width, given, gap = 24) {
     below.push(sheets.map((one) => sheet({ ...one, x: one.x + left, y: one.y + top })));
     x += panel.width + gap;
     tall = Math.max(tall, high);
-    return html`<g class="panel" transform="translate(${left} ${top})" data-x=${left} data-y=${top}>
-      ${title && text(0, 8 - TITLE, title, { bold: true, colour })}${parts}</g>`;
+    return shifted(left, top, [title && text(0, 8 - TITLE, title, { bold: true, colour }), parts],
+      { class: "panel", "data-x": left, "data-y": top });
   });
   const height = Math.round(y + tall);
   return html`${below}
@@ -281,8 +281,8 @@ export function panels(width, given, gap = 24) {
 }
 
 /** Parts at a point to which they travel from where they were. */
-export const travelling = (key, x, y, ...parts) => html`<g key=${key} class="travels"
-  style="transform: translate(${near(x)}px, ${near(y)}px)">${parts}</g>`;
+export const travelling = (key, x, y, ...parts) => h("g", { key, class: "travels",
+  style: `transform: translate(${near(x)}px, ${near(y)}px)` }, parts);
 
 /** About how many pixels words take. */
 export const room = (words) =>
@@ -313,16 +313,15 @@ export function arrow([x, y], [toX, toY], colour, width) {
   const part = Math.min(1, (6 + 2 * width) / length);  // of it is the head
   const [baseX, baseY] = [toX - part * right, toY - part * down];
   const corner = (side) => [baseX - side * part * down, baseY + side * part * right];
-  return html`<g style="stroke: var(--${colour}); fill: var(--${colour})">
-    ${line([x, y], [baseX, baseY], { "stroke-width": width })}
-    <polygon points=${points([[toX, toY], corner(0.45), corner(-0.45)])} stroke="none" /></g>`;
+  return h("g", { style: `stroke: var(--${colour}); fill: var(--${colour})` },
+    line([x, y], [baseX, baseY], { "stroke-width": width }),
+    h("polygon", { points: points([[toX, toY], corner(0.45), corner(-0.45)]), stroke: "none" }));
 }
 
 /** A knob to drag at one of the places that it can take. */
-export const knob = (held, stops, at, sign) => html`<g ...${held}>
-  ${stops.map((stop) => disc(stop, 2.5, { fill: "currentColor", class: "stop" }))}
-  ${disc(at, 22, { class: "halo" })}${disc(at, 11, { class: "knob" })}
-  ${text(...at, sign, MIDDLE)}</g>`;
+export const knob = (held, stops, at, sign) => h("g", held,
+  stops.map((stop) => disc(stop, 2.5, { fill: "currentColor" })),
+  disc(at, 22, { class: "halo" }), disc(at, 11, { class: "knob" }), text(...at, sign, MIDDLE));
 
 export const points = (corners) => corners.map((corner) => corner.map(near).join(",")).join(" ");
 
@@ -353,12 +352,12 @@ export function map(given) {
   const frame = (...place) => box(...place, { class: "lit", fill: "none", stroke: "currentColor",
     "stroke-width": near(inside(down / 6, 1, 2.5)) });
   const draw = rows * columns > 300 || Math.min(across / 1.6, down) < 20 ? shades : cells;
-  return html`<g style="fill: var(--query)" ...${hands}>
-    ${box(x, y, columns * across, rows * down, {
-      style: `fill: ${sheet ? "transparent" : "var(--paper)"}; stroke: var(--faint)` })}
-    ${!sheet && draw(weights, x, y, across, down)}
-    ${row != null && frame(x, y + row * down, columns * across, down)}
-    ${column != null && frame(x + column * across, y, across, rows * down)}</g>`;
+  return h("g", { style: "fill: var(--query)", ...hands },
+    box(x, y, columns * across, rows * down,
+      { style: `fill: ${sheet ? "transparent" : "var(--paper)"}; stroke: var(--faint)` }),
+    !sheet && draw(weights, x, y, across, down),
+    row != null && frame(x, y + row * down, columns * across, down),
+    column != null && frame(x + column * across, y, across, rows * down));
 }
 
 /** What a map of rows that ask does: it lights what is pointed at, else the row `asks` with the key
@@ -399,8 +398,8 @@ export const onShade = (weight) => weight > 0.75 && { style: "fill: var(--on)" }
 
 const cells = (weights, x, y, across, down) => weights.map((row, i) => row.map((weight, j) => {
   const [left, top] = [x + j * across, y + i * down];
-  return html`${box(left + 1, top + 1, across - 2, down - 2, { class: "cell", ...shade(weight) })}
-    ${text(left + across / 2, top + down / 2, digits(weight), { ...MIDDLE, ...onShade(weight) })}`;
+  return [box(left + 1, top + 1, across - 2, down - 2, { class: "cell", ...shade(weight) }),
+    text(left + across / 2, top + down / 2, digits(weight), { ...MIDDLE, ...onShade(weight) })];
 }));
 
 function shades(weights, x, y, across, down) {
@@ -409,8 +408,8 @@ function shades(weights, x, y, across, down) {
     if (weight * 15 >= 0.5) paths[Math.round(weight * 15)].push(
       `M${near(x + j * across)} ${near(y + (i + 0.5) * down)}h${across}`);
   }));
-  return paths.map((parts, i) => parts.length > 0 && html`<path class="shade"
-    d=${parts.join("")} stroke-width=${down} stroke-opacity=${opacity(i / 15)} />`);
+  return paths.map((parts, i) => parts.length > 0 && h("path", { class: "shade",
+    d: parts.join(""), "stroke-width": down, "stroke-opacity": opacity(i / 15) }));
 }
 
 /** Points moved sideways, towards `middle`, until none lies within `gap` of one before it. */

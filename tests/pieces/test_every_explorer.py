@@ -1,10 +1,10 @@
 """What holds for each explorer: its page, still picture, source, and what keys do; hostile text."""
 import html
-import html.parser
 import json
 
 import pytest
 import torch
+from bs4 import BeautifulSoup
 from pieces import HOSTILE, PIECES
 from tools.draw._stills import heads, in_node, scene, tiles
 
@@ -18,12 +18,13 @@ from d2l_ext import MultiHeadAttention
 def test_a_page_is_given_data_state_and_words_and_varies_with_nothing_else(monkeypatch):
     monkeypatch.setattr("attention_lessons.languages.chosen", "zh")
     explorer, again = heads(), heads()
-    page = Page(explorer._repr_html_())
-    assert json.loads(page.scripts[0]) == {name: json.loads(json.dumps(getattr(explorer, name)))
-                                           for name in ("data", "state", "words")}
-    assert page.scripts[1].startswith(f"\n{source('heads')}")
+    page = BeautifulSoup(explorer._repr_html_(), "html.parser").div
+    values, script = (each.string for each in page("script"))
+    assert json.loads(values) == {name: json.loads(json.dumps(getattr(explorer, name)))
+                                  for name in ("data", "state", "words")}
+    assert script.startswith(f"\n{source('heads')}")
     assert explorer.words and not [key for key, word in explorer.words.items() if key == word]
-    assert page.tags[0] == ("div", {"class": "d2l-explorer", "data-piece": "heads"})
+    assert page.attrs == {"class": ["d2l-explorer"], "data-piece": "heads"}
     assert (again.html(), repr(again)) == (explorer.html(), repr(explorer))
 
 
@@ -109,26 +110,14 @@ def any_heads(tokens, hiddens=6, heads=3):
     return heads_explorer(attention, X, tokens, tokens[:1] * hiddens)
 
 
-class Page(html.parser.HTMLParser):
-    def __init__(self, text):
-        super().__init__()
-        self.tags, self.scripts = [], []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attributes):
-        self.tags.append((tag, dict(attributes)))
-
-    def handle_data(self, data):
-        if self.tags[-1][0] == "script":
-            self.scripts.append(data)
-
 
 def test_hostile_tokens_stay_text():
     explorer = any_heads(HOSTILE)
-    page = Page(explorer.html())
-    assert [tag for tag, _ in page.tags] == ["div", "p", "script", "script"]
-    assert not [name for _, given in page.tags for name in given if name.startswith("on")]
-    tokens = json.loads(page.scripts[0])["data"]["tokens"]
+    page = BeautifulSoup(explorer.html(), "html.parser")
+    tags = page.find_all(True)
+    assert [tag.name for tag in tags] == ["div", "p", "script", "script"]
+    assert not [name for tag in tags for name in tag.attrs if name.startswith("on")]
+    tokens = json.loads(page.script.string)["data"]["tokens"]
     assert tokens[:6] == HOSTILE[:6]
     assert tokens[6] == "$a$ `b`  [31m "  # what can't be stored or printed became blanks
     repr(explorer).encode()
