@@ -1,5 +1,5 @@
 // Attention pooling: drag the query among the keys; the output stays in the hull of the values.
-import { html } from "./vendor/preact.js";
+import { h } from "./vendor/preact.js";
 import {
   MIDDLE, apart, arrow, box, button, digits, disc, dot, grip, hull, inside, line, list, near,
   panels, points, range, ranked, shifted, softmax, t, text, tick, transpose,
@@ -26,11 +26,11 @@ export const moved = (query, axes, point, limit) => query.map((each, j) => {
 function tell({ weights, output }) {
   const words = ranked(weights, 0.005).slice(0, 6)
     .map((i) => t("key {0} gets {1}", i + 1, digits(weights[i])));
-  return words.length ? t("Of the weight, {0}. Output: {1}.", list(words), digitsOf(output))
+  return words.length ? t("Of the weight, {0}. Output: {1}.", list(words),
+    output.map(digits).join(", "))
     : t("Every key is hidden: there is nothing to mix, and the output is zero.");
 }
 
-const digitsOf = (numbers) => numbers.map(digits).join(", ");
 const short = (numbers) => numbers.map((each) => Math.round(each * 100) / 100).join(", ");
 
 // ---- the picture ----
@@ -39,29 +39,26 @@ function view({ data, state, ui, width, set }) {
   const { keys, presets } = data;
   const now = pool(data, state);
   const wide = width >= 640;
-  const side = wide ? Math.min(300, (width - 48) / 3) : width;
+  const side = wide ? (width - 48) / 3 : width;
   const tall = wide ? Math.max(side, 44 * keys.length) : 230;
   const row = wide ? tall / keys.length : 44;
-  const middle = wide ? width - 2 * side - 48 : width;
   const hide = (i) => set({ sees: state.sees.map((seen, j) => seen !== (i === j)) });
   const part = { ...data, ...now, ...state, side, tall, set, ui, hide };
   return {
     label: t("A query's arrow among {0} keys, their weights, and the output in the hull of the " +
       "values.", keys.length),
     picture: panels(width, [
-      { title: t("keys and query in a plane"), width: side, height: tall + 24,
-        parts: asking(part) },
-      { title: t("scores q · k / scale, weights"), width: middle, height: row * keys.length,
-        parts: sharing(part, middle, row) },
-      { title: t("values and output"), width: side, height: tall + 24, parts: mixing(part) },
-    ]),
+      [t("keys and query in a plane"), tall + 24, asking(part)],
+      [t("scores q · k / scale, weights"), row * keys.length, sharing(part, row)],
+      [t("values and output"), tall, mixing(part)],
+    ].map(([title, height, parts]) => ({ title, width: side, height, parts }))),
     sentence: tell(now),
-    controls: html`<span class="control">${range({
-      name: t("scale"), min: 0, max: 2, step: 0.01, value: Math.log10(state.scale),
+    controls: h("span", { class: "control" }, range({
+      name: t("scale"), max: 2, step: 0.01, value: Math.log10(state.scale),
       text: short([state.scale]),
       pick: (power) => set({ scale: Math.round(10 ** power * 10) / 10 }),
-    })}${presets.map(([number, words]) => button(t("scale {0}", words),
-      () => set({ scale: number }), Math.abs(number - state.scale) < 0.01, words))}</span>`,
+    }), presets.map(([number, words]) => button(t("scale {0}", words),
+      () => set({ scale: number }), Math.abs(number - state.scale) < 0.01, words))),
   };
 }
 
@@ -75,7 +72,6 @@ function asking({ keys, axes, limit, query, scale, sees, weights, side, tall, se
   const middle = [side / 2, tall / 2];
   const screen = ([right, up]) => [middle[0] + unit * right, middle[1] - unit * up];
   const tips = keys.map((key) => screen(flat(key)));
-  const marks = apart(tips, 26, middle[0]);
   const tip = screen(within(at));
   const go = (point) => set({ query: moved(query, axes, within(point), limit) });
   const zoom = (factor) => set({ scale: inside(Math.round(scale * factor * 10) / 10, 1, 100) });
@@ -85,44 +81,41 @@ function asking({ keys, axes, limit, query, scale, sees, weights, side, tall, se
     step: (right, up) => go([at[0] + right * limit / 60, at[1] + up * limit / 60]),
     keys: { "+": () => zoom(1 / 1.25), "-": () => zoom(1.25) },
   });
-  const pinch = (event) => {
+  const onWheel = (event) => {
     if (!event.ctrlKey) return;  // without a pinch the page scrolls
     event.preventDefault();
     zoom(Math.exp(event.deltaY / 100));
   };
-  const keyed = (i, kind, parts) => html`<g class="${kind} ${sees[i] ? "" : "hidden"}"
-    onClick=${kind && (() => hide(i))}>${parts}</g>`;
-  return html`
-    ${box(0, 0, side, tall, { rx: 8, class: "paper", onWheel: pinch })}
-    ${tips.map((end, i) => keyed(i, "", arrow(middle, end, "key", 2 + 6 * weights[i])))}
-    ${arrow(middle, tip, "query", 4)}
-    ${marks.map((mark, i) => keyed(i, "press",
-      [disc(mark, 12, { class: "key tint" }), text(...mark, i + 1, MIDDLE)]))}
-    <g ...${handle}>
-      ${disc(tip, 22, { class: "halo" })}${disc(tip, 10, { fill: "var(--query)" })}</g>
-    ${!ui.used && text(tip[0], tip[1] - 26, t("drag me"), { ...MIDDLE, colour: "query" })}
-    ${text(0, tall + 14, t("query {0}", short(query)), { colour: "query" })}`;
+  const seen = (i) => ({ opacity: sees[i] ? 1 : 0.3 });
+  return [
+    box(0, 0, side, tall, { rx: 8, class: "paper", onWheel }),
+    tips.map((end, i) => h("g", seen(i), arrow(middle, end, "key", 2 + 6 * weights[i]))),
+    arrow(middle, tip, "query", 4),
+    apart(tips, 26, middle[0]).map((mark, i) =>
+      h("g", { ...seen(i), class: "press", onClick: () => hide(i) },
+        disc(mark, 12, { class: "key tint" }), text(...mark, i + 1, MIDDLE))),
+    h("g", handle, disc(tip, 22, { class: "halo" }), disc(tip, 10, { fill: "var(--query)" })),
+    !ui.used && text(tip[0], tip[1] - 26, t("drag me"), { ...MIDDLE, colour: "query" }),
+    text(0, tall + 14, t("query {0}", short(query)), { colour: "query" })];
 }
 
 /** A row a key, to be ticked: its score, its weight as a bar, its value. */
-function sharing({ values, sees, scores, weights, hide }, width, row) {
+function sharing({ values, sees, scores, weights, side, hide }, row) {
   const left = 84;
   return weights.map((weight, i) => {
-    const across = (width - left - 44) * weight;
+    const across = (side - left - 44) * weight;
     const name = t("key {0}", i + 1);
-    return shifted(0, row * i, html`
-      ${box(0, 0, width, row, { rx: 6, class: "halo" })}
-      ${box(4, 6, 15, 15, { rx: 3, class: "ink" })}
-      ${sees[i] && html`<path d="M7 13l4 4l6-8" class="ink" />`}
-      ${text(26, 13, name, { colour: "key", bold: true })}
-      ${box(left, 6, across, 15, { rx: 2, fill: "var(--query)", class: "bar flows" })}
-      ${text(left + 6 + across, 13, digits(weight))}
-      ${text(26, 32, sees[i]
-        ? t("score {0}, value {1}", digits(scores[i]), short(values[i])) : t("hidden"))}`,
+    return shifted(0, row * i, [
+      box(0, 0, side, row, { rx: 6, class: "halo" }),
+      h("path", { d: `M4 6h15v15h-15z${sees[i] ? "m3 7l4 4l6-8" : ""}`, class: "ink" }),
+      text(26, 13, name, { colour: "key", bold: true }),
+      box(left, 6, across, 15, { rx: 2, fill: "var(--query)", class: "bar flows" }),
+      text(left + 6 + across, 13, digits(weight)),
+      text(26, 32, sees[i]
+        ? t("score {0}, value {1}", digits(scores[i]), short(values[i])) : t("hidden"))],
     tick(name, sees[i], () => hide(i)));
   });
 }
-
 
 /** The first two numbers of the values that differ, their hull, and ribbons to the output. */
 function mixing({ values, weights, output, side, tall }) {
@@ -134,30 +127,23 @@ function mixing({ values, weights, output, side, tall }) {
   const screen = (numbers) => [pad + (side - 2 * pad) * across(numbers),
     tall - pad - (tall - 2 * pad) * up(numbers)];
   const spots = values.map(screen);
-  const marks = apart(spots, 12, side / 2);
   const end = screen(output);
   const any = weights.some(Boolean);
-  return html`
-    ${box(0, 0, side, tall, { rx: 8, class: "paper" })}
-    <polygon points=${points(hull(spots))} class="hull" />
-    ${any && weights.map((weight, i) => line(spots[i], end,
-      { "stroke-width": near(26 * weight), class: "ribbon flows" }))}
-    ${spots.map((spot, i) => [disc(spot, 6, { class: "value tint" }),
-      text(marks[i][0], marks[i][1] - 16, i + 1, MIDDLE)])}
-    ${any && disc(end, 9, { class: "made" })}
-    ${text(0, tall + 14, t("output {0}", digitsOf(output)), { colour: "output", bold: true })}`;
+  return [
+    box(0, 0, side, tall, { rx: 8, class: "paper" }),
+    h("polygon", { points: points(hull(spots)), class: "hull value tint" }),
+    any && weights.map((weight, i) => line(spots[i], end,
+      { "stroke-width": near(26 * weight), class: "ribbon flows" })),
+    spots.map((spot) => disc(spot, 6, { class: "value tint" })),
+    apart(spots, 12, side / 2).map(([x, y], i) => text(x, y - 16, i + 1, MIDDLE)),
+    any && disc(end, 9, { fill: "var(--output)", class: "made over" })];
 }
 
 const style = `
-  .tint { stroke-width: 2; }
-  .hidden { opacity: .3; }
-  .hull {
-    fill: color-mix(in srgb, var(--value) 14%, transparent); stroke: var(--value);
-    stroke-dasharray: 3 4;
-  }
+  circle.tint { stroke-width: 2; }
+  .hull { fill-opacity: .6; stroke-dasharray: 3 4; }
   .ribbon { stroke: var(--value); stroke-linecap: round; opacity: .55; }
-  .made { fill: var(--output); stroke: var(--paper); stroke-width: 2; }
-  .ink { fill: none; stroke: currentColor; stroke-width: 2; }
+  .ink { fill: none; stroke: currentColor; stroke-width: 2; stroke-linejoin: round; }
 `;
 
 export const piece = { view, style };

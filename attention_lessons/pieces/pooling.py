@@ -44,4 +44,3 @@ def plane(keys: Tensor) -> Tensor:
         if rest.norm() > 1e-6 * given.norm():
             found.append(rest / rest.norm())
     return torch.stack([*found, 0 * units[0]][:2])
-
