@@ -3,7 +3,7 @@
 import { h } from "./vendor/preact.js";
 import {
   END, MIDDLE, box, choice, closest, digits, disc, inside, line, near, panels, places, points,
-  range, shifted, slider, t, text,
+  range, room, shifted, slider, t, text,
 } from "./kit.js";
 
 // ---- mathematics ----
@@ -11,9 +11,6 @@ import {
 /** How far the hand of columns 2j and 2j + 1 turns in one step, in radians (Vaswani et al. 2017,
  * section 3.5). */
 const speed = (hand, width) => 10000 ** (-2 * hand / width);
-
-/** The two numbers of a hand that stands at `angle`: how far across, how far up. */
-const tip = (angle) => [Math.sin(angle), Math.cos(angle)];
 
 /** p_i · p_j for rows `offset` apart, divided by d/2: 1 for a row with itself. */
 const similarity = (offset, width) => places(width / 2).reduce((sum, hand) =>
@@ -53,44 +50,37 @@ function tell({ position, offset, width, hand }) {
 const [RADIUS, DOWN] = [24, 74];  // of a clock, and from line to line
 const HIGH = 94;  // of a plot's paper, with the mark above its curves
 const [INK, BOLD] = ["currentColor", "var(--query)"];
-const pen = (stroke, width) => ({ stroke, "stroke-width": width });
+const pen = (stroke, width) => ({ stroke, "stroke-width": width, fill: "none" });
 
 function view({ data, state, width, set }) {
-  const { position, offset } = state;
   const count = state.width / 2;
   const hand = Math.min(state.hand, count - 1);  // a smaller width has fewer hands
-  const choose = (chosen) => set({ hand: chosen });
-  const part = { ...data, ...state, hand, count, set, choose };
-  const wide = width >= 640;
-
+  const part = { ...data, ...state, hand, count, set };
+  const [left, right] = width < 640 ? [width, width] : [0.6 * width - 24, 0.4 * width];
   return {
     label: t("{0} clocks with a thin hand at position i and a bold one δ later; the waves of " +
       "the chosen one, and how similar positions are.", count),
-    picture: panels(width, [
-      { title: (wide ? t("Two columns of the table of positions make a clock. ") : "")
-        + t("Thin hand: position {0}, bold: {1}", position, position + offset),
-      ...clocks(part, width) },
-      waves(part, wide ? 0.6 * width - 24 : width), alike(part, wide ? 0.4 * width : width)]),
+    picture: panels(width, [clocks(part, width), waves(part, left), alike(part, right)]),
     sentence: tell(part),
     controls: [
       range({ name: t("clock of columns (dimensions)"), max: count - 1, value: hand,
-        text: columns(hand), pick: choose }),
+        text: columns(hand), pick: (chosen) => set({ hand: chosen }) }),
       choice({ state, set }, "width", t("width d"), data.widths)],
   };
 }
 
 /** The clocks in lines: the bold hand of each is dragged, a press chooses its columns. */
 function clocks(part, width) {
-  const { position, offset, width: d, hand, count, offsets, set, choose } = part;
+  const { position, offset, width: d, hand, count, offsets, set } = part;
   const inLine = Math.min(count, Math.floor(width / 54), Math.max(8, count / 2));
   const across = Math.min(width / inLine, 102);
   const [middle, end] = [[0, 0], [0, -0.86 * RADIUS]];
-  const pointer = (angle, stroke, width, ...more) => h("g", {
+  const pointer = (angle, stroke, width, more) => h("g", {
     class: "hand flows", style: `transform: rotate(${angle.toFixed(4)}rad)` },
-  line(middle, end, pen(stroke, width)), more);
+  line(middle, end, { ...pen(stroke, width), "stroke-linecap": "round" }), more);
   const parts = places(count).map((each) => {
     const [x, y] = [(each % inLine + 0.5) * across, Math.floor(each / inLine) * DOWN + RADIUS];
-    const [from, turns] = [position * speed(each, d), offset * speed(each, d)];
+    const [from, turns] = [position, offset].map((steps) => steps * speed(each, d));
     const chosen = each === hand;
     const held = slider({
       name: t("clock of columns {0}", columns(each)), value: offset, max: offsets,
@@ -98,78 +88,69 @@ function clocks(part, width) {
       put: (number) => set({ hand: each, offset: number }),
     });
     const sector = disc(middle, RADIUS * 3 / 8, {  // a dash so wide that it reaches the middle
-      class: "sector", transform: "rotate(-90)", "stroke-width": RADIUS * 3 / 4,
+      ...pen(BOLD, RADIUS * 3 / 4), opacity: 0.25, transform: "rotate(-90)",
       "stroke-dasharray": `${near(turns * RADIUS * 3 / 8)} 999` });
     return shifted(x, y, [
-      disc(middle, RADIUS, { class: chosen ? "face chosen" : "face" }),
+      disc(middle, RADIUS, { ...chosen ? pen(INK, 3) : pen("var(--faint)", 1.5),
+        fill: "transparent", class: chosen && "chosen" }),
       pointer(from, INK, 1.5, sector),
       pointer(from + turns, BOLD, 4, chosen && disc(end, 6, { fill: BOLD })),
       text(0, RADIUS + 11, columns(each), { ...MIDDLE, bold: chosen }),
-    ], { ...held, tabindex: chosen ? 0 : -1, onClick: () => choose(each) });
+    ], { ...held, tabindex: chosen ? 0 : -1, onClick: () => set({ hand: each }) });
   });
-  return { width, height: Math.ceil(count / inLine) * DOWN, parts };
+  return { title: t("Thin hand: position {0}, bold: {1}", position, position + offset),
+    width, height: Math.ceil(count / inLine) * DOWN, parts };
 }
 
-/** A panel with curves over `count` numbers, [colour, function] each, on paper with a scale of
- * heights. A sweep changes what `swept` says; `marks(x, y)` stand on the curves. */
-function plot({ title, width, count, heights, curves, swept, marks }) {
+/** A panel with curves over `count` numbers, [colour, name, function] each, on paper with a scale
+ * of heights. At `marks`, [place, colour] each, discs lie on them; a sweep changes a `value`, which
+ * `words` above it tell. */
+function plot({ curves, width, count, heights, marks, words, ...swept }) {
   const [low, high] = [heights[0], heights.at(-1)];
   const step = (width - 48) / (count - 1);
   const x = (place) => 34 + place * step;
   const y = (value) => 22 + (HIGH - 22) * (high - value) / (high - low);
-  const held = slider({ ...swept, at: (pixel) => (pixel - 34) / step });
-  return { title, width, height: HIGH + 24, parts: h("g", held,
+  const aside = room(words) / 2 + 8;
+  const title = curves.map(([colour, name], i) =>
+    h("tspan", { dx: 14 * i, style: `fill: var(--${colour}-letters)` }, name));
+  return { title, width, height: HIGH + 24, parts: h("g",
+    slider({ ...swept, at: (pixel) => (pixel - 34) / step }),
     box(0, 0, width, HIGH + 6, { rx: 8, class: "paper" }),
     heights.map((height) => [
       line([x(0), y(height)], [x(count - 1), y(height)], pen("var(--faint)", 1)),
       text(x(0) - 6, y(height), height, END)]),
     places(count).map((i) => i % (count > 40 ? 20 : 4) === 0 && text(x(i), HIGH + 16, i, MIDDLE)),
-    curves.map(([colour, value]) => h("polyline", { fill: "none", ...pen(colour, 2.5),
+    curves.map(([colour, , value]) => h("polyline", { ...pen(`var(--${colour})`, 2.5),
       points: points(places(4 * count - 3).map((i) => [x(i / 4), y(value(i / 4))])) })),
-    marks(x, y)) };
+    marks.map(([place, fill]) => [line([x(place), y(high) - 3], [x(place), y(low)], pen(fill, 1.5)),
+      curves.map(([, , value]) => disc([x(place), y(value(place))], 5, { fill, class: "mark" }))]),
+    text(inside(x(swept.value), aside, width - aside), 7, words, MIDDLE)) };
 }
 
 /** Sine and cosine of the chosen columns; a sweep over them moves the position. */
 function waves({ position, offset, width: d, hand, positions, offsets, set }, width) {
-  const later = position + offset;
-  const at = (place) => tip(place * speed(hand, d));
-  const names = [["sky", t("sine, column {0}", 2 * hand)],
-    ["amber", t("cosine, column {0}", 2 * hand + 1)]];
+  const [each, later] = [speed(hand, d), position + offset];
   return plot({
-    title: names.map(([colour, name], i) =>
-      h("tspan", { dx: 14 * i, style: `fill: var(--${colour}-letters)` }, name)),
-    curves: names.map(([colour], i) => [`var(--${colour})`, (place) => at(place)[i]]),
+    curves: [["sky", t("sine, column {0}", 2 * hand), (place) => Math.sin(place * each)],
+      ["amber", t("cosine, column {0}", 2 * hand + 1), (place) => Math.cos(place * each)]],
     width, count: positions + offsets + 1, heights: [-1, 0, 1],
-    swept: { name: t("position i"), value: position, max: positions,
-      put: (number) => set({ position: number }) },
-    marks: (x, y) => [[[position, INK], [later, BOLD]].map(([place, colour]) => [
-      line([x(place), y(1) - 3], [x(place), y(-1)], pen(colour, 1.5)),
-      at(place).map((value) => disc([x(place), y(value)], 5, { fill: colour, class: "row" }))]),
-    text(inside(x(position), 86, width - 86), 7, `↔ i = ${position}, i + δ = ${later}`, MIDDLE)],
+    marks: [[position, INK], [later, BOLD]], words: `↔ i = ${position}, i + δ = ${later}`,
+    name: t("position i"), value: position, max: positions,
+    put: (number) => set({ position: number }),
   });
 }
 
 /** The similarity of rows against their offset; a sweep moves the offset. */
-function alike({ offset, width: d, offsets, set }, width) {
-  const now = similarity(offset, d);
-  return plot({
-    title: t("similarity at distance δ"), width, count: offsets + 1, heights: [0, 1],
-    curves: [[INK, (other) => similarity(other, d)]],
-    swept: { name: t("offset δ"), value: offset, max: offsets,
-      put: (number) => set({ offset: number }) },
-    marks: (x, y) => [disc([x(offset), y(now)], 7, { fill: BOLD, class: "now" }),
-      text(inside(x(offset), 68, width - 68), 7, `↔ δ = ${offset}: ${digits(now)}`, MIDDLE)],
-  });
-}
-
+const alike = ({ offset, width: d, offsets, set }, width) => plot({
+  curves: [["ink", t("similarity at distance δ"), (other) => similarity(other, d)]],
+  width, count: offsets + 1, heights: [0, 1],
+  marks: [[offset, BOLD]], words: `↔ δ = ${offset}: ${digits(similarity(offset, d))}`,
+  name: t("offset δ"), value: offset, max: offsets, put: (number) => set({ offset: number }),
+});
 
 const style = `
   .grip { touch-action: pan-y; }
   .grip:has(.chosen) { touch-action: none; }
-  .face { fill: transparent; stroke: var(--faint); stroke-width: 1.5; }
-  .chosen { stroke: currentColor; stroke-width: 3; }
-  .sector { fill: none; stroke: var(--query); opacity: .25; }
-  .hand line { stroke-linecap: round; }
 `;
 
 export const piece = { view, style };

@@ -6,9 +6,9 @@ WIDTHS, POSITIONS, OFFSETS = [4, 8, 16, 32, 64], 63, 16
 
 
 def clock_explorer(num_hiddens: int = 32) -> Explorer:
-    """Sinusoidal positions 0 to 63: clock hands at a position, and up to 16 positions later.
+    """Sinusoidal positions 0 to 63: clock hands at a position and up to 16 positions later, their
+    waves, how similar the rows are, and how many positions a round takes.
 
-    It shows their waves and rotation, P Pᵀ, and how many positions a round takes.
     Raises ValueError for a width that is not among 4, 8, 16, 32, 64.
     """
     check_choices({"num_hiddens": WIDTHS}, num_hiddens=num_hiddens)

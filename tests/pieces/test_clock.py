@@ -12,7 +12,6 @@ from attention_lessons.pieces import clock_explorer, source
 from d2l_ext import sinusoids
 
 
-
 @pytest.mark.parametrize("width, hand, i, offset, room", [
     (32, 5, 6, 2, 816), (4, 0, 63, 6, 340), (64, 9, 0, 16, 262)])
 def test_all_that_is_shown_is_the_packages(width, hand, i, offset, room):
@@ -21,16 +20,12 @@ def test_all_that_is_shown_is_the_packages(width, hand, i, offset, room):
     shown = described(clock_explorer(width), width=room, hand=hand, position=i, offset=offset)
     pair = [2 * hand, 2 * hand + 1]
     angles = torch.tensor([float(re.search(r"rotate\((.*)rad", each["style"])[1])
-                           for each in shown.of("hand")])
-    tips = torch.stack([angles.sin(), angles.cos()], 1)
-    near(tips[::2].flatten(), P[i])
-    near(tips[1::2].flatten(), P[i + offset])
-    # the waves and the similarity, and the marks on them
+                           for each in shown.of("hand")]).reshape(-1, 2).T
+    near(torch.stack([angles.sin(), angles.cos()], 2).flatten(1), P[[i, i + offset]])
     sine, cosine, alike = (corners(line)[::4] for line in shown.of("polyline"))
-    assert [(dot["cx"], dot["cy"]) for dot in shown.of("row")] == [
-        line[place] for place in (i, i + offset) for line in (sine, cosine)]
+    assert [(dot["cx"], dot["cy"]) for dot in shown.of("mark")] == [
+        sine[i], cosine[i], sine[i + offset], cosine[i + offset], alike[offset]]
     near([(sine[0][1] - y) / 36 for _, y in sine + cosine], P[:, pair].T.flatten())
-    assert [(dot["cx"], dot["cy"]) for dot in shown.of("now")] == [alike[offset]]
     near([1 - (y - alike[0][1]) / 72 for _, y in alike], similar[:17])
     assert f"↔ δ = {offset}: {similar[offset]:.2f}" in shown.words
     angle = offset / 10_000 ** (2 * hand / width)
@@ -42,7 +37,7 @@ def test_all_that_is_shown_is_the_packages(width, hand, i, offset, room):
 
 
 def test_a_dragged_hand_stops_where_the_pointer_is():
-    """The fast hand comes round every 6.28 positions: the offset near the one before is taken."""
+    """The fast hand comes round every 6.28 positions."""
     found = in_node(source("clock"), [[8 + 3, 0], [8 + 9, 8], [8 + 16, 15]], """given.map(
         ([angle, offset]) => turned(angle, { position: 8, offset, width: 32, offsets: 16 }, 0))""")
     assert found == [3, 9, 16]
