@@ -8,12 +8,12 @@ import {
 // ---- mathematics ----
 
 /** Each head's weights: softmax(factor × q kᵀ / √size) (Vaswani et al. 2017, section 3.2.2). */
-function weigh(Q, K, heads, factor) {
+const weigh = once((Q, K, heads, factor) => {
   const size = Q[0].length / heads;
   const block = (A, head) => A.map((row) => row.slice(head * size, (head + 1) * size));
   return places(heads).map((head) => times(block(Q, head), block(K, head))
     .map((row) => softmax(row, factor / Math.sqrt(size))));
-}
+});
 
 /** One token's mixture of each channel's values, by the weights of the head that holds it. */
 const mix = (weights, values, token) => values.map((row, channel) =>
@@ -21,16 +21,15 @@ const mix = (weights, values, token) => values.map((row, channel) =>
 
 // ---- in words ----
 
-/** The result for one token in a sentence. */
-export function tell(weights, output, tokens, asks) {
+function tell(weights, output, tokens, asks) {
   const heads = weights.length;
-  const each = weights.slice(0, heads > 4 ? 3 : 4).map((rows, head) => t("{0} takes {1}",
+  const each = weights.slice(0, 4).map((rows, head) => t("{0} takes {1}",
     heads > 1 ? t("head {0}", head + 1) : t("it"), takes(rows[asks], tokens, heads > 2 ? 1 : 3)));
   const more = heads > 4 ? t("; and so on") : "";
   const point = heads === 1 ? t(", and this one mixture fills every channel") : "";
   const numbers = output.length <= 4 ? t(" Output: {0}.", output.map(digits).join(", ")) : "";
   return t("{0}, {1}: {2}.{3}", clip(tokens[asks], 20), plural(heads, "head"),
-    `${each.join(t("; "))}${more}${point}`, numbers);
+    each.join(t("; ")) + more + point, numbers);
 }
 
 /** The parts of a row that aren't negligible, with their features. */
@@ -48,38 +47,37 @@ export function wants(query, W_k, features) {
   return t(" asks for {0}", list(found.map(([, feature]) => clip(feature, 16))));
 }
 
-/** What a channel of the values holds: the one feature that W_v picks, "unused" where it picks
- * none, and its number for a mixture. */
+/** What a channel of the values (outputs) holds: the one feature (channel of the values) that its
+ * row of W_v (W_o) picks, "unused" where it picks none, and its number for a mixture. */
 export function carries(row, features, channel) {
-  const found = named(row, features);
-  if (!found.length) return t("unused");
-  if (found.length > 1) return t("channel {0}", channel);
-  const [[part, feature]] = found;
+  const [first, ...more] = named(row, features);
+  if (!first) return t("unused");
+  if (more.length) return t("channel {0}", channel);
+  const [part, feature] = first;
   return part === 1 ? feature : `${digits(part)} ${feature}`;
 }
 
 // ---- the picture ----
 
-const [described, weighed] = [once(describe), once(weigh)];
-
 /** What stays: queries and keys (tokens, channels), values (channels, tokens), as words, too; what
- * channels and outputs are called, and whether they are the `same`. */
-function describe({ X, W_q, W_k, W_v, W_o, features }) {
+ * channels and outputs are called. */
+const describe = once(({ X, W_q, W_k, W_v, W_o, features }) => {
   const values = times(W_v, X);
   const write = values.flat().every(Number.isInteger) ? String : digits;
-  const written = values.map((row) => row.map((value) => write(value)));
-  const longest = Math.max(4, ...written.flat().map((words) => words.length));
   const names = W_v.map((row, i) => carries(row, features, i));
-  const same = String(W_o) === String(W_v.map((_, i) => W_v.map((_, j) => Number(i === j))));
-  return { Q: times(X, W_q), K: times(X, W_k), values, written, longest, names, same,
-    outputs: same ? names : W_o.map((_, i) => t("channel {0}", i)) };
-}
+  const written = values.map((row) => row.map((value) => write(value)));
+  return {
+    Q: times(X, W_q), K: times(X, W_k), values, written, names,
+    longest: Math.max(4, ...written.flat().map(({ length }) => length)),
+    outputs: W_o.map((row, i) => carries(row, names, i)),
+  };
+});
 
 function view({ data, state, ui, width, set, hold }) {
   const { tokens, features, divisors, W_k, W_o } = data;
   const { num_heads: heads, inverse_temperature: factor, asks } = state;
-  const { Q, K, values, written, longest, names, same, outputs } = described(data);
-  const weights = weighed(Q, K, heads, factor);
+  const { Q, K, values, written, names, longest, outputs } = describe(data);
+  const weights = weigh(Q, K, heads, factor);
   const mixed = mix(weights, values, asks);
   const output = times([mixed], W_o)[0];
   const channels = names.map((name, i) => [name, written[i], digits(mixed[i])]);
@@ -96,26 +94,28 @@ function view({ data, state, ui, width, set, hold }) {
     const now = pair ? `${pair} ${digits(rows[row][column])}`
       : t("takes {0}", takes(rows[asks], tokens));
     const shown = { ...layout, ...mapped, weights: rows, name, now };
-    const most = column ?? rows[row].indexOf(Math.max(...rows[row]));
-    const where = `${clip(tokens[most], layout.width / 8 - 5)} ${digits(rows[row][most])}`;
-    return { ...layout, sheets: sheet ? [shown] : [],
-      title: sheet ? name : name + wants(own(Q[asks]), own(W_k), features),
-      height: low + (sheet ? 24 : LINE * Math.min(size, MOST) + 56),
-      parts: [map(shown), sheet ? text(0, low + 12, where)
-        : tables(layout, tokens, asks, own(channels).slice(0, MOST), now)] };
+    if (sheet) {
+      const most = column ?? rows[row].indexOf(Math.max(...rows[row]));
+      const where = `${clip(tokens[most], layout.width / 8 - 5)} ${digits(rows[row][most])}`;
+      return { ...layout, title: name, height: low + 24, sheets: [shown],
+        parts: [map(shown), text(0, low + 12, where)] };
+    }
+    return { ...layout, title: name + wants(own(Q[asks]), own(W_k), features),
+      height: low + LINE * Math.min(size, MOST) + 34,
+      parts: [map(shown), tables(layout, tokens, asks, own(channels).slice(0, MOST))] };
   });
   const how = heads === 1 ? t("uncut: 1 head") : t("cut into {0} heads of {1}", heads, size);
   const bar = { title: t("{0} channels, {1}", names.length, how), width, height: sheet ? 40 : 24,
-    parts: [cut(names.length, heads, divisors, width, set),
+    parts: [cut(heads, divisors, width, set),
       sheet && text(0, 34, pair || t("{0} asks", asking))] };
   return {
     label: t("The same four matrices, {0}: a map of weights each, rows ask, columns are asked.",
       how),
     picture: [
       panels(width, [bar, ...cards]),
-      (sheet || !same) && html`<p class="numbers"><b>${t("output of {0}", asking)}</b>
-        ${output.slice(0, 16).map((number, i) => html`
-          <span>${outputs[i]}<b class="made"> ${digits(number)}</b></span>`)}</p>`,
+      (sheet || String(output) !== String(mixed)) && html`<p class="numbers">
+        <b>${t("output of {0}", asking)}</b>${output.slice(0, 16).map((number, i) => html`<span>
+          ${outputs[i]}<b class="made"> ${digits(number)}</b></span>`)}</p>`,
     ],
     sentence: tell(weights, output, tokens, asks),
     controls: [
@@ -137,7 +137,7 @@ function plan(tokens, names, longest, heads, width) {
   const figure = (columns) => Math.min(60, (part(columns) - x - 76) / tokens.length);
   const fits = tokens.length <= 8 && [4, 2, 1].map((most) => Math.min(heads, most))
     .find((columns) => figure(columns) >= 10 + 8 * longest);
-  const columns = fits || Math.min(heads, width < 640 ? 2 : Math.max(4, Math.floor(width / 120)));
+  const columns = fits || Math.min(heads, width < 640 ? 2 : Math.floor(width / 120));
   const side = Math.min(24, 320 / tokens.length, part(columns) / tokens.length);
   const place = fits ? { x, y: 18, across: figure(fits), down: LINE }
     : { x: 0, y: 0, across: side, down: side };
@@ -146,17 +146,16 @@ function plan(tokens, names, longest, heads, width) {
 }
 
 /** The channels in a row, coloured by heads; the end of the first head is dragged. */
-function cut(channels, heads, divisors, width, set) {
-  const unit = (width - 44) / channels;
-  const sizes = divisors.map((each) => channels / each).reverse();
-  const now = sizes.indexOf(channels / heads);
+function cut(heads, divisors, width, set) {
+  const counts = [...divisors].reverse();  // as the first head grows
+  const stops = counts.map((count) => [21 + (width - 44) / count, 8]);
+  const now = counts.indexOf(heads);
   const handle = slider({
-    name: t("cut"), now: plural(heads, "head"), value: now, down: true, max: sizes.length - 1,
-    put: (i) => set({ num_heads: channels / sizes[i] }),
-    at: (x) => sizes.indexOf(closest(sizes, (size) => Math.abs(size - (x - 22) / unit))),
+    name: t("cut"), now: plural(heads, "head"), value: now, down: true, max: counts.length - 1,
+    put: (i) => set({ num_heads: counts[i] }),
+    at: (x) => stops.indexOf(closest(stops, ([stop]) => Math.abs(stop - x))),
   });
-  const stops = sizes.map((size) => [21 + size * unit, 8]);
-  const wide = sizes[now] * unit;
+  const wide = (width - 44) / heads;
   return [
     places(heads).map((head) => box(22 + head * wide, 0, wide - 2, 16,
       { rx: 3, class: "share", "fill-opacity": head % 2 ? 0.35 : 0.75 })),
@@ -166,7 +165,7 @@ function cut(channels, heads, divisors, width, set) {
 
 /** Tokens beside and above a head's map; below it the values that the asking row weighs, and beside
  * them what comes out. */
-function tables({ x, y, across, low }, tokens, asks, channels, now) {
+function tables({ x, y, across, low }, tokens, asks, channels) {
   const [right, begin] = [x + across * tokens.length + 10, low + 28];
   const beside = (words, at, bold) => text(x - 8, at, words, { ...END, bold });
   const cell = (role, left, top, wide, words) => [
@@ -184,7 +183,6 @@ function tables({ x, y, across, low }, tokens, asks, channels, now) {
       values.map((value, j) => cell("value", x + j * across, begin + i * LINE, across, value)),
       cell("output", right, begin + i * LINE, 62, mixed),
     ]),
-    text(0, begin + channels.length * LINE + 16, now),
   ];
 }
 

@@ -1,4 +1,6 @@
 """The piece of 02: its words, and its numbers in every element that shows them."""
+import re
+
 import torch
 from pieces import near
 from tools.draw._stills import described, heads, in_node
@@ -32,7 +34,7 @@ def written(numbers):
 
 
 def test_every_number_shown_is_the_packages():
-    """Maps, values, mixtures and outputs are the package's, in three cuts and in two layouts."""
+    """In three cuts and in two layouts."""
     attention, X, piece = wooden()
     for cut, asks, factor in ((1, 0, 1), (2, 2, 1.7), (3, 1, 0.4)):
         weights, values, mixed, output = computed(attention, X, cut, factor)
@@ -40,10 +42,9 @@ def test_every_number_shown_is_the_packages():
         cells = shown.of("cell")
         near([cell["fill-opacity"] for cell in cells], 0.85 * weights.flatten(), 6e-4)
         channels = torch.cat([values, mixed[asks, None]]).T.chunk(cut)  # values, what they become
-        wanted = sum((written(map_) + written(own) for map_, own in zip(weights, channels)), [])
-        said = [*shown.words, *(each["name"] for each in shown.of("made"))]
-        numbers = [word for word in said if word.lstrip("-").replace(".", "").isdigit()]
-        assert numbers == wanted + written(output[asks])
+        tables = sum((written(map_) + written(own) for map_, own in zip(weights, channels)), [])
+        assert [word for word in shown.words if re.fullmatch(r"-?\d+\.\d+", word)] == tables
+        assert [each["name"] for each in shown.of("made")] == written(output[asks])
         assert [row["y"] for row in shown.of("lit")] == [
             cell["y"] - 1 for cell in cells[3 * asks::9]]
         assert f"Output: {', '.join(written(output[asks]))}." in shown.sentence
@@ -56,7 +57,7 @@ def test_every_number_shown_is_the_packages():
                       num_heads=4, asks=7, width=378)
     sheets = shown.of("canvas")
     near([sheet["weights"] for sheet in sheets], weights, 1e-6)
-    (x, y), (right, _), (_, low), _ = corners = [(each["x"], each["y"]) for each in sheets]
+    (x, y), _, _, (right, low) = corners = [(each["x"], each["y"]) for each in sheets]
     assert corners == [(x, y), (right, y), (x, low), (right, low)]  # two by two on a phone
     assert x < right <= 378 - 11 * sheets[0]["across"] and y < low
     assert [word for word in shown.words if "t0 " in word] == [
