@@ -1,5 +1,5 @@
 // Self-attention: drag the words, hide some of them, and see which outputs stay as they were.
-import { html } from "./vendor/preact.js";
+import { h } from "./vendor/preact.js";
 import {
   END, MIDDLE, box, checkbox, choice, clip, digits, group, list, map, near, onShade, panels, places,
   plural, room, said, shade, slider, softmax, t, text, times, transpose, travelling,
@@ -63,16 +63,17 @@ function view({ data, state, ui, width, set, hold }) {
   const wide = width >= 640;
   const across = Math.min(76, (width * (wide ? 0.5 : 1) - left) / words.length);
   const first = left + across * words.length;
+  const rest = wide ? width - first - 24 : width;
   const height = TOP + ROW * words.length;
-  const part = { words, order, left, across, first, height, ui, set, hold };
+  const part = { words, order, left, across, ui, set, hold };
   return {
     label: t("The words in their order over a map of their weights; each word's output, compared " +
       "with {0}.", names.join(" ")),
     picture: panels(width, [
       { title: state.layers === 1 ? t("weights") : t("weights in layer 2"),
-        width: first, height: height + 24, parts: [chips(part), weighing(part)] },
+        width: first, height, parts: [chips(part), weighing(part)] },
       { title: t("same output in {0}?", names.map((name) => clip(name, 8)).join(" ")),
-        ...results(part, data.features, wide ? width - first - 24 : width) },
+        width: rest, height, parts: results(part, data.features, rest) },
     ]),
     sentence: tell(words, order, state, data.validLen),
     controls: [
@@ -87,18 +88,20 @@ const short = (name, width) =>
   clip(name, room(name) <= width ? 40 : Math.max(2, Math.floor(width / 8.5)));
 
 /** The words above their columns, to be dragged; the others close up. */
-const chips = ({ words, order, left, across, first, ui, set }) => [
-  !ui.used && text(first, -18, t("↔ drag a word"), END),
-  words.map(({ name, place }, token) => travelling(token, left + across * place, 10, html`
-    <g ...${slider({
-      name, now: t("place {0} of {1}", place + 1, words.length), value: place + 1, min: 1,
-      max: words.length, at: (x) => (x - left) / across + 0.5,
-      put: (to) => to !== place + 1
-        && set({ order: order.toSpliced(place, 1).toSpliced(to - 1, 0, token).join("") }),
-    })} style="touch-action: pan-y">
-      ${box(2, 0, across - 4, 44, { rx: 22, class: "halo" })}
-      ${box(2, 5, across - 4, 34, { rx: 17, class: "chip" })}
-      ${text(across / 2, 21, short(name, across - 12), { ...MIDDLE, bold: true })}</g>`)),
+const chips = ({ words, order, left, across, ui, set }) => [
+  !ui.used && text(left + across * words.length, -18, t("↔ drag a word"), END),
+  words.map(({ name, place }, token) => {
+    const others = order.filter((each) => each !== token);
+    const held = slider({
+      name, now: t("place {0} of {1}", place + 1, words.length), value: place, max: others.length,
+      at: (x) => (x - left) / across - 0.5,
+      put: (to) => set({ order: [...others.slice(0, to), token, ...others.slice(to)].join("") }),
+    });
+    return travelling(token, left + across * place, 10, h("g", held,
+      box(2, 0, across - 4, 44, { rx: 22, class: "halo" }),
+      box(2, 5, across - 4, 34, { rx: 17, class: "knob" }),
+      text(across / 2, 21, short(name, across - 12), { ...MIDDLE, bold: true })));
+  }),
 ];
 
 /** Each word's row, which travels with the word, after its name. */
@@ -107,7 +110,8 @@ const rows = ({ words, left }, parts) => words.map((word, token) =>
     text(-8, ROW / 2, short(word.name, left - 12), { ...END, bold: true }), parts(word)));
 
 /** Row by row what a word attends to; cells, and a frame around them, travel with their words. */
-function weighing({ words, order, left, across, height, ui, hold }) {
+function weighing(part) {
+  const { words, order, left, across, ui, hold } = part;
   const tokens = ui.at ?? ui.kept;
   const lit = tokens?.map((token) => words[token]);
   const weight = lit?.[0].weights[tokens[1]];
@@ -116,41 +120,39 @@ function weighing({ words, order, left, across, height, ui, hold }) {
   const at = (cell) => cell?.map((place) => order[place ?? 0]);
   const hatch = `M1 ${ROW - 1}${`l${near(across / 4)} ${2 - ROW}m0 ${ROW - 2}`.repeat(4)}`;
   return [
-    rows({ words, left }, ({ weights }) => weights.map((weight, key) =>
+    rows(part, ({ weights }) => weights.map((weight, key) =>
       travelling(key, across * words[key].place, 0,
         box(1, 1, across - 2, ROW - 2, { class: "weight", ...shade(weight) }),
-        weight === null ? html`<path class="hatch" d=${hatch} />`
+        weight === null ? h("path", { class: "hatch", d: hatch })
           : text(across / 2, ROW / 2, digits(weight), { ...MIDDLE, ...onShade(weight) })))),
     map({ weights: words.map(({ weights }) => weights), x: left, y: TOP, across, down: ROW,
       sheet: true, lit: lit?.map(({ place }) => place) ?? [null, null], name: t("weights"), now,
       point: (cell) => hold({ at: at(cell) }), pick: (cell) => hold({ kept: at(cell) }) }),
-    lit && text(left, height + 14, now),
   ];
 }
 
 /** Each word's output, what it was in the first order where that differs, and whether it does. */
-function results({ words, left, height }, features, width) {
-  const verdict = width >= 340 + left ? t("= the same") : "=";
-  const across = Math.min(70, (width - left - room(verdict) - 12) / features.length);
+function results(part, features, width) {
+  const across = Math.min(70, (width - part.left - 20) / features.length);
   const number = (i, y, value, more) => across > 31
     && text(across * (i + 0.5), y, digits(value), { ...MIDDLE, ...more });
-  return { width, height, parts: [
+  return [
     features.map((feature, i) =>
-      text(left + across * (i + 0.5), TOP - 20, short(said(feature), across), MIDDLE)),
-    rows({ words, left }, ({ before, output, changed, same }) => [
+      text(part.left + across * (i + 0.5), TOP - 20, short(said(feature), across), MIDDLE)),
+    rows(part, ({ before, output, changed, same }) => [
       output.map((value, i) => [
         box(across * i + 1, 1, across - 2, ROW - 2,
           { class: `output tint ${changed[i] ? "changed" : ""}` }),
         number(i, changed[i] ? 13 : ROW / 2, value, { bold: changed[i] }),
         changed[i] && number(i, 28, before[i], { class: "was" }),
       ]),
-      text(across * output.length + 8, ROW / 2, same ? verdict : "≠", { bold: !same }),
+      text(across * output.length + 8, ROW / 2, same ? "=" : "≠", { bold: !same }),
     ]),
-  ] };
+  ];
 }
 
 const style = `
-  .chip { fill: var(--paper); stroke: currentColor; stroke-width: 2; }
+  .grip { touch-action: pan-y; }
   .weight { fill: var(--query); stroke: var(--faint); }
   .hatch { stroke: var(--faint); stroke-width: 1.5; }
   .output { stroke: var(--faint); }

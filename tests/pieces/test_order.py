@@ -3,6 +3,7 @@ import re
 
 import pytest
 import torch
+from pieces import near
 from tools.draw._stills import ORDER, PADDED, described, layer, order
 
 import d2l_ext
@@ -12,7 +13,6 @@ import d2l_ext
     ("30412", False, False, 1), ("30412", True, False, 1), ("02134", True, False, 1),
     ("30412", True, True, 2), ("41302", False, True, 1)])
 def test_weights_outputs_and_verdicts_are_the_packages(words, causal, padding, layers):
-    """Wherever the words lie."""
     attention, X = d2l_ext.MultiHeadAttention(6, 1), torch.randn(5, 6)
     attention.W_o.weight.data[2] = 0  # one number of six stays the same
     places, names = [*map(int, words)], "abcde"
@@ -31,9 +31,8 @@ def test_weights_outputs_and_verdicts_are_the_packages(words, causal, padding, l
     shown = described(
         order(attention=attention, X=X, tokens=names, features=list("uvwxyz"), valid_len=3),
         width=900, order=words, causal=causal, padding=padding, layers=layers)
-    assert [grip["aria-valuenow"] for grip in shown.of("grip")] == [i + 1 for i in place]
-    assert [each["fill-opacity"] for each in shown.of("weight")] == pytest.approx(
-        (0.85 * weights).flatten().tolist(), abs=0.001)
+    assert [grip["aria-valuenow"] for grip in shown.of("grip")] == place
+    near([each["fill-opacity"] for each in shown.of("weight")], 0.85 * weights.flatten(), 1e-3)
     # what travels: the words; each word's row, and its cells; each word's output
     chips = [(name, 27.8 + 76 * i, 10) for name, i in zip(names, place)]
     rows, results = [], []
@@ -42,7 +41,7 @@ def test_weights_outputs_and_verdicts_are_the_packages(words, causal, padding, l
         rows += [(name + "".join(cell[0] for cell in cells), 27.8, 58 + 40 * i), *cells]
         said = "".join(f"{new:.2f}" + f"{old:.2f}" * (not alike) for new, old, alike
                        in zip(*numbers)).replace("-0.00", "0.00")
-        results += [(name + said + ("= the same" if numbers[2].all() else "≠"), 27.8, 58 + 40 * i)]
+        results += [(name + said + "≠="[numbers[2].all()], 27.8, 58 + 40 * i)]
     assert [(each["name"], *map(float, re.findall(r"-?[\d.]+", each["style"])))
             for each in shown.of("travels")] == chips + rows + results
     kept, moved = ([names[token] for token in places if same[token].all() == wanted]
@@ -55,8 +54,9 @@ def test_weights_outputs_and_verdicts_are_the_packages(words, causal, padding, l
 def test_a_weight_is_said_where_a_key_or_a_pointer_is():
     weights = layer(ORDER)(*[PADDED[None]] * 3, need_weights=True)[1][0, 0]
     keys = [("weights", "onKeyDown", {"key": key}) for key in ("ArrowRight", "ArrowDown")]
-    shown = described(order(), *keys, order="2103")
-    assert f"bites → man, {weights[1, 2]:.2f}" in shown.words
+    shown, pointed = described(order(), *keys, order="2103"), described(order(), ui={"at": [0, 2]})
+    (chosen,), (other,) = (each.of("press") for each in (shown, pointed))
+    assert chosen["aria-valuetext"] == f"bites → man, {weights[1, 2]:.2f}"
+    assert other["aria-valuetext"] == f"dog → man, {weights[0, 2]:.2f}"
     assert [frame["y"] for frame in shown.of("lit")] == [58 + 40, 58]
-    assert f"dog → man, {weights[0, 2]:.2f}" in described(order(), ui={"at": [0, 2]}).words
     assert described(order(), order="0123").sentence.endswith("compare with. Move a word.")
