@@ -8,12 +8,12 @@ import {
 // ---- mathematics ----
 
 /** Each layer's heads, each a map of rows. A weight is a byte, in 255ths of its row's largest. */
-export function unpack({ tokens, keys: { length }, layers, maps, tops }) {
+export const unpack = once(({ tokens, keys: { length }, layers, maps, tops }) => {
   const [bytes, largest] = [bytesOf(maps), new Float32Array(bytesOf(tops).buffer)];
   const rows = Array.from(largest, (top, i) =>
     Array.from(bytes.subarray(i * length, (i + 1) * length), (byte) => byte / 255 * top));
   return layers.map(([, heads]) => places(heads).map(() => rows.splice(0, tokens.length)));
-}
+});
 
 /** A map of at most `high` by `wide` cells, each the largest of those that it stands for, in parts
  * of the map's largest. */
@@ -35,7 +35,7 @@ export function shrink(weights, high, wide = high) {
 // ---- the picture ----
 
 const [EDGE, GAP, HIGH] = [24, 3, 320];
-const [unpacked, shrunk] = [once(unpack), once(shrink)];
+const shrunk = once(shrink);
 const thumbnails = once((maps, side) =>
   maps.map((heads) => heads.map((weights) => shrink(weights, side))));
 
@@ -49,22 +49,22 @@ function view({ data, state, ui, width, set, hold }) {
   const { tokens, keys, layers } = data;
   const { layer, asks } = state;
   const [name, heads] = layers[layer];
-  const head = Math.min(state.head, heads - 1);
-  const maps = unpacked(data);
-  const weights = maps[layer][head];
-  const mapped = pointing({ ui, set, hold }, asks);
+  const head = Math.min(state.head, heads - 1);  // a layer may have fewer
+  const maps = unpack(data);
+  const row = maps[layer][head][asks];
+  const mapped = { ...pointing({ ui, set, hold }, asks), weights: maps[layer][head] };
   const wide = width >= 640;
-  const all = overview(maps, layers, layer, head, wide ? 0.4 * width : width, { ui, set, hold });
-  const one = large(data, weights, asks, wide ? width - all.width - 32 : width, mapped);
-  const where = Math.max(...weights[asks]) ? takes(weights[asks], keys) : t("nothing");
+  const all = overview(maps, layers, layer, head, wide ? 0.4 * width : width, set);
+  const one = large(data, asks, wide ? width - all.width - 32 : width, mapped);
   const numbered = new Set(tokens).size < tokens.length;
   return {
     label: t("A small map of weights for each head, and one large: rows ask, columns are asked."),
     picture: [
       panels(width, [all, { ...one, title: clip(called(layers[layer], head), 40) }], 32),
-      keys.length <= 200 && words(data, weights[asks], asks, mapped.pick),
+      keys.length <= 200 && words(data, row, asks, mapped.pick),
     ],
-    sentence: t("{0}, head {1}: {2} looks at {3}.", name, head, clip(tokens[asks], 20), where),
+    sentence: t("{0}, head {1}: {2} looks at {3}.", name, head, clip(tokens[asks], 20),
+      Math.max(...row) ? takes(row, keys) : t("nothing")),
     controls: [
       layers.length > 1
         && choice({ state, set }, "layer", t("layer"), layers.map(([each], l) => [l, each])),
@@ -77,7 +77,7 @@ function view({ data, state, ui, width, set, hold }) {
 
 /** A small map of each head, of all where they fit, a layer a row, else of the chosen layer. Press
  * one, or go there by arrow keys. */
-function overview(maps, layers, layer, head, width, { ui, set, hold }) {
+function overview(maps, layers, layer, head, width, set) {
   const wide = (columns) => Math.min(76, (width - EDGE) / columns - GAP);
   const [most, count] = [Math.max(...layers.map(([, heads]) => heads)), layers[layer][1]];
   const all = wide(most) >= 14;
@@ -89,39 +89,34 @@ function overview(maps, layers, layer, head, width, { ui, set, hold }) {
     weights, l, h, x: EDGE + h % columns * step,
     y: EDGE + (all ? l : Math.floor(h / columns)) * step,
   }))).filter(({ l }) => all || l === layer);
-  const go = (l, h) => {
-    const to = inside(l, 0, layers.length - 1);
-    set({ layer: to, head: inside(h, 0, layers[to][1] - 1) });
-  };
+  const go = (l, h) => set({ layer: inside(l, 0, layers.length - 1), head: Math.max(0, h) });
   const handle = slides({ name: t("layer and head"), now: called(layers[layer], head) },
     (right, up) => go(layer - up, head + right));
   const every = step < 22 ? 2 : 1;  // numbers that would touch
   return {
     title: all ? t("layers down, heads across") : t("heads of {0}", layers[layer][0]),
-    width: EDGE + columns * step, height: EDGE + rows * step + 24,
+    width: EDGE + columns * step, height: EDGE + rows * step,
     sheets: cells.map(({ weights, x, y }) => canvas(weights, x, y, side, side)),
-    parts: html`<g ...${handle} class="press" onPointerLeave=${() => hold({ over: "" })}>
-      ${cells.map(({ l, h, x, y }) => [
-        box(x - 1, y - 1, side + 2, side + 2, {
-          class: l === layer && h === head ? "small now" : "small", onClick: () => go(l, h),
-          onPointerMove: () => hold({ over: called(layers[l], h) }) }),
-        (l === 0 || !all) && h % every === 0
-          && text(x + side / 2, all ? 10 : y + 8, h, { ...MIDDLE, class: "over" }),
-        all && h === 0 && text(EDGE - 8, y + side / 2, l, END),
-      ])}
-      ${text(0, EDGE + rows * step + 12, ui.over)}</g>`,
+    parts: html`<g ...${handle} class="press">${cells.map(({ l, h, x, y }) => [
+      box(x - 1, y - 1, side + 2, side + 2, {
+        class: l === layer && h === head ? "small now" : "small", onClick: () => go(l, h),
+        children: html`<title>${called(layers[l], h)}</title>` }),
+      (l === 0 || !all) && h % every === 0
+        && text(x + side / 2, all ? 10 : y + 8, h, { ...MIDDLE, class: "over" }),
+      all && h === 0 && text(EDGE - 8, y + side / 2, l, END),
+    ])}</g>`,
   };
 }
 
 /** The chosen map, with names of rows and columns where they fit, else of what is lit; its cells
  * are on a canvas where they are many or small. */
-function large({ tokens, keys }, weights, asks, width, mapped) {
+function large({ tokens, keys }, asks, width, mapped) {
   const x = Math.min(110, 0.35 * width, 14 + Math.max(...tokens.map(room)));
   const across = Math.min(60, (width - x - 4) / keys.length);
   const down = Math.min(28, HIGH / tokens.length, 2 * across);
   const [wide, high] = [keys.length * across, tokens.length * down];
   const sheet = tokens.length * keys.length > 300 || Math.min(across / 1.6, down) < 20;
-  const [row, column] = mapped.lit;
+  const { weights, lit: [row, column] } = mapped;
   const now = column === null ? t("{0} asks", clip(tokens[row], 18))
     : t("{0} → {1}, {2}", clip(tokens[row], 18), clip(keys[column], 18),
       share(weights[row][column]));
@@ -133,7 +128,7 @@ function large({ tokens, keys }, weights, asks, width, mapped) {
     width: x + wide, height: EDGE + high + 24,
     sheets: sheet ? [canvas(shrunk(weights, high, wide), x, EDGE, wide, high)] : [],
     parts: [
-      map({ ...mapped, weights, x, y: EDGE, across, down, sheet, name: t("weights"), now }),
+      map({ ...mapped, x, y: EDGE, across, down, sheet, name: t("weights"), now }),
       down >= 14 ? places(tokens.length).map(left) : left(row),
       fit ? places(keys.length).map(above) : column !== null && above(column),
       text(0, EDGE + high + 16, now, { bold: true }),

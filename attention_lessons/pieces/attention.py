@@ -33,8 +33,8 @@ at bites, 0.8.
     if tokens is None:
         high, wide = next(iter(calls.values())).shape[-2:]
         tokens, keys = range(high), keys or range(wide)
-    queries = [clean(token) for token in tokens]
-    among = queries if keys is None else [clean(key) for key in keys]
+    queries = [*map(clean, tokens)]
+    among = queries if keys is None else [*map(clean, keys)]
     high, wide = sizes = len(queries), len(among)
     if not min(sizes):
         raise ValueError(f"there must be tokens and keys, got {high} and {wide}")
@@ -44,28 +44,24 @@ at bites, 0.8.
         shapes = sorted({" x ".join(map(str, weights.shape[-2:])) for weights in calls.values()})
         raise ValueError(f"no map has {high} queries and {wide} keys, as tokens and keys "
                          f"say: seen holds {', '.join(shapes)}")
-    layers = {name: len(weights) for name, weights in maps.items()}
-    count = sum(layers.values())
-    if max(sizes) > MOST_SIDE or count * high * wide > MOST_WEIGHTS:
+    heads = [*map(len, maps.values())]
+    count = sum(heads) * high * wide
+    if max(sizes) > MOST_SIDE or count > MOST_WEIGHTS:
         raise ValueError(f"shows up to {MOST_SIDE:,} queries or keys and {MOST_WEIGHTS:,} weights, "
-                         f"got {high} x {wide} in {count} maps, {count * high * wide:,}: give "
-                         "fewer, such as one layer's [weights[:1, :8, :280, :280]], and the tokens "
-                         "of these")
+                         f"got {high} x {wide} in {sum(heads)} maps, {count:,}: give fewer, such "
+                         "as one layer's [weights[:1, :8, :280, :280]], and the tokens of these")
 
-    heads = "–".join(map(str, sorted({*layers.values()})))
-    bytes_, tops = packed(torch.cat([each.flatten(0, 1) for each in maps.values()]))
+    rows = torch.cat([each.flatten(0, 1) for each in maps.values()])
     left = len(calls) - len(maps)
-    first = next(iter(maps))
-    last = maps[first][0, -1]
+    name, last = next(iter(maps)), rows[high - 1]  # the first head's
     return Explorer(
         "attention",
         title=t("Where heads look over {0}: {1}, {2}.", some(queries),
-                plural(len(maps), "layer"), plural(heads, "head"))
+                plural(len(maps), "layer"), plural("–".join(map(str, sorted({*heads}))), "head"))
               + (t(" Left out: {0} of other sizes.", plural(left, "map")) if left else "") + " "
-              + t("{0}, head {1}: {2} looks most at {3}, {4}.", first, 0, queries[-1][:20],
+              + t("{0}, head {1}: {2} looks most at {3}, {4}.", name, 0, queries[-1][:20],
                   among[last.argmax()][:20], f"{last.max():.2g}"),
-        data={"tokens": queries, "keys": among, "maps": bytes_, "tops": tops,
-              "layers": [*layers.items()]},
+        data={"tokens": queries, "keys": among, "layers": [*zip(maps, heads)], **packed(rows)},
         state={"layer": 0, "head": 0, "asks": high - 1})
 
 
@@ -106,10 +102,10 @@ def heads_of(weights: Tensor) -> Tensor:
     return weights.clamp(min=0)
 
 
-def packed(rows: Tensor) -> tuple[str, str]:
+def packed(rows: Tensor) -> dict[str, str]:
     """Weights in 255ths of their row's largest, a byte each, and these largest. Nothing else rounds
     to the largest: it stays the row's maximum."""
     top = rows.amax(1, keepdim=True)
     scaled = (rows / top.clamp(min=1e-30)).mul(255).round()
     scaled[(scaled == 255) & (rows < top)] = 254
-    return stored(scaled.byte()), stored(top)
+    return {"maps": stored(scaled.byte()), "tops": stored(top)}

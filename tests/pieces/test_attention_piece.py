@@ -36,7 +36,7 @@ def test_the_sentence_in_python_and_in_the_page_name_one_key():
 
 
 def test_every_map_is_what_was_recorded():
-    """The first example's; the large map, its numbers and marks are the chosen head's."""
+    """The large map, its numbers and marks are the chosen head's."""
     cross = random_maps(heads=2), random_maps(heads=2)
     seen = {"encoder": [random_maps()], "cross": cross, "decoder": [random_maps(keys=4)]}
     piece = attention_explorer(seen, QUERIES, keys=KEYS)
@@ -44,9 +44,7 @@ def test_every_map_is_what_was_recorded():
     for found, maps in zip(unpacked(piece), wanted, strict=True):
         near(found, maps, 0.5 / 255 + 1e-6)
         near(found.amax(-1), maps.amax(-1), 1e-7)  # as recorded
-    shown = described(piece, ("weights", "onKeyDown", {"key": "ArrowRight"}),
-                      ("layer and head", "onKeyDown", {"key": "ArrowDown"}), asks=2, head=1)
-    assert shown.state == {"layer": 1, "head": 1, "asks": 2} and shown.ui["key"] == 0
+    shown = described(piece, layer=1, head=1, asks=2, ui={"key": 0})
     weights, cells = wanted[1][1], shown.of("cell")
     near([cell["fill-opacity"] for cell in cells], 0.85 * weights.flatten(), 3e-3)
     assert f"c → v, {weights[2, 0]:.2f}" in shown.words
@@ -60,8 +58,9 @@ def test_every_map_is_what_was_recorded():
         near(sheet["weights"], small / small.max(), 5e-3)
     assert sheets[3]["y"] > sheets[0]["y"] and sheets[1]["x"] > sheets[0]["x"]
     assert [each["name"] for each in shown.of("over")] == ["0", "1", "2"]  # heads
-    framed, = shown.of("now", type="rect")
+    framed, = shown.of("now")
     assert (framed["x"], framed["y"]) == (sheets[4]["x"] - 1, sheets[4]["y"] - 27)  # a title
+    assert framed["name"] == "cross, call 1, head 1"
     assert in_node(source("attention"), [[4, 3, 2, 1], [8, 7, 6, 5], [12, 11, 10, 9]],
                    "shrink(given, 2)") == [[8 / 12, 6 / 12], [1, 10 / 12]]
     fewer = described(piece, layer=2, head=2, asks=0)  # that call has two heads
