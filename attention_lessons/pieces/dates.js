@@ -1,9 +1,9 @@
 // A date reader at work: the trained Transformer runs here. Press a map to close its head, point at
 // a digit to see where it was read, type another date.
-import { html } from "./vendor/preact.js";
+import { h } from "./vendor/preact.js";
 import {
-  MIDDLE, box, button, bytesOf, clip, field, inside, line, list, map, near, panels, place,
-  places, plural, shifted, slider, softmax, t, takes, text, tick,
+  MIDDLE, box, button, bytesOf, clip, field, inside, line, list, map, near, once, panels,
+  place, places, plural, shifted, slider, softmax, t, takes, text, tick,
 } from "./kit.js";
 
 // ---- mathematics: rows of numbers, one a letter or a symbol ----
@@ -70,8 +70,8 @@ function read(model, { letters, digits: symbols, heads }, given, off) {
         const weights = softmax(pairs.map(([key]) => {
           let score = 0;
           for (let c = 0; c < size; c++) score += query[from + c] * key[theirs + c];
-          return score / Math.sqrt(size);
-        }));
+          return score;
+        }), size ** -0.5);
         (maps[head] ??= []).push(weights);
         if (!off.includes(head)) weights.forEach((weight, j) => {
           for (let c = 0; c < size; c++) mixed[from + c] += weight * pairs[j][1][theirs + c];
@@ -121,12 +121,12 @@ const called = (layer, number) => ({
 }[layer]);
 const named = (head) => called(...head.split("_"))[1];
 
-const known = new WeakMap();  // by its data: the model, and what it has read
+/** A model, and what it has read. */
+const reader = once((data) => ({ model: unpack(data), before: new Map() }));
 
 /** What the model makes of a text without some heads; each is read once. */
 export function reading(data, given, off) {
-  if (!known.has(data)) known.set(data, { model: unpack(data), before: new Map() });
-  const { model, before } = known.get(data);
+  const { model, before } = reader(data);
   const which = [given, ...off].join("|");
   if (before.size > 500) before.clear();
   if (!before.has(which)) before.set(which, read(model, data, given, off));
@@ -149,16 +149,13 @@ function problem(given, { letters, longest }) {
 export const isDate = (answer) =>
   new Date(`${answer}T00:00Z`).toJSON()?.slice(0, 10) === answer;  // 30 February is in March
 
-/** How two answers differ, in a sentence; and what to try. */
+/** What was written, in a sentence; and what to try. */
 function tell(data, off, { given, answer, full }) {
   const heads = off.length < 5 ? list(off.map(named)) : plural(off.length, "head");
-  const parts = { y: t("year"), m: t("month"), d: t("day"), "-": t("hyphens") };
-  const wrong = [..."yyyy-mm-dd"].filter((_, i) => answer[i] !== full[i]);
-  const changed = list([...new Set(wrong)].map((part) => parts[part]));
   const same = off.length ? t(", the same as with all heads on") : "";
   return t("{0}: {1} → {2}{3}.{4}",
-    off.length ? t("Without {0}", heads) : t("With all heads on"), clip(given, 60), answer,
-    changed ? t(", not {0}: the {1} changed", full, changed) : same,
+    off.length ? t("Without {0}", heads) : t("With all heads on"), given, answer,
+    answer === full ? same : t(", not {0}", full),
     isDate(answer) ? "" : t(" That is not a real date.")) + advice(data, given, off, full);
 }
 
@@ -184,7 +181,7 @@ function view(seen) {
   const { data, state, width, set } = seen;
   const heads = Object.values(data.heads).flat();
   const off = heads.filter((head) => !state[head]);
-  const typed = state.text.toLowerCase().split(/\s+/).filter(Boolean).join(" ");
+  const typed = state.text.toLowerCase().replace(/\s+/g, " ").trim();
   const fault = problem(typed, data);
   const now = fault ? { given: "", answer: "", full: "", maps: {} }
     : { given: typed, full: reading(data, typed, []).answer, ...reading(data, typed, off) };
@@ -193,7 +190,7 @@ function view(seen) {
   const layers = Object.entries(data.heads).map(([layer, own]) => ({
     title: called(layer)[0], width: part, height: 90 * Math.ceil(own.length / columns),
     parts: own.map((head, i) => shifted((i % columns) * (size + 12), Math.floor(i / columns) * 90,
-      ...looking(seen, now, head, size))),
+      looking(seen, now, head, size))),
   }));
   return {
     label: t("A date, what the model writes, and {0} maps of where its heads look.", heads.length),
@@ -234,28 +231,26 @@ function reads({ data, state, ui, width, hold }, { given, answer, full, maps }) 
     onPointerLeave: (event) => event.pointerType === "mouse" && hold({ digit: null }),
     onFocus: () => hold({ digit: chosen }), onBlur: () => hold({ digit: null }),
   };
-  return html`
-    ${left > 70 && text(0, 18, t("reads"), { bold: true })}
-    ${start > 70 && text(0, 84, t("writes"), { bold: true })}
-    ${open.length > 0 && threads.map(([i, j, weight]) => weight > 0.02
+  return [
+    left > 70 && text(0, 18, t("reads"), { bold: true }),
+    start > 70 && text(0, 84, t("writes"), { bold: true }),
+    open.length > 0 && threads.map(([i, j, weight]) => weight > 0.02
       && line([middle(i), 62], [left + (j + 0.5) * side, 34],
-        { class: "thread", "stroke-width": near(12 * weight) }))}
-    ${letters.map((letter, j) => html`<g class="letter">
-      ${box(left + j * side, 2, side, 32, { "fill-opacity": near(looks[ui.digit]?.[j] ?? 0) })}
-      ${text(left + (j + 0.5) * side, 18, letter === " " ? "␣" : letter, MIDDLE)}</g>`)}
-    <g ...${handle}>
-      ${box(start, 62, 10 * across, 44, { fill: "transparent" })}
-      ${written.map((symbol, i) => html`
-        <g key=${`${i}${symbol}`}
-          class="digit ${answer[i] === full[i] ? "output" : "key other flows"}">
-        ${box(middle(i) - across / 2 + 2, 64, across - 4, 40, { rx: 5, class: "tint" })}
-        ${text(middle(i), 84, symbol, MIDDLE)}</g>`)}
-    </g>
-    ${written.map((_, i) => answer[i] !== full[i]
-      && text(middle(i), 116, full[i], { ...MIDDLE, class: "was" }))}`;
+        { class: "thread", "stroke-width": near(12 * weight) })),
+    letters.map((letter, j) => h("g", { class: "letter" },
+      box(left + j * side, 2, side, 32, { "fill-opacity": near(looks[ui.digit]?.[j] ?? 0) }),
+      text(left + (j + 0.5) * side, 18, letter, MIDDLE))),
+    h("g", handle, box(start, 62, 10 * across, 44, { fill: "transparent" }),
+      written.map((symbol, i) => h("g", { key: `${i}${symbol}`,
+        class: `digit ${answer[i] === full[i] ? "output" : "key other flows"}` },
+      box(middle(i) - across / 2 + 2, 64, across - 4, 40, { rx: 5, class: "tint" }),
+      text(middle(i), 84, symbol, MIDDLE)))),
+    written.map((_, i) => answer[i] !== full[i]
+      && text(middle(i), 116, full[i], { ...MIDDLE, class: "was" })),
+  ];
 }
 
-/** A head's map, which is its switch, and the attributes of that. */
+/** A head's map, which is its switch. */
 function looking({ state, ui, set }, { given, answer, maps }, head, wide) {
   const [layer, name, weights, open] = [head.split("_")[0], named(head), maps[head], state[head]];
   const rows = layer === "encoder" ? given : answer;
@@ -263,14 +258,12 @@ function looking({ state, ui, set }, { given, answer, maps }, head, wide) {
   const looks = weights?.map((row, i) =>
     t("{0} looks at {1}", heard(rows[i]), heard(columns[largest(row)]))).join(t(", "));
   const lit = layer !== "encoder" && open && ui.digit != null && [ui.digit, null];
-  return [html`${box(-4, -2, wide + 8, 84, { rx: 6, class: "halo" })}
-    ${text(0, 7, name, { class: open ? "" : "gone", bold: !open })}
-    <g class=${open ? "" : "closed"}>
-      ${weights ? map({ weights, x: 0, y: 20, lit, across: wide / weights[0].length,
-        down: 60 / weights.length }) : box(0, 20, wide, 60, { class: "paper" })}</g>
-    ${!open && line([0, 80], [wide, 20], { class: "strike" })}`,
-  { ...tick(name, open, (on) => set({ [head]: on })), class: "press head",
-    "aria-description": looks }];
+  return h("g", { ...tick(name, open, (on) => set({ [head]: on })), class: "press head",
+    "aria-description": looks },
+  box(-4, -2, wide + 8, 84, { rx: 6, class: "halo" }), text(0, 7, name),
+  h("g", { class: open ? "" : "closed" }, weights && map({ weights, x: 0, y: 20, lit,
+    across: wide / weights[0].length, down: 60 / weights.length })),
+  !open && line([0, 80], [wide, 20], { class: "strike" }));
 }
 
 const style = `
@@ -283,9 +276,8 @@ const style = `
   .other rect { stroke-width: 4; }
   .other text { text-decoration: underline; }
   @starting-style { .other { transform: scaleY(0); } }
-  :is(.was, .gone) { text-decoration: line-through; }
+  .was { text-decoration: line-through; }
   .closed { opacity: .25; }
-  .lit { stroke-width: 1.5; }
   .strike { stroke: var(--key); stroke-width: 3; }
 `;
 

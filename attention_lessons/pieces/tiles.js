@@ -1,9 +1,9 @@
 // Attention by tiles: a tile slides over the scores, and each query keeps three numbers. Drag the
 // tile, or its corner to cut the scores otherwise.
-import { html } from "./vendor/preact.js";
+import { h } from "./vendor/preact.js";
 import {
-  END, MIDDLE, box, button, closest, digits, disc, dot, grip, inside, line, list, once, panels,
-  places, t, text, travelling,
+  END, MIDDLE, box, button, closest, digits, dot, grip, inside, knob, line, once, panels, places,
+  t, text, travelling,
 } from "./kit.js";
 
 // ---- mathematics ----
@@ -46,27 +46,20 @@ const walk = once(({ queries, keys, values }, rows, columns) => {
 
 // ---- in words ----
 
-const queriesSaid = (first, last) => [t("query {0}", first),
-  t("queries {0} and {1}", first, last), t("queries {0} to {1}", first, last),
-][Math.min(2, last - first)];
-
-const keysSaid = (first, last) => [t("key {0}", first),
-  t("keys {0} and {1}", first, last), t("keys {0} to {1}", first, last),
-][Math.min(2, last - first)];
+const span = (given) => (given.length > 1 ? `${given[0]}–${given.at(-1)}` : given[0]);
 
 /** What a step did, in a sentence. */
 function tell({ states, asking, asked }, step, last) {
   if (step === 0) {
     return t("Step 0 of {0}: nothing is in fast memory, and no query has met a key.", last);
   }
-  const where = t("Step {0} of {1}: {2} and {3} are in fast memory.", step, last,
-    queriesSaid(asking[0], asking.at(-1)), keysSaid(asked[0], asked.at(-1)));
-  const raised = asking.filter((i) => states[i].factor < 1)
-    .map((i) => t("the sum of query {0} by {1}", i, digits(states[i].factor)));
+  const raised = asking.some((i) => states[i].factor < 1);
   const same = asked[0] ? t("No larger score: no sum is rescaled, all are added to.")
     : t("Nothing was summed before: nothing is rescaled.");
-  return t("{0} {1}{2}", where,
-    raised.length ? t("Larger scores: first multiply {0}.", list(raised)) : same,
+  return t("{0} {1}{2}",
+    t("Step {0} of {1}: q {2} and k, v {3} are in fast memory.", step, last,
+      span(asking), span(asked)),
+    raised ? t("Larger scores: sums with × are first multiplied.") : same,
     step === last ? t(" Every output is now attention over all keys, exactly.") : "");
 }
 
@@ -82,9 +75,11 @@ function view({ data, state, ui, width, set, hold }) {
   const frames = walk(data, state.query_tile, state.key_tile);
   const last = frames.length - 1;
   const step = Math.min(state.step, last);
-  const [frame, whole] = [frames[step], frames[last].moved];
+  const frame = frames[step];
   const [part, top] = width >= 640 ? [0.54 * width, TOP] : [width, 24];  // rows are level
   const across = Math.min(46, (part - LEFT - 2) / m);
+  const first = LEFT + m * across;
+  const rest = part < width ? width - first - 24 : width;
   const change = (settings) => {
     clearInterval(ui.timer);
     set(settings, { timer: null });
@@ -98,18 +93,16 @@ function view({ data, state, ui, width, set, hold }) {
     }, 700);
     hold({ timer });
   };
-  const grid = { ...data, ...state, frames, step, across, go, change };
-  const first = LEFT + m * across;
-  const rest = part < width ? width - first - 24 : width;
+  const grid = { ...data, ...state, frames, step, across };
   return {
     label: t("Scores of {0} queries and {1} keys, a tile of them in fast memory; what each query " +
       "keeps; how many numbers were moved.", n, m),
     picture: panels(width, [
       { title: t("scores s = q · k: one tile in fast memory"), width: first,
-        height: TOP + n * ROW + 10, parts: [scores(grid), tile(grid), corner(grid, ui.used)] },
+        height: TOP + n * ROW + 10, parts: [scores(grid), tile(grid, go), corner(grid, change)] },
       { title: t("each query keeps, so far"), width: rest,
         height: top + n * ROW + 10, parts: kept(frame, rest, top, m) },
-      { width, height: 46, parts: traffic(frame.moved, whole, n, m, width) },
+      { width, height: 46, parts: traffic(frame.moved, frames[last].moved, n, m, width) },
     ]),
     sentence: tell(frame, step, last),
     controls: [
@@ -127,82 +120,89 @@ const held = (role, x, y, wide, fast) =>
  * those of earlier steps were used and forgotten. */
 function scores({ queries, keys, values, frames, step, across }) {
   const { asking, asked, states } = frames[step];
-  const given = (role, x, y, wide, number, fast) => html`
-    ${held(role, x + 1, y + 1, wide - 2, fast)}
-    ${text(x + wide / 2, y + 14, short(number), { ...MIDDLE, bold: fast })}`;
   const x = (j) => LEFT + j * across;
   const y = (i) => TOP + i * ROW;
-  return html`
-    ${text(LEFT - 8, 6, t("key"), { ...END, bold: true })}
-    ${text(LEFT - 8, 34, "k", { ...END, colour: "key", bold: true })}
-    ${text(LEFT - 8, 63, "v", { ...END, colour: "value", bold: true })}
-    ${text(0, 66, t("query"), { bold: true })}
-    ${keys.map((key, j) => html`${text(x(j) + across / 2, 6, j, MIDDLE)}
-      ${given("key", x(j), 20, across, key, asked.includes(j))}
-      ${given("value", x(j), 49, across, values[j], asked.includes(j))}`)}
-    ${queries.map((query, i) => html`${text(8, y(i) + 15, i, MIDDLE)}
-      ${given("query", 24, y(i) + 1, LEFT - 34, query, asking.includes(i))}`)}
-    ${box(LEFT, TOP, keys.length * across, queries.length * ROW, { class: "table frame" })}
-    ${frames.slice(1, step).map((each) => each.asking.map((i) => each.asked.map((j) =>
-      line([x(j) + 5, y(i + 1) - 5], [x(j + 1) - 5, y(i) + 5], { class: "used" }))))}
-    ${asking.map((i) => asked.map((j) => text(
-      x(j) + across / 2, y(i) + 15, short(queries[i] * keys[j]),
-      { ...MIDDLE, class: "score", bold: queries[i] * keys[j] === states[i].largest })))}`;
+  const name = (left, top, words, more) => text(left, top, words, { ...more, bold: true });
+  const given = (role, left, top, wide, number, fast) => [
+    held(role, left + 1, top, wide - 2, fast),
+    text(left + wide / 2, top + 13, short(number), { ...MIDDLE, bold: fast }),
+  ];
+  return [
+    name(LEFT - 8, 6, t("key"), END),
+    name(LEFT - 8, 34, "k", { ...END, colour: "key" }),
+    name(LEFT - 8, 63, "v", { ...END, colour: "value" }),
+    name(0, 66, t("query")),
+    keys.map((key, j) => [
+      text(x(j) + across / 2, 6, j, MIDDLE),
+      given("key", x(j), 21, across, key, asked.includes(j)),
+      given("value", x(j), 50, across, values[j], asked.includes(j)),
+    ]),
+    queries.map((query, i) => [
+      text(8, y(i) + 15, i, MIDDLE),
+      given("query", 24, y(i) + 2, LEFT - 34, query, asking.includes(i)),
+    ]),
+    box(LEFT, TOP, keys.length * across, queries.length * ROW, { class: "table frame" }),
+    frames.slice(1, step).map((each) => each.asking.map((i) => each.asked.map((j) =>
+      line([x(j) + 5, y(i + 1) - 5], [x(j + 1) - 5, y(i) + 5], { class: "used" })))),
+    asking.map((i) => asked.map((j) => {
+      const score = queries[i] * keys[j];
+      return text(x(j) + across / 2, y(i) + 15, short(score),
+        { ...MIDDLE, class: "score", bold: score === states[i].largest });
+    })),
+  ];
 }
 
 /** The tile in fast memory: it is dragged over the scores. */
-function tile({ queries, keys, query_tile, key_tile, frames, step, across, go }) {
+function tile({ queries, keys, query_tile, key_tile, frames, step, across }, go) {
   const last = frames.length - 1;
   const { asking, asked } = frames[Math.max(1, step)];
   const below = Math.ceil(queries.length / query_tile);  // tiles of queries for one of keys
-  return html`<g ...${grip({
+  return h("g", grip({
     name: t("tile"), now: t("{0} of {1}", step, last), value: step, min: 0, max: last,
     drag: (x, y) => go(1 + Math.floor(inside((y - TOP) / ROW, 0, queries.length - 1) / query_tile)
       + below * Math.floor(inside((x - LEFT) / across, 0, keys.length - 1) / key_tile)),
     step: (right, up) => go(step + right * below - up),
     keys: { Home: () => go(0), End: () => go(last) },
-  })}>${travelling("tile", LEFT + asked[0] * across, TOP + asking[0] * ROW,
+  }), travelling("tile", LEFT + asked[0] * across, TOP + asking[0] * ROW,
     box(0, 0, asked.length * across, asking.length * ROW,
-      { rx: 4, class: step ? "tile paper" : "tile waiting" }))}</g>`;
+      { rx: 4, class: step ? "tile paper" : "tile waiting" })));
 }
 
 /** The corner of the first tile, by which all are cut. */
-function corner({ sizes, query_tile: rows, key_tile: columns, across, change }, used) {
+function corner({ sizes, query_tile: rows, key_tile: columns, across }, change) {
   const nearest = (some, cells) => closest(some, (size) => Math.abs(size - cells));
   const next = (some, size, by) => some[some.indexOf(size) + by] ?? size;
   const resize = (query_tile, key_tile) => {
     if (query_tile !== rows || key_tile !== columns) change({ query_tile, key_tile, step: 1 });
   };
-  const [endX, endY] = [LEFT + columns * across, TOP + rows * ROW];
-  return html`<g ...${grip({
+  return knob(grip({
     name: t("size of a tile"), now: t("queries {0}, keys {1}", rows, columns),
     drag: (x, y) => resize(nearest(sizes.query_tile, (y - TOP) / ROW),
       nearest(sizes.key_tile, (x - LEFT) / across)),
     step: (right, up) =>
       resize(next(sizes.query_tile, rows, -up), next(sizes.key_tile, columns, right)),
-  })}>${disc([endX, endY], 22, { class: "halo" })}${disc([endX, endY], 8, { class: "knob" })}</g>
-    ${!used && text(endX + 14, endY + 18, t("drag to resize"), { bold: true })}`;
+  }), [], [LEFT + columns * across, TOP + rows * ROW], "↘");
 }
 
 /** What each query keeps, and by what the old was multiplied; sums are at most the keys. */
 function kept({ states, asking }, width, top, keys) {
-  const [side, sumX, titled] = [24, 86, { colour: "output" }];
+  const [max, sum, end] = [30, 92, width - 8];  // where columns begin, and where the last ends
   const most = Math.max(0, width - 282);  // of a bar
-  return html`
-    ${text(side + 6, top - 14, t("max s"), titled)}
-    ${text(sumX + 6, top - 14, t("Σ exp(s − max)"), titled)}
-    ${text(width - 8, top - 14, t("output"), { ...titled, ...END })}
-    ${states.map(({ largest, total, output, factor }, i) => {
-      const [fast, y, sum] = [asking.includes(i), top + i * ROW + 15, most * total / keys];
-      return html`<g class="kept">
-        ${held("output", side, y - 13, width - side - 1, fast)}
-        ${text(8, y, i, MIDDLE)}
-        ${text(side + 6, y, total ? short(largest) : t("none"))}
-        ${fast && factor < 1 && text(sumX + 6, y, `× ${digits(factor)}`, { bold: true })}
-        ${box(sumX + 58, y - 7, sum, 14, { rx: 2, class: "sum flows", fill: "var(--output)" })}
-        ${text(sumX + 64 + sum, y, digits(total))}
-        ${text(width - 8, y, digits(output), { ...END, bold: fast })}</g>`;
-    })}`;
+  const title = (x, words, more) => text(x, top - 14, words, { ...more, colour: "output" });
+  return [
+    title(max, t("max s")), title(sum, t("Σ exp(s − max)")), title(end, t("output"), END),
+    states.map(({ largest, total, output, factor }, i) => {
+      const [fast, y, bar] = [asking.includes(i), top + i * ROW + 15, most * total / keys];
+      return h("g", { class: "kept" },
+        held("output", max - 6, y - 13, width - max + 5, fast),
+        text(8, y, i, MIDDLE),
+        text(max, y, total ? short(largest) : t("none")),
+        fast && factor < 1 && text(sum, y, `× ${digits(factor)}`, { bold: true }),
+        box(sum + 52, y - 7, bar, 14, { rx: 2, class: "sum flows", fill: "var(--output)" }),
+        text(sum + 58 + bar, y, digits(total)),
+        text(end, y, digits(output), { ...END, bold: fast }));
+    }),
+  ];
 }
 
 /** How many numbers were moved, by tiles until now and with a table: read q and k, write scores;
@@ -210,9 +210,11 @@ function kept({ states, asking }, width, top, keys) {
 function traffic(moved, whole, n, m, width) {
   const table = 2 * (n + m) + 4 * n * m;
   const unit = (width - 290) / Math.max(whole, table);
-  const bar = (y, amount, colour, name, said) => html`${text(0, y, name)}
-    ${box(150, y - 7, unit * amount, 14, { rx: 2, class: "moved flows", fill: `var(--${colour})` })}
-    ${text(158 + unit * amount, y, said)}`;
+  const bar = (y, amount, colour, name, said) => [
+    text(0, y, name),
+    box(150, y - 7, unit * amount, 14, { rx: 2, class: "moved flows", fill: `var(--${colour})` }),
+    text(158 + unit * amount, y, said),
+  ];
   return [bar(9, moved, "query", t("moved by tiles"), t("{0} of {1} numbers", moved, whole)),
     bar(31, table, "ink", t("moved without tiles"), t("{0} numbers", table))];
 }

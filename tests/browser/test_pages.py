@@ -114,7 +114,7 @@ def test_a_theme_changed_out_of_sight_leaves_the_picture_whole(opened, explorers
 # ---- hands ---------------------------------------------------------------------------------------
 
 # Where grips are dragged to, but for those that go 90 px to the right: a piece's first, second ...
-WAYS = {"heads": [(-300, 0)], "tiles": [(90, 0), (0, 60)], "memories": [(-60, 0), (60, 0)],
+WAYS = {"heads": [(-300, 0)], "tiles": [(120, 0), (0, 60)], "memories": [(-60, 0), (60, 0)],
         "compare": [(-90, 0), (0, 80), (-90, 0), (0, -60), (-90, 0), (0, 80)]}
 
 
