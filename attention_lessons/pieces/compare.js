@@ -4,7 +4,8 @@
 import PALETTE from "../palette.json" with { type: "json" };
 import { h } from "./vendor/preact.js";
 import {
-  END, MIDDLE, box, choice, disc, knob, line, panels, places, plural, points, said, slider, t, text,
+  END, MIDDLE, box, choice, disc, knob, line, panels, places, plural, points, said, shifted, slider,
+  t, text,
 } from "./kit.js";
 
 // ---- mathematics ----
@@ -65,61 +66,60 @@ function amount(number) {
 /** The result in a sentence; of the kinds of lesson 06 a recurrence takes the fewest, always. */
 function tell(size) {
   const { n, d, k, c, num_heads } = size;
-  const [least, layer, chunks] = ["recurrence", "attention layer", "linear attention, in chunks"]
-    .map((kind) => cost(kind, size));
+  const { operations, keeps, path } = cost("attention layer", size);
+  const other = cost(c ? "linear attention, in chunks" : "recurrence", size).operations;
   return c ? t("n = {0}: linear attention keeps a {1} × {2} memory, self-attention keys and " +
     "values, {3} (alike at n = {4}). In chunks it does {5} % of the work.", amount(n), d,
-  d / num_heads, amount(layer.keeps), d / 2 / num_heads,
-  three(100 * chunks.operations / layer.operations))
+  d / num_heads, amount(keeps), d / 2 / num_heads, three(100 * other / operations))
     : t("n = {0}, d = {1}, k = {2}: the recurrence takes the fewest operations, {3}; " +
       "self-attention {4} times as many, with a longest path of {5} against {6}.", n, d, k,
-    amount(least.operations), three(layer.operations / least.operations), layer.path, n - 1);
+    amount(other), three(operations / other), path, n - 1);
 }
 
 // ---- the picture ----
 
 const colourOf = (kind) => Object.keys(PALETTE).find((name) => PALETTE[name].of?.includes(kind));
-const NETS = ["convolution", "recurrence", "attention layer"];
 
 function view(seen) {
-  const { data: { choices, kinds }, state, width } = seen;
+  const { data: { choices }, state, width } = seen;
   const part = (count) => (width < 640 ? width : (width - 24 * (count - 1)) / count);
   const one = (name, label) => choice(seen, name, label, choices[name]);
+  const [nets, plots] = state.c ? [[], ["operations", "keeps"]]
+    : [["convolution", "recurrence", "attention layer"], ["operations"]];
   return {
-    label: choices.c ? t("Work, and numbers kept, of five layers over n, on logarithmic axes.")
+    label: state.c ? t("Work, and numbers kept, of five layers over n, on logarithmic axes.")
       : t("Three networks of nine tokens: what an output knows; below, their work over n."),
     picture: panels(width, [
-      ...choices.c ? ["operations", "keeps"].map((what) => plot(what, part(2), seen))
-        : [...NETS.map((kind) => net(kind, part(3), seen)),
-          plot("operations", Math.min(width, 440), seen)],
-      { width: 196, height: 17 * kinds.length, parts: legend(kinds, state) }]),
+      ...nets.map((kind) => net(kind, part(3), seen)),
+      ...plots.map((what) => plot(what, part(2), seen)), legend(seen)]),
     sentence: tell(state),
     controls: [one("d", t("width d")), one("k", t("kernel k")), one("num_heads", t("heads")),
-      choices.c && one("c", t("chunk c"))],
+      state.c && one("c", t("chunk c"))],
   };
 }
 
 const [TOP, HIGH, STOP] = [14, 84, 12];  // of a network's outputs, to its inputs, from knob to knob
 
 /** A network: press an output; a knob beside it sets how many layers share its height. */
-function net(kind, width, { data: { choices }, state, ui, set, hold }) {
+function net(kind, width, { data: { choices }, state, ui, set }) {
   const { n, k, layers } = state;
   const colour = colourOf(kind);
   const name = kind === "attention layer" ? t("self-attention") : said(kind);
   const out = ui.out ?? TOKENS - 1;
+  const pick = (i) => set({}, { out: i });
   const step = Math.min(34, (width - 80) / (TOKENS - 1));
   const at = ([layer, i]) => [14 + i * step, TOP + HIGH * (1 - layer / layers)];
   const { rows, lines } = cone(kind, k, layers, out);
   const { operations, sequential, path } = cost(kind, state);
   const stop = (count) => [width - 22, TOP + STOP * (count - 1)];
-  const held = slider({
+  const stacked = slider({
     name: t("layers of {0}", name), now: plural(layers, "layer"), value: layers, min: 1,
-    max: choices.layers.length, down: true, put: (wanted) => set({ layers: wanted }),
-    at: (x, y) => (y - TOP) / STOP + 1,
+    max: choices.layers.length, down: true, at: (x, y) => (y - TOP) / STOP + 1,
+    put: (number) => set({ layers: number }),
   });
   const chosen = slider({
     name: t("output of {0}", name), value: out + 1, min: 1, max: TOKENS,
-    put: (number) => hold({ out: number - 1 }), at: (x) => (x - 14) / step + 1,
+    at: (x) => (x - 14) / step + 1, put: (number) => pick(number - 1),
   });
   const hint = { convolution: t("press an output"), recurrence: t("↕ more layers") }[kind];
   const facts = [
@@ -128,19 +128,18 @@ function net(kind, width, { data: { choices }, state, ui, set, hold }) {
     t("from token 1 to {0}: {1}", amount(n), plural(path, "step")),
     t("one after another: {0}", plural(sequential, "step"))];
   return { title: name, colour, width, height: TOP + HIGH + 92, parts: [
-    !ui.used && ui.out === undefined && text(width, -18, hint, END),
+    !ui.used && text(width, -18, hint, END),
     lines.map((ends) => line(...ends.map(at), {  // the cone runs down, anew for each output
       class: "ray flows", stroke: `var(--${colour})`, key: [out, layers, ...ends].join(" "),
       style: `transition-delay: ${30 * (layers - ends[1][0])}ms` })),
-
     rows.map((known, layer) => places(TOKENS).map((i) =>
       disc(at([layer, i]), Math.min(6, 36 / layers),
         { class: "token", fill: `var(--${known.includes(i) ? colour : "faint"})` }))),
     places(TOKENS).map((i) => box(14 + (i - 0.5) * step, TOP - 22, step, 44,
-      { class: "press", fill: "transparent", onClick: () => hold({ out: i }) })),
+      { class: "press", fill: "transparent", onClick: () => pick(i) })),
     h("g", chosen, disc(at([layers, out]), 17, { class: "halo" }),
       disc(at([layers, out]), 9, { fill: `var(--${colour})` })),
-    knob(held, choices.layers.map(stop), stop(layers), "↕"),
+    knob(stacked, choices.layers.map(stop), stop(layers), "↕"),
     facts.map((fact, i) => text(0, TOP + HIGH + 24 + 18 * i, fact))] };
 }
 
@@ -152,15 +151,15 @@ const pen = (kind) => ({ stroke: `var(--${colourOf(kind)})`, "stroke-width": 2.5
   "stroke-dasharray": DASHES[kind] });
 
 /** What the lines of the plots are. */
-function legend(kinds, { num_heads }) {
+function legend({ data: { kinds }, state }) {
   const forms = {
     "attention products": t("scores and mixing only"),
-    "attention layer": t("attention layer, {0}", plural(num_heads, "head")),
+    "attention layer": t("attention layer, {0}", plural(state.num_heads, "head")),
     "linear attention, in chunks": t("linear: scores in chunks, memory between"),
-    "linear attention, by token": t("linear attention, by token: a recurrence"),
   };
-  return kinds.map((kind, i) => [line([0, 8 + 17 * i], [18, 8 + 17 * i], pen(kind)),
-    text(24, 8 + 17 * i, forms[kind] ?? said(kind), { colour: colourOf(kind) })]);
+  const parts = kinds.map((kind, i) => shifted(0, 8 + 17 * i, [line([0, 0], [18, 0], pen(kind)),
+    text(24, 0, forms[kind] ?? said(kind), { colour: colourOf(kind) })]));
+  return { width: 196, height: 17 * kinds.length, parts };
 }
 
 // Where the lines that attention's meets have their names.
@@ -173,14 +172,12 @@ const [LEFT, LOW] = [96, 140];  // of a plot's axes
 /** Work, or what is kept, over n; the line of n is dragged. */
 function plot(what, width, { data: { choices: { n: values }, kinds }, state, set }) {
   const last = values.length - 1;
-  const lines = kinds.map((kind) =>
-    [kind, values.map((n) => cost(kind, { ...state, n })[what])]);
-  const [[, attention]] = lines;
-  const all = lines.flatMap(([, amounts]) => amounts);
-  const [least, most] = [Math.min(...all), Math.max(...all)];
+  const amounts = kinds.map((kind) => values.map((n) => cost(kind, { ...state, n })[what]));
+  const [least, most] = [Math.min(...amounts.flat()), Math.max(...amounts.flat())];
   const step = (width - LEFT - 8) / last;
   const x = (i) => LEFT + step * i;  // values double: a logarithmic axis
   const y = (value) => LOW - (LOW - 8) * Math.log(value / least) / Math.log(most / least);
+  const lines = amounts.map((row) => row.map((value, i) => [x(i), y(value)]));
   const now = values.indexOf(state.n);
   const dragged = slider({
     name: t("tokens n"), now: String(state.n), value: now, max: last,
@@ -189,33 +186,31 @@ function plot(what, width, { data: { choices: { n: values }, kinds }, state, set
   const title = what === "keeps" ? t("numbers kept (logarithmic axes)")
     : t("operations of a layer (logarithmic axes)");
   return { title, width, height: LOW + 22, parts: [
-    [1e2, 1e4, 1e6, 1e8, 1e10, 1e12].filter((tick) => tick >= least && tick <= most)
+    places(7).map((i) => 100 ** i).filter((tick) => tick >= least && tick <= most)
       .map((tick) => [line([LEFT, y(tick)], [x(last), y(tick)], { stroke: "var(--faint)" }),
         text(LEFT - 8, y(tick), amount(tick), END)]),
     values.map((n, i) => i % 4 === 0 && text(x(i), LOW + 14, amount(n), i < last ? MIDDLE : END)),
-    lines.map(([kind, amounts]) => h("polyline", { fill: "none", ...pen(kind),
-      points: points(amounts.map((value, i) => [x(i), y(value)])) })),
-    lines.map(([kind, amounts]) => MET[kind] && amounts.map((value, i) => {
+    kinds.map((kind, row) =>
+      h("polyline", { fill: "none", ...pen(kind), points: points(lines[row]) })),
+    kinds.map((kind, row) => MET[kind] && lines[row].map((met, i) => {
       const [right, down, words, where] = MET[kind];
-      return value === attention[i] && [disc([x(i), y(value)], 5, { class: "crossing" }),
-        text(x(i) + right, y(value) + down, words, { ...where, class: "over" })];
+      return amounts[row][i] === amounts[0][i] && [disc(met, 5, { class: "crossing" }),
+        text(met[0] + right, met[1] + down, words, { ...where, class: "over" })];
     })),
     h("g", dragged, box(x(now) - 22, -4, 44, LOW + 8, { rx: 6, class: "halo" }),
-      line([x(now), -2], [x(now), LOW], { stroke: "currentColor", "stroke-width": 3 }),
-      text(x(now) + (now > 6 ? -6 : 6), 4, `n = ${amount(state.n)}`,
-        { ...(now > 6 && END), bold: true, class: "over" }),
-      lines.map(([kind, amounts]) => disc([x(now), y(amounts[now])], 4,
+      line([x(now), 12], [x(now), LOW], { stroke: "currentColor", "stroke-width": 3 }),
+      text(Math.min(x(now), width - 42), 4, `n = ${amount(state.n)}`,
+        { ...MIDDLE, bold: true, class: "over" }),
+      kinds.map((kind, row) => disc(lines[row][now], 4,
         { class: "now", fill: `var(--${colourOf(kind)})` }))),
   ] };
 }
 
 const style = `
   .crossing { fill: none; stroke: currentColor; stroke-width: 2; }
-  .result { margin: 4px 0; }
   input[type=range] { width: 110px; }
   .ray { opacity: .7; }
   @starting-style { .ray { opacity: 0; } }
-
 `;
 
 export const piece = { view, style };

@@ -4,10 +4,8 @@ from .base import Explorer, check_choices
 
 SIZES = {
     "n": [2**i for i in range(4, 17)], "d": [2**i for i in range(4, 13)], "k": [3, 5, 7, 9],
-    "num_heads": [1, 2, 4, 8, 16],
+    "num_heads": [1, 2, 4, 8, 16], "layers": list(range(1, 9)), "c": [16, 64, 256],
 }
-LAYERS = {"layers": list(range(1, 9))}
-CHUNKS = {"c": [16, 64, 256]}
 # As a legend lists them, from the most work on at large n; the others meet the first.
 KINDS = ["attention layer", "attention products", "LSTM", "GRU", "convolution", "recurrence"]
 BESIDE = ["attention layer", "linear attention, in chunks", "linear attention, by token",
@@ -25,14 +23,13 @@ def compare_explorer(
     the others, and what each keeps (``d2l_ext.state_size``) is a plot in place of the picture of
     who sees whom. Raises ValueError for sizes that aren't among these.
     """
-    state = {"n": n, "d": d, "k": k, "num_heads": num_heads}
-    choices, kinds, still = SIZES | LAYERS, KINDS, "06_explorer"
+    own, kinds, still = {"layers": 1}, KINDS, "06_explorer"
     if c is not None:
-        choices, kinds, still = SIZES | CHUNKS, BESIDE, "10_explorer"
-    state |= {"layers": 1} if c is None else {"c": c}
-    check_choices(choices, **state)
+        own, kinds, still = {"c": c}, BESIDE, "10_explorer"
+    state = {"n": n, "d": d, "k": k, "num_heads": num_heads} | own
+    check_choices(SIZES, **state)
     return Explorer(
         "compare",
         title=t("Convolution, recurrence and attention at any size: work, and who sees whom, or "
                 "what a layer keeps."),
-        data={"choices": choices, "kinds": kinds}, state=state, still=still)
+        data={"choices": SIZES, "kinds": kinds}, state=state, still=still)

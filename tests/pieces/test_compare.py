@@ -1,6 +1,4 @@
 """The piece of 06 and 10: costs and what an output knows are the package's, wherever shown."""
-import math
-
 import torch
 from pieces import corners, near
 from tools.draw._stills import described, in_node
@@ -15,8 +13,8 @@ MAKERS = {"convolution": lambda k: Convolution(2, k), "recurrence": lambda k: Re
 
 
 def found(function, cases):
-    made = f"given.map((one) => {function}(...one))"
-    return zip(cases, in_node(source("compare"), cases, made))
+    values = in_node(source("compare"), cases, f"given.map((one) => {function}(...one))")
+    return zip(cases, values, strict=True)
 
 
 def test_costs_are_the_packages():
@@ -42,8 +40,7 @@ def test_an_output_knows_its_inputs_and_lines_lead_down_to_just_these():
 
 
 def test_prices_below_the_networks_and_lines_dots_and_crossings_of_the_plot():
-    look = described(compare_explorer(n=256, d=64, k=5),
-                     ("output of recurrence", "onKeyDown", {"key": "ArrowLeft"}), layers=2)
+    look = described(compare_explorer(n=256, d=64, k=5), ui={"out": 7}, layers=2)
     for kind, known in zip(MAKERS, (6, 8, 9)):
         work, steps, path = cost(kind, 256, 64, 5)[:3]
         assert {f"2 layers: it knows {known} of 9 inputs",
@@ -55,9 +52,9 @@ def test_prices_below_the_networks_and_lines_dots_and_crossings_of_the_plot():
     assert len(look.of("ray", stroke="var(--value)")) == 4 + 17
     lines = [*map(corners, look.of("polyline"))]
     dots = [(dot["cx"], dot["cy"]) for dot in look.of("now")]
-    assert all(dot in line for dot, line in zip(dots, lines, strict=True))
-    work = torch.tensor([math.log(cost(kind, 256, 64, 5).operations) for kind in KINDS])
-    heights = torch.tensor([y for _, y in dots])
+    assert dots == [line[4] for line in lines]
+    work = torch.tensor([cost(kind, 256, 64, 5).operations for kind in KINDS]).log()
+    heights = torch.tensor(dots)[:, 1]
     near((heights - heights[0]) / (heights[5] - heights[0]), (work - work[0]) / (work[5] - work[0]))
     assert {circle["cx"] for circle in look.of("crossing")} == {lines[0][i][0] for i in (2, 3)}
     assert look.sentence == (
