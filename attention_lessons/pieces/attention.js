@@ -138,7 +138,7 @@ function large({ tokens, keys }, asks, width, mapped) {
 
 /** The keys as a text, darker the more of the asking row's largest weight they take. */
 function words({ tokens, keys }, row, asks, pick) {
-  const [largest, own] = [Math.max(...row, 1e-30), tokens.length === keys.length];
+  const [largest, own] = [Math.max(...row, 1e-30), String(tokens) === String(keys)];
   return html`<p class="words">${keys.map((key, j) => html`<span
     class=${own && j === asks ? "asks" : ""} style="--part: ${Math.round(45 * row[j] / largest)}%"
     onClick=${() => pick([own ? j : asks, null])}>${clip(key, 40)}</span>`)}</p>`;

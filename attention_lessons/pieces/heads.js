@@ -59,6 +59,8 @@ export function carries(row, features, channel) {
 
 // ---- the picture ----
 
+const [LINE, MOST] = [28, 6];  // of a table's rows: how high, how many
+
 /** What stays: queries and keys (tokens, channels), values (channels, tokens), as words, too; what
  * channels and outputs are called. */
 const describe = once(({ X, W_q, W_k, W_v, W_o, features }) => {
@@ -100,9 +102,10 @@ function view({ data, state, ui, width, set, hold }) {
       return { ...layout, title: name, height: low + 24, sheets: [shown],
         parts: [map(shown), text(0, low + 12, where)] };
     }
+    const table = own(channels).slice(0, MOST);
     return { ...layout, title: name + wants(own(Q[asks]), own(W_k), features),
-      height: low + LINE * Math.min(size, MOST) + 34,
-      parts: [map(shown), tables(layout, tokens, asks, own(channels).slice(0, MOST))] };
+      height: low + LINE * table.length + 34,
+      parts: [map(shown), tables(layout, tokens, asks, table)] };
   });
   const how = heads === 1 ? t("uncut: 1 head") : t("cut into {0} heads of {1}", heads, size);
   const bar = { title: t("{0} channels, {1}", names.length, how), width, height: sheet ? 40 : 24,
@@ -126,8 +129,6 @@ function view({ data, state, ui, width, set, hold }) {
     ],
   };
 }
-
-const [LINE, MOST] = [28, 6];  // of a table's rows: how high, how many
 
 /** How heads stand: with figures where they fit, else maps alone, two by two on a phone; `low` is
  * where a map ends. */

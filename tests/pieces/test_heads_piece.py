@@ -53,8 +53,7 @@ def test_every_number_shown_is_the_packages():
              [20 + 896 * (i + 1) / cut for i in range(cut)], 0.2)
     attention, X, piece = wooden(11, 12, heads=3)
     weights = computed(attention, X, 4, 1)[0]
-    shown = described(piece, ("head 2", "onKeyDown", {"key": "ArrowRight"}),
-                      num_heads=4, asks=7, width=378)
+    shown = described(piece, num_heads=4, asks=7, ui={"key": 0}, width=378)
     sheets = shown.of("canvas")
     near([sheet["weights"] for sheet in sheets], weights, 1e-6)
     (x, y), _, _, (right, low) = corners = [(each["x"], each["y"]) for each in sheets]
@@ -77,7 +76,7 @@ def test_what_heads_ask_for_and_channels_carry():
 
 def test_the_sentence():
     """More than four outputs are not in it."""
-    assert described(heads(), ("cut", "onKeyDown", {"key": "ArrowRight"})).sentence == (
+    assert described(heads(), num_heads=1).sentence == (
         "bites, 1 head: it takes dog 0.50 and man 0.50, and this one mixture fills every channel. "
         "Output: 2.00, 0.00, 2.00, 0.00.")
     assert "; and so on. Output:" in described(wooden(3, 32, heads=16)[2]).sentence
