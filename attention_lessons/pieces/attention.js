@@ -25,8 +25,7 @@ export function shrink(weights, high, wide = high) {
   const [down, across] = [merged(weights.length, high), merged(weights[0].length, wide)];
   const small = places(down.at(-1) + 1).map(() => Array(across.at(-1) + 1).fill(0));
   weights.forEach((row, i) => row.forEach((weight, j) => {
-    const into = small[down[i]];
-    if (weight > into[across[j]]) into[across[j]] = weight;
+    small[down[i]][across[j]] = Math.max(small[down[i]][across[j]], weight);
   }));
   const largest = small.reduce((most, row) => Math.max(most, ...row), 1e-30);
   return small.map((row) => row.map((weight) => weight / largest));
@@ -48,8 +47,9 @@ const called = ([name], head) => t("{0}, head {1}", name, head);
 function view({ data, state, ui, width, set, hold }) {
   const { tokens, keys, layers } = data;
   const { layer, asks } = state;
-  const [name, heads] = layers[layer];
+  const heads = layers[layer][1];
   const head = Math.min(state.head, heads - 1);  // a layer may have fewer
+  const name = called(layers[layer], head);
   const maps = unpack(data);
   const row = maps[layer][head][asks];
   const mapped = { ...pointing({ ui, set, hold }, asks), weights: maps[layer][head] };
@@ -60,10 +60,10 @@ function view({ data, state, ui, width, set, hold }) {
   return {
     label: t("A small map of weights for each head, and one large: rows ask, columns are asked."),
     picture: [
-      panels(width, [all, { ...one, title: clip(called(layers[layer], head), 40) }], 32),
+      panels(width, [all, { ...one, title: clip(name, 40) }], 32),
       keys.length <= 200 && words(data, row, asks, mapped.pick),
     ],
-    sentence: t("{0}, head {1}: {2} looks at {3}.", name, head, clip(tokens[asks], 20),
+    sentence: t("{0}: {1} looks at {2}.", name, clip(tokens[asks], 20),
       Math.max(...row) ? takes(row, keys) : t("nothing")),
     controls: [
       layers.length > 1

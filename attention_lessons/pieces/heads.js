@@ -89,12 +89,12 @@ function view({ data, state, ui, width, set, hold }) {
   const asking = clip(tokens[asks], 20);
   const mapped = pointing({ ui, set, hold }, asks);
   const [row, column] = mapped.lit;
-  const pair = column !== null && t("{0} → {1}", clip(tokens[row], 12), clip(tokens[column], 12));
+  const told = column === null ? t("{0} asks", asking)
+    : t("{0} → {1}", clip(tokens[row], 12), clip(tokens[column], 12));
   const cards = weights.map((rows, head) => {
     const own = (all) => all.slice(head * size, (head + 1) * size);
     const name = t("head {0}", head + 1);
-    const now = pair ? `${pair} ${digits(rows[row][column])}`
-      : t("takes {0}", takes(rows[asks], tokens));
+    const now = column === null ? told : `${told} ${digits(rows[row][column])}`;
     const shown = { ...layout, ...mapped, weights: rows, name, now };
     if (sheet) {
       const most = column ?? rows[row].indexOf(Math.max(...rows[row]));
@@ -110,7 +110,7 @@ function view({ data, state, ui, width, set, hold }) {
   const how = heads === 1 ? t("uncut: 1 head") : t("cut into {0} heads of {1}", heads, size);
   const bar = { title: t("{0} channels, {1}", names.length, how), width, height: sheet ? 40 : 24,
     parts: [cut(heads, divisors, width, set),
-      sheet && text(0, 34, pair || t("{0} asks", asking))] };
+      sheet && text(0, 34, told)] };
   return {
     label: t("The same four matrices, {0}: a map of weights each, rows ask, columns are asked.",
       how),
