@@ -76,14 +76,14 @@ function view(seen) {
 /** A row for each encoding: its name, a cell for each stretch of positions, pale where it doesn't
  * count, with its number where that fits, and a bar for the mean. */
 function strips(ranks, { data, state: { task, length, scored }, width }) {
-  const { trained, stretch, chance } = data;
+  const { trained, stretch, chance: { [task]: chance } } = data;
   const wide = width < 560 ? 0 : Math.min(150, width * 0.22 - 40);  // no room for bars on a phone
   const bars = width - wide - 40;
   const bottom = TOP + ROW * ranks.length;
   const x = (position) => LEFT + position / length * (bars - LEFT - 14);
   const across = x(stretch) - LEFT;
   const every = trained / (x(trained) - LEFT > 70 ? 2 : 1);
-  const guessed = bars + wide * chance[task];
+  const guessed = bars + wide * chance;
   const cell = (part, i) => {
     const dark = (part ?? 1) * (scored === "all" || i >= trained / stretch ? 1 : 0.3);
     return [box(x(i * stretch), 1, across - 1, ROW - 2, { ...shade(dark), class: "cell",
@@ -96,7 +96,6 @@ function strips(ranks, { data, state: { task, length, scored }, width }) {
     places(length / every + 1).map((i) =>
       text(x(i * every), 6, i * every, { ...MIDDLE, class: "scale" })),
     text(bars, -18, t("mean"), { bold: true }),
-    wide > 0 && text(bars, 6, scopes(data)[scored], { bold: true }),
     ranks.map(({ encoding, name, strip, score }, i) => travelling(encoding, 0, TOP + ROW * i,
       text(LEFT - 10, ROW / 2, clip(name, 13),
         { ...END, bold: i === 0 && score >= 0.4, class: "encoding" }),
@@ -108,8 +107,7 @@ function strips(ranks, { data, state: { task, length, scored }, width }) {
       line([x(trained), TOP - 6], [x(trained), bottom + 6], { class: "boundary" }),
       text(Math.min(x(trained) + 2, bars - 134), -18, t("beyond training →"))],
     wide > 0 && line([guessed, TOP], [guessed, bottom + 4], { class: "chance" }),
-    text(0, bottom + 14, t("rows: encodings; a cell: {0} positions", stretch)),
-    text(Math.min(bars, width - 85), bottom + 14, t("chance {0}", digits(chance[task]))),
+    text(Math.min(bars, width - 85), bottom + 14, t("chance {0}", digits(chance))),
   ] };
 }
 
