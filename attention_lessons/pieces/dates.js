@@ -141,7 +141,7 @@ function problem(given, { letters, longest }) {
     return t("These are {0} characters; the model was trained on up to {1}. Type a shorter date.",
       typed.length, longest);
   }
-  const unknown = [...new Set(typed.filter((letter) => !letters.includes(letter)))].sort();
+  const unknown = [...new Set(typed)].filter((letter) => !letters.includes(letter)).sort();
   return unknown.length ? t("The model never met {0}: it knows digits, the letters of English " +
     "months and weekdays, and , . / -", clip(unknown.join(" "), 40)) : "";
 }
@@ -149,7 +149,7 @@ function problem(given, { letters, longest }) {
 export const isDate = (answer) =>
   new Date(`${answer}T00:00Z`).toJSON()?.slice(0, 10) === answer;  // 30 February is in March
 
-/** What was written, in a sentence; and what to try. */
+/** What was written, and what to try. */
 function tell(data, off, { given, answer, full }) {
   const heads = off.length < 5 ? list(off.map(named)) : plural(off.length, "head");
   const same = off.length ? t(", the same as with all heads on") : "";
@@ -164,8 +164,8 @@ function advice(data, given, off, full) {
   const [head] = off;
   if (!off.length) return t(" In a map rows look at columns; press it to close its head.");
   if (off.length === 1 && !breaks(head)) {
-    const layer = Object.values(data.heads).find((heads) => heads.includes(head));
-    const twin = layer.find((other) => other !== head && !breaks(other) && breaks(head, other));
+    const twin = data.heads[head.split("_")[0]]
+      .find((other) => other !== head && !breaks(other) && breaks(head, other));
     return twin ? t(" Now close {0} as well.", named(twin)) : "";
   }
   return off.length === 2 && breaks(...off) && !off.some((each) => breaks(each))
@@ -215,9 +215,9 @@ function reads({ data, state, ui, width, hold }, { given, answer, full, maps }) 
   const open = data.heads.cross.filter((head) => state[head] && maps[head]);
   const looks = written.map((_, i) => letters.map((_, j) =>
     mean(open.map((head) => maps[head][i][j])) || 0));
-  const threads = ui.digit == null ? looks.map((row, i) => [i, largest(row), 0.25])
-    : looks[ui.digit].map((weight, j) => [ui.digit, j, weight]);
   const chosen = ui.digit ?? 0;
+  const threads = ui.digit == null ? looks.map((row, i) => [i, largest(row), 0.25])
+    : looks[chosen].map((weight, j) => [chosen, j, weight]);
   const point = (event) =>
     hold({ digit: inside(Math.floor((place(event)[0] - start) / across), 0, 9) });
   const handle = {
@@ -258,12 +258,13 @@ function looking({ state, ui, set }, { given, answer, maps }, head, wide) {
   const looks = weights?.map((row, i) =>
     t("{0} looks at {1}", heard(rows[i]), heard(columns[largest(row)]))).join(t(", "));
   const lit = layer !== "encoder" && open && ui.digit != null && [ui.digit, null];
-  return h("g", { ...tick(name, open, (on) => set({ [head]: on })), class: "press head",
-    "aria-description": looks },
-  box(-4, -2, wide + 8, 84, { rx: 6, class: "halo" }), text(0, 7, name),
-  h("g", { class: open ? "" : "closed" }, weights && map({ weights, x: 0, y: 20, lit,
-    across: wide / weights[0].length, down: 60 / weights.length })),
-  !open && line([0, 80], [wide, 20], { class: "strike" }));
+  const act = tick(name, open, (on) => set({ [head]: on }));
+  return h("g", { ...act, class: `press head ${open ? "" : "closed"}`, "aria-description": looks },
+    box(-4, -2, wide + 8, 84, { rx: 6, class: "halo" }),
+    text(0, 7, name),
+    weights && map({ weights, x: 0, y: 20, lit, across: wide / weights[0].length,
+      down: 60 / weights.length }),
+    !open && line([0, 80], [wide, 20], { class: "strike" }));
 }
 
 const style = `
@@ -274,10 +275,9 @@ const style = `
   .digit text { font-size: 20px; font-weight: 600; }
   .other { transform-box: fill-box; transform-origin: center; }
   .other rect { stroke-width: 4; }
-  .other text { text-decoration: underline; }
   @starting-style { .other { transform: scaleY(0); } }
   .was { text-decoration: line-through; }
-  .closed { opacity: .25; }
+  .closed g { opacity: .25; }
   .strike { stroke: var(--key); stroke-width: 3; }
 `;
 

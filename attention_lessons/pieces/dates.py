@@ -21,8 +21,8 @@ def dates_explorer(model: EncoderDecoder, text: str = "24/12/1999") -> Explorer:
             or len(model.decoder) != 1 or model.scores.out_features != STEPS + 2):
         raise ValueError("needs a model as laboratory.dates.date_reader makes it, with "
                          f"layers=1, got {type(model).__name__}")
-    weights = {name: W.detach().cpu().flatten() for name, W in model.state_dict().items()}
-    flat = torch.cat([W.float() for W in weights.values()])
+    weights = {name: W.cpu().float().flatten() for name, W in model.state_dict().items()}
+    flat = torch.cat([*weights.values()])
     finite(weights=flat)
     short = flat.half() if torch.equal(flat.half().float(), flat) else flat  # the same numbers
     heads = {layer: [f"{layer}_{i}" for i in range(model.get_submodule(name).num_heads)]

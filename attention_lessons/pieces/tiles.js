@@ -54,13 +54,12 @@ function tell({ states, asking, asked }, step, last) {
     return t("Step 0 of {0}: nothing is in fast memory, and no query has met a key.", last);
   }
   const raised = asking.some((i) => states[i].factor < 1);
-  const same = asked[0] ? t("No larger score: no sum is rescaled, all are added to.")
-    : t("Nothing was summed before: nothing is rescaled.");
-  return t("{0} {1}{2}",
-    t("Step {0} of {1}: q {2} and k, v {3} are in fast memory.", step, last,
-      span(asking), span(asked)),
-    raised ? t("Larger scores: sums with × are first multiplied.") : same,
-    step === last ? t(" Every output is now attention over all keys, exactly.") : "");
+  const same = asked[0] ? t(" No larger score: no sum is rescaled, all are added to.")
+    : t(" Nothing was summed before: nothing is rescaled.");
+  return t("Step {0} of {1}: q {2} and k, v {3} are in fast memory.", step, last,
+    span(asking), span(asked))
+    + (raised ? t(" Larger scores: sums with × are first multiplied.") : same)
+    + (step === last ? t(" Every output is now attention over all keys, exactly.") : "");
 }
 
 /** A number in as few figures as it takes. */

@@ -16,16 +16,15 @@ def tiles_explorer(queries: Sequence[float], keys: Sequence[float], values: Sequ
     Raises ValueError for shapes that don't fit, fewer than 2 or more than 8 queries or keys, tiles
     of other sizes, numbers that aren't finite or above 1e30 in size.
     """
-    given = finite(queries=queries, keys=keys, values=values)
-    n, m = sizes_of("queries (queries,), keys (keys,), values (keys,)", *given,
+    q, k, v = finite(queries=queries, keys=keys, values=values)
+    n, m = sizes_of("queries (queries,), keys (keys,), values (keys,)", q, k, v,
                     queries=(2, 8), keys=(2, 8)).values()
     sizes = {name: sorted({size for size in (1, 2, 4) if size < count} | {count})
              for name, count in (("query_tile", n), ("key_tile", m))}
     check_choices(sizes, query_tile=query_tile, key_tile=key_tile)
-    parts = dict(zip(("queries", "keys", "values"), (part.tolist() for part in given)))
     return Explorer(
         "tiles", title=t("Attention of {0} queries over {1} keys, a tile of scores at a time.",
                          n, m),
-        data=parts | {"sizes": sizes},
+        data={"queries": q.tolist(), "keys": k.tolist(), "values": v.tolist(), "sizes": sizes},
         state={"query_tile": query_tile, "key_tile": key_tile, "step": -(-n // query_tile)},
         still="09_explorer")

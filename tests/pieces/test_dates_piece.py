@@ -14,6 +14,7 @@ from d2l_ext.heads import closed
 SOURCE = source("dates")
 HEADS = {f"{layer}_{head}": (name, head) for layer, name in LAYERS.items() for head in range(4)}
 TWINS = ["cross_0", "cross_1"]
+CLOSED = dict.fromkeys(TWINS, False)
 MORE = ["encoder_1", "decoder_3", "cross_2"]
 UNSEEN = [text for text, _ in pairs(400, torch.Generator().manual_seed(1), test=True)]
 
@@ -51,7 +52,7 @@ def test_what_is_drawn_is_what_was_read():
     text = "24/12/1999"
     with closed(model := load(), [HEADS[head] for head in TWINS]):
         wanted = read(model, text)
-    look = described(dates(), ui={"digit": 5}, cross_0=False, cross_1=False)
+    look = described(dates(), ui={"digit": 5}, **CLOSED)
     assert [(digit["name"], "other" in digit["class"]) for digit in look.of("digit")] == [
         (a, a != b) for a, b in zip(wanted.answer, "1999-12-24", strict=True)]
     assert [was["name"] for was in look.of("was")] == ["1"]
@@ -64,7 +65,7 @@ def test_what_is_drawn_is_what_was_read():
     near([[line["x1"], line["x2"], line["stroke-width"] / 12] for line in look.of("thread")],
          [[symbol["x"] + 18, letters[i]["x"] + 20, mean[i]] for i in seen], 0.006)
     told = [f"{text[i]} {mean[i]:.2f}" for i in mean.argsort(descending=True)[:3]]
-    digit, = [part for part in look.elements if part["name"] == "digit of the answer"]
+    digit, = look.of("g", name="digit of the answer")
     assert digit["aria-valuetext"] == (
         f"0 looks at {', '.join(told)} and others {1 - mean.topk(3).values.sum():.2f}")
     assert [(round(15 * shade["stroke-opacity"] / 0.85), shade["d"].count("M"))
@@ -83,12 +84,12 @@ def test_what_is_drawn_is_what_was_read():
 
 def test_twins():
     """Either alone can go, both together can't: the reader is told when he has seen it."""
-    switch = [(f"cross {head}", "onClick", {}) for head in (0, 1)]
-    one, both, again = (described(dates(), *moves) for moves in (
-        switch[:1], switch, [*switch, ("all heads on", "onClick", {})]))
+    one, both = described(dates(), cross_0=False), described(dates(), **CLOSED)
+    again = described(dates(), ("all heads on", "onClick", {}), **CLOSED)
     assert one.sentence.endswith("the same as with all heads on. Now close cross 1 as well.")
-    assert both.sentence == ("Without cross 0 and cross 1: 24/12/1999 → 1999-02-24, not 1999-12-24."
-                             " Either alone breaks nothing: each stands in for the other.")
+    assert both.sentence == (
+        "Without cross 0 and cross 1: 24/12/1999 → 1999-02-24, not 1999-12-24. "
+        "Either alone breaks nothing: each stands in for the other.")
     assert again.state == dates().state and "press it to close" in again.sentence
 
 
