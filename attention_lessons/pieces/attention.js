@@ -52,7 +52,7 @@ function view({ data, state, ui, width, set, hold }) {
   const name = called(layers[layer], head);
   const maps = unpack(data);
   const row = maps[layer][head][asks];
-  const mapped = { ...pointing({ ui, set, hold }, asks), weights: maps[layer][head] };
+  const mapped = { ...pointing({ ui, set, hold }, asks, tokens, keys), weights: maps[layer][head] };
   const wide = width >= 640;
   const all = overview(maps, layers, layer, head, wide ? 0.4 * width : width, set);
   const one = large(data, asks, wide ? width - all.width - 32 : width, mapped);
@@ -116,10 +116,8 @@ function large({ tokens, keys }, asks, width, mapped) {
   const down = Math.min(28, HIGH / tokens.length, 2 * across);
   const [wide, high] = [keys.length * across, tokens.length * down];
   const sheet = tokens.length * keys.length > 300 || Math.min(across / 1.6, down) < 20;
-  const { weights, lit: [row, column] } = mapped;
-  const now = column === null ? t("{0} asks", clip(tokens[row], 18))
-    : t("{0} → {1}, {2}", clip(tokens[row], 18), clip(keys[column], 18),
-      share(weights[row][column]));
+  const { weights, told, lit: [row, column] } = mapped;
+  const now = column === null ? told : `${told} ${share(weights[row][column])}`;
   const left = (i) => text(x - 8, EDGE + (i + 0.5) * down, clip(tokens[i], 11),
     { ...END, bold: i === asks });
   const above = (j) => text(x + (j + 0.5) * across, EDGE - 12, clip(keys[j], 12), MIDDLE);

@@ -86,11 +86,8 @@ function view({ data, state, ui, width, set, hold }) {
   const size = names.length / heads;
   const layout = plan(tokens, names, longest, heads, width);
   const { sheet, low } = layout;
-  const asking = clip(tokens[asks], 20);
-  const mapped = pointing({ ui, set, hold }, asks);
-  const [row, column] = mapped.lit;
-  const told = column === null ? t("{0} asks", asking)
-    : t("{0} → {1}", clip(tokens[row], 12), clip(tokens[column], 12));
+  const mapped = pointing({ ui, set, hold }, asks, tokens);
+  const { told, lit: [row, column] } = mapped;
   const cards = weights.map((rows, head) => {
     const own = (all) => all.slice(head * size, (head + 1) * size);
     const name = t("head {0}", head + 1);
@@ -117,8 +114,9 @@ function view({ data, state, ui, width, set, hold }) {
     picture: [
       panels(width, [bar, ...cards]),
       (sheet || String(output) !== String(mixed)) && html`<p class="numbers">
-        <b>${t("output of {0}", asking)}</b>${output.slice(0, 16).map((number, i) => html`<span>
-          ${outputs[i]}<b class="made"> ${digits(number)}</b></span>`)}</p>`,
+        <b>${t("output of {0}", clip(tokens[asks], 20))}</b>
+        ${output.slice(0, 16).map((number, i) => html`
+          <span>${outputs[i]}<b class="made"> ${digits(number)}</b></span>`)}</p>`,
     ],
     sentence: tell(weights, output, tokens, asks),
     controls: [

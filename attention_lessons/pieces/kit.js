@@ -361,12 +361,17 @@ export function map(given) {
 }
 
 /** What a map of rows that ask does: it lights what is pointed at, else the row `asks` with the key
- * that was pressed, and a press chooses both. */
-export const pointing = ({ ui, set, hold }, asks) => ({
-  lit: ui.at ?? [asks, ui.key ?? null],
-  point: (cell) => hold({ at: cell }),
-  pick: ([i, j]) => set({ asks: i }, { key: ui.at && i === asks && j === ui.key ? null : j }),
-});
+ * that was pressed, and a press chooses both; `told` names them. */
+export function pointing({ ui, set, hold }, asks, tokens, keys = tokens) {
+  const [row, column] = ui.at ?? [asks, ui.key ?? null];
+  const asking = clip(tokens[row], 18);
+  return {
+    lit: [row, column],
+    told: column === null ? t("{0} asks", asking) : t("{0} → {1}", asking, clip(keys[column], 18)),
+    point: (cell) => hold({ at: cell }),
+    pick: ([i, j]) => set({ asks: i }, { key: ui.at && i === asks && j === ui.key ? null : j }),
+  };
+}
 
 /** A map's cells on a canvas below the picture, a pixel each. */
 function sheet({ weights, x, y, across, down }) {

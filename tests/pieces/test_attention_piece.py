@@ -47,7 +47,7 @@ def test_every_map_is_what_was_recorded():
     shown = described(piece, layer=1, head=1, asks=2, ui={"key": 0})
     weights, cells = wanted[1][1], shown.of("cell")
     near([cell["fill-opacity"] for cell in cells], 0.85 * weights.flatten(), 3e-3)
-    assert f"c → v, {weights[2, 0]:.2f}" in shown.words
+    assert f"c → v {weights[2, 0]:.2f}" in shown.words
     assert shown.sentence.startswith(
         f"cross, call 1, head 1: c looks at {KEYS[weights[2].argmax()]}")
     assert [span["name"] for span in shown.of("span") if "--part" in span.get("style", "")] == KEYS
