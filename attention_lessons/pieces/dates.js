@@ -241,10 +241,10 @@ function reads({ data, state, ui, width, hold }, { given, answer, full, maps }) 
       box(left + j * side, 2, side, 32, { "fill-opacity": near(looks[ui.digit]?.[j] ?? 0) }),
       text(left + (j + 0.5) * side, 18, letter, MIDDLE))),
     h("g", handle, box(start, 62, 10 * across, 44, { fill: "transparent" }),
-      written.map((symbol, i) => h("g", { key: `${i}${symbol}`,
-        class: `digit ${answer[i] === full[i] ? "output" : "key other flows"}` },
-      box(middle(i) - across / 2 + 2, 64, across - 4, 40, { rx: 5, class: "tint" }),
-      text(middle(i), 84, symbol, MIDDLE)))),
+      written.map((symbol, i) => h("g",
+        { class: `digit ${answer[i] === full[i] ? "output" : "key"}` },
+        box(middle(i) - across / 2 + 2, 64, across - 4, 40, { rx: 5, class: "tint" }),
+        text(middle(i), 84, symbol, MIDDLE)))),
     written.map((_, i) => answer[i] !== full[i]
       && text(middle(i), 116, full[i], { ...MIDDLE, class: "was" })),
   ];
@@ -273,9 +273,7 @@ const style = `
   .thread { stroke: var(--query); stroke-linecap: round; opacity: .6; }
   .digit rect { stroke-width: 2; }
   .digit text { font-size: 20px; font-weight: 600; }
-  .other { transform-box: fill-box; transform-origin: center; }
-  .other rect { stroke-width: 4; }
-  @starting-style { .other { transform: scaleY(0); } }
+  .digit.key rect { stroke-width: 4; }
   .was { text-decoration: line-through; }
   .closed g { opacity: .25; }
   .strike { stroke: var(--key); stroke-width: 3; }

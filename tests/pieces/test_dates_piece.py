@@ -53,7 +53,7 @@ def test_what_is_drawn_is_what_was_read():
     with closed(model := load(), [HEADS[head] for head in TWINS]):
         wanted = read(model, text)
     look = described(dates(), ui={"digit": 5}, **CLOSED)
-    assert [(digit["name"], "other" in digit["class"]) for digit in look.of("digit")] == [
+    assert [(digit["name"], "key" in digit["class"]) for digit in look.of("digit")] == [
         (a, a != b) for a, b in zip(wanted.answer, "1999-12-24", strict=True)]
     assert [was["name"] for was in look.of("was")] == ["1"]
     assert "".join(letter["name"] for letter in look.of("letter")) == text
