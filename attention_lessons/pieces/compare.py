@@ -17,11 +17,11 @@ def compare_explorer(
 ) -> Explorer:
     """Costs of convolution, recurrence and self-attention, and who sees whom layer by layer.
 
-    The costs of one layer are those of ``d2l_ext.cost``. At the start there are ``n`` tokens, 16 to
-    65,536, of the width ``d``, 16 to 4,096, both powers of 2; a kernel ``k`` of 3, 5, 7 or 9; 1, 2,
-    4, 8 or 16 heads. Given ``c``, tokens in a chunk, 16, 64 or 256, linear attention stands beside
-    the others, and what each keeps (``d2l_ext.state_size``) is a plot in place of the picture of
-    who sees whom. Raises ValueError for sizes that aren't among these.
+    The costs of a layer are those of ``d2l_ext.cost``. At the start: ``n`` tokens, 16 to 65,536, of
+    width ``d``, 16 to 4,096, both powers of 2; a kernel ``k`` of 3, 5, 7 or 9; 1, 2, 4, 8 or 16
+    heads. Given ``c``, tokens in a chunk, 16, 64 or 256, linear attention stands beside the others,
+    and what each keeps (``d2l_ext.state_size``) in place of who sees whom. Raises ValueError for
+    other sizes.
     """
     own, kinds, still = {"layers": 1}, KINDS, "06_explorer"
     if c is not None:

@@ -26,8 +26,8 @@ export const moved = (query, axes, point, limit) => query.map((each, j) => {
 function tell({ weights, output }) {
   const words = ranked(weights, 0.005).slice(0, 6)
     .map((i) => t("key {0} gets {1}", i + 1, digits(weights[i])));
-  return words.length ? t("Of the weight, {0}. Output: {1}.", list(words),
-    output.map(digits).join(", "))
+  return words.length
+    ? t("Of the weight, {0}. Output: {1}.", list(words), output.map(digits).join(", "))
     : t("Every key is hidden: there is nothing to mix, and the output is zero.");
 }
 

@@ -53,8 +53,10 @@ def test_prices_below_the_networks_and_lines_dots_and_crossings_of_the_plot():
     lines = [*map(corners, look.of("polyline"))]
     dots = [(dot["cx"], dot["cy"]) for dot in look.of("now")]
     assert dots == [line[4] for line in lines]
-    work = torch.tensor([cost(kind, 256, 64, 5).operations for kind in KINDS]).log()
-    heights = torch.tensor(dots)[:, 1]
+    scale, tick = (look.of("text", name=name)[0] for name in ("256", "1 million"))
+    assert scale["x"] == dots[0][0] and "n = 256" in look.words
+    work = torch.tensor([*(cost(kind, 256, 64, 5).operations for kind in KINDS), 1e6]).log()
+    heights = torch.tensor([*(y for _, y in dots), tick["y"] - 5])
     near((heights - heights[0]) / (heights[5] - heights[0]), (work - work[0]) / (work[5] - work[0]))
     assert {circle["cx"] for circle in look.of("crossing")} == {lines[0][i][0] for i in (2, 3)}
     assert look.sentence == (

@@ -1,4 +1,6 @@
 """The piece of 05: strips, means and words are those of the stored runs."""
+import re
+
 import numpy as np
 import pytest
 import torch
@@ -30,9 +32,13 @@ def test_strips_and_bars_best_first_are_means_over_seeds(task, length, scored, w
     assert [each["name"] for each in shown.of("encoding")] == ranks
     rows = [int(each["style"].split()[-1][:-3]) for each in shown.of("travels")]
     assert rows == sorted(rows)
-    cells = torch.stack([strips[name].nan_to_num(1) for name in ranks])
+    cells = torch.stack([strips[name] for name in ranks])
+    near([float(word) for word in shown.words if re.fullmatch(r"1|\.\d\d", word)],
+         cells[~cells.isnan()], 0.006)
+    cells = cells.nan_to_num(1)
     cells[:, :trained] *= 0.3
     near([each["fill-opacity"] for each in shown.of("cell")], 0.85 * cells.flatten(), 0.001)
+    assert f"chance {CHANCE[task]:.2f}" in shown.words
     scale = {each["name"]: each["x"] for each in shown.of("scale")}
     assert [each["x1"] for each in shown.of("boundary")] == [scale["16"]] * (length > 16)
     bars = shown.of("bar")
