@@ -242,7 +242,7 @@ function reads({ data, state, ui, width, hold }, { given, answer, full, maps }) 
       text(left + (j + 0.5) * side, 18, letter, MIDDLE))),
     h("g", handle, box(start, 62, 10 * across, 44, { fill: "transparent" }),
       written.map((symbol, i) => h("g",
-        { class: `digit ${answer[i] === full[i] ? "output" : "key"}` },
+        { class: `digit flows ${answer[i] === full[i] ? "output" : "key"}`, key: `${i}${symbol}` },
         box(middle(i) - across / 2 + 2, 64, across - 4, 40, { rx: 5, class: "tint" }),
         text(middle(i), 84, symbol, MIDDLE)))),
     written.map((_, i) => answer[i] !== full[i]
@@ -274,6 +274,8 @@ const style = `
   .digit rect { stroke-width: 2; }
   .digit text { font-size: 20px; font-weight: 600; }
   .digit.key rect { stroke-width: 4; }
+  .digit.key { transform-box: fill-box; transform-origin: center; }  /* it flips */
+  @starting-style { .digit.key { transform: scaleY(0); } }
   .was { text-decoration: line-through; }
   .closed g { opacity: .25; }
   .strike { stroke: var(--key); stroke-width: 3; }

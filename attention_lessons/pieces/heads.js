@@ -100,7 +100,8 @@ function view({ data, state, ui, width, set, hold }) {
         parts: [map(shown), text(0, low + 12, where)] };
     }
     const table = own(channels).slice(0, MOST);
-    return { ...layout, title: name + wants(own(Q[asks]), own(W_k), features),
+    return { ...layout,
+      title: name + (column === null ? wants(own(Q[asks]), own(W_k), features) : `: ${now}`),
       height: low + LINE * table.length + 34,
       parts: [map(shown), tables(layout, tokens, asks, table)] };
   });

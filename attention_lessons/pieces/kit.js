@@ -336,7 +336,7 @@ export const near = (number) => Math.round(number * 10) / 10;
 export function map(given) {
   const { weights, x, y, across, down, sheet, lit, point, pick } = given;
   const [rows, columns] = [weights.length, weights[0].length];
-  const [row, column] = lit || [];
+  const [row = null, column = null] = lit || [];
   const step = (right, up) => pick([inside(row - up, 0, rows - 1),
     right || column !== null ? inside((column ?? -1) + right, 0, columns - 1) : null]);
   const under = (event) => {
@@ -356,8 +356,8 @@ export function map(given) {
     box(x, y, columns * across, rows * down,
       { style: `fill: ${sheet ? "transparent" : "var(--paper)"}; stroke: var(--faint)` }),
     !sheet && draw(weights, x, y, across, down),
-    row != null && frame(x, y + row * down, columns * across, down),
-    column != null && frame(x + column * across, y, across, rows * down));
+    row !== null && frame(x, y + row * down, columns * across, down),
+    column !== null && frame(x + column * across, y, across, rows * down));
 }
 
 /** What a map of rows that ask does: it lights what is pointed at, else the row `asks` with the key

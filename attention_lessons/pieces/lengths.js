@@ -27,6 +27,14 @@ function ranking({ accuracy, trained, stretch }, { task, length, scored }) {
 const scopes = ({ trained }) =>
   ({ all: t("all positions"), beyond: t("only beyond {0}", trained) });
 
+/** The name of an encoding and, of those that lead in lesson 05, what it does. */
+const explained = ({ encoding, name }) => ({
+  Shaw: t("Shaw (a vector for each offset)"),
+  "ALiBi, causal": t("ALiBi, causal (nearer keys score more)"),
+  sinusoidal: t("sinusoidal (sines of each position)"),
+  learned: t("learned (a vector for each position)"),
+})[encoding] ?? name;
+
 /** The result in a sentence. */
 function tell(data, ranks, { task, length, scored }) {
   const [best, second] = ranks;
@@ -42,7 +50,7 @@ function tell(data, ranks, { task, length, scored }) {
   const flattered = ranks.filter(({ score, beyond }) => score - beyond > 0.15);
   const more = flattered.length ? t(" Good only up to {0}, as trained: {1}.", data.trained,
     list(flattered.map(({ name }) => name))) : "";
-  return t("{0}: {1} leads with {2}{3}.{4}", where, best.name, mean, then, more);
+  return t("{0}: {1} leads with {2}{3}.{4}", where, explained(best), mean, then, more);
 }
 
 // ---- the picture ----

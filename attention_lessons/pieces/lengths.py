@@ -27,7 +27,7 @@ def lengths_explorer(rows: Sequence[Mapping], trained: int,
         mean.setdefault(task, {}).setdefault(encoding, {})[length] = [*map(average, zip(*seeds))]
 
     strips = [(length, strip) for (*_, length), seeds in runs.items() for strip in seeds]
-    tasks, lengths = [*mean], sorted({length for *_, length in runs})
+    tasks, lengths = [*mean], sorted({length for length, _ in strips})
     longer = [length for length in lengths if length >= 2 * trained]
     stretches = {length / max(1, len(strip)) for length, strip in strips}
     stretch = max(stretches, default=0)

@@ -66,12 +66,17 @@ function view({ data, state, ui, width, set, hold }) {
   const rest = wide ? width - first - 24 : width;
   const height = TOP + ROW * words.length;
   const part = { words, order, left, across, ui, set, hold };
+  const tokens = ui.at ?? ui.kept;
+  const lit = tokens?.map((token) => words[token]);
+  const weight = lit?.[0].weights[tokens[1]];
+  const told = lit && t("{0} → {1}, {2}", lit[0].name, lit[1].name,
+    weight === null ? t("hidden") : digits(weight));
   return {
     label: t("The words in their order over a map of their weights; each word's output, compared " +
       "with {0}.", names.join(" ")),
     picture: panels(width, [
-      { title: state.layers === 1 ? t("weights") : t("weights in layer 2"),
-        width: first, height, parts: [chips(part), weighing(part)] },
+      { title: told || (state.layers === 1 ? t("weights") : t("weights in layer 2")),
+        width: first, height, parts: [chips(part), weighing(part, lit, told)] },
       { title: t("same output in {0}?", names.map((name) => clip(name, 8)).join(" ")),
         width: rest, height, parts: results(part, data.features, rest) },
     ]),
@@ -110,13 +115,8 @@ const rows = ({ words, left }, parts) => words.map((word, token) =>
     text(-8, ROW / 2, short(word.name, left - 12), { ...END, bold: true }), parts(word)));
 
 /** Row by row what a word attends to; cells, and a frame around them, travel with their words. */
-function weighing(part) {
-  const { words, order, left, across, ui, hold } = part;
-  const tokens = ui.at ?? ui.kept;
-  const lit = tokens?.map((token) => words[token]);
-  const weight = lit?.[0].weights[tokens[1]];
-  const now = lit ? t("{0} → {1}, {2}", lit[0].name, lit[1].name,
-    weight === null ? t("hidden") : digits(weight)) : t("nothing");
+function weighing(part, lit, told) {
+  const { words, order, left, across, hold } = part;
   const at = (cell) => cell?.map((place) => order[place ?? 0]);
   const hatch = `M1 ${ROW - 1}${`l${near(across / 4)} ${2 - ROW}m0 ${ROW - 2}`.repeat(4)}`;
   return [
@@ -126,8 +126,9 @@ function weighing(part) {
         weight === null ? h("path", { class: "hatch", d: hatch })
           : text(across / 2, ROW / 2, digits(weight), { ...MIDDLE, ...onShade(weight) })))),
     map({ weights: words.map(({ weights }) => weights), x: left, y: TOP, across, down: ROW,
-      sheet: true, lit: lit?.map(({ place }) => place) ?? [null, null], name: t("weights"), now,
-      point: (cell) => hold({ at: at(cell) }), pick: (cell) => hold({ kept: at(cell) }) }),
+      sheet: true, lit: lit?.map(({ place }) => place), name: t("weights"),
+      now: told ?? t("nothing"), point: (cell) => hold({ at: at(cell) }),
+      pick: (cell) => hold({ kept: at(cell) }) }),
   ];
 }
 

@@ -11,11 +11,11 @@ from attention_lessons.laboratory import results
 
 
 @pytest.mark.parametrize("task, length, scored, words", [
-    ("copy", 32, "all", "all positions: Shaw leads with 1.00, then rotary with 0.72. Good only up "
-     "to 16, as trained: learned and sinusoidal."),
+    ("copy", 32, "all", "all positions: Shaw (a vector for each offset) leads with 1.00, then "
+     "rotary with 0.72. Good only up to 16, as trained: learned and sinusoidal."),
     ("reverse", 64, "all", "all positions: nobody is ahead: the best, Shaw, gets 0.16."),
-    ("repeat", 24, "beyond", "only beyond 16: ALiBi, causal leads with 0.74, then rotary with "
-     "0.40."),
+    ("repeat", 24, "beyond", "only beyond 16: ALiBi, causal (nearer keys score more) leads with "
+     "0.74, then rotary with 0.40."),
     ("copy", 16, "beyond", "only beyond 16: no position is scored there. Choose a longer input."),
 ])
 def test_strips_and_bars_best_first_are_means_over_seeds(task, length, scored, words):

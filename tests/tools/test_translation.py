@@ -201,7 +201,7 @@ def test_a_piece_speaks_it(chinese):
     assert json.dumps({"words": piece.words})[1:-1] in piece.html() and "注意力汇聚" in piece.title
     attention_lessons.language("en")
     piece = pooling_explorer(*given)
-    assert piece.words == {} and '"words":' not in piece.html()
+    assert piece.words == {}
 
 
 @pytest.mark.slow
