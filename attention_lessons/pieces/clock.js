@@ -98,7 +98,8 @@ function clocks(part, width) {
       text(0, RADIUS + 11, columns(each), { ...MIDDLE, bold: chosen }),
     ], { ...held, tabindex: chosen ? 0 : -1, onClick: () => set({ hand: each }) });
   });
-  return { title: t("Thin hand: position {0}, bold: {1}", position, position + offset),
+  const what = width < 640 ? "" : t("Two columns of the table of positions make a clock. ");
+  return { title: what + t("Thin hand: position {0}, bold: {1}", position, position + offset),
     width, height: Math.ceil(count / inLine) * DOWN, parts };
 }
 
