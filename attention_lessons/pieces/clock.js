@@ -99,7 +99,7 @@ function clocks(part, width) {
     ], { ...held, tabindex: chosen ? 0 : -1, onClick: () => set({ hand: each }) });
   });
   const what = width < 640 ? "" : t("Two columns of the table of positions make a clock. ");
-  return { title: what + t("Thin hand: position {0}, bold: {1}", position, position + offset),
+  return { title: what + t("Thin hand: position i = {0}, bold: i + δ = {1}", position, position + offset),
     width, height: Math.ceil(count / inLine) * DOWN, parts };
 }
 

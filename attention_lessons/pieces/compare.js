@@ -68,10 +68,10 @@ function tell(size) {
   const { n, d, k, c, num_heads } = size;
   const { operations, keeps, path } = cost("attention layer", size);
   const other = cost(c ? "linear attention, in chunks" : "recurrence", size).operations;
-  return c ? t("n = {0}: linear attention keeps a {1} × {2} memory, self-attention keys and " +
-    "values, {3} (alike at n = {4}). In chunks it does {5} % of the work.", amount(n), d,
-  d / num_heads, amount(keeps), d / 2 / num_heads, three(100 * other / operations))
-    : t("n = {0}, d = {1}, k = {2}: the recurrence takes the fewest operations, {3}; " +
+  return c ? t("Of {0} tokens linear attention keeps one {1} × {2} memory, self-attention all keys " +
+    "and values, {3}. In chunks it does {4} % of self-attention's work.", amount(n), d,
+  d / num_heads, amount(keeps), three(100 * other / operations))
+    : t("{0} tokens of width {1}, kernel {2}: the recurrence takes the fewest operations, {3}; " +
       "self-attention {4} times as many, with a longest path of {5} against {6}.", n, d, k,
     amount(other), three(operations / other), path, n - 1);
 }
@@ -183,8 +183,8 @@ function plot(what, width, { data: { choices: { n: values }, kinds }, state, set
     name: t("tokens n"), now: String(state.n), value: now, max: last,
     at: (across) => (across - LEFT) / step, put: (i) => set({ n: values[i] }),
   });
-  const title = what === "keeps" ? t("numbers kept (logarithmic axes)")
-    : t("operations of a layer (logarithmic axes)");
+  const title = what === "keeps" ? t("numbers kept of n tokens")
+    : t("operations of a layer on n tokens");
   return { title, width, height: LOW + 22, parts: [
     places(7).map((i) => 100 ** i).filter((tick) => tick >= least && tick <= most)
       .map((tick) => [line([LEFT, y(tick)], [x(last), y(tick)], { stroke: "var(--faint)" }),

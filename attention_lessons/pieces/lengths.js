@@ -107,6 +107,7 @@ function strips(ranks, { data, state: { task, length, scored }, width }) {
       line([x(trained), TOP - 6], [x(trained), bottom + 6], { class: "boundary" }),
       text(Math.min(x(trained) + 2, bars - 134), -18, t("beyond training →"))],
     wide > 0 && line([guessed, TOP], [guessed, bottom + 4], { class: "chance" }),
+    text(0, bottom + 14, t("rows: ways to tell position")),
     text(Math.min(bars, width - 85), bottom + 14, t("chance {0}", digits(chance))),
   ] };
 }

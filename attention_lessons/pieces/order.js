@@ -77,7 +77,7 @@ function view({ data, state, ui, width, set, hold }) {
     picture: panels(width, [
       { title: told || (state.layers === 1 ? t("weights") : t("weights in layer 2")),
         width: first, height, parts: [chips(part), weighing(part, lit, told)] },
-      { title: t("same output in {0}?", names.map((name) => clip(name, 8)).join(" ")),
+      { title: t("same output as in {0}?", names.map((name) => clip(name, 8)).join(" ")),
         width: rest, height, parts: results(part, data.features, rest) },
     ]),
     sentence: tell(words, order, state, data.validLen),

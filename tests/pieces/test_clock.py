@@ -27,7 +27,7 @@ def test_all_that_is_shown_is_the_packages(width, hand, i, offset, room):
         sine[i], cosine[i], sine[i + offset], cosine[i + offset], alike[offset]]
     near([(sine[0][1] - y) / 36 for _, y in sine + cosine], P[:, pair].T.flatten())
     near([1 - (y - alike[0][1]) / 72 for _, y in alike], similar[:17])
-    assert shown.words[0].endswith(f"Thin hand: position {i}, bold: {i + offset}")
+    assert shown.words[0].endswith(f"Thin hand: position i = {i}, bold: i + δ = {i + offset}")
     assert {f"↔ i = {i}, i + δ = {i + offset}",
             f"↔ δ = {offset}: {similar[offset]:.2f}"} <= {*shown.words}
     angle = offset / 10_000 ** (2 * hand / width)

@@ -60,11 +60,11 @@ def test_prices_below_the_networks_and_lines_dots_and_crossings_of_the_plot():
     near((heights - heights[0]) / (heights[5] - heights[0]), (work - work[0]) / (work[5] - work[0]))
     assert {circle["cx"] for circle in look.of("crossing")} == {lines[0][i][0] for i in (2, 3)}
     assert look.sentence == (
-        "n = 256, d = 64, k = 5: the recurrence takes the fewest operations, 4.19 million; "
-        "self-attention 6 times as many, with a longest path of 1 against 255.")
+        "256 tokens of width 64, kernel 5: the recurrence takes the fewest operations, 4.19 "
+        "million; self-attention 6 times as many, with a longest path of 1 against 255.")
 
 
 def test_the_sentence_of_a_memory():
     assert described(compare_explorer(4096, c=64)).sentence == (
-        "n = 4,096: linear attention keeps a 512 × 64 memory, self-attention keys and values, "
-        "4.19 million (alike at n = 32). In chunks it does 22.5 % of the work.")
+        "Of 4,096 tokens linear attention keeps one 512 × 64 memory, self-attention all keys and "
+        "values, 4.19 million. In chunks it does 22.5 % of self-attention's work.")
