@@ -98,9 +98,11 @@ function clocks(part, width) {
       text(0, RADIUS + 11, columns(each), { ...MIDDLE, bold: chosen }),
     ], { ...held, tabindex: chosen ? 0 : -1, onClick: () => set({ hand: each }) });
   });
-  const what = width < 640 ? "" : t("Two columns of the table of positions make a clock. ");
-  return { title: what + t("Thin hand: position i = {0}, bold: i + δ = {1}", position, position + offset),
-    width, height: Math.ceil(count / inLine) * DOWN, parts };
+  const what = width < 760 ? "" : t("Two columns of the table of positions make a clock. ");
+  return {
+    title: what + t("Thin hand: position i = {0}, bold: i + δ = {1}", position, position + offset),
+    width, height: Math.ceil(count / inLine) * DOWN, parts,
+  };
 }
 
 /** A panel with curves over `count` numbers, [colour, name, function] each, on paper with a scale

@@ -68,8 +68,8 @@ function tell(size) {
   const { n, d, k, c, num_heads } = size;
   const { operations, keeps, path } = cost("attention layer", size);
   const other = cost(c ? "linear attention, in chunks" : "recurrence", size).operations;
-  return c ? t("Of {0} tokens linear attention keeps one {1} × {2} memory, self-attention all keys " +
-    "and values, {3}. In chunks it does {4} % of self-attention's work.", amount(n), d,
+  return c ? t("Of {0} tokens linear attention keeps one {1} × {2} memory, self-attention all " +
+    "keys and values, {3}. In chunks it does {4} % of self-attention's work.", amount(n), d,
   d / num_heads, amount(keeps), three(100 * other / operations))
     : t("{0} tokens of width {1}, kernel {2}: the recurrence takes the fewest operations, {3}; " +
       "self-attention {4} times as many, with a longest path of {5} against {6}.", n, d, k,

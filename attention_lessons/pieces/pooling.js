@@ -49,7 +49,7 @@ function view({ data, state, ui, width, set }) {
       "values.", keys.length),
     picture: panels(width, [
       [t("keys and query in a plane"), tall + 24, asking(part)],
-      [t("weights: softmax(q · k / scale)"), row * keys.length, sharing(part, row)],
+      [t("softmax(q · k / scale)"), row * keys.length, sharing(part, row)],
       [t("values and output"), tall, mixing(part)],
     ].map(([title, height, parts]) => ({ title, width: side, height, parts }))),
     sentence: tell(now),

@@ -26,7 +26,7 @@ def test_every_number_shown_is_the_packages():
         assert shown.sentence.endswith(f"Output: {numbers}.")
         scores = keys @ query / scale
         words = [word for word in shown.words if word.startswith(("score", "hidden"))]
-        for i, (word, seen) in enumerate(zip(words[1:], sees, strict=True)):
+        for i, (word, seen) in enumerate(zip(words, sees, strict=True)):
             assert f"{weights[i]:.2f}" in shown.words
             assert word.startswith(f"score {scores[i] + 0:.2f}, value" if seen else "hidden")
         # the output's point is the mean of the values' points, each by its weight
