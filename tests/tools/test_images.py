@@ -46,7 +46,7 @@ def labels(path):
     drawings, texts in the stills of pieces."""
     for part in ElementTree.parse(path).getroot().iter():
         if part.tag.endswith("}text"):
-            yield part.text
+            yield "".join(part.itertext())
         names = (use.get("href") for use in part if use.get("href"))
         yield "".join(chr(int(re.sub("^#(bi|[bir])", "", name), 16)) for name in names)
 
