@@ -167,16 +167,17 @@ const MET = {
   GRU: [-6, -14, "= GRU", END], LSTM: [8, 12, "= LSTM"],
   "linear attention, by token": [0, -14, "=", MIDDLE],
 };
-const [LEFT, LOW] = [96, 140];  // of a plot's axes
+const LEFT = 96;  // of a plot's axes
 
 /** Work, or what is kept, over n; the line of n is dragged. */
 function plot(what, width, { data: { choices: { n: values }, kinds }, state, set }) {
   const last = values.length - 1;
+  const low = state.c ? 140 : 90;  // below networks a slide has less room
   const amounts = kinds.map((kind) => values.map((n) => cost(kind, { ...state, n })[what]));
   const [least, most] = [Math.min(...amounts.flat()), Math.max(...amounts.flat())];
   const step = (width - LEFT - 8) / last;
   const x = (i) => LEFT + step * i;  // values double: a logarithmic axis
-  const y = (value) => LOW - (LOW - 8) * Math.log(value / least) / Math.log(most / least);
+  const y = (value) => low - (low - 8) * Math.log(value / least) / Math.log(most / least);
   const lines = amounts.map((row) => row.map((value, i) => [x(i), y(value)]));
   const now = values.indexOf(state.n);
   const dragged = slider({
@@ -185,11 +186,11 @@ function plot(what, width, { data: { choices: { n: values }, kinds }, state, set
   });
   const title = what === "keeps" ? t("numbers kept of n tokens")
     : t("operations of a layer on n tokens");
-  return { title, width, height: LOW + 22, parts: [
+  return { title, width, height: low + 22, parts: [
     places(7).map((i) => 100 ** i).filter((tick) => tick >= least && tick <= most)
       .map((tick) => [line([LEFT, y(tick)], [x(last), y(tick)], { stroke: "var(--faint)" }),
         text(LEFT - 8, y(tick), amount(tick), END)]),
-    values.map((n, i) => i % 4 === 0 && text(x(i), LOW + 14, amount(n), i < last ? MIDDLE : END)),
+    values.map((n, i) => i % 4 === 0 && text(x(i), low + 14, amount(n), i < last ? MIDDLE : END)),
     kinds.map((kind, row) =>
       h("polyline", { fill: "none", ...pen(kind), points: points(lines[row]) })),
     kinds.map((kind, row) => MET[kind] && lines[row].map((met, i) => {
@@ -197,8 +198,8 @@ function plot(what, width, { data: { choices: { n: values }, kinds }, state, set
       return amounts[row][i] === amounts[0][i] && [disc(met, 5, { class: "crossing" }),
         text(met[0] + right, met[1] + down, words, { ...where, class: "over" })];
     })),
-    h("g", dragged, box(x(now) - 22, -4, 44, LOW + 8, { rx: 6, class: "halo" }),
-      line([x(now), 12], [x(now), LOW], { stroke: "currentColor", "stroke-width": 3 }),
+    h("g", dragged, box(x(now) - 22, -4, 44, low + 8, { rx: 6, class: "halo" }),
+      line([x(now), 12], [x(now), low], { stroke: "currentColor", "stroke-width": 3 }),
       text(Math.min(x(now), width - 42), 4, `n = ${amount(state.n)}`,
         { ...MIDDLE, bold: true, class: "over" }),
       kinds.map((kind, row) => disc(lines[row][now], 4,
@@ -207,6 +208,7 @@ function plot(what, width, { data: { choices: { n: values }, kinds }, state, set
 }
 
 const style = `
+  .result { margin: 4px 0; }  /* on a slide every pixel counts */
   .crossing { fill: none; stroke: currentColor; stroke-width: 2; }
   input[type=range] { width: 110px; }
   .ray { opacity: .7; }

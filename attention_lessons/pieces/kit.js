@@ -100,6 +100,7 @@ function show(piece, host, { data, state, words }) {
   speak(words);
   const root = host.appendChild(document.createElement("div"));
   root.className = "d2l-piece tex2jax_ignore mathjax_ignore";  // no formulas are typeset in it
+  paint(html`<style>${STYLE}</style>`, root);  // it is measured as it will look
   let [ui, width] = [{}, 0];
   const draw = () => {
     if (width > 12) paint(page(piece, { data, state, ui, width: width - 12, set, hold }), root);
