@@ -1,8 +1,8 @@
 // Where every head of a model looks: a grid of small maps, one large map, one row in words.
 import { html } from "./vendor/preact.js";
 import {
-  END, MIDDLE, box, bytesOf, choice, clip, inside, map, once, panels, places, pointing, room, share,
-  slides, t, takes, text,
+  END, MIDDLE, box, bytesOf, choice, clip, crowded, inside, map, once, panels, places, pointing,
+  room, share, slides, t, takes, text,
 } from "./kit.js";
 
 // ---- mathematics ----
@@ -115,8 +115,8 @@ function large({ tokens, keys }, asks, width, mapped) {
   const across = Math.min(60, (width - x - 4) / keys.length);
   const down = Math.min(28, HIGH / tokens.length, 2 * across);
   const [wide, high] = [keys.length * across, tokens.length * down];
-  const sheet = tokens.length * keys.length > 300 || Math.min(across / 1.6, down) < 20;
   const { weights, told, lit: [row, column] } = mapped;
+  const sheet = crowded({ weights, across, down });
   const now = column === null ? told : `${told} ${share(weights[row][column])}`;
   const left = (i) => text(x - 8, EDGE + (i + 0.5) * down, clip(tokens[i], 11),
     { ...END, bold: i === asks });

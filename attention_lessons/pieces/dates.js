@@ -260,7 +260,7 @@ function looking({ state, ui, set }, { given, answer, maps }, head, wide) {
   const lit = layer !== "encoder" && open && ui.digit != null && [ui.digit, null];
   const act = tick(name, open, (on) => set({ [head]: on }));
   return h("g", { ...act, class: `press head ${open ? "" : "closed"}`, "aria-description": looks },
-    box(-4, -2, wide + 8, 84, { rx: 6, class: "halo" }),
+    box(0, -2, wide, 84, { rx: 6, class: "halo" }),
     text(0, 7, name),
     weights && map({ weights, x: 0, y: 20, lit, across: wide / weights[0].length,
       down: 60 / weights.length }),

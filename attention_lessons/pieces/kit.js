@@ -352,7 +352,7 @@ export function map(given) {
   };
   const frame = (...place) => box(...place, { class: "lit", fill: "none", stroke: "currentColor",
     "stroke-width": near(inside(down / 6, 1, 2.5)) });
-  const draw = rows * columns > 300 || Math.min(across / 1.6, down) < 20 ? shades : cells;
+  const draw = crowded(given) ? shades : cells;
   return h("g", { style: "fill: var(--query)", ...hands },
     box(x, y, columns * across, rows * down,
       { style: `fill: ${sheet ? "transparent" : "var(--paper)"}; stroke: var(--faint)` }),
@@ -360,6 +360,10 @@ export function map(given) {
     row !== null && frame(x, y + row * down, columns * across, down),
     column !== null && frame(x + column * across, y, across, rows * down));
 }
+
+/** Whether a map's cells are too many or too small to hold their numbers. */
+export const crowded = ({ weights, across, down }) =>
+  weights.length * weights[0].length > 300 || Math.min(across / 1.6, down) < 20;
 
 /** What a map of rows that ask does: it lights what is pointed at, else the row `asks` with the key
  * that was pressed, and a press chooses both; `told` names them. */

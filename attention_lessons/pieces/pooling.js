@@ -9,7 +9,7 @@ import {
 
 /** softmax(q kᵀ / scale) v over the keys that the query may attend to, zeros where there are none
  * (Vaswani et al. 2017, section 3.2.1). */
-export function pool({ keys, values }, { query, scale, sees }) {
+function pool({ keys, values }, { query, scale, sees }) {
   const scores = keys.map((key) => dot(query, key) / scale);
   const weights = sees.includes(true)
     ? softmax(scores.map((score, i) => (sees[i] ? score : -Infinity))) : sees.map(() => 0);
