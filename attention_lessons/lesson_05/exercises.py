@@ -1,110 +1,119 @@
-"""The exercises of lesson 05, relative positions."""
-import torch
-from torch import Tensor, nn
+"""The exercises of lesson 04, positional encoding."""
+import math
 
-from d2l_ext.relative import T5RelativeBias
-from ..exercises.classes import FromScratch, Trial, build, draw, refuses, trying
+import torch
+from torch import nn
+
+from d2l_ext.positional import sinusoids
+from ..exercises.classes import FromScratch, Trial, build, draw, factors, in_words, refusal
 from ..exercises.kinds import Build
 from ..languages import t
 
 
-# ---- offset-rows ----
+# ---- sinusoid-table ----
 
-def rows(queries, keys, c):
-    first = keys - queries
-    query = first + torch.arange(queries)[:, None]
-    offset = torch.arange(keys) - query
-    row = offset.clamp(-c, c) + c
-    return row
-
-
-# ---- unmask ----
-
-def beyond_training(whole, trained, length):
-    beyond = (whole * length - trained) / (length - trained)
-    return beyond
+def waves(steps, num_hiddens):
+    position = torch.arange(steps, dtype=torch.float64)[:, None]
+    column = torch.arange(num_hiddens)
+    angles = position / 10_000 ** ((column - column % 2) / num_hiddens)
+    table = torch.where(column % 2 == 0, angles.sin(), angles.cos())
+    return table
 
 
-# ---- untrained ----
+# ---- batch-axis ----
 
-def untrained(bucket, num_buckets, trained):
-    reached = bucket(torch.arange(1 - trained, trained)).unique().tolist()
-    return sorted({*range(num_buckets)} - {*reached})
-
-
-def untrained_inputs():
-    standard, small = T5RelativeBias(1), T5RelativeBias(1, 8, 6)
-    return [(standard.bucket, 32, 16), (small.bucket, 8, 4), (standard.bucket, 32, 9)]
+def sentence_numbers(batch, steps):
+    return [[sentence] * steps for sentence in range(batch)]
 
 
-# ---- rotary-class ----
+# ---- shift ----
 
-class Rotary(nn.Module):
-    def __init__(self, head_size, base=10000.0):
+def shift(P, offset):
+    sine, cosine = P[:, 0::2].double(), P[:, 1::2].double()
+    columns = torch.arange(0, P.shape[1], 2)
+    turn = offset / 10_000 ** (columns.double() / P.shape[1])
+    new_sine = sine * turn.cos() + cosine * turn.sin()
+    new_cosine = cosine * turn.cos() - sine * turn.sin()
+    return torch.stack([new_sine, new_cosine], dim=-1).flatten(1)
+
+
+def shift_inputs():
+    return [(sinusoids(50, 6)[[3, 10, 4]], 2), (sinusoids(40, 8)[20:25], 7),
+            (sinusoids(30, 4)[10:12], -3)]
+
+
+# ---- read-clock ----
+
+def read(row):
+    sine, cosine = row[-2:].tolist()
+    angle = math.atan2(sine, cosine)
+    position = angle * 10_000 ** ((len(row) - 2) / len(row))
+    return round(position)
+
+
+def read_inputs():
+    places = (4, 200), (32, 7), (6, 250), (64, 0), (4, 100), (8, 39)
+    return [(sinusoids(251, d)[i],) for d, i in places]
+
+
+# ---- positional-class ----
+
+class Positions(nn.Module):
+    def __init__(self, num_hiddens, dropout=0.0, max_len=1000):
         super().__init__()
-        if head_size % 2:
+        self.p, self.max_len = dropout, max_len
+        columns = torch.arange(0, num_hiddens, 2, dtype=torch.float64) / num_hiddens
+        angles = torch.arange(max_len, dtype=torch.float64)[:, None] / 10_000 ** columns
+        table = torch.stack([angles.sin(), angles.cos()], -1).flatten(1)[None, :, :num_hiddens]
+        self.register_buffer("P", table.float(), persistent=False)
+
+    def forward(self, X):
+        if X.shape[1] > self.max_len:
             raise ValueError
-        self.base = base
-
-    def forward(self, X, offset=0):
-        d, places = X.shape[-1], torch.arange(X.shape[2], dtype=torch.float64) + offset
-        speeds = self.base ** (torch.arange(0, d, 2, dtype=torch.float64) / d)
-        angles = (places[:, None] / speeds).to(X.device)
-        s, c = angles.sin().float(), angles.cos().float()
-        a, b = X[..., 0::2], X[..., 1::2]
-        first = a * c - b * s
-        second = a * s + b * c
-        Y = torch.stack([first, second], -1).flatten(-2)
-        return Y.to(X.dtype)
+        rows = self.P[:, :X.shape[1]].to(X.dtype)
+        return nn.functional.dropout(X + rows, self.p, self.training)
 
 
-TRIAL = Trial(Rotary, (8,), {"X": (2, 3, 5, 8)}, last="offset")
+TRIAL = Trial(Positions, (6,), {"X": (3, 5, 6)})
 
 
-def narrow(X=None):
-    return draw((3, 2, 4, 6))
+def table(answer):
+    buffers = dict(build(answer, Positions, 6, max_len=9).named_buffers())
+    shapes = ", ".join(f"{name} {tuple(X.shape)} {X.dtype}" for name, X in buffers.items())
+    return {t("The buffers, their shapes and dtypes"): shapes or t("none")}
 
 
-def half(X):
-    return X.half(),
+def dtypes(answer):
+    return {t("For X in {0}, the dtype of the output", str(dtype)):
+            str(TRIAL.run(answer, change=lambda X: [X.to(dtype)])[1].dtype)
+            for dtype in (torch.float16, torch.float64)}
 
 
-def holds(given, wanted):
-    """Whether a 16-bit result has two right digits, in words."""
-    right = isinstance(given, Tensor) and torch.allclose(given.float(), wanted, atol=0.02)
-    return t("yes") if right else t("no")
+def dropping(answer):
+    layer = build(answer, Positions, 6, dropout=0.2)
+    found = factors(layer, draw((3, 200, 6))[0][None] + 6)  # no number near 0
+    return {t("In training mode with dropout=0.2, numbers of X + P are multiplied by"):
+            in_words(found)}
 
 
-def in_half(answer):
-    given, wanted = TRIAL.run(answer, 3000, change=half)[1], TRIAL.run(Rotary, 3000)[1]
-    return {t("The dtype of the output for X in torch.float16"): str(given.dtype),
-            t("For X in torch.float16 and offset=3000, two digits hold"): holds(given, wanted)}
-
-
-def cast(answer):
-    layer, X = build(answer, Rotary, 6).half(), narrow()[0]
-    given = trying("After .half(), forward(X, offset)", layer, X.half(), 100_000)
-    return {t("After .half(), for X in torch.float16 and offset=100,000, two digits hold"):
-            holds(given, Rotary(6)(X, 100_000))}
-
-
-def device(answer):
-    output = trying("On another device ('meta'), forward(X)", build(answer, Rotary, 8).to("meta"),
-                    torch.zeros(2, 3, 5, 8, device="meta"))
-    return {t("The device of the output for X on 'meta'"): str(getattr(output, "device", "none"))}
+def too_long(answer):
+    layer = build(answer, Positions, 6, max_len=9)
+    return {t("The error for {0} steps with max_len=9", steps):
+            refusal(layer, torch.zeros(2, steps, 6)) for steps in (9, 10)}
 
 
 EXERCISES = [
-    Build("offset-rows", rows, lambda: [(3, 5, 2), (4, 4, 1), (2, 7, 3), (5, 6, 9)]),
-    Build("unmask", beyond_training,
-          lambda: [(0.31, 16, 64), (0.53, 16, 32), (0.7, 8, 20)]),
-    Build("untrained", untrained, untrained_inputs),
-    FromScratch("rotary-class", Rotary, stages=[
-        TRIAL.shows("The output"),
-        TRIAL.shows("The output for head size 6", sizes=(6,), change=narrow), TRIAL.keeps(3),
-        TRIAL.shows("The output with offset=3", 3),
-        TRIAL.shows("The output with offset=11", 11),
-        TRIAL.shows("The output with base=100.0", 3, base=100.0), TRIAL.learns(3),
-        TRIAL.nears("The output with offset=100,000", 100_000), in_half, cast, device,
-        refuses("The error for head_size=7, which is odd", 7)]),
+    Build("sinusoid-table", waves, lambda: [(3, 4), (5, 6), (9, 4)],
+          larger=lambda: [(60, 32)]),
+    Build("batch-axis", sentence_numbers, lambda: [(2, 3), (4, 2), (1, 5)]),
+    Build("shift", shift, shift_inputs),
+    Build("read-clock", read, read_inputs),
+    FromScratch("positional-class", Positions, stages=[
+        TRIAL.shows("The output for width 6"),
+        TRIAL.shows("The output for the odd width 7", sizes=(7,),
+                    change=lambda X: draw((3, 5, 6), (2, 4, 7))[1:]),
+                TRIAL.keeps(), TRIAL.learns(), table,
+                TRIAL.nears("The output at positions up to 20,000", max_len=20_001,
+                            change=lambda X: [torch.zeros(1, 20_000, 6)]),
+                dtypes, TRIAL.evaluates(), dropping, too_long]),
 ]

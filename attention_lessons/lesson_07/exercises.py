@@ -1,94 +1,51 @@
-"""The exercises of lesson 07, what heads learn."""
-import torch
+"""The exercises of lesson 06, convolution, recurrence and self-attention."""
+import math
 
-from d2l_ext.transformer import DecoderBlock
-from ..exercises.classes import FromScratch, Trial, build, draw, factors, in_words
-from ..exercises.heads import LENGTHS, REFUSES
 from ..exercises.kinds import Build
-from ..languages import t
+
+# ---- receptive-field ----
+
+def receptive_field(kernel_size, dilations):
+    return (kernel_size - 1) // 2 * sum(dilations)
 
 
-# ---- head-gates ----
+# ---- work ----
 
-def gates_inputs():
-    gates = torch.rand(2, 3)
-    gates[0, 1] = 0  # a closed head among open ones
-    return [(torch.randn(2, 5, 12), gates), (torch.randn(3, 4, 6), torch.rand(3, 2))]
-
-
-def gated(merged, gates):
-    width = merged.shape[-1] // gates.shape[-1]
-    return merged * gates.repeat_interleave(width, -1)[:, None]
+def operations(n, d, inner):
+    projections = 4 * 2 * n * d**2
+    products = 2 * 2 * n**2 * d
+    network = 2 * n * d * inner + 2 * n * inner * d
+    return projections + products + network
 
 
-# ---- gradient-importance ----
+# ---- unconnected ----
 
-def importance(slopes):
-    mean = slopes.abs().mean(0)
-    return mean / mean.norm(dim=-1, keepdim=True)
-
-
-# ---- pruned-cost ----
-
-def operations(n, d, num_heads, kept):
-    inner = kept * d // num_heads
-    inwards, back = 3 * 2 * n * d * inner, 2 * n * inner * d
-    products = 2 * 2 * n * n * inner
-    return inwards + back + products
+def unconnected(dilations, n):
+    known = [{i} for i in range(n)]
+    for gap in dilations:
+        after = [set() for i in range(n)]
+        for i in range(n):
+            for j in (i - gap, i, i + gap):
+                if 0 <= j < n:
+                    after[i] = after[i] | known[j]
+        known = after
+    return [(i, j) for i in range(n) for j in range(n) if j not in known[i]]
 
 
-# ---- decoder-block-class ----
+# ---- windowed ----
 
-class Block(DecoderBlock):
-    def __init__(self, num_hiddens, num_heads, dropout=0.0):
-        super().__init__(num_hiddens, num_heads, dropout)
-
-    def forward(self, X, memory, valid_lens=None):
-        X = self.add(X, 0, lambda Y: self.attention(Y, Y, Y, causal=True))
-        X = self.add(X, 1, lambda Y: self.cross(Y, memory, memory, valid_lens))
-        return self.add(X, 2, lambda Y: self.network(Y))
-
-    def add(self, X, i, part):
-        return X + self.dropout(part(self.norms[i](X)))
-
-
-THEIRS = "The lengths are the source's. In self-attention they hide steps of the target."
-TRIAL = Trial(Block, (10, 2), {"X": (3, 4, 10), "memory": (3, 7, 10)}, {"dropout": 0.0},
-              last="valid_lens", known={"valid_lens contains 5": THEIRS})
-PARTS = {"attention": "attention.W_o.weight", "cross": "cross.W_o.weight",
-         "network": "network.2.weight"}
-
-
-def dropping(answer):
-    """One part at a time speaks, by norms without weights: it adds the same at every step."""
-    found = {}
-    X, memory = draw((3, 40, 10), (3, 1, 10))
-    for part in PARTS:
-        layer = build(answer, Block, 10, 2, dropout=0.2)
-        silent = [name for other, name in PARTS.items() if other != part]
-        silent += ["network.2.bias"] * (part != "network") + [f"norms.{i}.weight" for i in range(3)]
-        with torch.no_grad():
-            for name in silent:
-                layer.get_parameter(name).zero_()
-        kept = factors(layer, (X, memory.expand(3, 7, 10)), X)
-        whole = not (layer.train()(X, memory) == 0).any()
-        found |= {t("In training mode with dropout=0.2, numbers of X itself are dropped around "
-                    "{0}", part): t("no") if whole else t("yes"),
-                  t("In training mode with dropout=0.2, what {0} adds to X is multiplied by",
-                    part): in_words(kept)}
-    return found
+def windowed(n, w):
+    pairs = n * (2 * w + 1) - w * (w + 1)
+    layers = math.ceil((n - 1) / w)
+    return pairs, layers
 
 
 EXERCISES = [
-    Build("head-gates", gated, gates_inputs),
-    Build("gradient-importance", importance,
-          lambda: [(torch.randn(7, 2, 3),), (torch.randn(4, 3, 5),)]),
-    Build("pruned-cost", operations,
-          lambda: [(10, 60, 5, 3), (7, 48, 8, 2), (5, 6, 3, 3), (9, 30, 6, 4)]),
-    FromScratch("decoder-block-class", Block, stages=[
-        TRIAL.shows("The output"),
-        TRIAL.shows("The output with source lengths 0, 3, 5", LENGTHS),
-        TRIAL.shows("The output with 7 steps and source lengths 0, 3, 5", LENGTHS,
-                    change=lambda X, memory: (*draw((3, 7, 10)), memory)),
-        TRIAL.learns(LENGTHS), TRIAL.evaluates(LENGTHS), dropping, REFUSES]),
+    Build("receptive-field", receptive_field,
+          lambda: [(5, [1, 6, 4]), (3, [1, 2, 4]), (7, [2]), (9, [1, 3, 9, 27])]),
+    Build("work", operations, lambda: [(7, 5, 11), (60, 16, 64), (3, 2, 1)]),
+    Build("unconnected", unconnected,
+          lambda: [([2, 3], 5), ([1, 4], 8), ([1, 3, 9], 10), ([1, 1], 5), ([9, 3, 1], 10),
+                   ([1, 2, 4, 8], 10)]),
+    Build("windowed", windowed, lambda: [(10, 2), (9, 3), (12, 1), (7, 6)]),
 ]

@@ -1,128 +1,94 @@
-"""The exercises of lesson 09, longer and faster."""
-import math
-from dataclasses import dataclass
-
+"""The exercises of lesson 07, what heads learn."""
 import torch
-from torch import nn
 
-from ..exercises.classes import FromScratch, Trial, Watch, build, refuses, trying
-from ..exercises.kinds import Build, Choice, NotYet
+from d2l_ext.transformer import DecoderBlock
+from ..exercises.classes import FromScratch, Trial, build, draw, factors, in_words
+from ..exercises.heads import LENGTHS, REFUSES
+from ..exercises.kinds import Build
 from ..languages import t
 
 
-# ---- merge-states ----
+# ---- head-gates ----
 
-EMPTY = -math.inf, 0.0, 0.0
-
-
-def merge(one, other):
-    (m, s, x), (n, t, y) = one, other
-    new = max(m, n)
-    a, b = s * math.exp(m - new), t * math.exp(n - new)
-    return new, a + b, (a * x + b * y) / (a + b)
+def gates_inputs():
+    gates = torch.rand(2, 3)
+    gates[0, 1] = 0  # a closed head among open ones
+    return [(torch.randn(2, 5, 12), gates), (torch.randn(3, 4, 6), torch.rand(3, 2))]
 
 
-# ---- defend-cache ----
-
-LAYERS, HEADS, WIDTH, STEPS, BYTES = 40, 32, 128, 32_768, 2
-
-
-@dataclass
-class Design(Choice):
-    """Sizes that keep a budget, and the letter of the argument that defends them."""
-
-    def fault(self, answer):
-        if not isinstance(answer, (tuple, list)) or len(answer) != 3:
-            return t("Give three things, such as {0}.", '(16, 1000, "a")')
-        pairs, window, because = answer
-        if not pairs and not window and not because:
-            raise NotImplementedError
-        if not isinstance(pairs, int) or not isinstance(window, int) or window < 1:
-            return t("pairs and w are whole numbers, at least 1; got {0} and {1}.", repr(pairs),
-                     repr(window))
-        if pairs < 4 or HEADS % pairs:
-            return t("{0} pairs won't do: 32 heads are shared out evenly, and at least 4 pairs "
-                     "stay.", pairs)
-        kept = min(window, STEPS)
-        needed = LAYERS * 2 * pairs * WIDTH * kept * BYTES / 2**30
-        if needed > 2:
-            return t("It needs {0} GiB: 40 layers, 2 · {1} · 128 numbers for each of {2} tokens, "
-                     "2 bytes a number.", f"{needed:.4f}", pairs, f"{kept:,}")
-        if LAYERS * window < STEPS - 1:
-            return t("It fits. But through 40 layers the last token hears of {0} tokens before "
-                     "it, and the first is 32,767 back.", f"{LAYERS * window:,}")
-        if not because:
-            raise NotYet(t("Both sizes are right. Now defend them: because."))
-        return super().fault(because)
+def gated(merged, gates):
+    width = merged.shape[-1] // gates.shape[-1]
+    return merged * gates.repeat_interleave(width, -1)[:, None]
 
 
-# ---- window-layers ----
+# ---- gradient-importance ----
 
-def layers(n, w):
-    return math.ceil((n - 1) / w)
-
-
-# ---- tiles-class ----
-
-class Tiles(nn.Module):
-    def __init__(self, tile):
-        super().__init__()
-        if tile < 1:
-            raise ValueError
-        self.tile = tile
-
-    def forward(self, queries, keys, values):
-        largest = torch.full_like(queries[..., :1], -torch.inf)
-        total, summed = torch.zeros_like(largest), 0 * queries[..., :1] * values[:, :, :1]
-        for K, V in zip(keys.split(self.tile, 2), values.split(self.tile, 2)):
-            scores = queries @ K.mT / queries.shape[-1] ** 0.5
-            new = torch.maximum(largest, scores.amax(-1, keepdim=True))
-            factor, powers = (largest - new).exp(), (scores - new).exp()
-            total = total * factor + powers.sum(-1, keepdim=True)
-            summed = summed * factor + powers @ V
-            largest = new
-        return summed / total
+def importance(slopes):
+    mean = slopes.abs().mean(0)
+    return mean / mean.norm(dim=-1, keepdim=True)
 
 
-TRIAL = Trial(Tiles, (3,), {"queries": (2, 3, 4, 5), "keys": (2, 3, 7, 5), "values": (2, 3, 7, 6)})
+# ---- pruned-cost ----
+
+def operations(n, d, num_heads, kept):
+    inner = kept * d // num_heads
+    inwards, back = 3 * 2 * n * d * inner, 2 * n * inner * d
+    products = 2 * 2 * n * n * inner
+    return inwards + back + products
 
 
-def loud(factor):
-    """Scores of hundreds, of either sign, in float64."""
-    return lambda queries, keys, values: (factor * queries.double(), keys.double(), values.double())
+# ---- decoder-block-class ----
+
+class Block(DecoderBlock):
+    def __init__(self, num_hiddens, num_heads, dropout=0.0):
+        super().__init__(num_hiddens, num_heads, dropout)
+
+    def forward(self, X, memory, valid_lens=None):
+        X = self.add(X, 0, lambda Y: self.attention(Y, Y, Y, causal=True))
+        X = self.add(X, 1, lambda Y: self.cross(Y, memory, memory, valid_lens))
+        return self.add(X, 2, lambda Y: self.network(Y))
+
+    def add(self, X, i, part):
+        return X + self.dropout(part(self.norms[i](X)))
 
 
-def low(queries, keys, values):
-    """Scores of -300, give or take 1, in float32: exactly, in whatever order they are computed."""
-    steps = torch.arange(7).remainder(3)[:, None].expand(2, 3, 7, 4)
-    return torch.full((2, 3, 4, 4), 8.0), -18.75 - steps / 64, values
+THEIRS = "The lengths are the source's. In self-attention they hide steps of the target."
+TRIAL = Trial(Block, (10, 2), {"X": (3, 4, 10), "memory": (3, 7, 10)}, {"dropout": 0.0},
+              last="valid_lens", known={"valid_lens contains 5": THEIRS})
+PARTS = {"attention": "attention.W_o.weight", "cross": "cross.W_o.weight",
+         "network": "network.2.weight"}
 
 
-def memory(answer):
-    layer, n = build(answer, Tiles, 4), 64
-    with Watch() as seen:
-        trying("forward(queries, keys, values)", layer, *torch.zeros(3, 1, 1, n, 2))
-    return {t("A tensor with a number for each query and key is made"):
-            t("yes") if seen.largest >= n * n else t("no"),
-            t("PyTorch's own attention is called"): t("yes") if seen.fused else t("no")}
+def dropping(answer):
+    """One part at a time speaks, by norms without weights: it adds the same at every step."""
+    found = {}
+    X, memory = draw((3, 40, 10), (3, 1, 10))
+    for part in PARTS:
+        layer = build(answer, Block, 10, 2, dropout=0.2)
+        silent = [name for other, name in PARTS.items() if other != part]
+        silent += ["network.2.bias"] * (part != "network") + [f"norms.{i}.weight" for i in range(3)]
+        with torch.no_grad():
+            for name in silent:
+                layer.get_parameter(name).zero_()
+        kept = factors(layer, (X, memory.expand(3, 7, 10)), X)
+        whole = not (layer.train()(X, memory) == 0).any()
+        found |= {t("In training mode with dropout=0.2, numbers of X itself are dropped around "
+                    "{0}", part): t("no") if whole else t("yes"),
+                  t("In training mode with dropout=0.2, what {0} adds to X is multiplied by",
+                    part): in_words(kept)}
+    return found
 
 
 EXERCISES = [
-    Build("merge-states", merge,
-          lambda: [((1.0, 1.5, 4.0), (3.0, 1.25, 10.0)), ((3.0, 2.0, -1.0), (1.0, 2.5, 5.0)),
-                   ((0.5, 3.0, 2.0), (0.5, 1.0, 6.0))],
-          larger=lambda: [((2.0, 1.0, 3.0), (1000.0, 1.5, 5.0)), (EMPTY, (2.0, 1.5, 7.0)),
-                          ((1000.0, 1.25, 2.0), (999.0, 4.0, 8.0))]),
-    Design("defend-cache"),
-    Build("window-layers", layers,
-          lambda: [(24, 4), (9, 4), (10, 4), (100, 7), (2, 5), (17, 1)]),
-    FromScratch("tiles-class", Tiles, stages=[
-        *(TRIAL.shows(t("The output with tile={0}", tile), sizes=(tile,))
-          for tile in (7, 3, 1)),
-        TRIAL.shows("The output with tile=100, more than there are keys", sizes=(100,)),
-        TRIAL.keeps(),
-        *(TRIAL.shows(t("The output for queries times {0}, in float64", factor),
-                      change=loud(factor)) for factor in (1000, -1000)),
-        TRIAL.shows("The output for scores near -300", change=low), memory, TRIAL.learns(),
-        refuses("The error for tile=0", 0)]),
+    Build("head-gates", gated, gates_inputs),
+    Build("gradient-importance", importance,
+          lambda: [(torch.randn(7, 2, 3),), (torch.randn(4, 3, 5),)]),
+    Build("pruned-cost", operations,
+          lambda: [(10, 60, 5, 3), (7, 48, 8, 2), (5, 6, 3, 3), (9, 30, 6, 4)]),
+    FromScratch("decoder-block-class", Block, stages=[
+        TRIAL.shows("The output"),
+        TRIAL.shows("The output with source lengths 0, 3, 5", LENGTHS),
+        TRIAL.shows("The output with 7 steps and source lengths 0, 3, 5", LENGTHS,
+                    change=lambda X, memory: (*draw((3, 7, 10)), memory)),
+        TRIAL.learns(LENGTHS), TRIAL.evaluates(LENGTHS), dropping, REFUSES]),
 ]

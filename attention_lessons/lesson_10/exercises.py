@@ -1,68 +1,128 @@
-"""The exercises of lesson 10, linear attention."""
+"""The exercises of lesson 09, longer and faster."""
+import math
+from dataclasses import dataclass
+
 import torch
 from torch import nn
 
-from d2l_ext.attention import merge_heads, split_heads
-from ..exercises.classes import FromScratch, Trial, Watch, build, trying
-from ..exercises.heads import REFUSES
-from ..exercises.kinds import Build
+from ..exercises.classes import FromScratch, Trial, Watch, build, refuses, trying
+from ..exercises.kinds import Build, Choice, NotYet
 from ..languages import t
 
 
-# ---- share-chunk ----
+# ---- merge-states ----
 
-def chunk_inputs():
-    for c, d in ((4, 3), (5, 2), (1, 4)):
-        yield torch.randn(d, d), *torch.randn(3, c, d), 0.3 + 0.6 * torch.rand(c)
+EMPTY = -math.inf, 0.0, 0.0
 
 
-def chunk(S, q, k, v, a):
-    since = a.cumprod(0)
-    M = (since[:, None] / since).tril()
-    Y = (q @ k.T * M) @ v + since[:, None] * (q @ S)
-    return Y, since[-1] * S + (k * M[-1][:, None]).T @ v
+def merge(one, other):
+    (m, s, x), (n, t, y) = one, other
+    new = max(m, n)
+    a, b = s * math.exp(m - new), t * math.exp(n - new)
+    return new, a + b, (a * x + b * y) / (a + b)
 
 
-# ---- linear-class ----
+# ---- defend-cache ----
 
-class Linear(nn.Module):
-    def __init__(self, num_hiddens, num_heads=1):
+LAYERS, HEADS, WIDTH, STEPS, BYTES = 40, 32, 128, 32_768, 2
+
+
+@dataclass
+class Design(Choice):
+    """Sizes that keep a budget, and the letter of the argument that defends them."""
+
+    def fault(self, answer):
+        if not isinstance(answer, (tuple, list)) or len(answer) != 3:
+            return t("Give three things, such as {0}.", '(16, 1000, "a")')
+        pairs, window, because = answer
+        if not pairs and not window and not because:
+            raise NotImplementedError
+        if not isinstance(pairs, int) or not isinstance(window, int) or window < 1:
+            return t("pairs and w are whole numbers, at least 1; got {0} and {1}.", repr(pairs),
+                     repr(window))
+        if pairs < 4 or HEADS % pairs:
+            return t("{0} pairs won't do: 32 heads are shared out evenly, and at least 4 pairs "
+                     "stay.", pairs)
+        kept = min(window, STEPS)
+        needed = LAYERS * 2 * pairs * WIDTH * kept * BYTES / 2**30
+        if needed > 2:
+            return t("It needs {0} GiB: 40 layers, 2 · {1} · 128 numbers for each of {2} tokens, "
+                     "2 bytes a number.", f"{needed:.4f}", pairs, f"{kept:,}")
+        if LAYERS * window < STEPS - 1:
+            return t("It fits. But through 40 layers the last token hears of {0} tokens before "
+                     "it, and the first is 32,767 back.", f"{LAYERS * window:,}")
+        if not because:
+            raise NotYet(t("Both sizes are right. Now defend them: because."))
+        return super().fault(because)
+
+
+# ---- window-layers ----
+
+def layers(n, w):
+    return math.ceil((n - 1) / w)
+
+
+# ---- tiles-class ----
+
+class Tiles(nn.Module):
+    def __init__(self, tile):
         super().__init__()
-        if num_hiddens % num_heads:
+        if tile < 1:
             raise ValueError
-        self.num_heads = num_heads
-        self.W_q, self.W_k, self.W_v, self.W_o = (
-            nn.Linear(num_hiddens, num_hiddens, bias=False) for _ in range(4))
+        self.tile = tile
 
-    def forward(self, X):
-        q, k, v = (split_heads(W(X), self.num_heads) for W in (self.W_q, self.W_k, self.W_v))
-        q, k = self.phi(q), self.phi(k)
-        S, z, Y = 0, 0, []
-        for i in range(X.shape[1]):
-            S = S + k[:, :, i, :, None] * v[:, :, i, None]
-            z = z + k[:, :, i]
-            y = (q[:, :, i, None] @ S)[:, :, 0]
-            Y.append(y / (q[:, :, i] * z).sum(-1, keepdim=True))
-        return self.W_o(merge_heads(torch.stack(Y, 2)))
-
-    def phi(self, X):
-        return nn.functional.elu(X) + 1
+    def forward(self, queries, keys, values):
+        largest = torch.full_like(queries[..., :1], -torch.inf)
+        total, summed = torch.zeros_like(largest), 0 * queries[..., :1] * values[:, :, :1]
+        for K, V in zip(keys.split(self.tile, 2), values.split(self.tile, 2)):
+            scores = queries @ K.mT / queries.shape[-1] ** 0.5
+            new = torch.maximum(largest, scores.amax(-1, keepdim=True))
+            factor, powers = (largest - new).exp(), (scores - new).exp()
+            total = total * factor + powers.sum(-1, keepdim=True)
+            summed = summed * factor + powers @ V
+            largest = new
+        return summed / total
 
 
-TRIAL = Trial(Linear, (10, 2), {"X": (3, 7, 10)})
+TRIAL = Trial(Tiles, (3,), {"queries": (2, 3, 4, 5), "keys": (2, 3, 7, 5), "values": (2, 3, 7, 6)})
 
 
-def growth(answer):
-    layer, made = build(answer, Linear, 10, 2), []
-    for steps in (200, 400):
-        with Watch() as seen:
-            trying("forward(X)", layer, torch.zeros(1, steps, 10))
-        made.append(seen.total)
-    return {t("Twice the steps make this many times the numbers"): f"{made[1] / made[0]:.0f}"}
+def loud(factor):
+    """Scores of hundreds, of either sign, in float64."""
+    return lambda queries, keys, values: (factor * queries.double(), keys.double(), values.double())
+
+
+def low(queries, keys, values):
+    """Scores of -300, give or take 1, in float32: exactly, in whatever order they are computed."""
+    steps = torch.arange(7).remainder(3)[:, None].expand(2, 3, 7, 4)
+    return torch.full((2, 3, 4, 4), 8.0), -18.75 - steps / 64, values
+
+
+def memory(answer):
+    layer, n = build(answer, Tiles, 4), 64
+    with Watch() as seen:
+        trying("forward(queries, keys, values)", layer, *torch.zeros(3, 1, 1, n, 2))
+    return {t("A tensor with a number for each query and key is made"):
+            t("yes") if seen.largest >= n * n else t("no"),
+            t("PyTorch's own attention is called"): t("yes") if seen.fused else t("no")}
 
 
 EXERCISES = [
-    Build("share-chunk", chunk, chunk_inputs),
-    FromScratch("linear-class", Linear, stages=[
-        TRIAL.shows("The output"), TRIAL.learns(), growth, REFUSES]),
+    Build("merge-states", merge,
+          lambda: [((1.0, 1.5, 4.0), (3.0, 1.25, 10.0)), ((3.0, 2.0, -1.0), (1.0, 2.5, 5.0)),
+                   ((0.5, 3.0, 2.0), (0.5, 1.0, 6.0))],
+          larger=lambda: [((2.0, 1.0, 3.0), (1000.0, 1.5, 5.0)), (EMPTY, (2.0, 1.5, 7.0)),
+                          ((1000.0, 1.25, 2.0), (999.0, 4.0, 8.0))]),
+    Design("defend-cache"),
+    Build("window-layers", layers,
+          lambda: [(24, 4), (9, 4), (10, 4), (100, 7), (2, 5), (17, 1)]),
+    FromScratch("tiles-class", Tiles, stages=[
+        *(TRIAL.shows(t("The output with tile={0}", tile), sizes=(tile,))
+          for tile in (7, 3, 1)),
+        TRIAL.shows("The output with tile=100, more than there are keys", sizes=(100,)),
+        TRIAL.keeps(),
+        *(TRIAL.shows(t("The output for queries times {0}, in float64", factor),
+                      change=loud(factor)) for factor in (1000, -1000)),
+        TRIAL.shows("The output for scores near -300", change=low), memory, TRIAL.learns(),
+        refuses("The error for tile=0", 0)]),
 ]
