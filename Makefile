@@ -36,7 +36,7 @@ address: setup  ## set the repository's address everywhere: make address URL=htt
 	@$(RUN) -m tools.address "$(URL)"
 	@$(MAKE) --no-print-directory readme
 
-frameworks: setup  ## open lesson 11 with JAX, TensorFlow and MXNet; ARGS=store: store its outputs
+frameworks: setup  ## open lesson 14 with JAX, TensorFlow and MXNet; ARGS=store: store its outputs
 	@$(RUN) -m tools.environments frameworks $(or $(ARGS),lab)
 
 test-%: setup  ## make test elsewhere: test-colab, -offline, -oldest, -newest, -gpu, -frameworks, -wheel

@@ -1,6 +1,6 @@
 """What nbval leaves to us: cells that can't run here, and pictures.
 
-Lesson 11 has cells in frameworks that are optional, tagged `needs-jax` and so on. Where one is
+Lesson 14 has cells in frameworks that are optional, tagged `needs-jax` and so on. Where one is
 missing, its cells are skipped; `make test-frameworks` runs them all. Pictures are compared by
 tests/lessons/pictures.py.
 """

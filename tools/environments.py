@@ -7,7 +7,7 @@
                      others
     gpu, pinned      .venv itself: on an NVIDIA GPU; as a row for README's table
     offline          .venv itself, without a network (tools/offline.py)
-    frameworks       lesson 11 with JAX, TensorFlow and MXNet (tools/frameworks.toml); `lab` and
+    frameworks       lesson 14 with JAX, TensorFlow and MXNet (tools/frameworks.toml); `lab` and
                      `store` open it there and store its outputs
     wheel            an empty environment with the package's wheel: layers, a piece, a check, and
                      the lessons that it copies, of which 02 is run; names choose others
@@ -183,7 +183,7 @@ def frameworks(arguments):
     lists = tomllib.loads(setup.read(ROOT / "tools/frameworks.toml"))
     torch, _ = split(lines("pins.txt"))
     packages = [*torch, *setup.requirements(), *lists["frameworks"], "-c", "pins.txt"]
-    base, lesson = find_python("3.11"), "11_other_frameworks"
+    base, lesson = find_python("3.11"), "14_other_frameworks"
     build("frameworks-mxnet", lists["frameworks-mxnet"], base, alone=(setup.D2L,))
     python = build("frameworks", packages, base)
     if arguments[:1] == ["lab"]:
@@ -242,7 +242,7 @@ def wheel(names):
 # ---- Colab ------------------------------------------------------------------------------------
 
 ADDRESS = "https://example.org/lessons"
-FETCHED = {"08_coming_from_d2l": {"d2l"}}  # what a notebook fetches beside the package
+FETCHED = {"13_coming_from_d2l": {"d2l"}}  # what a notebook fetches beside the package
 NBVAL = ["-q", "-p", "no:cacheprovider", "--nbval", "--nbval-current-env",
          "--nbval-cell-timeout=600", f"--nbval-sanitize-with={TESTS / 'nbval_sanitize.cfg'}"]
 

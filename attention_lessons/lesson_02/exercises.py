@@ -1,4 +1,4 @@
-"""The exercises of lesson 03, self-attention."""
+"""The exercises of lesson 02, self-attention."""
 import math
 
 import torch

@@ -1,4 +1,4 @@
-"""The exercises of lesson 02, multi-head attention."""
+"""The exercises of lesson 03, multi-head attention."""
 import math
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The exercises of lesson 04, positional encoding."""
+"""The exercises of lesson 05, positional encoding."""
 import math
 
 import torch

@@ -1,4 +1,4 @@
-"""The exercises of lesson 05, relative positions."""
+"""The exercises of lesson 06, relative positions."""
 import torch
 from torch import Tensor, nn
 

@@ -1,4 +1,4 @@
-"""The exercises of lesson 06, convolution, recurrence and self-attention."""
+"""The exercises of lesson 07, convolution, recurrence and self-attention."""
 import math
 
 from ..exercises.kinds import Build

@@ -1,4 +1,4 @@
-"""The exercises of lesson 07, what heads learn."""
+"""The exercises of lesson 09, what heads learn."""
 import torch
 
 from d2l_ext.transformer import DecoderBlock

@@ -1,4 +1,4 @@
-"""The exercises of lesson 09, longer and faster."""
+"""The exercises of lesson 10, longer and faster."""
 import math
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The exercises of lesson 10, linear attention."""
+"""The exercises of lesson 11, linear attention."""
 import torch
 from torch import nn
 

@@ -1,4 +1,4 @@
-"""The exercises of lesson 08, coming from d2l."""
+"""The exercises of lesson 13, coming from d2l."""
 import torch
 
 from ..exercises.kinds import Build, Repair

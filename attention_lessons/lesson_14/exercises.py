@@ -1,4 +1,4 @@
-"""The exercises of lesson 11, other frameworks. All are checked in PyTorch alone."""
+"""The exercises of lesson 14, other frameworks. All are checked in PyTorch alone."""
 import torch
 from torch.nn import functional as F
 

@@ -1,4 +1,4 @@
-"""The piece of lesson 04: sinusoidal positions as clock hands."""
+"""The piece of lesson 05: sinusoidal positions as clock hands."""
 from ..languages import t
 from .base import Explorer, check_choices
 
@@ -19,4 +19,4 @@ def clock_explorer(num_hiddens: int = 32) -> Explorer:
         data={"widths": WIDTHS, "positions": POSITIONS, "offsets": OFFSETS},
         state={"position": 6, "offset": 2, "hand": min(3, num_hiddens // 2 - 1),
                "width": num_hiddens},
-        still="04_explorer")
+        still="05_explorer")

@@ -23,9 +23,9 @@ def compare_explorer(
     and what each keeps (``d2l_ext.state_size``) in place of who sees whom. Raises ValueError for
     other sizes.
     """
-    own, kinds, still = {"layers": 1}, KINDS, "06_explorer"
+    own, kinds, still = {"layers": 1}, KINDS, "07_explorer"
     if c is not None:
-        own, kinds, still = {"c": c}, BESIDE, "10_explorer"
+        own, kinds, still = {"c": c}, BESIDE, "11_explorer"
     state = {"n": n, "d": d, "k": k, "num_heads": num_heads} | own
     check_choices(SIZES, **state)
     return Explorer(

@@ -1,4 +1,4 @@
-"""The piece of lesson 07: a date to type, heads to close. The model runs where the piece is."""
+"""The piece of lesson 09: a date to type, heads to close. The model runs where the piece is."""
 import torch
 
 from ..laboratory.dates import DIGITS, LETTERS, LONGEST, STEPS
@@ -35,4 +35,4 @@ def dates_explorer(model: EncoderDecoder, text: str = "24/12/1999") -> Explorer:
               "sizes": [[name, len(W)] for name, W in weights.items()], "heads": heads,
               "letters": "".join(LETTERS), "digits": DIGITS, "longest": LONGEST},
         state={"text": clean(text[:200])} | dict.fromkeys(sum(heads.values(), []), True),
-        still="07_explorer")
+        still="09_explorer")

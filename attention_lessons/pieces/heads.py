@@ -1,4 +1,4 @@
-"""The explorer of lesson 02: the same matrices, cut into more or fewer heads."""
+"""The explorer of lesson 03: the same matrices, cut into more or fewer heads."""
 from collections.abc import Sequence
 
 import torch
@@ -34,4 +34,4 @@ def heads_explorer(attention: MultiHeadAttention, X: Tensor, tokens: Sequence[st
                 some(data["tokens"]), ", ".join(map(str, divisors))),
         data=data | {"divisors": divisors},
         state={"num_heads": heads, "asks": int(sharpness.argmax()), "inverse_temperature": 1.0},
-        still="02_explorer")
+        still="03_explorer")

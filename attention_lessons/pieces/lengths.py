@@ -1,4 +1,4 @@
-"""The piece of lesson 05: where each encoding breaks beyond the lengths of training."""
+"""The piece of lesson 06: where each encoding breaks beyond the lengths of training."""
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 
@@ -10,7 +10,7 @@ def lengths_explorer(rows: Sequence[Mapping], trained: int,
                      chance: Mapping[str, float]) -> Explorer:
     """Accuracy by position, a strip for each encoding, best first.
 
-    rows: as in ``laboratory.results("05")["rows"]``: ``task``, ``encoding``, and ``accuracy``,
+    rows: as in ``laboratory.results("06")["rows"]``: ``task``, ``encoding``, and ``accuracy``,
     which holds for each length (a string) the accuracies in stretches of positions of equal size,
     None where nothing is scored. Seeds are averaged. trained: the longest length of training, a
     whole number of stretches. chance: for each task, the share right by guessing.
@@ -48,7 +48,7 @@ def lengths_explorer(rows: Sequence[Mapping], trained: int,
         data={"accuracy": mean, "lengths": lengths, "trained": trained,
               "stretch": int(stretch), "chance": {task: chance[task] for task in tasks}},
         state={"task": tasks[0], "length": longer[0], "scored": "all"},
-        still="05_explorer")
+        still="06_explorer")
 
 
 def average(parts: Sequence[float | None]) -> float | None:

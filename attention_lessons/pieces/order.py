@@ -1,4 +1,4 @@
-"""The piece of lesson 03: words to move, masks to switch on."""
+"""The piece of lesson 04: words to move, masks to switch on."""
 from collections.abc import Sequence
 
 from torch import Tensor
@@ -33,4 +33,4 @@ def order_explorer(attention: MultiHeadAttention, X: Tensor, tokens: Sequence[st
         data=data | {"validLen": valid_len},
         state={"order": order[:valid_len][::-1] + order[valid_len:], "causal": False,
                "padding": False, "layers": 1},
-        still="03_explorer")
+        still="04_explorer")

@@ -1,4 +1,4 @@
-"""The piece of lesson 09: exact attention, a tile of scores at a time."""
+"""The piece of lesson 10: exact attention, a tile of scores at a time."""
 from collections.abc import Sequence
 
 from ..languages import t
@@ -27,4 +27,4 @@ def tiles_explorer(queries: Sequence[float], keys: Sequence[float], values: Sequ
                          n, m),
         data={"queries": q.tolist(), "keys": k.tolist(), "values": v.tolist(), "sizes": sizes},
         state={"query_tile": query_tile, "key_tile": key_tile, "step": -(-n // query_tile)},
-        still="09_explorer")
+        still="10_explorer")

@@ -16,9 +16,9 @@ from tools.publish import pages as export
 pytestmark = pytest.mark.browser
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 WIDTHS = 390, 768, 853, 1280  # 853 x 480: a projector of 1280 x 720 at 150 %
-TWO = "02_multi_head_attention.html"
+TWO = "03_multi_head_attention.html"
 SITE = [TWO, "index.html", "references.html", "search.html?q=mask", "symbols.html", f"zh/{TWO}",
-        "zh/06_cnn_rnn_self_attention.html", "zh/index.html", "zh/search.html?q=掩码",
+        "zh/07_cnn_rnn_self_attention.html", "zh/index.html", "zh/search.html?q=掩码",
         "zh/symbols.html"]
 UNFOLD = "document.querySelectorAll('details').forEach((box) => { box.open = true; })"
 # Whether the page has seen what was unfolded: what can be scrolled there takes the focus.

@@ -55,7 +55,7 @@ def test_a_text_without_a_translation_stays_and_places_are_filled():
 
 @functools.cache
 def pages(folder):
-    """Every page by its place, such as zh/02_multi_head_attention."""
+    """Every page by its place, such as zh/03_multi_head_attention."""
     return {path.relative_to(folder).with_suffix("").as_posix():
             bs4.BeautifulSoup(path.read_text("utf-8"), "html.parser")
             for path in sorted(folder.rglob("*.html")) if "slides" not in path.parts}
@@ -63,8 +63,8 @@ def pages(folder):
 
 @pytest.fixture
 def two(site):
-    """The page of lesson 02."""
-    return pages(site)["02_multi_head_attention"]
+    """The page of lesson 03."""
+    return pages(site)["03_multi_head_attention"]
 
 
 def test_every_link_leads_somewhere(site):
@@ -106,7 +106,7 @@ def test_each_language_has_all_pages_and_each_page_leads_to_its_twin(site):
 
 
 def test_chinese_pages_are_chinese_through_and_through(site, two):
-    for name in ("index", "search", "references", "symbols", "02_multi_head_attention"):
+    for name in ("index", "search", "references", "symbols", "03_multi_head_attention"):
         page = (site / f"zh/{name}.html").read_text("utf-8")
         assert english_left(bs4.BeautifulSoup(page, "html.parser")) == [], name
     lesson = pages(site)["zh/02_multi_head_attention"]

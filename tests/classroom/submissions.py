@@ -1,4 +1,4 @@
-"""Made-up submissions of lesson 02: right answers, mistakes, and every bad kind that we know of.
+"""Made-up submissions of lesson 03: right answers, mistakes, and every bad kind that we know of.
 
 BAD = {kind: (the file's bytes, [(exercise, state, a pattern of the message), ...])}; "" is a line
 about the whole file. What isn't named there is graded as in any other submission.
@@ -53,7 +53,7 @@ HEARD = [("four-heads", "wrong", "share"), ("split-heads", "wrong", "swap axes")
 
 
 def notebook(answers, before="", change=lambda cells: cells, path=PATH) -> bytes:
-    """Lesson 02 with other cells, by id, and a cell in front of the exercises."""
+    """Lesson 03 with other cells, by id, and a cell in front of the exercises."""
     lesson = json.loads(path.read_text(encoding="utf-8"))
     for cell in lesson["cells"]:
         cell["source"] = answers.get(cell["id"], "".join(cell["source"]))
@@ -151,5 +151,5 @@ BAD = {
     "pdf": (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3 1 0 obj", [("", "error", "no notebook: a PDF")]),
     "cut-short": (notebook(RIGHT)[:5000], [("", "error", "no notebook")]),
     "another-lesson": (next((ROOT / "notebooks").glob("03_*.ipynb")).read_bytes(),
-                       [("", "error", "lesson 03, which was not set")]),
+                       [("", "error", "lesson 02, which was not set")]),
 }

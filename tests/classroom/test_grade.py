@@ -199,7 +199,7 @@ def test_everybody_can_have_numbers_of_their_own(around, tmp_path):
                  if row.exercise == "four-heads"}
         assert found == {("anna", "right"), ("ben", state)}
         said = [row.message for row in rows["ben"] if not row.exercise]
-        assert said[0].startswith("left out: 01_attention_pooling.ipynb: lesson 01, which was")
+        assert said[0].startswith("left out: 01_attention.ipynb: lesson 01, which was")
         assert said[1:] == ["ben's notebook says seed anna"]
 
 

@@ -205,7 +205,7 @@ def test_weights_move_between_all_four_as_they_are(real, bias):
 @pytest.mark.slow
 def test_notebook_08_runs_to_its_end_without_d2l():
     """Its asserts say how ours differs: lengths that are none, copies, one colour bar."""
-    text = (ROOT / "notebooks/08_coming_from_d2l.ipynb").read_text(encoding="utf-8")
+    text = (ROOT / "notebooks/13_coming_from_d2l.ipynb").read_text(encoding="utf-8")
     sources = ["".join(cell["source"]) for cell in json.loads(text)["cells"]
                if cell["cell_type"] == "code"]
     printed = python("sys.modules['d2l'] = None\nnames = {'__name__': '__main__'}\n"

@@ -1,6 +1,6 @@
-"""Cells in other frameworks: rooms, the other interpreter, what is absent; lesson 11 without them.
+"""Cells in other frameworks: rooms, the other interpreter, what is absent; lesson 14 without them.
 
-That outputs and gradients are the package's, lesson 11 itself asks.
+That outputs and gradients are the package's, lesson 14 itself asks.
 """
 import re
 import sys
@@ -18,7 +18,7 @@ from attention_lessons.frameworks import everywhere, here, run_cell, switch
 from attention_lessons.frameworks.rooms import Elsewhere, Room, to_numpy
 
 ROOT = Path(__file__).parents[2]
-LESSON = ROOT / "notebooks/11_other_frameworks.ipynb"
+LESSON = ROOT / "notebooks/14_other_frameworks.ipynb"
 
 
 @pytest.fixture

@@ -63,7 +63,7 @@ def test_a_convolution_is_its_definition(kernel, dilation, causal):
 
 @pytest.mark.parametrize("layer, theirs", [(Recurrence, nn.RNN), (GRU, nn.GRU), (LSTM, nn.LSTM)])
 def test_recurrences_are_pytorchs_without_biases(layer, theirs):
-    """Lesson 06 writes them out."""
+    """Lesson 07 writes them out."""
     model, X = layer(4), torch.randn(2, 6, 4)
     same = theirs(4, 4, batch_first=True, bias=False)
     same.load_state_dict(model.rnn.state_dict())

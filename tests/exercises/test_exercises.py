@@ -18,7 +18,7 @@ from torch.nn import functional as F
 
 import d2l_ext
 from attention_lessons.exercises import all_exercises, check, hint
-from attention_lessons.lesson_02 import exercises as lesson_02
+from attention_lessons.lesson_03 import exercises as lesson_03
 from attention_lessons.exercises.classes import FromScratch
 from attention_lessons.exercises.kinds import Build, Choice, Drawing, Result, near
 
@@ -82,7 +82,7 @@ def test_no_words_name_an_options_letter(name):
 
 def test_a_page_for_pencil_has_other_numbers_for_each():
     page, pencil = CELLS["pencil"][0].text, EXERCISES["pencil"]
-    assert all(words.format(*sum(lesson_02.GIVEN, ())) in page for words in lesson_02.PAGE)
+    assert all(words.format(*sum(lesson_03.GIVEN, ())) in page for words in lesson_03.PAGE)
     assert len({pencil.question(page, seed) for seed in range(99)}) > 50
     for seed in range(99):
         variant = pencil.variant(seed)

@@ -104,7 +104,7 @@ def test_a_slip_is_a_change_of_the_right_code():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name, imported", [
-    ("four-heads", []), ("mixed-up", ["lesson_02", "lesson_02.exercises"])])
+    ("four-heads", []), ("mixed-up", ["lesson_03", "lesson_03.exercises"])])
 def test_a_check_imports_what_it_needs(name, imported):
     code = (f"import sys; from attention_lessons import check; check('{name}', 'a');"
             "print(*sorted(name for name in sys.modules if '.lesson_' in name))")

@@ -118,11 +118,11 @@ def test_padding_changes_no_loss():
 
 def test_a_table_is_stored_as_it_is_read(monkeypatch, tmp_path, capsys):
     before = (DATA / "07.json").read_text(encoding="utf-8")
-    kept = results("07")
+    kept = results("09")
     monkeypatch.setattr("attention_lessons.laboratory.stored.DATA", tmp_path)
     store("07", kept["command"], kept["seeds"], iter(kept["rows"]))
     again = (tmp_path / "07.json").read_text(encoding="utf-8")
     assert again.partition("\n")[2] == before.partition("\n")[2]
-    about = {"date": results("07")["date"], "torch": torch.__version__.partition("+")[0]}
-    assert results("07") == kept | about and len(about["date"]) == 10
+    about = {"date": results("09")["date"], "torch": torch.__version__.partition("+")[0]}
+    assert results("09") == kept | about and len(about["date"]) == 10
     assert len(capsys.readouterr().out.splitlines()) == len(kept["rows"])

@@ -20,7 +20,7 @@ def test_set_up_minutes_and_tables_are_true():
     assert readme.main(["--check"]) == 0, "make readme"
 
 
-# ---- one thing changed, mostly in lesson 02 ------------------------------------------------------
+# ---- one thing changed, mostly in lesson 03 ------------------------------------------------------
 
 def edited(change, number=2):
     """All notebooks, with another content of one."""

@@ -22,7 +22,7 @@ def test_strips_and_bars_best_first_are_means_over_seeds(task, length, scored, w
     shown = described(lengths(), task=task, length=length, scored=scored)
     assert shown.sentence == f"{task}, length {length}, {words}"
     runs = {}
-    for row in results("05")["rows"]:
+    for row in results("06")["rows"]:
         if row["task"] == task:
             runs.setdefault(row["encoding"], []).append(row["accuracy"][str(length)])
     strips = {name: torch.tensor(np.array(many, float)).nanmean(0) for name, many in runs.items()}

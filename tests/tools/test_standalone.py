@@ -25,8 +25,8 @@ assert home == Path(carried) and home.parent == Path("here").resolve(), home
 for name, module in sys.modules.items():
     if name.split(".")[0] in ("attention_lessons", "d2l_ext"):
         assert Path(module.__file__).is_relative_to(home), name
-assert plotting.picture("02_multi_head_block").alt and explorers.source("heads")
-assert laboratory.results("05")
+assert plotting.picture("03_multi_head_block").alt and explorers.source("heads")
+assert laboratory.results("06")
 assert dates.read(dates.load(), "5 march 2021").answer == "2021-03-05"
 assert exercises.check("softmax-axis", "b").state == "right"
 exec(setup)  # run again, the cell changes nothing

@@ -99,7 +99,7 @@ def spoil(path, old, new):
     path.write_text(re.sub(old, new, text, count=1), encoding="utf-8")
 
 
-LESSON = "notebooks/02_multi_head_attention.ipynb"
+LESSON = "notebooks/03_multi_head_attention.ipynb"
 STALE = {LESSON: (r"\d+ core, ", "1 core, "), "README.md": (r"\d+ / \d+ \|", "1 / 2 |"),
          "notebooks/00_start_here.ipynb": ("Colab, Kaggle", "elsewhere")}
 
@@ -115,7 +115,7 @@ def test_what_is_out_of_date_is_named_and_rewritten(repository, capsys):
 
 
 @pytest.mark.parametrize("file, old, words", [
-    (LESSON, r"\d+ core", "02_multi_head_attention.ipynb: its title lacks a line"),
+    (LESSON, r"\d+ core", "03_multi_head_attention.ipynb: its title lacks a line"),
     ("README.md", "<!-- /notebooks -->", "place is not marked by one")])
 def test_what_cannot_be_read_is_named(repository, file, old, words):
     spoil(repository / file, old, "thirty")

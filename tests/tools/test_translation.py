@@ -91,8 +91,8 @@ def test_a_wrong_translation_is_named(context, new, fault):
 def test_an_output_goes_when_its_code_changed(tmp_path):
     for place in (".", "zh"):
         (tmp_path / place).mkdir(exist_ok=True)
-        shutil.copy(ROOT / "notebooks" / place / "02_multi_head_attention.ipynb", tmp_path / place)
-    path = tmp_path / "02_multi_head_attention.ipynb"
+        shutil.copy(ROOT / "notebooks" / place / "03_multi_head_attention.ipynb", tmp_path / place)
+    path = tmp_path / "03_multi_head_attention.ipynb"
     lesson = json.loads(translation.read(path))
     next(cell for cell in lesson["cells"] if cell["id"] == "rank")["source"] = ["1 + 1"]
     path.write_text(json.dumps(lesson), encoding="utf-8")
@@ -145,7 +145,7 @@ def test_a_language_is_chosen(monkeypatch, tmp_path):
 def test_figures_tables_pictures_and_messages_speak_it(chinese):
     axis = plotting.heatmaps([[0.5, 0.5]], ["dog"], ["dog", "man"]).figure.axes[0]
     assert (axis.get_xlabel(), axis.get_ylabel()) == ("键", "查询")
-    assert "查询" in plotting.picture("02_multi_head_block").alt
+    assert "查询" in plotting.picture("03_multi_head_block").alt
     assert "空位" in plotting.heatmaps([[1.0]], ["a"], ["a"], name="01-padding").alt
     wrong = repr(check("split-heads", lambda X, h: X.reshape(X.shape[0], h, X.shape[1], -1)))
     assert "转置" in wrong and not english_left(wrong)

@@ -138,7 +138,7 @@ def order(**change):
 
 
 def lengths(**change):
-    given = {"rows": results("05")["rows"], "trained": 16, "chance": CHANCE}
+    given = {"rows": results("06")["rows"], "trained": 16, "chance": CHANCE}
     return pieces.lengths_explorer(**given | change)
 
 
@@ -156,7 +156,7 @@ def memories():
     return pieces.compare_explorer(4096, c=64)
 
 
-LESSONS = {"01": pooling, "02": heads, "03": order, "04": pieces.clock_explorer, "05": lengths,
-           "06": pieces.compare_explorer, "07": dates, "09": tiles, "10": memories}
+LESSONS = {"01": pooling, "03": heads, "04": order, "05": pieces.clock_explorer, "06": lengths,
+           "07": pieces.compare_explorer, "09": dates, "10": tiles, "11": memories}
 PICTURES = {f"{lesson}_explorer": lambda make=make: still(make())
             for lesson, make in LESSONS.items()}

@@ -1,6 +1,6 @@
 """Draw the pictures of the lessons: `python -m tools.draw.draw [names...]`.
 
-The function split_and_merge draws 02_split_and_merge, as words.toml calls it; without names all are
+The function split_and_merge draws 03_split_and_merge, as words.toml calls it; without names all are
 drawn, in every language.
 """
 
@@ -280,7 +280,7 @@ def encoder(s):
         for above in mini:
             s.dot(left, above, STRONG)
             s.dot(right, above, STRONG)
-    for x, label in ((135, "lesson 04"), (344, "this lesson")):
+    for x, label in ((135, "lesson 05"), (344, "this lesson")):
         s.text(x, 208, label, bold=True, colour=STRONG)
     s.bold(344, 316, "all tokens meet")
     s.text(135, 316, "each alone", size=BODY)

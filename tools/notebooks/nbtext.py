@@ -1,7 +1,7 @@
 """Edit a notebook as one plain text file: unpack it, edit, pack it again.
 
-    python -m tools.notebooks.nbtext unpack notebooks/02_multi_head_attention.ipynb > 02.txt
-    python -m tools.notebooks.nbtext pack 02.txt notebooks/02_multi_head_attention.ipynb
+    python -m tools.notebooks.nbtext unpack notebooks/03_multi_head_attention.ipynb > 02.txt
+    python -m tools.notebooks.nbtext pack 02.txt notebooks/03_multi_head_attention.ipynb
 
 Each cell starts with a line `%% md|code ID TAG TAG ... [folded] [=SLIDE]`. `folded` folds the
 source of a code cell, the tag `predict` its output. `=slide`, `=fragment`, `=notes` or `=skip` says

@@ -166,7 +166,7 @@ def names():
     """What the packages call layers, tasks, encodings and stored results, which lessons show as
     they are called."""
     encodings = (encoding for trial in TRIALS.values() for encoding in trial.encodings)
-    stored = results("09")["rows"]
+    stored = results("10")["rows"]
     sinks = next(row["exact with"] for row in stored if "exact with" in row)
     stretches = (row["stretch"] for row in stored if " " in row.get("stretch", ""))
     return dict.fromkeys([*FORMULAS, *LINEAR_FORMULAS, *STATES, *MAKERS, *RECALLERS, *TRIALS,

@@ -1,7 +1,7 @@
-"""Train the date readers of lesson 07 with three seeds: some minutes.
+"""Train the date readers of lesson 09 with three seeds: some minutes.
 
 `python tools/train/dates.py` writes into `laboratory/data/` the first one's weights,
-dates.safetensors, and a table of how good all are and what their heads do, 07.json.
+dates.safetensors, and a table of how good all are and what their heads do, 09.json.
 """
 import torch
 
@@ -70,7 +70,7 @@ def rows():
 
 def main():
     torch.set_num_threads(1)
-    store("07", "python tools/train/dates.py", SEEDS, rows())
+    store("09", "python tools/train/dates.py", SEEDS, rows())
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Train what lesson 09 stores, with three seeds: twenty minutes.
+"""Train what lesson 10 stores, with three seeds: twenty minutes.
 
-`python tools/train/longer.py` writes 09.json into `laboratory/data/`: date readers whose
+`python tools/train/longer.py` writes 10.json into `laboratory/data/`: date readers whose
 heads share keys and values, and rotary readers whose angles are stretched beyond training length.
 The rows vary a little with the processor and with PyTorch's version.
 """
@@ -79,7 +79,7 @@ def right_with(model, mask, unseen):
 
 def angles(head_size, factor=FACTOR, by="positions", low=1, high=32):
     """What each pair turns by in a step, for texts ``factor`` times as long as the 16 tokens of
-    training: as lesson 09 makes it."""
+    training: as lesson 10 makes it."""
     pairs = torch.arange(0, head_size, 2, dtype=torch.float64)
     theta = 10_000 ** (-pairs / head_size)
     if by == "base":
@@ -141,7 +141,7 @@ def rows():
 
 def main():
     torch.set_num_threads(1)
-    store("09", "python tools/train/longer.py", SEEDS, rows())
+    store("10", "python tools/train/longer.py", SEEDS, rows())
 
 
 if __name__ == "__main__":

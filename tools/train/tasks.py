@@ -1,6 +1,6 @@
-"""Train again what lessons 05, 06 and 10 train, with three seeds: an hour.
+"""Train again what lessons 06, 07 and 11 train, with three seeds: an hour.
 
-`python tools/train/tasks.py`, with 05, 06 or 10 for one lesson alone, writes the rows, the date and
+`python tools/train/tasks.py`, with 06, 07 or 11 for one lesson alone, writes the rows, the date and
 PyTorch's version into `laboratory/data/`. The rows vary a little with the processor and
 with PyTorch's version.
 """
@@ -89,13 +89,13 @@ def encoding_row(name, encoding, seed):
     return {"task": name, "encoding": encoding, "seed": seed, "accuracy": right}
 
 
-def lesson_05():
+def lesson_06():
     for name, trial in TRIALS.items():
         for encoding, seed in product(trial.encodings, SEEDS):
             yield encoding_row(name, encoding, seed)
 
 
-def lesson_06():
+def lesson_07():
     for kind, seed in product(READERS, SEEDS):
         for steps in (200, 400, 1600):
             yield marked_row(kind, seed, steps)
@@ -108,7 +108,7 @@ def lesson_06():
         yield marked_row(kind, seed, 400, rate)
 
 
-def lesson_10():
+def lesson_11():
     for kind, seed in product(RECALLERS, SEEDS):
         yield recall_row(kind, seed, steps=600)
     for kind, seed in product(("linear, plain", "delta rule"), SEEDS):
@@ -118,7 +118,7 @@ def lesson_10():
         yield parity_row(kind, seed, steps=400)
 
 
-PARTS = {"05": lesson_05, "06": lesson_06, "10": lesson_10}
+PARTS = {"06": lesson_06, "07": lesson_07, "11": lesson_11}
 
 
 def main(names):
