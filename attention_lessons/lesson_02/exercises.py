@@ -3,9 +3,7 @@ import math
 
 import torch
 
-from ..exercises.classes import FromScratch, Trial
-from ..exercises.heads import KNOWN, LENGTHS, REFUSES, Heads
-from ..exercises.kinds import Build, Drawing
+from ..exercises.kinds import Build
 
 
 # ---- self-attention ----
@@ -39,60 +37,7 @@ def keys_seen(i, queries, keys):
     return shown, should_see
 
 
-# ---- draw-mask ----
-
-def packed():
-    """Two sentences in one row of five tokens, of three and two words, read from left to right."""
-    sentence, place = torch.tensor([0, 0, 0, 1, 1]), torch.arange(5)
-    same = sentence == sentence[:, None]
-    past = place <= place[:, None]
-    return same & past
-
-
-# ---- self-attention-class ----
-
-class SelfHeads(Heads):
-    def __init__(self, num_hiddens, num_heads=1, causal=False):
-        super().__init__(num_hiddens, num_heads)
-        self.causal = causal
-
-    def forward(self, X, valid_lens=None):
-        keep = torch.ones(len(X), 1, *[X.shape[1]] * 2, dtype=torch.bool)
-        if self.causal:
-            keep = keep.tril()
-        if valid_lens is not None:
-            past, real = keep, self.keep(X, valid_lens)
-            keep = past & real
-        return self.attend(X, X, X, keep)
-
-
-TRIAL = Trial(SelfHeads, (10, 2), {"X": (3, 7, 10)}, {"causal": False}, "valid_lens", KNOWN)
-
-
-def low(X):
-    """All steps of a sentence alike, so that its scores are, and millions from 0."""
-    return 1e4 * X[:, :1].expand_as(X).double(),
-
-
-def apart(X):
-    """Scores of thousands, in float64: single precision would not agree on them."""
-    return 60 * X.double(),
-
-
 EXERCISES = [
     Build("self-attention", self_attention, attention_inputs),
     Build("top-left", keys_seen, lambda: [(0, 1, 4), (1, 2, 5), (2, 3, 3), (0, 2, 6)]),
-    Drawing("draw-mask", packed),
-    FromScratch("self-attention-class", SelfHeads, stages=[
-        TRIAL.shows("The output with one head, nothing hidden", sizes=(10,)),
-        TRIAL.shows("The output with 2 heads, nothing hidden"),
-        TRIAL.shows("The output with causal=True", causal=True),
-        TRIAL.shows("The output with lengths 0, 3, 5", LENGTHS),
-        TRIAL.shows("The output with causal=True and lengths 0, 3, 5", LENGTHS, causal=True),
-        TRIAL.shows("The output with both masks and scores far below -1e6", LENGTHS,
-                    causal=True, change=low),
-        TRIAL.shows("The output with both masks and scores far apart", LENGTHS,
-                    causal=True, change=apart),
-        TRIAL.learns(LENGTHS, causal=True),
-        REFUSES]),
 ]

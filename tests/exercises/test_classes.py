@@ -21,11 +21,11 @@ def test_the_packages_classes_are_right(name, answer):
 
 
 @pytest.mark.parametrize("name, changes, words", [
-    ("multi-head-class", ("valid_lens[:, None, None, None]", "valid_lens[:, None, None]"),
+    ("self-attention-class", ("valid_lens[:, None, None, None]", "valid_lens[:, None, None]"),
      r"RuntimeError: [^\n]*must match[^\n]*\n  Where scores are .*need four axes"),
-    ("multi-head-class", ("torch.arange(keys.shape[1])", "torch.arange(keys.shape[1] - 3)"),
+    ("self-attention-class", ("torch.arange(X.shape[1])", "torch.arange(X.shape[1] - 3)"),
      r"valid_lens\) raises RuntimeError: [^\n]*must match[^\n]*$"),
-    ("multi-head-class", ("        weights =", "        scores[~keep] = -1e9; weights ="),
+    ("self-attention-class", ("        weights =", "        scores[~keep] = -1e9; weights ="),
      "own shape"),
     ("decoder-block-class", ("causal=True", "causal=True, valid_lens=valid_lens"),
      "contains 5.*\n  The lengths are the source's"),
