@@ -1,9 +1,29 @@
-"""The exercises of lesson 01, attention pooling."""
+"""The exercises of lesson 01, attention."""
+import math
 from dataclasses import dataclass
 
 import torch
 
 from ..exercises.kinds import Build
+
+
+# ---- attend ----
+
+def attend_inputs():
+    square = torch.randn(4, 4), torch.randn(4, 4), torch.randn(4, 4)
+    other = torch.randn(3, 5), torch.randn(7, 5), torch.randn(7, 2)
+    queries, keys, values = torch.randn(2, 16), torch.randn(4, 16), torch.randn(4, 3)
+    # Eighths and a width of 16: whatever the order of the operations, these products and their
+    # quarters are exact in float32, or right answers would differ where scores are this low.
+    queries, keys = queries.mul(8).round() / 8, keys.mul(8).round() / 8
+    low = 26.5 + queries, -26.5 + keys / 4, values  # all scores near one another, about -2800
+    return [square, other, low]
+
+
+def attend(queries, keys, values):
+    scores = queries @ keys.mT / math.sqrt(queries.shape[-1])
+    weights = scores.softmax(-1)
+    return weights @ values, weights
 
 
 # ---- kernel ----
@@ -29,6 +49,7 @@ class AllPairs(Build):
 
 
 EXERCISES = [
+    Build("attend", attend, attend_inputs),
     AllPairs("kernel", regression,
              lambda: [(torch.randn(4), *torch.randn(2, 7), sigma) for sigma in (0.7, 2.0)]),
 ]

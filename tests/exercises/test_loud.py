@@ -16,6 +16,7 @@ SCORES = [  # scaled scores of queries q and keys k, which are transposed alread
     "({q} / ({d}) ** 0.5) @ ({k} / ({d}) ** 0.5)", "({q}.flip(-1) @ {k}.flip(-2)) / {d}",
     "({q}[..., None] * {k}[..., None, :, :]).sum(-2) / {d}"]
 ATTENTION = {
+    "attend": ("queries", "keys.mT", "math.sqrt(queries.shape[-1])"),
     "pooling": ("queries", "keys.T", "math.sqrt(queries.shape[-1])"),
     "self-attention": ("queries", "keys.T", "math.sqrt(queries.shape[1])"),
     "multi-head-class": ("q", "k.mT", "q.shape[-1] ** 0.5"),
