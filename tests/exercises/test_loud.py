@@ -18,7 +18,7 @@ SCORES = [  # scaled scores of queries q and keys k, which are transposed alread
 ATTENTION = {
     "attend": ("queries", "keys.mT", "math.sqrt(queries.shape[-1])"),
     "pooling": ("queries", "keys.T", "math.sqrt(queries.shape[-1])"),
-    "self-attention": ("queries", "keys.T", "math.sqrt(queries.shape[1])"),
+    "self-attention": ("queries", "keys.T", "math.sqrt(queries.shape[-1])"),
     "multi-head-class": ("q", "k.mT", "q.shape[-1] ** 0.5"),
     "self-attention-class": ("q", "k.mT", "q.shape[-1] ** 0.5"),
     "tiles-class": ("queries", "K.mT", "queries.shape[-1] ** 0.5"),
