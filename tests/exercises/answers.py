@@ -23,6 +23,8 @@ WRONG = {
         (["low", "low", "high"], "raises")],
     "line-up": [("dbcfag", "^Line c comes too early: it needs line a before it"),
                 ("dbfac", "a line is missing: g"), ("dbfacc", "once, by its letter, as in abcdfg")],
+    "decoder-lines": [("ceafb", "^Line e comes too early: it needs line f before it"),
+                      ("cfea", "a line is missing: b"), ("cfabe", "a comes too early: it needs line e")],
     "draw-mask": [("x . .", "^Draw 5 rows of 5 signs"), ("x . . . ?\n" * 5, "^Draw 5 rows"),
                   (". . . . .\n" * 5, "^The shape is right, 9 of 25 numbers are not")],
     "defend-cache": [
@@ -46,6 +48,7 @@ RIGHT = {
         F.scaled_dot_product_attention(queries, keys, X, keep) for X in (
             values, torch.eye(len(keys))))],
     "defend-cache": [(8, 820, "b"), [8, 13_107, "B"], (32, 3276, "b")],
+    "decoder-lines": [list("CFEAB"), "c, f, e, a, b"],
     "line-up": ["adbfcg", ["D", "b", "a", "f", "c", "g"], "d, b, f, a, c, g"],
     "draw-mask": ["""x . . . .
                   x x . . .

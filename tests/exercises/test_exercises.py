@@ -20,11 +20,13 @@ import d2l_ext
 from attention_lessons.exercises import all_exercises, check, hint
 from attention_lessons.lesson_03 import exercises as lesson_03
 from attention_lessons.exercises.classes import FromScratch
-from attention_lessons.exercises.kinds import Build, Choice, Drawing, Result, near
+from attention_lessons.exercises.kinds import Build, Choice, Drawing, Order, Result, near
+from d2l_ext.transformer import DecoderBlock
 
 CELLS = {name: trio for notebook in all_notebooks() for name, trio in trios(notebook).items()}
 EXERCISES = all_exercises()
 CHOICES = [name for name, exercise in EXERCISES.items() if type(exercise) is Choice]
+ORDERS = [name for name, exercise in EXERCISES.items() if isinstance(exercise, Order)]
 BUILT = [name for name, exercise in EXERCISES.items() if isinstance(exercise, Build)]
 CLASSES = [name for name, exercise in EXERCISES.items() if isinstance(exercise, FromScratch)]
 NAMES_A_LETTER = re.compile(  # as in "about d", "for b look", "b, c and e", "option a"
@@ -113,7 +115,7 @@ def test_untouched_stub_is_no_attempt(name):
 
 @pytest.mark.parametrize("name", [
     *CHOICES, *(name for name in BUILT if name not in CLASSES), "rotary-class", "pencil",
-    "read-figure", "line-up",
+    "read-figure", *ORDERS,
     *(pytest.param(name, marks=pytest.mark.slow) for name in CLASSES if name != "rotary-class")])
 def test_every_mistake_hears_its_own_words(name):
     for answer, words in known(EXERCISES[name]):
@@ -228,10 +230,22 @@ def test_hints_are_steps_of_which_the_first_goes_on_from_nothing(name):
     assert not re.match("(Now|Then|At the end|Next)\\b", hints[0])
 
 
-def test_lines_in_the_right_order_run():
-    question, _, solution = CELLS["line-up"]
+def lines_in_order(name):
+    """The lines of an exercise in the order of its solution, which leaves out what has a reason."""
+    question, _, solution = CELLS[name]
     lines = dict(re.findall(r"^- \*\*(.)\*\* `(.*)`$", question.text, re.M))
     order = run(fences(solution)[0] + "my_order")
-    names = NAMES | {"ours": d2l_ext.MultiHeadAttention(8, 2), "X": torch.randn(2, 5, 8)}
-    exec("\n".join(lines[letter] for letter in order), names)
-    assert set(lines) - set(order) == set(EXERCISES["line-up"].reasons)
+    assert set(lines) - set(order) == set(EXERCISES[name].reasons)
+    return "\n".join(lines[letter] for letter in order)
+
+
+def test_lines_in_the_right_order_move_weights():
+    exec(lines_in_order("line-up"), NAMES | {
+        "ours": d2l_ext.MultiHeadAttention(8, 2), "X": torch.randn(2, 5, 8)})
+
+
+def test_lines_in_the_right_order_are_a_decoder_block():
+    block, X, memory = DecoderBlock(8, 2), torch.randn(2, 4, 8), torch.randn(2, 5, 8)
+    names = {"self": block, "X": X, "memory": memory, "lengths": torch.tensor([5, 3])}
+    exec(lines_in_order("decoder-lines"), names)
+    assert torch.allclose(names["X"], block(X, memory, names["lengths"]), atol=1e-6)

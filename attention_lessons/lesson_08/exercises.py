@@ -1,0 +1,72 @@
+"""The exercises of lesson 08, the Transformer."""
+import torch
+
+from d2l_ext.transformer import DecoderBlock
+from ..exercises.classes import FromScratch, Trial, build, draw, factors, in_words
+from ..exercises.heads import LENGTHS, REFUSES
+from ..exercises.kinds import Build
+from ..languages import t
+
+
+# ---- drop-numbers ----
+
+def dropped(X, kept, p):
+    return X * kept / (1 - p)
+
+
+def dropped_inputs():
+    return [(torch.randn(2, 5, 12), torch.rand(2, 5, 12) < 0.8, 0.2),
+            (torch.randn(3, 4), torch.rand(3, 4) < 0.25, 0.75)]
+
+
+# ---- decoder-block-class ----
+
+class Block(DecoderBlock):
+    def __init__(self, num_hiddens, num_heads, dropout=0.0):
+        super().__init__(num_hiddens, num_heads, dropout)
+
+    def forward(self, X, memory, valid_lens=None):
+        X = self.add(X, 0, lambda Y: self.attention(Y, Y, Y, causal=True))
+        X = self.add(X, 1, lambda Y: self.cross(Y, memory, memory, valid_lens))
+        return self.add(X, 2, lambda Y: self.network(Y))
+
+    def add(self, X, i, part):
+        return X + self.dropout(part(self.norms[i](X)))
+
+
+THEIRS = "The lengths are the source's. In self-attention they hide steps of the target."
+TRIAL = Trial(Block, (10, 2), {"X": (3, 4, 10), "memory": (3, 7, 10)}, {"dropout": 0.0},
+              last="valid_lens", known={"valid_lens contains 5": THEIRS})
+PARTS = {"attention": "attention.W_o.weight", "cross": "cross.W_o.weight",
+         "network": "network.2.weight"}
+
+
+def dropping(answer):
+    """One part at a time speaks, by norms without weights: it adds the same at every step."""
+    found = {}
+    X, memory = draw((3, 40, 10), (3, 1, 10))
+    for part in PARTS:
+        layer = build(answer, Block, 10, 2, dropout=0.2)
+        silent = [name for other, name in PARTS.items() if other != part]
+        silent += ["network.2.bias"] * (part != "network") + [f"norms.{i}.weight" for i in range(3)]
+        with torch.no_grad():
+            for name in silent:
+                layer.get_parameter(name).zero_()
+        kept = factors(layer, (X, memory.expand(3, 7, 10)), X)
+        whole = not (layer.train()(X, memory) == 0).any()
+        found |= {t("In training mode with dropout=0.2, numbers of X itself are dropped around "
+                    "{0}", part): t("no") if whole else t("yes"),
+                  t("In training mode with dropout=0.2, what {0} adds to X is multiplied by",
+                    part): in_words(kept)}
+    return found
+
+
+EXERCISES = [
+    Build("drop-numbers", dropped, dropped_inputs),
+    FromScratch("decoder-block-class", Block, stages=[
+        TRIAL.shows("The output"),
+        TRIAL.shows("The output with source lengths 0, 3, 5", LENGTHS),
+        TRIAL.shows("The output with 7 steps and source lengths 0, 3, 5", LENGTHS,
+                    change=lambda X, memory: (*draw((3, 7, 10)), memory)),
+        TRIAL.learns(LENGTHS), TRIAL.evaluates(LENGTHS), dropping, REFUSES]),
+]
