@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from d2l_ext.positional import sinusoids
-from ..exercises.classes import FromScratch, Trial, build, draw, factors, in_words, refusal
+from ..exercises.classes import FromScratch, Trial, build, draw, refusal
 from ..exercises.kinds import Build
 from ..languages import t
 
@@ -18,12 +18,6 @@ def waves(steps, num_hiddens):
     angles = position / 10_000 ** ((column - column % 2) / num_hiddens)
     table = torch.where(column % 2 == 0, angles.sin(), angles.cos())
     return table
-
-
-# ---- batch-axis ----
-
-def sentence_numbers(batch, steps):
-    return [[sentence] * steps for sentence in range(batch)]
 
 
 # ---- shift ----
@@ -59,9 +53,9 @@ def read_inputs():
 # ---- positional-class ----
 
 class Positions(nn.Module):
-    def __init__(self, num_hiddens, dropout=0.0, max_len=1000):
+    def __init__(self, num_hiddens, max_len=1000):
         super().__init__()
-        self.p, self.max_len = dropout, max_len
+        self.max_len = max_len
         columns = torch.arange(0, num_hiddens, 2, dtype=torch.float64) / num_hiddens
         angles = torch.arange(max_len, dtype=torch.float64)[:, None] / 10_000 ** columns
         table = torch.stack([angles.sin(), angles.cos()], -1).flatten(1)[None, :, :num_hiddens]
@@ -71,7 +65,7 @@ class Positions(nn.Module):
         if X.shape[1] > self.max_len:
             raise ValueError
         rows = self.P[:, :X.shape[1]].to(X.dtype)
-        return nn.functional.dropout(X + rows, self.p, self.training)
+        return X + rows
 
 
 TRIAL = Trial(Positions, (6,), {"X": (3, 5, 6)})
@@ -89,13 +83,6 @@ def dtypes(answer):
             for dtype in (torch.float16, torch.float64)}
 
 
-def dropping(answer):
-    layer = build(answer, Positions, 6, dropout=0.2)
-    found = factors(layer, draw((3, 200, 6))[0][None] + 6)  # no number near 0
-    return {t("In training mode with dropout=0.2, numbers of X + P are multiplied by"):
-            in_words(found)}
-
-
 def too_long(answer):
     layer = build(answer, Positions, 6, max_len=9)
     return {t("The error for {0} steps with max_len=9", steps):
@@ -105,7 +92,6 @@ def too_long(answer):
 EXERCISES = [
     Build("sinusoid-table", waves, lambda: [(3, 4), (5, 6), (9, 4)],
           larger=lambda: [(60, 32)]),
-    Build("batch-axis", sentence_numbers, lambda: [(2, 3), (4, 2), (1, 5)]),
     Build("shift", shift, shift_inputs),
     Build("read-clock", read, read_inputs),
     FromScratch("positional-class", Positions, stages=[
@@ -115,5 +101,5 @@ EXERCISES = [
                 TRIAL.keeps(), TRIAL.learns(), table,
                 TRIAL.nears("The output at positions up to 20,000", max_len=20_001,
                             change=lambda X: [torch.zeros(1, 20_000, 6)]),
-                dtypes, TRIAL.evaluates(), dropping, too_long]),
+                dtypes, too_long]),
 ]
