@@ -99,8 +99,8 @@ def has(cell: dict, *tags: str) -> bool:
     return not {*tags}.isdisjoint(cell["metadata"].get("tags", []))
 
 
-def words_cell(name: str, part: str, text: str) -> dict:
-    return {"cell_type": "markdown", "id": name, "metadata": {"tags": [part]}, "source": text}
+def words_cell(name: str, text: str) -> dict:
+    return {"cell_type": "markdown", "id": name, "metadata": {"tags": []}, "source": text}
 
 
 # ---- where they lie ---------------------------------------------------------------------------

@@ -5,14 +5,14 @@
 
 `translations/zh` holds a catalogue a room: `02.po` for lesson 02 with its exercises, `pieces.po`,
 `package.po`, and `pages.po` for README, website and drawings. The English text is the key; of a
-lesson's cell, the cell (`02/title`) is the context. A text whose English has changed keeps its
-twin, marked fuzzy until someone has looked at it; `git diff translations` shows what changed. A cell
-may lag: without a twin, or with a fuzzy one, it shows English, which its notebook's title and README
-say. From the catalogues come `zh.json`, which the package looks up, the characters that figures need
-(`zh.otf`), and `notebooks/zh`: the code cells are copies, but for a line of the set-up, which
-chooses the language, and the labels of figures and tables (the texts with the context
-`code`; where a text should be one, but stands elsewhere than in a figure's arguments, add it to the
-lesson's catalogue by hand). `make notebooks ARGS=zh` stores their outputs.
+notebook's cell, the cell (`02/title`, `deeper/02/title`) is the context. A text whose English has
+changed keeps its twin, marked fuzzy until someone has looked at it; `git diff translations` shows
+what changed. A cell may lag: without a twin, or with a fuzzy one, it shows English, as the title of
+its notebook and README say. From the catalogues come `zh.json`, which the package looks up, the
+characters that figures need (`zh.otf`), and `notebooks/zh`: the code cells are copies, but for a
+line of the set-up, which chooses the language, and the labels of figures and tables (the texts with
+the context `code`; where a text should be one, but stands elsewhere than in a figure's arguments,
+add it to the lesson's catalogue by hand). `make notebooks ARGS=zh` stores their outputs.
 """
 import ast
 import itertools
@@ -28,10 +28,11 @@ from tools import ROOT, address, setup
 from tools.notebooks.catalogue import FOLDER, load, merged, po
 from tools.notebooks.faults import faults, lags
 from tools.notebooks.nbtext import KERNEL, dumps, in_language, inner, is_deeper, place
-from tools.notebooks.readme import (afterwards, cell_named, contents, deeper_table, lesson_table, read,
-                                    renew, sections, with_minutes)
-from tools.notebooks.texts import (ALL_BEHIND, BEHIND, CELL_TITLE, NOTEBOOKS, PACKAGE, blocks, cells,
-                                   everything, key, keys_of, labels, parsed, strings, translates)
+from tools.notebooks.readme import (afterwards, cell_named, contents, deeper_table, lesson_table,
+                                    read, renew, sections, with_minutes)
+from tools.notebooks.texts import (ALL_BEHIND, BEHIND, CELL_TITLE, NOTEBOOKS, PACKAGE, blocks,
+                                   cells, everything, key, keys_of, labels, parsed, strings,
+                                   translates)
 
 from attention_lessons.languages import PLACE
 
@@ -160,11 +161,15 @@ def translated(path, language, catalogue):
 def lagging(path, catalogue):
     """The names of a notebook's cells that show English."""
     late = {entry.key for entry in catalogue[path.name[:2]] if lags(entry)}
-    own = keys_of(path)
-    texts = {cell["id"]: {(f"{place(path)}/{cell['id']}", key(cell))} if translates(cell) else {
-        ("code", text) for text in (*labels(parsed(cell), own), *CELL_TITLE.findall(cell["source"]))}
-        for cell in cells(path)}
-    return [name for name, keys in texts.items() if keys & late]
+    return [cell["id"] for cell in cells(path) if late.intersection(keys(path, cell))]
+
+
+def keys(path, cell):
+    """The keys of what a cell shows in another language: its words, or the labels of its code."""
+    if translates(cell):
+        return [(f"{place(path)}/{cell['id']}", key(cell))]
+    shown = [text for _, text in labels(parsed(cell), keys_of(path))]
+    return [("code", text) for text in (*shown, *CELL_TITLE.findall(cell["source"]))]
 
 
 def twin(catalogue, room, context, text):
@@ -199,7 +204,8 @@ def anchor(heading):
 def readme(language, catalogue, tables):
     """README in another language, with the addresses of what is in that language."""
     text = document(ROOT / "README.md", language, catalogue, tables)
-    text = re.sub(rf'(\(|src=")(images|notebooks|teaching)/(?!{language}/)', rf"\1\2/{language}/", text)
+    text = re.sub(rf'(\(|src=")(images|notebooks|teaching)/(?!{language}/)',
+                  rf"\1\2/{language}/", text)
     site = address.forms(setup.address())[1]
     if site.endswith("/"):  # not a list of releases
         text = text.replace(f"({site})", f"({site}{language}/)")
