@@ -104,7 +104,7 @@ def lesson_in(number: str, folder: str) -> dict:
                 heading = say(t("The beginning")) if cell["id"] == "title" else (
                     line[2].partition(" · ")[0])
                 top = heading if line[1] == "#" and cell["id"] != "title" else top
-            if readme.SECTION.match(its["source"]):
+            if part == "deeper":
                 its["source"] = readme.uncounted(its["source"])
             found.setdefault(cell["id"], cell | {
                 "minutes": readme.minutes([its]), "heading": heading, "top": top,

@@ -68,13 +68,16 @@ def cell_minutes(markdown, tags, text):
 
 
 def minutes(cells):
-    """The minutes of cells, not rounded."""
+    """The minutes of cells, not rounded, without what is written here."""
     return sum(cell_minutes(cell["cell_type"] == "markdown", {*cell["metadata"]["tags"]},
-                            cell["source"]) for cell in cells)
+                            cell["source"].partition(MADE)[0])
+               for cell in cells if cell["id"] not in TABLES)
 
 
 # ---- the parts of a notebook ------------------------------------------------------------------
 
+TABLES = "map", "contents"  # cells that are written here
+MADE = "\n\n**Minutes:** "  # so is what follows in the cell `afterwards`
 SECTION = re.compile(r"\A## (.+?)(?: · \d+ minutes?)?$", re.M)
 END = "claims", "references"  # what comes after a deeper notebook's sections
 
@@ -117,7 +120,6 @@ def uncounted(text):
 
 # ---- what is written into notebooks and tables -------------------------------------------------
 
-MADE = "\n\n**Minutes:** "  # what follows in the cell `afterwards` is written here
 SITTING, WITH_EXERCISES = "**Minutes:** {0}.", "**Minutes:** {0}, of which {1} for the exercises."
 WAY_DEEPER = "**Deeper:** [more questions, each with a section that can be read alone]({0})"
 MINUTE, MINUTES = " · 1 minute", " · {0} minutes"

@@ -15,8 +15,8 @@ from babel.messages.extract import extract
 
 from tools import ROOT
 from tools.notebooks.catalogue import FOLDER, load
-from tools.notebooks.nbtext import cells_of, notebooks, place
-from tools.notebooks.readme import MADE, WRITTEN, read, uncounted
+from tools.notebooks.nbtext import cells_of, is_deeper, notebooks, place
+from tools.notebooks.readme import MADE, TABLES, WRITTEN, read, uncounted
 
 from d2l_ext.sequence import FORMULAS, LINEAR_FORMULAS, STATES
 from attention_lessons.laboratory import MAKERS, RECALLERS, TRIALS, results
@@ -44,16 +44,16 @@ def cells(path):
     return cells_of(json.loads(read(path)))
 
 
-def key(cell):
-    """What a translator sees of a cell: its text, without what `make readme` writes into it."""
-    if cell["id"] == "afterwards":
-        return cell["source"].partition(MADE)[0]
-    return uncounted(cell["source"])
+def key(path, cell):
+    """A cell's context, and what a translator sees of it: its text, without what `make readme`
+    writes into it."""
+    text = cell["source"].partition(MADE)[0]
+    return f"{place(path)}/{cell['id']}", uncounted(text) if is_deeper(path) else text
 
 
 def translates(cell):
     """Whether a translator sees a cell: not those that `make readme` writes."""
-    return cell["cell_type"] == "markdown" and cell["id"] not in ("map", "contents")
+    return cell["cell_type"] == "markdown" and cell["id"] not in TABLES
 
 
 def strings(tree):
@@ -281,8 +281,7 @@ def everything():
     found = {}
     for path in NOTEBOOKS:
         here = found.setdefault(path.name[:2], {})
-        here |= {(f"{place(path)}/{cell['id']}", key(cell)): 0
-                 for cell in cells(path) if translates(cell)}
+        here |= {key(path, cell): 0 for cell in cells(path) if translates(cell)}
     found["pages"] = {("README", text): 0 for text in paragraphs(ROOT / "README.md")}
     found["pages"] |= {("page", text): 0 for text in (*WRITTEN, BEHIND, ALL_BEHIND)}
     found["teaching"] = {("teaching", text): 0 for text in taught()}

@@ -147,7 +147,7 @@ def translated(path, language, catalogue):
     english, made, target = cells(path), cells(path), in_language(path, language)
     begins = {part[0]["id"]: part for part in sections(english)} if is_deeper(path) else {}
     for cell in filter(translates, made):
-        text = twin(catalogue, path.name[:2], f"{place(path)}/{cell['id']}", key(cell))
+        text = twin(catalogue, path.name[:2], *key(path, cell))
         if cell["id"] == "afterwards":
             text = afterwards(text, target, english, say)
         elif cell["id"] in begins:
@@ -167,7 +167,7 @@ def lagging(path, catalogue):
 def keys(path, cell):
     """The keys of what a cell shows in another language: its words, or the labels of its code."""
     if translates(cell):
-        return [(f"{place(path)}/{cell['id']}", key(cell))]
+        return [key(path, cell)]
     shown = [text for _, text in labels(parsed(cell), keys_of(path))]
     return [("code", text) for text in (*shown, *CELL_TITLE.findall(cell["source"]))]
 
