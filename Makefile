@@ -6,7 +6,8 @@ ONE := OMP_NUM_THREADS=1
 PYTEST = $(ONE) $(RUN) -m pytest -n 2
 QUICK = -p no:logging -p no:anyio --doctest-modules --dist=loadscope
 NEEDS = $(RUN) tools/setup.py
-NOTEBOOKS = $(foreach name,$(NB),$(or $(wildcard notebooks/$(name)*.ipynb),\
+NOTEBOOKS = $(foreach name,$(NB),$(or $(wildcard $(foreach folder,notebooks notebooks/deeper,\
+	$(folder)/$(name)*.ipynb)),\
 	$(error No notebook is called $(name))))
 
 .PHONY: help setup lab address test quick test-browser test-clients frameworks notebooks standalone html site \
@@ -18,7 +19,7 @@ help:
 lab: setup  ## open the lessons in JupyterLab (ARGS=zh, ARGS="--ip 0.0.0.0 --port 8899")
 	@$(RUN) -m tools.lab $(ARGS)
 
-test: setup  ## check package, examples and notebooks; NB="02 05": only these notebooks
+test: setup  ## check package, examples and notebooks; NB="02 deeper/05": only these notebooks
 	@$(PYTEST) $(NOTEBOOKS) $(ARGS)
 
 quick: setup  ## the same without notebooks and slow tests: half a minute
@@ -39,7 +40,7 @@ address: setup  ## set the repository's address everywhere: make address URL=htt
 frameworks: setup  ## open lesson 14 with JAX, TensorFlow and MXNet; ARGS=store: store its outputs
 	@$(RUN) -m tools.environments frameworks $(or $(ARGS),lab)
 
-test-%: setup  ## make test elsewhere: test-colab, -offline, -oldest, -newest, -gpu, -frameworks, -wheel
+test-%: setup  ## make test elsewhere: test-colab, -offline, -oldest, -newest, -gpu, -frameworks, -wheel, -sections
 	@$(ONE) $(RUN) -m tools.environments $* $(ARGS)
 
 notebooks: setup  ## run notebooks and store their outputs; ARGS="02 zh/02": only these

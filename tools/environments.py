@@ -5,6 +5,7 @@
     oldest, newest   the ends of what pyproject.toml admits
     colab            each Chinese notebook alone, with what Colab ships (tests/colab); names choose
                      others
+    sections         .venv itself: each section of the deeper notebooks alone
     gpu, pinned      .venv itself: on an NVIDIA GPU; as a row for README's table
     offline          .venv itself, without a network (tools/offline.py)
     frameworks       lesson 14 with JAX, TensorFlow and MXNet (tools/frameworks.toml); `lab` and
@@ -32,7 +33,7 @@ from pathlib import Path
 
 from tools import lab, offline, setup
 from tools.notebooks import readme
-from tools.notebooks.nbtext import chosen, read
+from tools.notebooks.nbtext import cells_of, chosen, deeper, inner, read, write
 
 ROOT = setup.ROOT
 TESTS = ROOT / "tests"
@@ -174,8 +175,28 @@ def gpu(arguments):
 
 
 def off_line(arguments):
-    twins = "--ignore=notebooks/zh"  # their code is that of the English lessons
-    return offline.prove(ROOT, ["-n", "2", twins, *arguments])
+    return offline.prove(ROOT, ["-n", "2", *arguments])
+
+
+def alone(path):
+    """The sections of a deeper notebook as notebooks of their own, by name, each with the
+    set-up."""
+    notebook = read(path)
+    cells = cells_of(notebook)
+    setups = [cell for cell in cells if cell["id"] == "setup"]
+    for section in readme.sections(cells):
+        yield section[0]["id"], notebook | {"cells": setups + section}
+
+
+def sections(arguments):
+    """Compared with what is stored, as the whole notebooks are."""
+    target = ROOT / "dist/sections"  # within the repository, so that conftest.py holds
+    shutil.rmtree(target, ignore_errors=True)
+    for path in deeper():
+        (target / path.stem).mkdir(parents=True)
+        for name, notebook in alone(path):
+            write(notebook, target / path.stem / f"{name}.ipynb")
+    return suite("sections", setup.PYTHON, arguments, ["-n", "2", str(target)])
 
 
 def frameworks(arguments):
@@ -192,7 +213,7 @@ def frameworks(arguments):
         command = [python, "-m", "tools.notebooks.execute", lesson]
         return subprocess.run(command, cwd=ROOT).returncode
     what = ["tests/core/test_frameworks.py", "attention_lessons/frameworks",
-            *sorted(map(str, (ROOT / "notebooks").rglob(f"{lesson}.ipynb")))]
+            *sorted(map(str, (ROOT / "notebooks").rglob(f"{lesson}*.ipynb")))]
     return suite("frameworks", python, arguments, what, skips=False)
 
 
@@ -233,7 +254,7 @@ def wheel(names):
         python = build("wheel", packages, alone=())
         command = [python, "-I", "-c", ALONE, packages_of(python), lessons]
         subprocess.run(command, cwd=folder, check=True)
-        found = [path for name in names or ["02"] for path in lessons.glob(f"{name}*.ipynb")]
+        found = [path for name in names or ["02"] for path in lessons.rglob(f"{name}*.ipynb")]
         run = [python, "-I", "-m", "nbconvert", "--execute", "--to", "notebook", "--inplace",
                "--ExecutePreprocessor.timeout=600"]
         return subprocess.run([*run, *found], cwd=folder).returncode
@@ -300,10 +321,9 @@ def attempt(notebook, folder, base, repository):
     found, after = counts(folder / "report.xml"), installed(python)
     complaints = [run.stdout] if run.returncode else []
     added = {name for name in after if after[name] != before.get(name)}
-    if added != FETCHED.get(notebook.stem, set()) | {"d2l-ext"}:
+    if added != FETCHED.get(notebook.stem.removesuffix("_deeper"), set()) | {"d2l-ext"}:
         complaints.append(f"added or changed were {sorted(added)}")
-    name = f"{notebook.parent.name}/{notebook.name}"
-    print(f"{name}: {found['passed']} cells, {found['failed']} more differ", flush=True)
+    print(f"{inner(notebook)}: {found['passed']} cells, {found['failed']} more differ", flush=True)
     return found, [f"{notebook.name}: {complaint}" for complaint in complaints]
 
 
@@ -315,12 +335,12 @@ def colab(names):
     base = build("colab", packages, find_python("3.13"), alone=())
     # the long ones first; the Chinese ones, since the English ones, whose code is the same, run in
     # all other legs, and 02 in both languages
-    wanted = [path for path in reversed(chosen(names, ROOT / "notebooks"))
-              if names or path.parent.name == "zh" or path.name.startswith("02")]
+    wanted = [path for path in reversed(chosen(names))
+              if names or inner(path).parts[0] == "zh" or path.name.startswith("02")]
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
         repository = mirror(Path(folder, "repository"))
         results = list(pool.map(lambda path: attempt(
-            path, Path(folder, path.parent.name, path.stem), base, repository), wanted))
+            path, Path(folder, inner(path).with_suffix("")), base, repository), wanted))
     complaints = [complaint for _, each in results for complaint in each]
     print("\n".join(complaints))
     total = sum((found for found, _ in results), Counter())
@@ -329,7 +349,7 @@ def colab(names):
 
 
 LEGS = {"oldest": oldest, "newest": newest, "colab": colab, "gpu": gpu, "offline": off_line,
-        "pinned": lambda arguments: suite("pinned", setup.PYTHON, arguments),
+        "pinned": lambda arguments: suite("pinned", setup.PYTHON, arguments), "sections": sections,
         "frameworks": frameworks, "wheel": wheel}
 
 if __name__ == "__main__":

@@ -10,11 +10,11 @@ import pytest
 from pieces import LESSONS
 from screen import LUMINANCE, axe, becomes, expect, said, until
 
-from tools import ROOT
+from tools.notebooks import nbtext
 from tools.publish import pages as export
 
 pytestmark = pytest.mark.browser
-NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+NOTEBOOKS = nbtext.notebooks()
 WIDTHS = 390, 768, 853, 1280  # 853 x 480: a projector of 1280 x 720 at 150 %
 TWO = "03_multi_head_attention.html"
 SITE = [TWO, "index.html", "references.html", "search.html?q=mask", "symbols.html", f"zh/{TWO}",
@@ -115,7 +115,7 @@ def formulas(notebook) -> int:
     return len(re.findall(r"\$\$.+?\$\$|\$[^$\n]+\$", bare, re.S))
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem[:2])
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=nbtext.place)
 def test_a_page_alone_needs_nothing_else_and_keeps_predictions_folded(opened, tmp_path, path):
     made, notebook = export.write(path, tmp_path), nbformat.read(path, as_version=4)
     assert made.stat().st_size < 1_000_000

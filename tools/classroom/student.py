@@ -23,7 +23,8 @@ import zlib
 from tools import ROOT
 from tools.classroom.guide import bullets, folder, known, plain, teaching
 from tools.classroom.students import roster
-from tools.notebooks.nbtext import BADGE, cells_of, has, read, words_cell, write
+from tools.notebooks.nbtext import (BADGE, cells_of, has, in_language, inner, notebooks, read,
+                                    words_cell, write)
 from tools.notebooks.standalone import members, translated
 
 from attention_lessons.exercises import all_exercises, find
@@ -89,25 +90,12 @@ def seeded(cells: list[dict], seed: str) -> None:
                 answer["source"] = CHECK.sub(with_seed, answer["source"])
 
 
-def marked(cells: list[dict]) -> list[dict]:
-    """The cells with a line before and after each run of deeper ones."""
-    made, part = [], "core"
-    lines = {"deeper": t("---\n\n*Deeper from here: leave it out on a first reading.*"),
-             "core": t("*Back to the core.*\n\n---")}
-    for cell in cells:
-        before, part = part, "deeper" if has(cell, "deeper") else "core"
-        if part != before:
-            made.append(words_cell(f"{part}-from-{cell['id']}", part, str(lines[part])))
-        made.append(cell)
-    return made
-
-
 def for_student(notebook: dict, seed: str = "") -> dict:
     """The lesson without answers; ``notebook`` stays as it is."""
     cells = [without_answers(cell) for cell in cells_of(notebook) if not has(cell, "solution")]
     if seed:
         seeded(cells, seed)
-    return notebook | {"cells": marked(cells)}
+    return notebook | {"cells": cells}
 
 
 def sealed(place: str, content: bytes) -> bytes:
@@ -145,8 +133,7 @@ def note(name: str, cell: dict, lines: list) -> list[dict]:
     """A cell beside this one, for teachers: its words stand behind a line. None without words."""
     text = "\n\n".join(f"**{head}:** {words}" for head, words in lines if words)
     quoted = "\n".join(f"> {line}".rstrip() for line in text.splitlines())
-    part = "core" if has(cell, "core") else "deeper"
-    return [words_cell(f"{name}-{cell['id']}", part, quoted)] if text else []
+    return [words_cell(f"{name}-{cell['id']}", quoted)] if text else []
 
 
 def opened(cell: dict) -> dict:
@@ -193,8 +180,10 @@ def hand_out(target: pathlib.Path, use: str, lesson, file=lambda place, content:
     ``file(place, content)`` of each of its files."""
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
-    for path in sorted((ROOT / "notebooks" / folder()).glob("*.ipynb")):
-        write(lesson(path), target / path.name)
+    for path in notebooks(folder()):
+        made = target / inner(in_language(path))
+        made.parent.mkdir(exist_ok=True)
+        write(lesson(path), made)
     for place, path in members().items():
         if not translated(place) or re.search(rf"/{language()}[./]", place):
             (target / place).parent.mkdir(parents=True, exist_ok=True)

@@ -15,24 +15,25 @@ from babel.messages.extract import extract
 
 from tools import ROOT
 from tools.notebooks.catalogue import FOLDER, load
-from tools.notebooks.nbtext import BADGE, cells_of
-from tools.notebooks.readme import read
+from tools.notebooks.nbtext import cells_of, is_deeper, notebooks, place
+from tools.notebooks.readme import MADE, TABLES, WRITTEN, read, uncounted
 
 from d2l_ext.sequence import FORMULAS, LINEAR_FORMULAS, STATES
 from attention_lessons.laboratory import MAKERS, RECALLERS, TRIALS, results
 from attention_lessons.pieces.base import PLURAL
 from attention_lessons.pieces.base import texts as texts_of_script
 
-LESSONS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+NOTEBOOKS = notebooks()
 CORE, PACKAGE = ROOT / "d2l_ext", ROOT / "attention_lessons"
 TEMPLATES = [*map(ROOT.joinpath, ("tools/publish/pages.py", "tools/publish/slides.py",
                                   "tools/publish/site.py")),
              *sorted((ROOT / "tools/publish").glob("*.j2"))]
 TEACHING = ROOT / "teaching"
 GUIDES = TEACHING / "README.md", TEACHING / "homework.md"
+# What a notebook in another language, and README in it, say of cells that lag behind.
+BEHIND = "*Cells of this notebook that are not translated yet, and are shown in English: {0}.*"
+ALL_BEHIND = "Cells that are not translated yet, and are shown in English: {0}."
 DRAWS = {"heatmaps", "curves", "bars", "table", "progress_bar"}
-MAP_HEAD = "| lesson | afterwards you can | minutes: core / all |"
-MINUTES = re.compile(r"\d+(?= core, )|(?<= core, )\d+(?= with everything)")
 WORD = re.compile(r"[A-Za-z][a-z]")
 SENTENCE = re.compile(r"[A-Z][a-z]* [a-z0-9('{]")
 CELL_TITLE = re.compile(r"^# @title (.+)")
@@ -43,18 +44,16 @@ def cells(path):
     return cells_of(json.loads(read(path)))
 
 
-def key(cell):
-    """What a translator sees of a cell: its text, without counted minutes and addresses."""
-    text = cell["source"]
-    if cell["id"] == "afterwards":
-        places = iter(["{core}", "{all}"])
-        text = MINUTES.sub(lambda _: next(places), text)
-        text = BADGE.sub("", text)
-    return text
+def key(path, cell):
+    """A cell's context, and what a translator sees of it: its text, without what `make readme`
+    writes into it."""
+    text = cell["source"].partition(MADE)[0]
+    return f"{place(path)}/{cell['id']}", uncounted(text) if is_deeper(path) else text
 
 
 def translates(cell):
-    return cell["cell_type"] == "markdown" and cell["id"] != "map"
+    """Whether a translator sees a cell: not those that `make readme` writes."""
+    return cell["cell_type"] == "markdown" and cell["id"] not in TABLES
 
 
 def strings(tree):
@@ -211,7 +210,7 @@ def words():
         *((path, "", said_by) for folder in ("lesson_*", "exercises", "pieces")
           for path in sorted(PACKAGE.glob(f"{folder}/*.py"))),
         *((path, "", said_by_script) for path in sorted((PACKAGE / "pieces").glob("*.js"))),
-        *((path, "code", drawn_by) for path in LESSONS),
+        *((path, "code", drawn_by) for path in NOTEBOOKS),
         (PACKAGE / "laboratory", "name", lambda path: filter(WORD.search, names())),
         *((path, "", lambda path: marked(ast.parse(read(path))))
           for path in (PACKAGE / "plotting.py", *sorted((PACKAGE / "laboratory").glob("*.py")))),
@@ -271,7 +270,7 @@ def taught():
 
 def room_of(path):
     """The catalogue that a file's texts stand in."""
-    if lesson := re.search(r"lesson_(\d\d)|notebooks/(\d\d)", path.as_posix()):
+    if lesson := re.search(r"lesson_(\d\d)|notebooks/(?:deeper/)?(\d\d)", path.as_posix()):
         return lesson[1] or lesson[2]
     package = PACKAGE in path.parents or CORE in path.parents
     return "pieces" if path.parent.name == "pieces" else "package" if package else "pages"
@@ -280,12 +279,11 @@ def room_of(path):
 def everything():
     """Room -> what there is to translate in it: (context, English text)."""
     found = {}
-    for path in LESSONS:
+    for path in NOTEBOOKS:
         here = found.setdefault(path.name[:2], {})
-        here |= {(f"{path.name[:2]}/{cell['id']}", key(cell)): 0
-                 for cell in cells(path) if translates(cell)}
-    found["00"] |= {("00/map", MAP_HEAD): 0}
+        here |= {key(path, cell): 0 for cell in cells(path) if translates(cell)}
     found["pages"] = {("README", text): 0 for text in paragraphs(ROOT / "README.md")}
+    found["pages"] |= {("page", text): 0 for text in (*WRITTEN, BEHIND, ALL_BEHIND)}
     found["teaching"] = {("teaching", text): 0 for text in taught()}
     for path, context, text in words():
         found.setdefault(room_of(path), {})[context, text] = 0

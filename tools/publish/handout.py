@@ -18,10 +18,11 @@ from bs4 import BeautifulSoup
 from markupsafe import Markup
 from nbconvert.filters.markdown_mistune import MarkdownWithMath
 
-from tools import ROOT, setup
+from tools import setup
 from tools.browser import PROGRAM, ROOT_NEEDS
 from tools.publish.pages import Renderer, font, frame, letters_of, text_of, title_of
 from tools.notebooks.nbtext import chosen
+from tools.notebooks.nbtext import lessons as english
 
 PAPERS = {"a4": (210, 297), "letter": (215.9, 279.4)}  # millimetres
 MARGIN = 11
@@ -152,7 +153,7 @@ def write(page, handout: Handout, paper: str, path: pathlib.Path) -> float:
 
 
 def write_all(words: list[str], target: pathlib.Path) -> None:
-    lessons = [Lesson.read(path) for path in chosen(words, ROOT / "notebooks", "en")]
+    lessons = [Lesson.read(path) for path in chosen(words) if path in english()]
     if not PROGRAM:
         sys.exit("There is no browser to print with: install Debian's chromium or Google Chrome.")
     from playwright.sync_api import sync_playwright

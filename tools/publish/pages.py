@@ -24,8 +24,9 @@ from nbconvert import HTMLExporter
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from PIL import Image
 
-from attention_lessons.languages import catalogue, languages
+from attention_lessons.languages import catalogue
 from attention_lessons.pieces.base import OWN
+from tools.notebooks.nbtext import inner
 
 HERE = pathlib.Path(__file__).parent
 FONT = pathlib.Path(ziamath.__file__).parent / "fonts" / "STIXTwoMath-Regular.ttf"
@@ -66,7 +67,8 @@ class Renderer(IPythonRenderer):
         return self.escape_html(text) if url.startswith("http") else super().image(text, url, title)
 
     def link(self, text, url, title=None):
-        return super().link(text, re.sub(r"^(\w+)\.ipynb\b", r"\1.html", url), title)
+        url = re.sub(r"^((?:\.\./|deeper/)?\w+)\.ipynb\b", r"\1.html", url)
+        return super().link(text, url, title)
 
 
 class Exporter(HTMLExporter):
@@ -263,16 +265,15 @@ def ask(code, word: str) -> None:
             card.insert(0, part.extract())
 
 
-def headings(page: BeautifulSoup) -> dict[str, list[dict]]:
-    """What the contents list: those of the core under "", then exercises, then deeper parts."""
-    made = {"": [], "exercises": [], "deeper": []}
-    for found in page("h2"):
-        tags = found.find_parent(class_="cell")["class"]
-        exercise = {"celltag_exercise", "celltag_question", "celltag_homework"} & {*tags}
-        kind = "exercises" if exercise else "deeper" if "celltag_deeper" in tags else ""
-        own = itertools.takewhile(lambda part: not getattr(part, "attrs", {}).get("class"),
-                                  found.contents)
-        made[kind].append({"id": found["id"], "text": Markup("".join(map(str, own)))})
+def headings(page: BeautifulSoup) -> list[dict]:
+    """What the contents list: all headings of the first two levels but the title, exercises,
+    questions and homework."""
+    made, left_out = [], {"celltag_exercise", "celltag_question", "celltag_homework"}
+    for found in page(["h1", "h2"])[1:]:
+        if left_out.isdisjoint(found.find_parent(class_="cell")["class"]):
+            own = itertools.takewhile(lambda part: not getattr(part, "attrs", {}).get("class"),
+                                      found.contents)
+            made.append({"id": found["id"], "text": Markup("".join(map(str, own)))})
     return made
 
 
@@ -288,8 +289,7 @@ def page(notebook: nbformat.NotebookNode) -> str:
 
 def place(path: pathlib.Path, target: pathlib.Path) -> pathlib.Path:
     """Where a notebook's page goes: that of notebooks/zh/02_... is zh/02_....html."""
-    language = path.parent.name if path.parent.name in languages() else ""
-    made = target / language / f"{path.stem}.html"
+    made = target / inner(path).with_suffix(".html")
     made.parent.mkdir(parents=True, exist_ok=True)
     return made
 
