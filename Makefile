@@ -10,7 +10,7 @@ NOTEBOOKS = $(foreach name,$(NB),$(or $(wildcard notebooks/$(name)*.ipynb),\
 	$(error No notebook is called $(name))))
 
 .PHONY: help setup lab address test quick test-browser test-clients frameworks notebooks standalone html site \
-	slides lecture student handout release grade translation readme bench clean
+	slides lecture student handout release report translation readme bench clean
 
 help:
 	@awk -F ':[^#]*## ' '/^[a-z%-]+:.*## /{printf "make %-13s %s\n", $$1, $$2}' Makefile
@@ -64,8 +64,8 @@ lecture: setup  ## open a copy of a lesson that is cut for a lecture: make lectu
 student: setup  ## write editions for students and for teachers into dist/student, dist/instructor
 	@$(RUN) -m tools.classroom.student $(ARGS)
 
-grade: setup  ## grade notebooks that were handed in: make grade FOLDER=submissions
-	@$(RUN) -m tools.classroom.grade "$(or $(FOLDER),submissions)" $(ARGS)
+report: setup  ## report what `check` said in notebooks handed in: make report FOLDER=submissions
+	@$(RUN) -m tools.classroom.report "$(or $(FOLDER),submissions)"
 
 readme:  ## write what is made from the lessons: minutes, tables, other languages, teachers' pages
 translation:  ## the same; both name what is not translated yet
