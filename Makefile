@@ -39,7 +39,7 @@ address: setup  ## set the repository's address everywhere: make address URL=htt
 frameworks: setup  ## open lesson 11 with JAX, TensorFlow and MXNet; ARGS=store: store its outputs
 	@$(RUN) -m tools.environments frameworks $(or $(ARGS),lab)
 
-test-%: setup  ## make test elsewhere: test-colab, -offline, -oldest, -newest, -gpu, -frameworks, -wheel
+test-%: setup  ## make test elsewhere: test-colab, -offline, -oldest, -newest, -gpu, -frameworks, -wheel, -nbgrader
 	@$(ONE) $(RUN) -m tools.environments $* $(ARGS)
 
 notebooks: setup  ## run notebooks and store their outputs; ARGS="02 zh/02": only these
