@@ -2,9 +2,11 @@
 import csv
 import html
 import json
+import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 from rules.notebook import all_notebooks, fences, trios
 from tools.classroom import student
@@ -24,12 +26,13 @@ def test_nbgrader_collects_grades_gives_feedback_and_exports(tmp_path, monkeypat
     monkeypatch.setattr(student, "lessons", lambda: [path])
     student.main(["nbgrader"], tmp_path)
     course, assignment = tmp_path / "nbgrader", path.stem
+    programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # it calls alembic
 
-    def nbgrader(command, *words):
-        subprocess.run([sys.executable, "-m", "nbgrader", command, assignment, *words],
-                       cwd=course, check=True)
+    def nbgrader(*words):
+        subprocess.run([sys.executable, "-m", "nbgrader", *words], cwd=course, check=True,
+                       env=os.environ | {"PATH": programs})
 
-    nbgrader("generate_assignment")
+    nbgrader("generate_assignment", assignment)
     released = (course / "release" / assignment / path.name).read_text(encoding="utf-8")
     solved = {answer.id: "\n".join(fences(solution)) for _, answer, solution in exercises.values()}
     hand_ins = {"right": solved, "wrong": solved | {f"answer-{NAME}": MIXED}, "empty": {},
@@ -43,11 +46,11 @@ def test_nbgrader_collects_grades_gives_feedback_and_exports(tmp_path, monkeypat
                 *_, last = "".join(cell["source"]).splitlines()
                 cell["source"] = f"{answers[cell['id']]}\n{last}"
         (archive / f"{name}-{path.name}").write_text(json.dumps(made), encoding="utf-8")
-    nbgrader("zip_collect", "--FileNameCollectorPlugin.named_regexp="
-             r"(?P<student_id>\w+)-(?P<file_id>.+)")
-    nbgrader("autograde", "--ExecutePreprocessor.timeout=60")
-    nbgrader("generate_feedback")
-    subprocess.run([sys.executable, "-m", "nbgrader", "export"], cwd=course, check=True)
+    nbgrader("zip_collect", assignment, "--FileNameCollectorPlugin.named_regexp="
+             r".*/(?P<student_id>\w+)-(?P<file_id>\w+)")
+    nbgrader("autograde", assignment, "--ExecutePreprocessor.timeout=60")
+    nbgrader("generate_feedback", assignment)
+    nbgrader("export")
 
     with open(course / "grades.csv", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
