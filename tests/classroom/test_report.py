@@ -55,17 +55,19 @@ def test_what_to_repeat_comes_by_frequency_whatever_the_numbers(folder, capsys):
     an error before the answer counts as well."""
     shape = "✗ The shape should be (2, {0}), yours is (2, 3, {0}).\n  It was called with {0}."
     for name, *said in (("anna", shape.format(4), shape.format(5)), ("ben", shape.format(61)),
-                        ("kim",), ("lea", ZeroDivisionError("no")), ("mia", "✗ No.", "✓ Right.")):
+                        ("kim",), ("abe", ZeroDivisionError("no")),
+                        ("mia", "✗ Not at all.", "✓ Right.")):
         cells = [(SPLIT, words) for words in said] or [(SPLIT,)]
         (folder / f"{name}.ipynb").write_text(notebook(*cells), "utf-8")
     both = f"print(check('pooling', x))\n{SPLIT}"
-    (folder / "noa.ipynb").write_text(notebook((both, "✓ Right.", "✗ No."), ("x",)), "utf-8")
+    (folder / "noa.ipynb").write_text(notebook((both, "✗ Softmax.", "✗ No."), ("x",)), "utf-8")
     table, out = reported(folder, capsys)
-    assert out.splitlines()[:3] == [
+    assert out.splitlines()[:4] == [
         "2 of 6: split-heads: ✗ The shape should be (2, 4), yours is (2, 3, 4).",
-        "1 of 6: split-heads: ! ZeroDivisionError: no", "1 of 6: split-heads: ✗ No."]
-    assert [line["split-heads"][0] for line in table.values()] == [*"✗✗–!✓✗"]
-    assert [line["pooling"] for line in table.values()] == [""] * 5 + ["✓ Right."]
+        "1 of 6: split-heads: ! ZeroDivisionError: no", "1 of 6: split-heads: ✗ No.",
+        "1 of 1: pooling: ✗ Softmax."]
+    assert [line["split-heads"][0] for line in table.values()] == [*"!✗✗–✓✗"]
+    assert [line["pooling"] for line in table.values()] == [""] * 5 + ["✗ Softmax."]
 
 
 GOOD = notebook((SPLIT, "✓ Right."))
@@ -102,8 +104,8 @@ def test_whatever_was_handed_in_costs_a_line(folder, capsys, monkeypatch):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
     (folder / "large.ipynb").write_bytes(b" " * (2**22 + 1))
-    for name in ("__MACOSX/._a.ipynb", "bom/.ipynb_checkpoints/a.ipynb", ".git/a.ipynb"):
-        (folder / name).parent.mkdir(parents=True)
+    for name in ("._bom.ipynb", "__MACOSX/a.ipynb", "bom/.ipynb_checkpoints/a.ipynb", ".git/a"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(GOOD, "utf-8")
     (folder / "linked.ipynb").symlink_to(folder / "bom.ipynb")
     (folder / "up").symlink_to(folder.parent)
