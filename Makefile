@@ -11,7 +11,7 @@ NOTEBOOKS = $(foreach name,$(NB),$(or $(wildcard $(foreach folder,notebooks note
 	$(error No notebook is called $(name))))
 
 .PHONY: help setup lab address test quick test-browser test-clients frameworks notebooks standalone html site \
-	slides lecture student handout release grade translation readme bench clean
+	slides lecture student handout release report translation readme bench clean
 
 help:
 	@awk -F ':[^#]*## ' '/^[a-z%-]+:.*## /{printf "make %-13s %s\n", $$1, $$2}' Makefile
@@ -40,7 +40,7 @@ address: setup  ## set the repository's address everywhere: make address URL=htt
 frameworks: setup  ## open lesson 14 with JAX, TensorFlow and MXNet; ARGS=store: store its outputs
 	@$(RUN) -m tools.environments frameworks $(or $(ARGS),lab)
 
-test-%: setup  ## make test elsewhere: test-colab, -offline, -oldest, -newest, -gpu, -frameworks, -wheel, -sections
+test-%: setup  ## make test elsewhere: test-colab, -offline, -oldest, -newest, -gpu, -frameworks, -wheel, -sections, -nbgrader
 	@$(ONE) $(RUN) -m tools.environments $* $(ARGS)
 
 notebooks: setup  ## run notebooks and store their outputs; ARGS="02 zh/02": only these
@@ -65,8 +65,8 @@ lecture: setup  ## open a copy of a lesson that is cut for a lecture: make lectu
 student: setup  ## write editions for students and for teachers into dist/student, dist/instructor
 	@$(RUN) -m tools.classroom.student $(ARGS)
 
-grade: setup  ## grade notebooks that were handed in: make grade FOLDER=submissions
-	@$(RUN) -m tools.classroom.grade "$(or $(FOLDER),submissions)" $(ARGS)
+report: setup  ## report what `check` said in notebooks handed in: make report FOLDER=submissions
+	@$(RUN) -m tools.classroom.report "$(or $(FOLDER),submissions)"
 
 readme:  ## write what is made from the lessons: minutes, tables, other languages, teachers' pages
 translation:  ## the same; both name what is not translated yet

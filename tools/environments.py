@@ -12,6 +12,7 @@
                      `store` open it there and store its outputs
     wheel            an empty environment with the package's wheel: layers, a piece, a check, and
                      the lessons that it copies, of which 02 is run; names choose others
+    nbgrader         `make student ARGS=nbgrader`, and nbgrader's own commands over four hand-ins
 
 An environment .venv-LEG is made once, and again when what belongs in it changes. The result of a
 whole run is written into README's table. Other arguments are passed to pytest.
@@ -217,6 +218,14 @@ def frameworks(arguments):
     return suite("frameworks", python, arguments, what, skips=False)
 
 
+def nbgrader(arguments):
+    """The packages must come from the assignment, so they are not installed."""
+    torch, _ = split(lines("pins.txt"))
+    packages = [*torch, *setup.requirements(), "nbgrader==0.9.6", "-c", "pins.txt"]
+    python = build("nbgrader", packages, alone=())
+    return suite("nbgrader", python, arguments, ["tests/classroom/course.py"], skips=False)
+
+
 # With the folder that the package must come from, and one for the lessons, which are copied once.
 ALONE = """import pathlib, sys
 sys.path.insert(0, sys.argv[1])
@@ -350,7 +359,8 @@ def colab(names):
 
 LEGS = {"oldest": oldest, "newest": newest, "colab": colab, "gpu": gpu, "offline": off_line,
         "pinned": lambda arguments: suite("pinned", setup.PYTHON, arguments), "sections": sections,
-        "frameworks": frameworks, "wheel": wheel}
+        "frameworks": frameworks, "wheel": wheel,
+        "nbgrader": nbgrader}
 
 if __name__ == "__main__":
     if not sys.argv[1:] or sys.argv[1] not in LEGS:

@@ -1,5 +1,5 @@
 """Editions for students and teachers: nothing that answers is handed out, and what is handed out
-runs and is graded."""
+runs."""
 import json
 import re
 import subprocess
@@ -123,29 +123,41 @@ def test_a_students_lesson_has_all_but_the_answers(path):
             assert not {"Answer", "Answers", "Reasons", "What", "答案", "理由"} & {*folds}
 
 
-def test_names_give_everybody_numbers_and_orders_of_their_own(tmp_path, monkeypatch):
-    lesson, four = read(LESSONS[2]), all_exercises()["four-heads"]
-    text, pages = by_name(lesson)["exercise-four-heads"], set()
-    for name in ("anna", "O'Brien"):
-        made = by_name(student.for_student(lesson, name))
-        assert made["exercise-four-heads"] == four.question(text, name)
-        assert f'check("four-heads", my_guess, seed="{name}")' in made["answer-four-heads"]
-        assert f'check("pencil", my_lines, seed="{name}")' in made["pencil"]
-        assert 'check("split-heads", my_split)' in made["answer-split-heads"]
-        pages.add(made["pencil-page"])
-    assert len(pages) == 2
-    for bad in ("", "../anna", "a/b", "."):
-        with pytest.raises(SystemExit, match="A student's name becomes that of a folder; got"):
-            student.main(["anna", bad], tmp_path)
-    assert not [*tmp_path.iterdir()]
-    monkeypatch.setattr(student, "hand_out", lambda folder, *more: folder.mkdir(parents=True))
-    student.main(["O'Brien", "Smith, Anna"], tmp_path)
-    assert {path.name for path in (tmp_path / "student").iterdir()} == {"O'Brien", "Smith, Anna"}
-    known = student.roster(tmp_path / "instructor/roster.csv")
-    assert known["smith, anna"] == ("Smith, Anna", "Smith, Anna")
-    page = (tmp_path / "instructor/keys/O'Brien.md").read_text(encoding="utf-8")
-    assert f"`four-heads`: {four.variant(name).right}\n" in page
-    assert re.search(r"`pencil`: 1: [\d., -]+; 2: ", page) and "`polarity`: " in page
+def test_nbgrader_gets_a_locked_test_behind_each_answer(tmp_path, monkeypatch):
+    """Nothing else of the student's lesson is changed, and a test has the points that the heading
+    says in minutes."""
+    path = LESSONS[-1]
+    monkeypatch.setattr(student, "lessons", lambda: [path])
+    student.main(["nbgrader"], tmp_path)
+    folder = tmp_path / "nbgrader/source" / path.stem
+    cells = cells_of(read(folder / path.name))
+    assert [cell for cell in cells if "nbgrader" not in cell["metadata"]] == (
+        student.for_student(read(path))["cells"])
+    found, minutes = [], []
+    for answer, test in zip(cells, cells[1:]):
+        minutes += re.findall(r"^## .* · (\d+) minutes?\b", answer["source"], re.M)
+        if grading := test["metadata"].get("nbgrader"):
+            name, given = re.search(r'check\("(.*?)", (.*)\)$', answer["source"]).groups()
+            assert f'result = check("{name}", {given})\n' in test["source"]
+            assert grading["grade_id"] == f"test-{name}" and grading["grade"] and grading["locked"]
+            assert str(grading["points"]) == minutes[-1]
+            found.append(name)
+    asked = [cell for cell in cells_of(read(path)) if "check(" in cell["source"]
+             and has(cell, "exercise")]
+    assert len({*found}) == len(found) == len(asked) > 2
+    assert given_away(folder) == set() and (folder / "d2l_ext/__init__.py").is_file()
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem[:2])
+def test_every_answer_is_known_by_its_name(path):
+    cells = [cell for cell in cells_of(read(path)) if has(cell, "exercise")]
+    answers = [cell for cell in cells if cell["cell_type"] == "code"]
+    assert all(student.asked(cell)[1] in all_exercises() for cell in answers)
+
+
+def test_words_that_mean_nothing_get_a_sentence():
+    with pytest.raises(SystemExit, match="ARGS may be en, zh and nbgrader; got anna"):
+        student.main(["anna"])
 
 
 def test_teachers_see_answers_what_checks_know_and_notes():

@@ -208,6 +208,18 @@ def test_a_loop_without_end_is_left(monkeypatch):
     assert hand_in(endless_on_bugs).message.startswith("Right so far")  # it ends on right code
 
 
+def test_a_test_that_counts_its_calls_gains_nothing(monkeypatch):
+    """In the order of the code versions it would pass two of right code and fail the others."""
+    calls = []
+
+    def count(read):
+        calls.append(read)
+        assert len(calls) < 3
+
+    monkeypatch.setattr(exhibits.SystemRandom, "sample", lambda self, all, k: [*all][::-1])
+    assert check("polarity", {"symptom": "b", "line": 5, "test": count}).state == "wrong"
+
+
 def test_a_debugger_keeps_its_trace():
     before, trace = sys.gettrace(), lambda *event: None
     sys.settrace(trace)
