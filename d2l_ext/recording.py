@@ -31,7 +31,6 @@ SEEN = "d2l_ext's MultiHeadAttention, nn.MultiheadAttention or F.scaled_dot_prod
 ELSEWHERE = (f"attention is computed there without {SEEN}; models of transformers use the last "
              'with attn_implementation="sdpa", those of timm after timm.layers.set_fused_attn()')
 
-watching = ContextVar("watching", default=True)  # False while weights are made
 
 
 def eagerly() -> AbstractContextManager[object]:
@@ -62,7 +61,6 @@ class Watch(TorchFunctionMode):
         self.seen: set[str] = set()  # the modules whose attention was seen
         self.others: dict[str, None] = {}  # those that attend in another way
         self.reasons: dict[str, str] = {}  # why the attention of a module is missing
-        self.paused = False
 
     def __enter__(self) -> Self:
         self.thread = threading.get_ident()
@@ -77,8 +75,8 @@ class Watch(TorchFunctionMode):
 
     def is_here(self, module: nn.Module) -> bool:
         """Whether this is a module of the model, in this thread, and uncompiled."""
-        return (not self.paused and watching.get() and not torch.compiler.is_compiling()
-                and module in self.names and self.thread == threading.get_ident())
+        return (module in self.names and self.thread == threading.get_ident()
+                and not torch.compiler.is_compiling())
 
     def enters(self, module: nn.Module, args: Any) -> None:
         if self.is_here(module):
@@ -101,10 +99,8 @@ class Watch(TorchFunctionMode):
         self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None,
     ) -> Any:
         kwargs = kwargs or {}
-        if func is without_mode:
-            return args[0](*args[1:], **kwargs)
-        inner = self.running[-1] if self.running else None
-        if inner and self.is_here(inner) and not isinstance(inner, MultiHeadAttention):
+        if (self.running and self.is_here(self.running[-1])
+                and not isinstance(self.running[-1], MultiHeadAttention)):
             if func is F.scaled_dot_product_attention:
                 self.seen.add(self.name)
                 return self.fused(dict(zip(ARGUMENTS, args)) | kwargs)
@@ -133,13 +129,6 @@ class Watch(TorchFunctionMode):
         return "; ".join(
             f"{', '.join(names[:3])}{f' and {len(names) - 3} more' * (len(names) > 3)}: {reason}"
             for reason, names in why.items())
-
-
-def without_mode(forward: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Called by ``handle_torch_function``, runs ``forward`` with the mode of a watch off.
-
-    None where another mode was opened after it.
-    """
 
 
 def over_keys(input: Tensor, dim: int | None = None, *_: Any, **options: Any) -> bool:
@@ -191,17 +180,28 @@ def fused_weights(
     return scores.softmax(-1).masked_fill((scores == -math.inf).all(-1, keepdim=True), 0.0)
 
 
+def without_mode(recorder: "Recorder", forward: Callable[..., Any], *args: Any, **kwargs: Any,
+                 ) -> Any:
+    """By ``handle_torch_function``: calls ``forward`` while the recorder's mode is off.
+
+    None where a mode that was opened after it, which ends fast paths, gets this call.
+    """
+
+
 class Recorder(Watch):
     """Keeps the weights of every attention, by name, and why others are missing.
 
     Nothing that goes wrong here reaches the model's run.
     """
 
+    making: ContextVar["Recorder | None"] = ContextVar("making", default=None)  # others wait
+
     def __init__(self, model: nn.Module, most_bytes: int):
         super().__init__(model)
         check_size(0, most_bytes=most_bytes)
         self.most, self.kept = most_bytes, 0
         self.recorded: dict[str, list[Tensor]] = {}
+        self.paused = False
 
     def __enter__(self) -> Self:
         self.own: dict[Any, Any] = {
@@ -218,6 +218,17 @@ class Recorder(Watch):
             if forward:
                 module.forward = forward
 
+    def is_here(self, module: nn.Module) -> bool:
+        return (not self.paused and self.making.get() in (None, self)
+                and super().is_here(module))
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None,
+    ) -> Any:
+        if func is without_mode and args[0] is self:
+            return args[1](*args[2:], **kwargs)
+        return super().__torch_function__(func, types, args, kwargs)
+
     def rerun(self, module: nn.Module, *args: Any, **kwargs: Any) -> Any:
         """Run a layer, and then again for its weights: the mode would turn off fast paths."""
         forward = self.own.get(module) or MethodType(type(module).forward, module)
@@ -226,7 +237,7 @@ class Recorder(Watch):
             return forward(*args, **kwargs)  # in training no path is fast
         try:
             self.paused = True
-            output = handle_torch_function(without_mode, (), forward, *args, **kwargs)
+            output = handle_torch_function(without_mode, (), self, forward, *args, **kwargs)
             if output is None:
                 output = forward(*args, **kwargs)
         finally:
@@ -235,26 +246,27 @@ class Recorder(Watch):
             with torch.random.fork_rng(enabled=module.training):
                 self.keep(lambda: forward(*args, **kwargs | {"need_weights": True})[1])
         else:
-            with self.noting(), torch.no_grad():
+            with self.apart():
                 forward(*args, **kwargs)
         return output
 
     @contextmanager
-    def noting(self) -> Iterator[None]:
-        """Errors within don't reach the model's run: they are why weights are missing."""
+    def apart(self) -> Iterator[None]:
+        """Other recorders don't look at what runs within, nor does an error reach the model's run:
+        it is why weights are missing."""
+        token = self.making.set(self)
         try:
-            yield
+            with torch.no_grad():
+                yield
         except Exception as error:
             self.reasons[self.name] = f"{error}"[:200]
+        finally:
+            self.making.reset(token)
 
     def keep(self, make: Callable[[], Tensor]) -> None:
         """Keep what ``make`` returns, if there is room."""
-        with self.noting(), torch.no_grad():
-            token = watching.set(False)
-            try:
-                weights = make().detach()  # one map alone may be too large
-            finally:
-                watching.reset(token)
+        with self.apart():
+            weights = make().detach()  # one map alone may be too large
             if self.kept + weights.nbytes > self.most:
                 raise ValueError(f"maps are missing, beyond most_bytes={self.most:,}")
             self.recorded.setdefault(self.name or "attention", []).append(weights)
