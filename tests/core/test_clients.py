@@ -24,8 +24,8 @@ EXPERTS = {"num_experts_per_tok": 2, "moe_intermediate_size": 8}
 PIXELS = SIZES | {"image_size": 32, "patch_size": 8}
 ALIKE = """Albert Bert BertGeneration BioGpt Camembert Electra Ernie Esm EuroBert ModernBert
     NomicBert GPTNeoX Persimmon Phi Roberta XLMRoberta""".split()
-GROUPED = """Arcee Cohere2 Gemma Gemma3Text Glm4 Granite Helium Llama Nemotron Olmo2 Phi3 Qwen2 Qwen3
-    SmolLM3 StableLm Starcoder2""".split()
+GROUPED = """Arcee Cohere2 Gemma Gemma3Text Glm4 Granite Helium Llama Nemotron Olmo2 Phi3 Qwen2
+    Qwen3 SmolLM3 StableLm Starcoder2""".split()
 CONFIGS = dict.fromkeys(ALIKE, SIZES) | dict.fromkeys(GROUPED, GROUPS) | {
     "GPT2": dict(vocab_size=50, n_embd=24, n_layer=2, n_head=6, n_positions=32),
     "GPTBigCode": dict(vocab_size=50, n_embd=24, n_layer=2, n_head=6, n_positions=32),
