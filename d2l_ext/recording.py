@@ -28,8 +28,9 @@ ARGUMENTS = "query", "key", "value", "attn_mask", "dropout_p", "is_causal"  # by
 SOFTMAXES = {F.softmax, torch.softmax, torch.special.softmax, Tensor.softmax}
 FAST = nn.MultiheadAttention, nn.TransformerEncoderLayer, nn.TransformerEncoder
 SEEN = "d2l_ext's MultiHeadAttention, nn.MultiheadAttention or F.scaled_dot_product_attention"
-ELSEWHERE = (f"attention is computed there without {SEEN}; models of transformers use the last "
-             'with attn_implementation="sdpa", those of timm after timm.layers.set_fused_attn()')
+ELSEWHERE = (f"attention is computed there without {SEEN}. A model of transformers calls the last "
+             'if it is made with attn_implementation="sdpa", one of timm if it is made after '
+             "timm.layers.set_fused_attn(experimental=True)")
 
 
 

@@ -272,8 +272,8 @@ def with_a_sink(X):
 
 
 HOW = (r"attention is computed there without d2l_ext's MultiHeadAttention, nn.MultiheadAttention "
-       "or F.scaled_dot_product_attention; models of transformers use the last with "
-       'attn_implementation="sdpa", those of timm')
+       "or F.scaled_dot_product_attention. A model of transformers calls the last if it is made "
+       'with attn_implementation="sdpa", one of timm if it is made after timm.layers.set_fused')
 OTHERS = {  # a module that attends in a way that is not seen for sure, and why
     "written out": (lambda: Calls(written_out), HOW),
     "functional": (lambda: Calls(lambda X: F.softmax(X @ X.mT, dim=3) @ X), HOW),
