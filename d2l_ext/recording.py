@@ -76,8 +76,8 @@ class Watch(TorchFunctionMode):
 
     def is_here(self, module: nn.Module) -> bool:
         """Whether this is a module of the model, in this thread, and uncompiled."""
-        return (module in self.names and self.thread == threading.get_ident()
-                and not torch.compiler.is_compiling())
+        return (not torch.compiler.is_compiling() and module in self.names
+                and self.thread == threading.get_ident())
 
     def enters(self, module: nn.Module, args: Any) -> None:
         if self.is_here(module):
@@ -220,8 +220,8 @@ class Recorder(Watch):
                 module.forward = forward
 
     def is_here(self, module: nn.Module) -> bool:
-        return (not self.paused and self.making.get() in (None, self)
-                and super().is_here(module))
+        return (super().is_here(module) and not self.paused
+                and self.making.get() in (None, self))
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None,

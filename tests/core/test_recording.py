@@ -279,7 +279,6 @@ OTHERS = {  # a module that attends in a way that is not seen for sure, and why
     "functional": (lambda: Calls(lambda X: F.softmax(X @ X.mT, dim=3) @ X), HOW),
     "special": (lambda: Calls(lambda X: torch.special.softmax(X @ X.mT, -1) @ X), HOW),
     "a sink": (lambda: Calls(with_a_sink), HOW),
-    "flex": (lambda: Calls(lambda X: flex_attention(X, X, X)), HOW),
     "named so": (lambda: SomeAttention(lambda X: X.exp() / X.exp().sum()), HOW),
     "windows": (lambda: Calls(lambda X: attend(X[:, None])[:, 0]),
                 r"queries of shape \(2, 1, 3, 4, 4\), expected \(batch, heads, queries, size\)"),
@@ -309,7 +308,8 @@ def test_what_is_not_seen_for_sure_is_refused_or_said_where_the_block_stands(mak
     (lambda: Calls(lambda X: X.softmax(1) + X[0].softmax(-1) + X[..., None].softmax(3)[..., 0]),
      "Calls ran without d2l_ext's MultiHeadAttention, "),
     (lambda: Blocks(Calls(lambda X: X)), "Blocks, Calls ran without"),
-], ids=["parts", "four alike", "other axes", "nothing"])
+    (lambda: Calls(lambda X: flex_attention(X, X, X)), "'model': attention is computed"),
+], ids=["parts", "four alike", "other axes", "nothing", "flex, other bits"])
 def test_what_attends_unseen_is_named_once(make, words):
     model, X = make(), torch.randn(2, 3, 4, 4)
     with pytest.raises(ValueError, match=f"^record_attention recorded nothing: {words}"):
