@@ -11,7 +11,7 @@ NOTEBOOKS = $(foreach name,$(NB),$(or $(wildcard $(foreach folder,notebooks note
 	$(error No notebook is called $(name))))
 
 .PHONY: help setup lab address test quick test-browser test-clients frameworks notebooks standalone html site \
-	slides lecture student handout release report translation readme bench clean
+	slides lecture student handout release report translation readme bench latency clean
 
 help:
 	@awk -F ':[^#]*## ' '/^[a-z%-]+:.*## /{printf "make %-13s %s\n", $$1, $$2}' Makefile
@@ -74,9 +74,12 @@ readme translation: setup
 	@wrong=0; for tool in notebooks.readme notebooks.translation classroom.guide; do \
 		$(RUN) -m tools.$$tool $(ARGS) || wrong=1; done; exit $$wrong
 
-bench: setup  ## measure speed and memory as ratios (half an hour); ARGS=latency: pieces' answers
-	@$(if $(findstring latency,$(ARGS)),$(NEEDS) browser)
-	@$(ONE) $(RUN) -m tools.bench $(ARGS)
+bench: setup  ## measure attention's time and memory as ratios to PyTorch's (ten minutes)
+	@$(ONE) $(RUN) -m tools.bench
+
+latency: setup  ## measure how fast interactive pieces answer a key, in a real browser
+	@$(NEEDS) browser
+	@$(ONE) $(RUN) -m tools.bench.latency
 
 mutants: setup  ## make mistakes in d2l_ext, and see whether the tests notice (hours)
 	@$(NEEDS) mutants

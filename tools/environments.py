@@ -32,18 +32,23 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+
 from tools import lab, offline, setup
 from tools.notebooks import readme
 from tools.notebooks.nbtext import cells_of, chosen, deeper, inner, read, write
 
 ROOT = setup.ROOT
 TESTS = ROOT / "tests"
+PINS = "-c", "pins.txt"
 SHOWN = "torch", "numpy", "matplotlib", "ipython", "ipywidgets", "jupyterlab"
 
 
 def name_of(line):
     """The package's name in a requirement, in the registry's spelling."""
-    return re.split(r"[^\w.-]", line, maxsplit=1)[0].lower().replace("_", "-")
+    return canonicalize_name(Requirement(line).name)
 
 
 def lines(path):
@@ -70,7 +75,8 @@ def packages_of(python):
 def installed(python):
     """What is installed, as name -> version."""
     listed = said_by(python, "-m", "pip", "list", "--format=json", "--disable-pip-version-check")
-    return {name_of(package["name"]): package["version"] for package in json.loads(listed)}
+    return {canonicalize_name(package["name"]): package["version"]
+            for package in json.loads(listed)}
 
 
 # ---- environments -----------------------------------------------------------------------------
@@ -82,7 +88,10 @@ def program(folder):
 
 def lowest(requirement):
     """`name>=1.2,<3` as `name==1.2`; what uv's lowest-direct does, without one more tool."""
-    return re.sub(r"^([\w-]+)>=([\w.]+).*", r"\1==\2", requirement)
+    wanted = Requirement(requirement)
+    least, = (each.version for each in wanted.specifier if each.operator == ">=")
+    wanted.specifier = SpecifierSet(f"=={least}")
+    return str(wanted)
 
 
 def find_python(wanted):
@@ -93,12 +102,13 @@ def find_python(wanted):
     return found if works else setup.BASE
 
 
-def build(leg, packages, python=sys.executable, alone=(setup.D2L, "-e", ".")):
+def build(leg, packages, python=sys.executable, alone=(setup.D2L, "-e", "."), constraints=()):
     """Make `.venv-LEG` with these packages, and some without what they ask for; return its Python.
     """
     folder = ROOT / f".venv-{leg}"
     ours, done = program(folder), folder / "set-up-done"
-    mark = hashlib.sha256(repr([str(ROOT), python, packages, alone]).encode()).hexdigest()
+    content = repr([str(ROOT), python, packages, alone, constraints])
+    mark = hashlib.sha256(content.encode()).hexdigest()
     if setup.read(done) == mark:
         return ours
     print(f"Making .venv-{leg} (once; a few minutes)", flush=True)
@@ -106,7 +116,7 @@ def build(leg, packages, python=sys.executable, alone=(setup.D2L, "-e", ".")):
     torch, others = split(packages)
     for line in torch:
         setup.install_torch(line, setup.torch_index(), python=ours)
-    setup.install(*torch, *others, python=ours)
+    setup.install(*torch, *others, *constraints, python=ours)
     if alone:
         setup.install("--no-deps", *alone, python=ours)
     done.write_text(mark, encoding="utf-8")
@@ -204,10 +214,10 @@ def frameworks(arguments):
     """MXNet's environment lies beside the others', whose interpreter starts MXNet's."""
     lists = tomllib.loads(setup.read(ROOT / "tools/frameworks.toml"))
     torch, _ = split(lines("pins.txt"))
-    packages = [*torch, *setup.requirements(), *lists["frameworks"], "-c", "pins.txt"]
+    packages = [*torch, *setup.requirements(), *lists["frameworks"]]
     base, lesson = find_python("3.11"), "14_other_frameworks"
     build("frameworks-mxnet", lists["frameworks-mxnet"], base, alone=(setup.D2L,))
-    python = build("frameworks", packages, base)
+    python = build("frameworks", packages, base, constraints=PINS)
     if arguments[:1] == ["lab"]:
         return lab.serve(f"notebooks/{lesson}.ipynb", arguments[1:], python)
     if arguments == ["store"]:
@@ -259,8 +269,8 @@ def wheel(names):
     with tempfile.TemporaryDirectory() as folder:
         made, lessons = make_wheel(folder), Path(folder, "lessons")
         torch, _ = split(lines("pins.txt"))
-        packages = [*torch, "-c", str(ROOT / "pins.txt"), f"{made}[lab]"]
-        python = build("wheel", packages, alone=())
+        packages = [*torch, f"d2l-ext[lab] @ {made.as_uri()}"]
+        python = build("wheel", packages, alone=(), constraints=PINS)
         command = [python, "-I", "-c", ALONE, packages_of(python), lessons]
         subprocess.run(command, cwd=folder, check=True)
         found = [path for name in names or ["02"] for path in lessons.rglob(f"{name}*.ipynb")]

@@ -57,8 +57,10 @@ at bites, 0.8.
     return Explorer(
         "attention",
         title=t("Where heads look over {0}: {1}, {2}.", some(queries),
-                plural(len(maps), "layer"), plural("–".join(map(str, sorted({*heads}))), "head"))
-              + (t(" Left out: {0} of other sizes.", plural(left, "map")) if left else "") + " "
+                plural(len(maps), "{0} layer", "{0} layers"),
+                plural("–".join(map(str, sorted({*heads}))), "{0} head", "{0} heads"))
+              + (t(" Left out: {0} of other sizes.", plural(left, "{0} map", "{0} maps"))
+                 if left else "") + " "
               + t("{0}, head {1}: {2} looks most at {3}, {4}.", name, 0, queries[-1][:20],
                   among[last.argmax()][:20], f"{last.max():.2g}"),
         data={"tokens": queries, "keys": among, "layers": [*zip(maps, heads)], **packed(rows)},

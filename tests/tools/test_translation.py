@@ -18,8 +18,8 @@ import attention_lessons
 from attention_lessons import plotting
 from attention_lessons.exercises import Result, all_exercises, check, hint
 from attention_lessons.languages import catalogue as spoken
-from attention_lessons.languages import outside
-from attention_lessons.pieces import pooling_explorer
+from attention_lessons.languages import outside, translations_in
+from attention_lessons.pieces import pooling_explorer, source
 
 ZH = catalogue.load("zh")
 needed = cache(texts.everything)
@@ -224,6 +224,17 @@ def test_a_piece_speaks_it(chinese):
     attention_lessons.language("en")
     piece = pooling_explorer(*given)
     assert piece.words == {}
+
+
+@pytest.mark.parametrize("path", sorted((texts.PACKAGE / "pieces").glob("*.js")),
+                         ids=lambda path: path.stem)
+def test_each_text_of_a_script_is_found_and_goes_into_its_page(path, chinese):
+    """Also one within the arguments of another call, where Babel sees none."""
+    twins = {entry.text: entry.twin for entry in ZH["pieces"]}
+    for start in re.findall(r'\bt\(\s*"([^"]*)"', texts.read(path)):
+        assert any(text.startswith(start) for text in twins), start
+    said = {text: twins[text] for text in texts.texts_in_calls(path) if twins[text] != text}
+    assert said.items() <= translations_in(source(path.stem)).items()
 
 
 @pytest.mark.slow

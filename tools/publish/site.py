@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 
+import bibtexparser
 import nbformat
 from markupsafe import Markup
 
@@ -82,13 +83,11 @@ def used(symbol: str, lessons: list[dict]) -> list[tuple[dict, str]]:
     return found
 
 
-def references() -> list[dict]:
-    """references.bib, by author; each with its key, its parts and the lessons that cite its URL."""
-    made = []
-    for entry in re.findall(r"(?ms)^@\w+\{.*?^\}", (ROOT / "references.bib").read_text("utf-8")):
-        parts = dict(re.findall(r"(?m)^  (\w+) = \{(.*)\},$", entry))
-        made.append(parts | {"key": re.match(r"@\w+\{(\w+)", entry)[1]})
-    return sorted(made, key=lambda parts: (parts["author"].lower(), parts["year"]))
+def references() -> list[bibtexparser.model.Entry]:
+    """The entries of references.bib, by author."""
+    library = bibtexparser.parse_file(ROOT / "references.bib", append_middleware=[
+        bibtexparser.middlewares.LatexDecodingMiddleware()])
+    return sorted(library.entries, key=lambda entry: (entry["author"].lower(), entry["year"]))
 
 
 # ---- the site -----------------------------------------------------------------------------------

@@ -1,9 +1,13 @@
 """Rules of claims, references and symbols."""
 import re
 
+import bibtexparser
+
 from tools.notebooks import readme
 
 from .notebook import ROOT, links, rows, rule, rule_for_all
+
+ENTRIES = bibtexparser.parse_file(ROOT / "references.bib").entries
 
 
 @rule("lesson", "museum", "deeper")
@@ -29,8 +33,8 @@ def sources(notebook):
     """What is cited stands in the cell `references`, and its address, or a book's, in
     references.bib."""
     cell = notebook.cell("references")
-    text, known = cell.text if cell else "", (ROOT / "references.bib").read_text(encoding="utf-8")
-    addresses = re.findall(r"\burl\s*=\s*\{(.*?)/?\}", known)
+    text = cell.text if cell else ""
+    addresses = [entry["url"].rstrip("/") for entry in ENTRIES]
     for url in links(text):
         if not any(f"{url}/".startswith(f"{address}/") for address in addresses):
             yield "references", f"{url} is not in references.bib"
@@ -38,6 +42,15 @@ def sources(notebook):
         for pair in citations(readme.prose(other.text)):
             if pair not in citations(text):
                 yield other.id, f"{' '.join(pair)} is not in the cell `references`"
+
+
+@rule_for_all
+def every_source_is_cited(notebooks):
+    """What no lesson cites goes from references.bib."""
+    text = "".join(cell.text for notebook in notebooks for cell in notebook.cells)
+    for entry in ENTRIES:
+        if entry["url"] not in text:
+            yield "references.bib", entry.key, "no lesson cites it"
 
 
 @rule_for_all
