@@ -11,7 +11,7 @@ from tools import ROOT
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 PAPERS = {"a4": 210, "letter": 215.9}  # widths in millimetres
 MARGIN = 16
-SCREEN_ONLY = "header, nav, form, input, .buttons, .contents, .d2l-piece, .answer > summary"
+SCREEN_ONLY = "header, nav, form, .buttons, .contents, .d2l-piece, .answer > summary"
 # What reaches beyond the printable width, or is cut off within it.
 BEYOND = """() => [...document.querySelectorAll("body *")].filter((part) => {
   const { width, left, right } = part.getBoundingClientRect();
