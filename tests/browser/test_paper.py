@@ -22,10 +22,9 @@ BEYOND = """() => [...document.querySelectorAll("body *")].filter((part) => {
   return width && (right > innerWidth + 1 || left < -1 || cut);
 }).map((part) => part.outerHTML.slice(0, 90))"""
 # What is folded, and the one screen, in parts without formulas.
-FOLDED = """() => [...document.querySelectorAll(
-    "main details:not([open], .folded) :is(p, li), .answer:not([open]) table")]
-  .filter((part) => !part.closest(".celltag_one-screen") && !part.querySelector("math, p, ul, ol"))
-  .map((part) => part.textContent)"""
+FOLDED = """() => [...document.querySelectorAll("main details:not([open]) :is(p, li, pre, table)")]
+  .filter((part) => !part.closest(".celltag_one-screen, [id$='one-screen-code']"))
+  .filter((part) => !part.querySelector("math, p, ul, ol")).map((part) => part.textContent)"""
 ONE_SCREEN = """() => [...document.querySelectorAll(
     ".celltag_one-screen :is(p, li), [id$='one-screen-code'] pre")]
   .filter((part) => !part.querySelector("math, p, ul, ol")).map((part) => part.textContent)"""
