@@ -11,7 +11,7 @@ NOTEBOOKS = $(foreach name,$(NB),$(or $(wildcard $(foreach folder,notebooks note
 	$(error No notebook is called $(name))))
 
 .PHONY: help setup lab address test quick test-browser test-clients frameworks notebooks standalone html site \
-	slides lecture student handout release report translation readme bench latency clean
+	slides lecture student release report translation readme bench latency clean
 
 help:
 	@awk -F ':[^#]*## ' '/^[a-z%-]+:.*## /{printf "make %-13s %s\n", $$1, $$2}' Makefile
@@ -49,14 +49,13 @@ notebooks: setup  ## run notebooks and store their outputs; ARGS="02 zh/02": onl
 html:  ## write pages to read and play with offline into dist/html; NB="02 05": only these
 standalone:  ## write notebooks that carry the packages with them into dist/standalone
 slides:  ## write decks to lecture with offline into dist/slides
-handout:  ## write PDFs to print or project into dist/handout
 site:  ## write a website into dist/site
-html standalone slides site handout: setup
-	@$(NEEDS) html slides site $(if $(filter handout,$@),browser)
+html standalone slides site: setup
+	@$(NEEDS) html slides site
 	@$(RUN) -m tools.publish $@ $(NB) $(ARGS)
 
 release: setup  ## write what others download into dist/release: wheel, zips, checksums
-	@$(NEEDS) html slides site browser
+	@$(NEEDS) html slides site
 	@$(RUN) -m tools.release
 
 lecture: setup  ## open a copy of a lesson that is cut for a lecture: make lecture NB=02

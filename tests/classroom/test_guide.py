@@ -114,5 +114,5 @@ def test_links_and_commands_lead_somewhere():
     assert {path: dead_links(path) for path in pages} == {path: [] for path in pages}
     made = set(re.findall(r"(?m)^([a-z-]+):.*## ", read(ROOT / "Makefile")))
     named = set(re.findall(r"\bmake ([a-z-]+)", read(guide.TEACHING / "README.md")))
-    assert {"slides", "lecture", "student", "handout", "grade", "standalone", "html"} <= named
+    assert {"slides", "lecture", "student", "grade", "standalone", "html"} <= named
     assert named <= made

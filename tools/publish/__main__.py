@@ -3,7 +3,6 @@
     html        pages to read and play with offline, into dist/html
     slides      decks of lessons, to lecture with offline, into dist/slides
     standalone  notebooks that carry the packages with them, into dist/standalone
-    handout     PDFs to print or project, into dist/handout
     site        the website, into dist/site
 
 NAMEs choose some of the notebooks (02, deeper/02, zh/05); the website has all.
@@ -15,7 +14,7 @@ from tools import ROOT
 from tools.notebooks.nbtext import chosen, is_deeper
 
 MODULES = {"html": "publish.pages", "slides": "publish.slides", "site": "publish.site",
-           "standalone": "notebooks.standalone", "handout": "publish.handout"}
+           "standalone": "notebooks.standalone"}
 
 
 def main(kind="", *words):

@@ -182,8 +182,8 @@ def code_style(name: str) -> str:
 
 def body(notebook: nbformat.NotebookNode) -> BeautifulSoup:
     """The cells of a lesson as HTML, without the line that leads to Colab."""
-    title = notebook.cells[0]
-    title.source = re.sub(r"\[Open in Colab\]\(.*?\)", "", title.source)
+    for cell in notebook.cells:
+        cell.source = re.sub(r"\[Open in Colab\]\(.*?\)", "", cell.source)
     exporter = Exporter(template_file="cells.html.j2", extra_loaders=[TEMPLATES])
     exporter.exclude_input_prompt = exporter.exclude_output_prompt = True
     page = BeautifulSoup(exporter.from_notebook_node(notebook)[0], "html.parser")
@@ -284,7 +284,7 @@ def page(notebook: nbformat.NotebookNode) -> str:
     return template.render(
         alone=True, lesson={"title": title_of(notebook)}, body=Markup(cells),
         headings=headings(cells), style=Markup(style(letters_of(str(cells)))),
-        script=Markup(text_of("site.js", "paper.js")))
+        script=Markup(text_of("site.js")))
 
 
 def place(path: pathlib.Path, target: pathlib.Path) -> pathlib.Path:

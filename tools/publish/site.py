@@ -135,7 +135,7 @@ def build(target: pathlib.Path) -> None:
     for folder in ("notebooks", "images"):
         shutil.copytree(ROOT / folder, target / folder, ignore=shutil.ignore_patterns(".*"))
     (target / "site.css").write_text(style(letters), encoding="utf-8")
-    (target / "site.js").write_text(text_of("site.js", "paper.js"), encoding="utf-8")
+    (target / "site.js").write_text(text_of("site.js"), encoding="utf-8")
     for language in languages():
         for path in nbtext.lessons("" if language == "en" else language):
             slides.write(path, target / "slides")
