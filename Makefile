@@ -6,11 +6,12 @@ ONE := OMP_NUM_THREADS=1
 PYTEST = $(ONE) $(RUN) -m pytest -n 2
 QUICK = -p no:logging -p no:anyio --doctest-modules --dist=loadscope
 NEEDS = $(RUN) tools/setup.py
-NOTEBOOKS = $(foreach name,$(NB),$(or $(wildcard notebooks/$(name)*.ipynb),\
+NOTEBOOKS = $(foreach name,$(NB),$(or $(wildcard $(foreach folder,notebooks notebooks/deeper,\
+	$(folder)/$(name)*.ipynb)),\
 	$(error No notebook is called $(name))))
 
 .PHONY: help setup lab address test quick test-browser test-clients frameworks notebooks standalone html site \
-	slides lecture student handout release grade translation readme bench clean
+	slides lecture student release report translation readme bench latency clean
 
 help:
 	@awk -F ':[^#]*## ' '/^[a-z%-]+:.*## /{printf "make %-13s %s\n", $$1, $$2}' Makefile
@@ -18,7 +19,7 @@ help:
 lab: setup  ## open the lessons in JupyterLab (ARGS=zh, ARGS="--ip 0.0.0.0 --port 8899")
 	@$(RUN) -m tools.lab $(ARGS)
 
-test: setup  ## check package, examples and notebooks; NB="02 05": only these notebooks
+test: setup  ## check package, examples and notebooks; NB="02 deeper/05": only these notebooks
 	@$(PYTEST) $(NOTEBOOKS) $(ARGS)
 
 quick: setup  ## the same without notebooks and slow tests: half a minute
@@ -39,7 +40,7 @@ address: setup  ## set the repository's address everywhere: make address URL=htt
 frameworks: setup  ## open lesson 14 with JAX, TensorFlow and MXNet; ARGS=store: store its outputs
 	@$(RUN) -m tools.environments frameworks $(or $(ARGS),lab)
 
-test-%: setup  ## make test elsewhere: test-colab, -offline, -oldest, -newest, -gpu, -frameworks, -wheel
+test-%: setup  ## make test elsewhere: test-colab, -offline, -oldest, -newest, -gpu, -frameworks, -wheel, -sections, -nbgrader
 	@$(ONE) $(RUN) -m tools.environments $* $(ARGS)
 
 notebooks: setup  ## run notebooks and store their outputs; ARGS="02 zh/02": only these
@@ -48,14 +49,13 @@ notebooks: setup  ## run notebooks and store their outputs; ARGS="02 zh/02": onl
 html:  ## write pages to read and play with offline into dist/html; NB="02 05": only these
 standalone:  ## write notebooks that carry the packages with them into dist/standalone
 slides:  ## write decks to lecture with offline into dist/slides
-handout:  ## write PDFs to print or project into dist/handout
 site:  ## write a website into dist/site
-html standalone slides site handout: setup
-	@$(NEEDS) html slides site $(if $(filter handout,$@),browser)
+html standalone slides site: setup
+	@$(NEEDS) html slides site
 	@$(RUN) -m tools.publish $@ $(NB) $(ARGS)
 
 release: setup  ## write what others download into dist/release: wheel, zips, checksums
-	@$(NEEDS) html slides site browser
+	@$(NEEDS) html slides site
 	@$(RUN) -m tools.release
 
 lecture: setup  ## open a copy of a lesson that is cut for a lecture: make lecture NB=02
@@ -64,8 +64,8 @@ lecture: setup  ## open a copy of a lesson that is cut for a lecture: make lectu
 student: setup  ## write editions for students and for teachers into dist/student, dist/instructor
 	@$(RUN) -m tools.classroom.student $(ARGS)
 
-grade: setup  ## grade notebooks that were handed in: make grade FOLDER=submissions
-	@$(RUN) -m tools.classroom.grade "$(or $(FOLDER),submissions)" $(ARGS)
+report: setup  ## report what `check` said in notebooks handed in: make report FOLDER=submissions
+	@$(RUN) -m tools.classroom.report "$(or $(FOLDER),submissions)"
 
 readme:  ## write what is made from the lessons: minutes, tables, other languages, teachers' pages
 translation:  ## the same; both name what is not translated yet
@@ -73,9 +73,12 @@ readme translation: setup
 	@wrong=0; for tool in notebooks.readme notebooks.translation classroom.guide; do \
 		$(RUN) -m tools.$$tool $(ARGS) || wrong=1; done; exit $$wrong
 
-bench: setup  ## measure speed and memory as ratios (half an hour); ARGS=latency: pieces' answers
-	@$(if $(findstring latency,$(ARGS)),$(NEEDS) browser)
-	@$(ONE) $(RUN) -m tools.bench $(ARGS)
+bench: setup  ## measure attention's time and memory as ratios to PyTorch's (ten minutes)
+	@$(ONE) $(RUN) -m tools.bench
+
+latency: setup  ## measure how fast interactive pieces answer a key, in a real browser
+	@$(NEEDS) browser
+	@$(ONE) $(RUN) -m tools.bench.latency
 
 mutants: setup  ## make mistakes in d2l_ext, and see whether the tests notice (hours)
 	@$(NEEDS) mutants

@@ -19,11 +19,18 @@ HERE = Path(__file__).resolve().parent
 
 
 def lessons() -> list[Path]:
-    """The notebooks: those of an installed package, or those beside it in a clone."""
+    """The notebooks, deeper ones last: those of an installed package, or those beside it in a
+    clone."""
     own = "" if language() == "en" else language()
-    found = [sorted((folder / "notebooks" / own).glob("[0-9]*.ipynb"))
+    found = [[*sorted((folder / "notebooks" / own).glob("[0-9]*.ipynb")),
+              *sorted((folder / "notebooks" / own / "deeper").glob("[0-9]*.ipynb"))]
              for folder in (HERE, HERE.parent)]
     return found[0] or found[1]
+
+
+def place(path: Path, folder: Path) -> Path:
+    """Where a notebook goes: a deeper one into a folder of its own, so that links lead on."""
+    return folder / ("deeper" if path.parent.name == "deeper" else "") / path.name
 
 
 def copy(folder: Path) -> int:
@@ -35,12 +42,12 @@ def copy(folder: Path) -> int:
         raise FileNotFoundError(f"there are no notebooks in {HERE / 'notebooks'}")
     if folder.exists() and not folder.is_dir():
         raise NotADirectoryError(f"{folder} is a file: name a folder")
-    folder.mkdir(parents=True, exist_ok=True)
-    new = [path for path in lessons() if not (folder / path.name).exists()]
+    new = [path for path in lessons() if not place(path, folder).exists()]
     for path in new:
-        shutil.copy(path, folder)
+        place(path, folder).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, place(path, folder))
     kept = len(lessons()) - len(new)
-    print(f"{folder}: {len(new)} lessons copied" + f", {kept} kept as they are" * bool(kept))
+    print(f"{folder}: {len(new)} notebooks copied" + f", {kept} kept as they are" * bool(kept))
     return len(new)
 
 

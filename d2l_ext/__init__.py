@@ -4,7 +4,7 @@ It needs torch and nothing else. What makes the lessons teach is in ``attention_
 """
 from .attention import (AdditiveAttention, MultiHeadAttention, dot_product_attention,
                         masked_softmax, merge_heads, split_heads)
-from .linear import DeltaRule, LinearAttention, SelectiveStateSpace
+from .linear import DeltaRule, LinearAttention
 from .masks import Mask, causal, padding, to_sdpa, to_torch_mha, window
 from .positional import LearnedPositionalEncoding, PositionalEncoding, sinusoids
 from .recording import record_attention

@@ -2,7 +2,7 @@
 
 A head is named by its layer, as in ``model.named_modules()``, and its number:
 ``("decoder.0.cross", 2)``. All but pruning works on any model whose attention
-``record_attention`` sees.
+``record_attention`` sees. Gates for each example need heads that have an axis for these.
 """
 import copy
 import functools
@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from .attention import MultiHeadAttention
-from .recording import Unplaced, Watch, eagerly
+from .recording import Watch, as_heads, eagerly
 
 Head = tuple[str, int]
 Score = Callable[[], float]  # runs the model; higher is better
@@ -40,10 +40,8 @@ def all_heads(model: nn.Module, run: Callable[[], object] | None = None) -> list
     if run is not None:
         with eagerly(), watch:
             run()
-        if watch.other:
-            name, reason = next(iter(watch.other.items()))
-            warnings.warn(f"no head can be closed in {len(watch.other)} layers, the first "
-                          f"{name!r}: {reason}", stacklevel=2)
+        if missing := watch.missing():
+            warnings.warn(f"no head can be closed in {missing}", stacklevel=2)
     return [(name, head) for name in watch.names.values()
             for head in range(watch.found.get(name, 0))]
 
@@ -70,6 +68,11 @@ def check_numbers(numbers: Iterable[int], count: int, layer: str = "the layer") 
 
 # ---- gates ----
 
+def multiplied(merged: Tensor, gate: Tensor) -> Tensor:
+    """Heads side by side, (..., heads * size), each multiplied by its gate."""
+    return merged * gate.repeat_interleave(merged.shape[-1] // gate.shape[-1], -1).to(merged)
+
+
 class Gating(Watch):
     """What ``gates`` opens. ``found``: how many heads each layer has, known or seen at work."""
 
@@ -95,41 +98,43 @@ class Gating(Watch):
                              f"expected ({heads},) or (batch, {heads})")
         return value
 
-    def attended(self, output: Tensor, keys: int, weights: Callable[[], Tensor]) -> Tensor:
-        """A head's output or its weights, multiplied."""
-        name, factors = self.name, torch.ones_like(output)
-        self.running[-1].maps += 1
+    def enters(self, module, args):
+        """Before our ``W_o`` the heads stand side by side, (batch, steps, heads * size)."""
+        layer = self.running[-1] if self.running else None
+        super().enters(module, args)
+        if (self.is_here(module) and isinstance(layer, MultiHeadAttention) and module is layer.W_o
+                and self.names[layer] in self.values):
+            return multiplied(args[0], self.gate(self.names[layer])[..., None, :])
+
+    def fused(self, given):
+        """The output of each head, multiplied."""
+        name, layer = self.name, self.running[-1]
+        output = F.scaled_dot_product_attention(**given)
         try:
-            if self.running[-1].maps > 1:
-                raise Unplaced(f"{name!r} makes several maps in a call, parts or layers: no gate "
-                               "on one of them closes a head")
-            arranged = self.arranged(factors, keys)
-        except Unplaced as error:
+            heads = as_heads(output, layer, given["query"], given["key"])
+        except ValueError as error:
             if name in self.values:
-                raise
-            self.other[name] = str(error)
+                raise ValueError(f"{name!r}: {error}") from None
+            self.reasons[name] = str(error)
             return output
-        self.found.setdefault(name, arranged.shape[-3])
+        self.found.setdefault(name, heads.shape[1])
         if name not in self.values:
             return output
-        gate = self.gate(name)[..., None, None].to(output)
-        if gate.dim() == 4:
-            gate = gate[:, None] if arranged.dim() == 5 else gate.repeat_interleave(
-                len(arranged) // len(gate), 0)  # windows stand in the batch
-        arranged *= gate
-        return output * factors
+        gate = self.gate(name)
+        if gate.dim() == 2 and len(gate) != len(heads):
+            raise ValueError(f"gates of {name!r} are for {len(gate)} examples, and the batch of "
+                             f"its heads is {len(heads)}: give the same gates (heads,) to all")
+        return (heads * gate[..., None, None].to(heads)).reshape(output.shape)
 
-    def packed(self, func, given):
+    def packed(self, given):
         """The heads side by side, multiplied, and only then projected."""
         self.found.setdefault(self.name, given["num_heads"])
         if self.name not in self.values:
-            return func(**given)
+            return F.multi_head_attention_forward(**given)
         W_o, bias = given["out_proj_weight"], given["out_proj_bias"]
         alone = {"out_proj_weight": torch.eye(len(W_o)).to(W_o), "out_proj_bias": None}
-        merged, weights = func(**given | alone)
-        gate = self.gate(self.name)
-        wide = gate.repeat_interleave(merged.shape[-1] // gate.shape[-1], dim=-1)
-        return F.linear(merged * wide.to(merged), W_o, bias), weights
+        merged, weights = F.multi_head_attention_forward(**given | alone)
+        return F.linear(multiplied(merged, self.gate(self.name)), W_o, bias), weights
 
     def __exit__(self, *error):
         super().__exit__(*error)
@@ -144,7 +149,6 @@ def gates(model: nn.Module, values: Mapping[str, Tensor | list[int]]) -> Iterato
 
     values: for each layer's name its gates, (heads,), or (batch, heads) with gates for each
     example, or a list of the heads to close, whose gates are 0. Other layers stay as they are.
-    Where a softmax is written out, the weights are what is multiplied.
     """
     with eagerly(), Gating(model, values):
         yield

@@ -208,67 +208,6 @@ class DeltaRule(Memory):
         return advance(S, q, k, corrections(S, k, v, rate))
 
 
-def scan(a: Tensor, b: Tensor) -> Tensor:
-    """All h_t = a_t ⊙ h_{t-1} + b_t with h_0 = 0, one after the other; steps on axis 1."""
-    h, rows = torch.zeros_like(b[:, 0]), []
-    for a_t, b_t in zip(a.unbind(1), b.unbind(1)):
-        h = a_t * h + b_t
-        rows.append(h)
-    return torch.stack(rows, 1)
-
-
-def parallel_scan(a: Tensor, b: Tensor) -> Tensor:
-    """What ``scan`` returns, in ⌈log₂ steps⌉ rounds (Hillis & Steele 1986).
-
-    Two steps in a row are one of the same form: a₂(a₁h + b₁) + b₂ = (a₂a₁)h + (a₂b₁ + b₂).
-    """
-    gap = 1
-    while gap < a.shape[1]:
-        b = torch.cat([b[:, :gap], b[:, gap:] + a[:, gap:] * b[:, :-gap]], 1)
-        a = torch.cat([a[:, :gap], a[:, gap:] * a[:, :-gap]], 1)
-        gap *= 2
-    return b
-
-
-class SelectiveStateSpace(nn.Module):
-    """A diagonal state space whose steps depend on the input (Gu & Dao 2023, section 3.2).
-
-    Each channel u of W_u x has a state h of ``state_size`` numbers: h_t = exp(Δ_t A) ⊙ h_{t-1} +
-    Δ_t B_t u_t, y_t = C_t·h_t + D u_t, output W_o y_t. B = W_B x and C = W_C x are shared by all
-    channels, Δ = softplus(w·x + b) has a b for each; A = -exp(``log_A``) starts as -1, -2, ... The
-    paper's gate and short convolution are left out. parallel: by ``parallel_scan`` or by ``scan``.
-    Takes and returns what ``Memory`` does; the state is (batch, num_hiddens, state_size).
-    """
-
-    def __init__(self, num_hiddens: int, state_size: int = 16, *, parallel: bool = True):
-        super().__init__()
-        self.state_size, self.parallel = state_size, parallel
-        self.W_u, self.W_o = (nn.Linear(num_hiddens, num_hiddens, bias=False) for _ in range(2))
-        self.W_B, self.W_C = (nn.Linear(num_hiddens, state_size, bias=False) for _ in range(2))
-        self.W_delta = nn.Linear(num_hiddens, 1, bias=False)
-        starts = torch.logspace(-3, -1, num_hiddens)  # of Δ, as in the paper's section 3.6
-        self.bias = nn.Parameter(starts.expm1().log())  # softplus undoes it
-        A = torch.arange(1.0, state_size + 1)
-        self.log_A = nn.Parameter(A.log().repeat(num_hiddens, 1))
-        self.D = nn.Parameter(torch.ones(num_hiddens))
-
-    def forward(
-        self, X: Tensor, *, state: Tensor | None = None, need_state: bool = False,
-    ) -> Tensor | tuple[Tensor, Tensor]:
-        check_sequence(X, len(self.D))
-        check_state(state, len(X), len(self.D), self.state_size)
-        dtype = at_least_single(X)
-        u, B, C = (W(X).to(dtype) for W in (self.W_u, self.W_B, self.W_C))
-        delta = F.softplus(self.W_delta(X) + self.bias).to(dtype)
-        a = (-delta[..., None] * self.log_A.exp()).exp()
-        b = (delta * u)[..., None] * B[:, :, None]
-        if state is not None:
-            b = torch.cat([b[:, :1] + a[:, :1] * state[:, None].to(dtype), b[:, 1:]], 1)
-        H = (parallel_scan if self.parallel else scan)(a, b)
-        output = self.W_o((self.D * u + (H * C[:, :, None]).sum(-1)).to(X.dtype))
-        return (output, H[:, -1]) if need_state else output
-
-
 def at_least_single(X: Tensor) -> torch.dtype:
     """The dtype of a memory: that of ``X``, but no half precision, in which sums get lost."""
     return torch.promote_types(X.dtype, torch.float32)

@@ -1,7 +1,7 @@
 """Attention seen from outside: every head's weights in a model, which stays as it is.
 
-A torch-function mode sees calls of ``F.scaled_dot_product_attention`` and softmaxes; PyTorch's
-hooks for all modules say in which module they happen.
+A torch-function mode sees PyTorch's two functions that attend; hooks for all modules say in which
+module they are called.
 """
 import inspect
 import math
@@ -11,7 +11,7 @@ import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from contextvars import ContextVar
 from types import MethodType
 from typing import Any, Self
 
@@ -19,14 +19,19 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
-from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
+from torch.overrides import TorchFunctionMode, handle_torch_function
 
 from .attention import MultiHeadAttention
 from .checks import check_size
 
+ARGUMENTS = "query", "key", "value", "attn_mask", "dropout_p", "is_causal"  # by position
 SOFTMAXES = {F.softmax, torch.softmax, torch.special.softmax, Tensor.softmax}
-COUNTS = ("num_heads", "num_attention_heads", "n_heads", "n_head", "heads")  # what models call it
 FAST = nn.MultiheadAttention, nn.TransformerEncoderLayer, nn.TransformerEncoder
+SEEN = "d2l_ext's MultiHeadAttention, nn.MultiheadAttention or F.scaled_dot_product_attention"
+ELSEWHERE = (f"attention is computed there without {SEEN}. A model of transformers calls the last "
+             'if it is made with attn_implementation="sdpa", one of timm if it is made after '
+             "timm.layers.set_fused_attn(experimental=True)")
+
 
 
 def eagerly() -> AbstractContextManager[object]:
@@ -37,39 +42,26 @@ def eagerly() -> AbstractContextManager[object]:
 
 # ---- where a model is ----
 
-class Unplaced(ValueError):
-    """Weights whose axes are not known to be heads, queries and keys."""
-
-
-@dataclass
-class Running:
-    """A call of a module that has not ended."""
-
-    module: nn.Module
-    shape: tuple[int, ...]  # of the first tensor that it got by position
-    maps: int = 0  # made in it, parts not counted
-
-
 class Watch(TorchFunctionMode):
-    """While open, calls ``attended`` and ``packed`` for each attention inside ``model``.
+    """While open, each attention inside ``model`` goes through ``fused`` or ``packed``.
 
-    ``attended`` gets the output of ``F.scaled_dot_product_attention`` or of a softmax, the number
-    of keys, and a function for the weights; ``packed`` gets ``F.multi_head_attention_forward`` and
-    its arguments. They return the output. Of the modules at work the innermost stands last.
+    ``fused`` gets the arguments of ``F.scaled_dot_product_attention`` by name, ``packed`` those of
+    ``F.multi_head_attention_forward``. They return the output.
     """
 
-    attended: Callable[[Tensor, int, Callable[[], Tensor]], Tensor]
-    packed: Callable[..., Any]
+    fused: Callable[[dict[str, Any]], Tensor]
+    packed: Callable[[dict[str, Any]], Any]
 
     def __init__(self, model: nn.Module):
         if not isinstance(model, nn.Module):
             raise TypeError(f"model must be an nn.Module, got {type(model).__name__}")
         super().__init__()
         self.names = {module: name for name, module in model.named_modules()}
-        self.running: list[Running] = []
+        self.running: list[nn.Module] = []  # the innermost stands last
         self.ran: dict[nn.Module, None] = {}  # in this order
-        self.quiet = False  # while nothing is looked at
-        self.other: dict[str, str] = {}  # what was met and is not attention as it is known
+        self.seen: set[str] = set()  # the modules whose attention was seen
+        self.others: dict[str, None] = {}  # those that attend in another way
+        self.reasons: dict[str, str] = {}  # why the attention of a module is missing
 
     def __enter__(self) -> Self:
         self.thread = threading.get_ident()
@@ -84,127 +76,140 @@ class Watch(TorchFunctionMode):
 
     def is_here(self, module: nn.Module) -> bool:
         """Whether this is a module of the model, in this thread, and uncompiled."""
-        return (not self.quiet and not torch.compiler.is_compiling() and module in self.names
+        return (not torch.compiler.is_compiling() and module in self.names
                 and self.thread == threading.get_ident())
 
     def enters(self, module: nn.Module, args: Any) -> None:
         if self.is_here(module):
-            shape = next((tuple(X.shape) for X in args
-                          if isinstance(X, Tensor) and not X.is_nested), ())
-            self.running.append(Running(module, shape))
+            self.running.append(module)
             self.ran[module] = None
+            if isinstance(module, MultiHeadAttention):
+                self.seen.add(self.name)
 
     def leaves(self, module: nn.Module, *_: Any) -> None:
-        if self.is_here(module) and any(each.module is module for each in self.running):
-            while self.running.pop().module is not module:
+        if self.is_here(module) and module in self.running:
+            while self.running.pop() is not module:
                 pass  # what an error ended
 
     @property
     def name(self) -> str:
         """The module that is at work."""
-        return self.names[self.running[-1].module]
+        return self.names[self.running[-1]]
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None,
     ) -> Any:
         kwargs = kwargs or {}
-        if self.running and not torch.compiler.is_compiling():
+        if (self.running and self.is_here(self.running[-1])
+                and not isinstance(self.running[-1], MultiHeadAttention)):
             if func is F.scaled_dot_product_attention:
-                keys = args[1] if len(args) > 1 else kwargs["key"]
-                return self.attended(func(*args, **kwargs), keys.shape[-2],
-                                     lambda: fused_weights(*args, **kwargs))
-            if func in SOFTMAXES and self.is_attention(args, kwargs):
-                weights = func(*args, **kwargs)
-                return self.attended(weights, weights.shape[-1], weights.clone)
+                self.seen.add(self.name)
+                return self.fused(dict(zip(ARGUMENTS, args)) | kwargs)
             if func is F.multi_head_attention_forward:
-                given = inspect.signature(func).bind(*args, **kwargs).arguments
-                return self.packed(func, given)
-            if getattr(func, "__name__", "") == "flex_attention":
-                self.other[self.name] = "flex_attention shows no weights"
+                self.seen.add(self.name)
+                return self.packed(inspect.signature(func).bind(*args, **kwargs).arguments)
+            if (func in SOFTMAXES and over_keys(*args, **kwargs)
+                    or getattr(func, "__name__", "") == "flex_attention"):
+                self.others[self.name] = None
         return func(*args, **kwargs)
 
-    def is_attention(self, args: Any, kwargs: Any) -> bool:
-        """Whether a softmax is over the last of four axes or more, or of three in attention."""
-        scores = args[0] if args else kwargs["input"]
-        axis = args[1] if len(args) > 1 else kwargs.get("dim")
-        return axis in (-1, scores.dim() - 1) and (scores.dim() > 3 or scores.dim() == 3 and any(
-            "attention" in type(each.module).__name__.lower() for each in self.running[-2:]))
+    def missing(self) -> str:
+        """Which modules attend unseen, and why; "" if none does."""
+        def met(name: str) -> bool:
+            """Whether attention was met in this module or a part of it."""
+            return any(f"{each}.".startswith(f"{name}." if name else "")
+                       for each in (*self.seen, *self.others, *self.reasons))
 
-    def counts(self) -> list[int]:
-        """The numbers of heads that the innermost modules and their settings name."""
-        near = [each.module for each in self.running[:-3:-1]]
-        named = [[getattr(holder, name, None) for name in COUNTS]
-                 for holder in (getattr(near[0], "config", None), *near)]
-        return [counts[0] for each in named if (counts := [c for c in each if type(c) is int])]
+        for module in reversed(self.ran):  # parts come before what they are parts of
+            if "attention" in type(module).__name__.lower() and not met(self.names[module]):
+                self.others[self.names[module]] = None
+        why = defaultdict(list)
+        elsewhere = {name: ELSEWHERE for name in self.others if name not in self.seen}
+        for name, reason in (elsewhere | self.reasons).items():
+            why[reason].append(repr(name or "model"))
+        return "; ".join(
+            f"{', '.join(names[:3])}{f' and {len(names) - 3} more' * (len(names) > 3)}: {reason}"
+            for reason, names in why.items())
 
-    def arranged(self, X: Tensor, keys: int) -> Tensor:
-        """(..., queries, any) as (batch, heads, queries, any), or with windows after the batch.
 
-        A view. Raises Unplaced where heads can't be told from other axes.
-        """
-        X = X[:, None] if X.dim() == 3 else X[None, None] if X.dim() == 2 else X
-        counts, given, maps = self.counts(), self.running[-1].shape, (*X.shape[:-1], keys)
-        batch, heads, queries = X.shape[:3]
-        width = given[-1] / counts[0] if counts and len(given) == 3 else 0
-        if queries == keys == width != given[1]:
-            raise Unplaced(f"its weights join {keys} x {keys} channels, not tokens")
-        if X.dim() > 5 or X.dim() == 5 and (heads in counts) == (queries in counts):
-            raise Unplaced(f"of {maps} not exactly one axis fits its heads")
-        if X.dim() == 5:
-            return X.transpose(1, 2) if heads in counts else X
-        if counts and heads < counts[0] == heads * queries:  # one query; heads that share keys
-            return X.reshape(batch, -1, 1, X.shape[3])
-        if not counts or heads in counts:
-            return X
-        if queries in counts:
-            if len(given) != 3 or keys != given[1]:
-                raise Unplaced(f"(batch, queries, heads, neighbours) {maps}: "
-                               "its last axis is not the keys")
-            return X.transpose(1, 2)
-        if folded := next((count for count in counts if batch % count == 0), 0):
-            X = X.unflatten(0, (-1, folded))
-            return X[:, :, 0] if heads == 1 else X.transpose(1, 2)
-        self.other[self.name] = f"it has {heads} heads and names {counts[0]}"
-        return X
+def over_keys(input: Tensor, dim: int | None = None, *_: Any, **options: Any) -> bool:
+    """Whether a softmax is over the last of four axes or more."""
+    return input.dim() > 3 and dim in (-1, input.dim() - 1)
+
+
+def as_heads(X: Tensor, module: nn.Module, query: Tensor, key: Tensor) -> Tensor:
+    """The output or weights of a fused call as (batch, heads, queries, any), a view.
+
+    Where heads share keys, transformers calls it with one query as if the heads of a group were
+    queries. Raises ValueError where the axes of the call can't be told.
+    """
+    if query.dim() != 4:
+        raise ValueError("F.scaled_dot_product_attention got queries of shape "
+                         f"{tuple(query.shape)}, expected (batch, heads, queries, size)")
+    heads, groups = query.shape[1], getattr(module, "num_key_value_groups", 1)
+    if heads == key.shape[1] and query.shape[2] == groups > 1:
+        known = getattr(getattr(module, "config", None), "num_attention_heads", None)
+        if known == heads * groups:
+            return X.reshape(len(X), known, 1, X.shape[3])
+        if known != heads:
+            raise ValueError(f"these are {heads} heads of {groups} queries, or {heads * groups} of "
+                             f"one, and config.num_attention_heads is {known}")
+    return X
 
 
 # ---- weights ----
 
 def fused_weights(
     query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None,
-    dropout_p: float = 0.0, is_causal: bool = False, **options: Any,
+    dropout_p: float = 0.0, is_causal: bool = False, scale: float | None = None,
+    enable_gqa: bool = False,
 ) -> Tensor:
     """The weights behind a call of ``F.scaled_dot_product_attention``, before dropout.
 
     In single precision at least; a query that sees no key has zeros.
     """
-    q, k, v = (X.to(torch.promote_types(X.dtype, torch.float32)) for X in (query, key, value))
-    mask = attn_mask
-    if mask is not None:
-        mask = torch.where(mask, 0.0, -math.inf) if mask.dtype == torch.bool else mask.to(q)
+    q, k = (X.to(torch.promote_types(X.dtype, torch.float32)) for X in (query, key))
+    if enable_gqa:
+        k = k.repeat_interleave(q.shape[-3] // k.shape[-3], -3)
+    if is_causal:
+        attn_mask = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool, device=q.device).tril()
     with torch.autocast(q.device.type, enabled=False):
-        return torch.ops.aten._scaled_dot_product_attention_math(
-            q, k, v, mask, 0.0, is_causal, **options)[1]
+        scores = q * (1 / math.sqrt(q.shape[-1]) if scale is None else scale) @ k.mT
+    if attn_mask is not None:
+        is_bool = attn_mask.dtype == torch.bool
+        scores = scores + (torch.where(attn_mask, 0.0, -math.inf) if is_bool else attn_mask)
+    return scores.softmax(-1).masked_fill((scores == -math.inf).all(-1, keepdim=True), 0.0)
+
+
+def without_mode(recorder: "Recorder", forward: Callable[..., Any], *args: Any, **kwargs: Any,
+                 ) -> Any:
+    """By ``handle_torch_function``: calls ``forward`` while the recorder's mode is off.
+
+    None where a mode that was opened after it, which ends fast paths, gets this call.
+    """
 
 
 class Recorder(Watch):
-    """Keeps the weights of every attention, by name; what it could not keep it tells at the end.
+    """Keeps the weights of every attention, by name, and why others are missing.
 
     Nothing that goes wrong here reaches the model's run.
     """
+
+    making: ContextVar["Recorder | None"] = ContextVar("making", default=None)  # others wait
 
     def __init__(self, model: nn.Module, most_bytes: int):
         super().__init__(model)
         check_size(0, most_bytes=most_bytes)
         self.most, self.kept = most_bytes, 0
         self.recorded: dict[str, list[Tensor]] = {}
+        self.paused = False
 
     def __enter__(self) -> Self:
         self.own: dict[Any, Any] = {
             module: vars(module).get("forward") for module in self.names
             if isinstance(module, (MultiHeadAttention, *FAST))}
         for module in self.own:  # as methods, so that a copy has its own
-            module.forward = MethodType(self.twice, module)
+            module.forward = MethodType(self.rerun, module)
         return super().__enter__()
 
     def __exit__(self, *error: Any) -> None:
@@ -214,117 +219,105 @@ class Recorder(Watch):
             if forward:
                 module.forward = forward
 
-    def twice(self, module: nn.Module, *args: Any, **kwargs: Any) -> Any:
+    def is_here(self, module: nn.Module) -> bool:
+        return (super().is_here(module) and not self.paused
+                and self.making.get() in (None, self))
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None,
+    ) -> Any:
+        if func is without_mode and args[0] is self:
+            return args[1](*args[2:], **kwargs)
+        return super().__torch_function__(func, types, args, kwargs)
+
+    def rerun(self, module: nn.Module, *args: Any, **kwargs: Any) -> Any:
         """Run a layer, and then again for its weights: the mode would turn off fast paths."""
         forward = self.own.get(module) or MethodType(type(module).forward, module)
-        ours = isinstance(module, MultiHeadAttention)  # which, fused, cuts padding off
-        alone = len(_get_current_function_mode_stack()) == 1  # other modes end fast paths
-        if not self.is_here(module) or not ours and (module.training or not alone):
-            return forward(*args, **kwargs)
-        if ours:
-            output = forward(*args, **kwargs)
-            with torch.random.fork_rng(enabled=module.training):
-                self.keep(lambda: forward(*args, **kwargs | {"need_weights": True})[1])
-            return output
+        ours = isinstance(module, MultiHeadAttention)
+        if not self.is_here(module) or not ours and any(part.training for part in module.modules()):
+            return forward(*args, **kwargs)  # in training no path is fast
         try:
-            self.quiet = True
-            with torch._C.DisableTorchFunction():
+            self.paused = True
+            output = handle_torch_function(without_mode, (), self, forward, *args, **kwargs)
+            if output is None:
                 output = forward(*args, **kwargs)
         finally:
-            self.quiet = False
-        with self.noting(), torch.no_grad():
-            forward(*args, **kwargs)
+            self.paused = False
+        if ours:
+            with torch.random.fork_rng(enabled=module.training):
+                self.keep(lambda: forward(*args, **kwargs | {"need_weights": True})[1])
+        else:
+            with self.apart():
+                forward(*args, **kwargs)
         return output
 
     @contextmanager
-    def noting(self) -> Iterator[None]:
-        """Errors within don't reach the model's run: they are why weights are missing."""
+    def apart(self) -> Iterator[None]:
+        """Other recorders don't look at what runs within, nor does an error reach the model's run:
+        it is why weights are missing."""
+        token = self.making.set(self)
         try:
-            yield
+            with torch.no_grad():
+                yield
         except Exception as error:
-            kind = "" if isinstance(error, Unplaced) else f"{type(error).__name__}: "
-            self.other[self.name] = f"{kind}{error}"[:200]
+            self.reasons[self.name] = f"{error}"[:200]
+        finally:
+            self.making.reset(token)
 
     def keep(self, make: Callable[[], Tensor]) -> None:
         """Keep what ``make`` returns, if there is room."""
-        running = self.running[-1]
-        running.maps += 1
-        with self.noting(), torch.no_grad(), torch._C.DisableTorchFunction():
+        with self.apart():
             weights = make().detach()  # one map alone may be too large
             if self.kept + weights.nbytes > self.most:
-                self.other[self.name] = f"maps are missing, beyond most_bytes={self.most:,}"
-            else:
-                self.recorded.setdefault(self.name or "attention", []).append(weights)
-                self.kept += weights.nbytes
-        if running.maps > 1:
-            self.other[self.name] = (f"{running.maps} maps in one call, of several layers or "
-                                     "parts: none of them alone need be what is applied")
+                raise ValueError(f"maps are missing, beyond most_bytes={self.most:,}")
+            self.recorded.setdefault(self.name or "attention", []).append(weights)
+            self.kept += weights.nbytes
 
-    def attended(self, output: Tensor, keys: int, weights: Callable[[], Tensor]) -> Tensor:
-        if not isinstance(self.running[-1].module, MultiHeadAttention):
-            self.keep(lambda: self.arranged(weights(), keys))
+    def fused(self, given: dict[str, Any]) -> Tensor:
+        output, module = F.scaled_dot_product_attention(**given), self.running[-1]
+        self.keep(lambda: as_heads(fused_weights(**given), module, given["query"], given["key"]))
         return output
 
-    def packed(self, func: Callable[..., Any], given: dict[str, Any]) -> Any:
+    def packed(self, given: dict[str, Any]) -> Any:
         asked = {"need_weights": True, "average_attn_weights": False, "training": False}
-        output = func(**given)
+        output = F.multi_head_attention_forward(**given)
 
-        def make() -> Tensor:
-            weights = func(**given | asked)[1]
-            return weights if weights.dim() == 4 else weights[None]
+        def weights() -> Any:
+            found: Any = F.multi_head_attention_forward(**given | asked)[1]
+            return found if given["query"].dim() == 3 else found[None]  # without a batch
 
-        self.keep(make)
+        self.keep(weights)
         return output
 
     def tell(self) -> None:
-        """Warn of what is missing, once for each reason."""
-        def met(name: str) -> bool:
-            """Whether this module or a part of it was recorded or has a reason."""
-            return any(f"{each}.".startswith(f"{name}." if name else "")
-                       for each in (*self.recorded, *self.other))
-
-        kinds = {self.names[module]: type(module).__name__ for module in self.ran}
-        for name, kind in reversed(kinds.items()):  # parts come before what they are parts of
-            if "attention" in kind.lower() and not met(name):
-                self.other[name] = "calls neither PyTorch's fused attention nor a softmax over keys"
-        for stack in (module for module in self.names if isinstance(module, nn.ModuleList)):
-            ran = {layer: met(self.names[layer]) for layer in stack if layer in self.ran}
-            seen = {type(layer) for layer in ran if ran[layer]}
-            self.other |= {self.names[layer]: "shows no attention, though others of its class do"
-                           for layer in ran if type(layer) in seen and not ran[layer]}
-        for module, name in self.names.items():
-            if getattr(module, "_orig_mod", module._compiled_call_impl) is not None:
-                self.other.setdefault(name, "ran uncompiled: it differs by rounding")
-        if not (self.recorded or self.other):
-            some = ", ".join([*dict.fromkeys(kinds.values())][:5]) or "nothing"
-            self.other[""] = (f"nothing was recorded: {some} ran without PyTorch's fused "
-                              "attention or a softmax over keys; exported, traced, scripted and "
-                              "compiled code, and other threads, show neither")
-        why = defaultdict(list)
-        for name, reason in self.other.items():
-            why[reason].append(repr(name or "model"))
-        for reason, names in why.items():
-            more = f" and {len(names) - 3} more" * (len(names) > 3)
-            warnings.warn(f"record_attention: {', '.join(names[:3])}{more}: {reason}",
-                          stacklevel=4)
+        """Refuse if nothing was recorded, and warn of what is missing."""
+        missing = self.missing()
+        if not self.recorded:
+            kinds = dict.fromkeys(type(module).__name__ for module in self.ran)
+            ran = f"{', '.join([*kinds][:5])} ran without {SEEN}" if kinds else (
+                "no module of the model ran in this thread while it was open")
+            raise ValueError(f"record_attention recorded nothing: {missing or ran}")
+        if missing:
+            warnings.warn(f"record_attention left out {missing}", stacklevel=4)
 
 
 @contextmanager
 def record_attention(
     model: nn.Module, most_bytes: int = 2**30,
 ) -> Iterator[dict[str, list[Tensor]]]:
-    """While open, records the weights of every attention inside ``model``, asked for or not.
+    """While open, records the weights of attention inside ``model``, asked for or not.
 
     Yields name of the module that attends (``"attention"`` if that is the model) -> list of
-    detached weights before dropout, one per call, (batch, heads, queries, keys). Windows,
-    blocks or frames that attend for themselves stand in the batch, or in an axis after it, as in
-    the model. It sees PyTorch's and our attention, softmaxes over the last of four axes, and of
-    three in a module called attention. Heads are found by the number that the module names. At
-    most ``most_bytes`` are kept.
+    detached weights before dropout, one per call, (batch, heads, queries, keys). They are exact,
+    and come from our ``MultiHeadAttention``, ``nn.MultiheadAttention`` and calls of
+    ``F.scaled_dot_product_attention``. Windows that a model folds into its batch stay there. Beam
+    search changes which sequence a row of the batch holds from call to call. At most
+    ``most_bytes`` are kept.
 
     The model's outputs stay the same to the last bit, but for rounding where models are compiled or
-    call flex_attention. What becomes of weights later isn't seen. Nothing that fails here reaches
-    the run: warnings say what is missing.
+    call flex_attention.
+    Warns of modules that attend in another way, or whose weights are missing; raises ValueError
+    when nothing was recorded.
 
     >>> attention = MultiHeadAttention(8, 2)
     >>> with record_attention(attention) as weights:

@@ -41,7 +41,7 @@ def in_browser(config):
 def pytest_configure(config):
     if not in_browser(config):
         return
-    for name in ("playwright", "axe_playwright_python", "ziamath", "pagefind"):
+    for name in ("playwright", "axe_playwright_python", "pypdfium2", "ziamath", "pagefind"):
         if not importlib.util.find_spec(name):
             raise pytest.UsageError(f"{name} is missing for the tests in a browser: "
                                     "make test-browser, or python tools/setup.py browser html site")

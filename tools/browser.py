@@ -1,4 +1,4 @@
-"""The browser that tests and `python -m tools.bench latency` drive."""
+"""The browser that tests and `make latency` drive."""
 import os
 import pathlib
 import shutil

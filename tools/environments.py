@@ -5,12 +5,14 @@
     oldest, newest   the ends of what pyproject.toml admits
     colab            each Chinese notebook alone, with what Colab ships (tests/colab); names choose
                      others
+    sections         .venv itself: each section of the deeper notebooks alone
     gpu, pinned      .venv itself: on an NVIDIA GPU; as a row for README's table
     offline          .venv itself, without a network (tools/offline.py)
     frameworks       lesson 14 with JAX, TensorFlow and MXNet (tools/frameworks.toml); `lab` and
                      `store` open it there and store its outputs
     wheel            an empty environment with the package's wheel: layers, a piece, a check, and
                      the lessons that it copies, of which 02 is run; names choose others
+    nbgrader         `make student ARGS=nbgrader`, and nbgrader's own commands over four hand-ins
 
 An environment .venv-LEG is made once, and again when what belongs in it changes. The result of a
 whole run is written into README's table. Other arguments are passed to pytest.
@@ -30,18 +32,23 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+
 from tools import lab, offline, setup
 from tools.notebooks import readme
-from tools.notebooks.nbtext import chosen, read
+from tools.notebooks.nbtext import cells_of, chosen, deeper, inner, read, write
 
 ROOT = setup.ROOT
 TESTS = ROOT / "tests"
+PINS = "-c", "pins.txt"
 SHOWN = "torch", "numpy", "matplotlib", "ipython", "ipywidgets", "jupyterlab"
 
 
 def name_of(line):
     """The package's name in a requirement, in the registry's spelling."""
-    return re.split(r"[^\w.-]", line, maxsplit=1)[0].lower().replace("_", "-")
+    return canonicalize_name(Requirement(line).name)
 
 
 def lines(path):
@@ -68,7 +75,8 @@ def packages_of(python):
 def installed(python):
     """What is installed, as name -> version."""
     listed = said_by(python, "-m", "pip", "list", "--format=json", "--disable-pip-version-check")
-    return {name_of(package["name"]): package["version"] for package in json.loads(listed)}
+    return {canonicalize_name(package["name"]): package["version"]
+            for package in json.loads(listed)}
 
 
 # ---- environments -----------------------------------------------------------------------------
@@ -80,7 +88,10 @@ def program(folder):
 
 def lowest(requirement):
     """`name>=1.2,<3` as `name==1.2`; what uv's lowest-direct does, without one more tool."""
-    return re.sub(r"^([\w-]+)>=([\w.]+).*", r"\1==\2", requirement)
+    wanted = Requirement(requirement)
+    least, = (each.version for each in wanted.specifier if each.operator == ">=")
+    wanted.specifier = SpecifierSet(f"=={least}")
+    return str(wanted)
 
 
 def find_python(wanted):
@@ -91,12 +102,13 @@ def find_python(wanted):
     return found if works else setup.BASE
 
 
-def build(leg, packages, python=sys.executable, alone=(setup.D2L, "-e", ".")):
+def build(leg, packages, python=sys.executable, alone=(setup.D2L, "-e", "."), constraints=()):
     """Make `.venv-LEG` with these packages, and some without what they ask for; return its Python.
     """
     folder = ROOT / f".venv-{leg}"
     ours, done = program(folder), folder / "set-up-done"
-    mark = hashlib.sha256(repr([str(ROOT), python, packages, alone]).encode()).hexdigest()
+    content = repr([str(ROOT), python, packages, alone, constraints])
+    mark = hashlib.sha256(content.encode()).hexdigest()
     if setup.read(done) == mark:
         return ours
     print(f"Making .venv-{leg} (once; a few minutes)", flush=True)
@@ -104,7 +116,7 @@ def build(leg, packages, python=sys.executable, alone=(setup.D2L, "-e", ".")):
     torch, others = split(packages)
     for line in torch:
         setup.install_torch(line, setup.torch_index(), python=ours)
-    setup.install(*torch, *others, python=ours)
+    setup.install(*torch, *others, *constraints, python=ours)
     if alone:
         setup.install("--no-deps", *alone, python=ours)
     done.write_text(mark, encoding="utf-8")
@@ -174,26 +186,54 @@ def gpu(arguments):
 
 
 def off_line(arguments):
-    twins = "--ignore=notebooks/zh"  # their code is that of the English lessons
-    return offline.prove(ROOT, ["-n", "2", twins, *arguments])
+    return offline.prove(ROOT, ["-n", "2", *arguments])
+
+
+def alone(path):
+    """The sections of a deeper notebook as notebooks of their own, by name, each with the
+    set-up."""
+    notebook = read(path)
+    cells = cells_of(notebook)
+    setups = [cell for cell in cells if cell["id"] == "setup"]
+    for section in readme.sections(cells):
+        yield section[0]["id"], notebook | {"cells": setups + section}
+
+
+def sections(arguments):
+    """Compared with what is stored, as the whole notebooks are."""
+    target = ROOT / "dist/sections"  # within the repository, so that conftest.py holds
+    shutil.rmtree(target, ignore_errors=True)
+    for path in deeper():
+        (target / path.stem).mkdir(parents=True)
+        for name, notebook in alone(path):
+            write(notebook, target / path.stem / f"{name}.ipynb")
+    return suite("sections", setup.PYTHON, arguments, ["-n", "2", str(target)])
 
 
 def frameworks(arguments):
     """MXNet's environment lies beside the others', whose interpreter starts MXNet's."""
     lists = tomllib.loads(setup.read(ROOT / "tools/frameworks.toml"))
     torch, _ = split(lines("pins.txt"))
-    packages = [*torch, *setup.requirements(), *lists["frameworks"], "-c", "pins.txt"]
+    packages = [*torch, *setup.requirements(), *lists["frameworks"]]
     base, lesson = find_python("3.11"), "14_other_frameworks"
     build("frameworks-mxnet", lists["frameworks-mxnet"], base, alone=(setup.D2L,))
-    python = build("frameworks", packages, base)
+    python = build("frameworks", packages, base, constraints=PINS)
     if arguments[:1] == ["lab"]:
         return lab.serve(f"notebooks/{lesson}.ipynb", arguments[1:], python)
     if arguments == ["store"]:
         command = [python, "-m", "tools.notebooks.execute", lesson]
         return subprocess.run(command, cwd=ROOT).returncode
     what = ["tests/core/test_frameworks.py", "attention_lessons/frameworks",
-            *sorted(map(str, (ROOT / "notebooks").rglob(f"{lesson}.ipynb")))]
+            *sorted(map(str, (ROOT / "notebooks").rglob(f"{lesson}*.ipynb")))]
     return suite("frameworks", python, arguments, what, skips=False)
+
+
+def nbgrader(arguments):
+    """The packages must come from the assignment, so they are not installed."""
+    torch, _ = split(lines("pins.txt"))
+    packages = [*torch, *setup.requirements(), "nbgrader==0.9.6", "-c", "pins.txt"]
+    python = build("nbgrader", packages, alone=())
+    return suite("nbgrader", python, arguments, ["tests/classroom/course.py"], skips=False)
 
 
 # With the folder that the package must come from, and one for the lessons, which are copied once.
@@ -229,11 +269,11 @@ def wheel(names):
     with tempfile.TemporaryDirectory() as folder:
         made, lessons = make_wheel(folder), Path(folder, "lessons")
         torch, _ = split(lines("pins.txt"))
-        packages = [*torch, "-c", str(ROOT / "pins.txt"), f"{made}[lab]"]
-        python = build("wheel", packages, alone=())
+        packages = [*torch, f"d2l-ext[lab] @ {made.as_uri()}"]
+        python = build("wheel", packages, alone=(), constraints=PINS)
         command = [python, "-I", "-c", ALONE, packages_of(python), lessons]
         subprocess.run(command, cwd=folder, check=True)
-        found = [path for name in names or ["02"] for path in lessons.glob(f"{name}*.ipynb")]
+        found = [path for name in names or ["02"] for path in lessons.rglob(f"{name}*.ipynb")]
         run = [python, "-I", "-m", "nbconvert", "--execute", "--to", "notebook", "--inplace",
                "--ExecutePreprocessor.timeout=600"]
         return subprocess.run([*run, *found], cwd=folder).returncode
@@ -300,10 +340,9 @@ def attempt(notebook, folder, base, repository):
     found, after = counts(folder / "report.xml"), installed(python)
     complaints = [run.stdout] if run.returncode else []
     added = {name for name in after if after[name] != before.get(name)}
-    if added != FETCHED.get(notebook.stem, set()) | {"d2l-ext"}:
+    if added != FETCHED.get(notebook.stem.removesuffix("_deeper"), set()) | {"d2l-ext"}:
         complaints.append(f"added or changed were {sorted(added)}")
-    name = f"{notebook.parent.name}/{notebook.name}"
-    print(f"{name}: {found['passed']} cells, {found['failed']} more differ", flush=True)
+    print(f"{inner(notebook)}: {found['passed']} cells, {found['failed']} more differ", flush=True)
     return found, [f"{notebook.name}: {complaint}" for complaint in complaints]
 
 
@@ -315,12 +354,12 @@ def colab(names):
     base = build("colab", packages, find_python("3.13"), alone=())
     # the long ones first; the Chinese ones, since the English ones, whose code is the same, run in
     # all other legs, and 02 in both languages
-    wanted = [path for path in reversed(chosen(names, ROOT / "notebooks"))
-              if names or path.parent.name == "zh" or path.name.startswith("02")]
+    wanted = [path for path in reversed(chosen(names))
+              if names or inner(path).parts[0] == "zh" or path.name.startswith("02")]
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
         repository = mirror(Path(folder, "repository"))
         results = list(pool.map(lambda path: attempt(
-            path, Path(folder, path.parent.name, path.stem), base, repository), wanted))
+            path, Path(folder, inner(path).with_suffix("")), base, repository), wanted))
     complaints = [complaint for _, each in results for complaint in each]
     print("\n".join(complaints))
     total = sum((found for found, _ in results), Counter())
@@ -329,8 +368,9 @@ def colab(names):
 
 
 LEGS = {"oldest": oldest, "newest": newest, "colab": colab, "gpu": gpu, "offline": off_line,
-        "pinned": lambda arguments: suite("pinned", setup.PYTHON, arguments),
-        "frameworks": frameworks, "wheel": wheel}
+        "pinned": lambda arguments: suite("pinned", setup.PYTHON, arguments), "sections": sections,
+        "frameworks": frameworks, "wheel": wheel,
+        "nbgrader": nbgrader}
 
 if __name__ == "__main__":
     if not sys.argv[1:] or sys.argv[1] not in LEGS:

@@ -34,7 +34,7 @@ def is_writable(folder):
 def first(words, environ=os.environ):
     """The first lesson, in the language that the first word names or the machine speaks, and the
     words that are left."""
-    others = {path.name for path in LESSONS.iterdir() if path.is_dir()}
+    others = {path.name for path in LESSONS.glob("??")}
     if words and words[0] in {"en", *others}:
         language, *words = words
     else:

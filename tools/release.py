@@ -1,7 +1,7 @@
 """Write what others download into dist/release: `make release`.
 
-The wheel, and a zip in each language of pages, standalone notebooks and slides; of handouts in
-English alone, as these are. SHA256SUMS has the checksums, sizes are printed.
+The wheel, and a zip in each language of pages, standalone notebooks and slides. SHA256SUMS has the
+checksums, sizes are printed.
 """
 import hashlib
 import pathlib
@@ -31,10 +31,10 @@ def packed(kind: str, language: str) -> pathlib.Path:
 def main() -> None:
     shutil.rmtree(TARGET, ignore_errors=True)
     TARGET.mkdir(parents=True)
-    for kind in ("html", "standalone", "slides", "handout"):
+    for kind in ("html", "standalone", "slides"):
         shutil.rmtree(ROOT / "dist" / kind, ignore_errors=True)
         write(kind)
-        for language in languages() if kind != "handout" else ["en"]:
+        for language in languages():
             packed(kind, language)
     make_wheel(TARGET)
     files = sorted(TARGET.iterdir())

@@ -36,18 +36,15 @@ class Hint:
         return str(t(self.text))
 
 
-def check(name: str, answer=None, *, seed=None) -> Result:
+def check(name: str, answer=None) -> Result:
     """Judge an answer to the exercise ``name``, and leave the answer as it was.
-
-    seed: of a variant of the question, with other numbers or another order of its options
-    (`make student ARGS="anna ben"` writes the lessons so); without it, the lesson's own.
 
     Whatever the answer raises becomes part of the message. Raises KeyError for an unknown name.
 
     >>> check("split-heads", None)
     ○ Not attempted yet. Try hint("split-heads").
     """
-    exercise = find(name) if seed is None else find(name).variant(seed)
+    exercise = find(name)
     with torch.random.fork_rng(devices=[]):
         return exercise.judge(answer)
 

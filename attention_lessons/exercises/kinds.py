@@ -2,12 +2,10 @@
 from __future__ import annotations
 
 import inspect
-import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
-from hashlib import sha256
 from itertools import chain
 
 import torch
@@ -63,25 +61,13 @@ class Exercise:
         """What is wrong with an answer that was attempted, if anything is."""
         raise NotImplementedError
 
-    def variant(self, seed) -> Exercise:
-        """The exercise with other numbers, or options in another order: one for each seed.
-
-        An exercise without either has one variant: a function is a function.
-        """
-        return self
-
-    def question(self, text: str, seed) -> str:
-        """The words of a lesson's question, with what ``variant(seed)`` has in place."""
-        return text
-
 
 @dataclass
 class Choice(Exercise):
     """Predict and Explain: one letter, or a set of letters where ``right`` has several.
 
     reasons: for each wrong letter, what it overlooks. Where ``right`` has several, a reason goes
-    on from "Statement b": "is false: ...". No letter stands in any words, since a variant has
-    other letters.
+    on from "Statement b": "is false: ...".
     """
 
     right: str = ""
@@ -108,25 +94,6 @@ class Choice(Exercise):
             return t("True so far, but 1 more of the statements holds.")
         if missing:
             return t("True so far, but {0} more of the statements hold.", missing)
-
-    def order(self, seed) -> str:
-        """The lesson's letters in the order in which the variant shows these options."""
-        return "".join(sorted(self.options, key=lambda one: stable_hash(seed, self.name, one)))
-
-    def variant(self, seed) -> Choice:
-        shown = dict(zip(self.order(seed), self.options))
-        return replace(self, right="".join(sorted(shown[letter] for letter in self.right)),
-                       reasons={shown[letter]: why for letter, why in self.reasons.items()})
-
-    def question(self, text: str, seed) -> str:
-        option = rf"^- \*\*([{self.options}])\*\* (.*)$"
-        words = dict(re.findall(option, text, re.M))
-        if "".join(words) != self.options:
-            raise ValueError(f"{self.name}: the question lists the options {''.join(words)!r}, "
-                             f"the exercise has {self.options!r}")
-        shown = dict(zip(self.options, self.order(seed)))
-        return re.sub(option, lambda line: f"- **{line[1]}** {words[shown[line[1]]]}", text,
-                      flags=re.M)
 
 
 class Slip(tuple):
@@ -393,11 +360,6 @@ def documented(*arguments):
 
 
 EMPTY = {function.__code__.co_code for function in (bare, documented)}
-
-
-def stable_hash(*words) -> int:
-    """A large number that depends on the words alone, in every Python."""
-    return int(sha256(repr(words).encode()).hexdigest(), 16)
 
 
 def near(given: Sequence, wanted: Sequence[float], within: float = 0) -> bool:

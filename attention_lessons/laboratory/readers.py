@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from d2l_ext.checks import check_choice, check_size
-from d2l_ext.linear import DeltaRule, LinearAttention, SelectiveStateSpace
+from d2l_ext.linear import DeltaRule, LinearAttention
 from d2l_ext.masks import Mask, window
 from d2l_ext.positional import PositionalEncoding
 from d2l_ext.sequence import GRU, LSTM, Convolution, Recurrence, SelfAttention
@@ -111,7 +111,6 @@ MAKERS = {  # name: (width, layers of that width), about 16,400 numbers in all t
     "linear attention, decay": (64, lambda d, causal: [LinearAttention(d, 4, decay="input")]),
     "delta rule": (64, lambda d, causal: [DeltaRule(d, 4)]),
     "delta rule, rates to 2": (64, lambda d, causal: [DeltaRule(d, 4, max_rate=2)]),
-    "state space": (79, lambda d, causal: [SelectiveStateSpace(d, parallel=False)]),  # faster here
 }
 READERS, CONTROLS, MEMORIES = tuple(MAKERS)[:6], tuple(MAKERS)[6:14], tuple(MAKERS)[14:]
 

@@ -115,9 +115,13 @@ def t(text: str, *values) -> Message:
     return text if isinstance(text, Message) else Message(text, values)
 
 
-def known(key: str) -> str:
-    """A key in the language that is spoken, places and all, or as it is: for a page's script."""
-    return catalogue(language()).get(key) or name_of(key)
+def translations_in(page: str) -> dict[str, str]:
+    """English -> the language that is spoken, where it differs, for the texts and names that stand
+    in a page's script or data in double quotes; the script puts in the values."""
+    texts = catalogue(language())
+    keys = sorted({key.removeprefix("name: ") for key in texts})
+    return {key: twin for key in keys if json.dumps(key, ensure_ascii=False) in page
+            and (twin := texts.get(key) or name_of(key)) != key}
 
 
 def name_of(label: str) -> str:

@@ -1,12 +1,11 @@
 """The exercises of lesson 03, multi-head attention."""
 import math
-from dataclasses import replace
 
 import torch
 
 from ..exercises.classes import FromScratch, Trial
 from ..exercises.heads import REFUSES, Heads
-from ..exercises.kinds import Build, Lines, stable_hash
+from ..exercises.kinds import Build, Lines
 from ..languages import t
 
 
@@ -36,8 +35,6 @@ def count(num_hiddens, num_heads, head_size, query_size, key_size, value_size, b
 # ---- pencil ----
 
 GIVEN = (2, 1, 1, 2), (1, 3)  # the question of bites; the heights of dog and man
-PAGE = (r"dog (1, 0, 0, {4})", r"man (0, 1, 0, {5})",
-        r"0&0&{0}&0\\0&0&{1}&0\\0&0&{2}&0\\0&0&{3}&0")
 
 
 def counts(scores, scale=2**.5):
@@ -92,26 +89,6 @@ def pencil_lines(question, heights):
                             "Here the weights are softer.")]]
 
 
-class Pencil(Lines):
-    """The page for pencil and paper, on which other numbers can stand."""
-
-    @staticmethod
-    def given(seed):
-        """The question of bites, and the heights: not equal where that would hide a mistake."""
-        pairs = [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)]
-        first, second, heights = (pairs[stable_hash(seed, place) % 6] for place in range(3))
-        return first + second, (heights[0] + 1, heights[1] + 1)
-
-    def variant(self, seed):
-        return replace(self, lines=pencil_lines(*self.given(seed)))
-
-    def question(self, text, seed):
-        for words in PAGE:
-            text = text.replace(words.format(*sum(GIVEN, ())),
-                                words.format(*sum(self.given(seed), ())))
-        return text
-
-
 # ---- multi-head-class ----
 
 TRIAL = Trial(Heads, (10, 2), {"queries": (3, 4, 10), "keys": (3, 7, 10), "values": (3, 7, 10)})
@@ -125,7 +102,7 @@ EXERCISES = [
     Build("count-parameters", count,
           lambda: [(8, 2, 3, 5, 7, 9, False), (8, 2, 3, 5, 7, 9, True),
                    (64, 4, 16, 64, 64, 64, False), (10, 4, 2, 9, 3, 6, True)]),
-    Pencil("pencil", lines=pencil_lines(*GIVEN)),
+    Lines("pencil", lines=pencil_lines(*GIVEN)),
     FromScratch("multi-head-class", Heads, stages=[
         TRIAL.shows("The output"), TRIAL.learns(), REFUSES]),
 ]

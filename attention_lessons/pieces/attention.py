@@ -21,8 +21,8 @@ def attention_explorer(seen: Mapping[str, Sequence[Tensor]] | Sequence,
     the first is shown. tokens: the names of the queries, and of the keys, unless ``keys`` names
     these (cross-attention); maps of other sizes are left out. Without names tokens are numbered.
     Each row's largest weight is kept exactly, the others in 255ths of it. Raises ValueError where
-    nothing was recorded or fits, for weights outside 0..1, for more than 1,500 queries or keys or
-    650,000 weights: the message says how to give fewer.
+    nothing was recorded or fits, for steps of a batch, for weights outside 0..1, for more than
+    1,500 queries or keys or 650,000 weights: the message says how to give fewer.
 
     >>> seen = {"layer": [torch.tensor([[[[0.9, 0.1], [0.2, 0.8]]]])]}
     >>> attention_explorer(seen, ["dog", "bites"])
@@ -57,8 +57,10 @@ at bites, 0.8.
     return Explorer(
         "attention",
         title=t("Where heads look over {0}: {1}, {2}.", some(queries),
-                plural(len(maps), "layer"), plural("–".join(map(str, sorted({*heads}))), "head"))
-              + (t(" Left out: {0} of other sizes.", plural(left, "map")) if left else "") + " "
+                plural(len(maps), "{0} layer", "{0} layers"),
+                plural("–".join(map(str, sorted({*heads}))), "{0} head", "{0} heads"))
+              + (t(" Left out: {0} of other sizes.", plural(left, "{0} map", "{0} maps"))
+                 if left else "") + " "
               + t("{0}, head {1}: {2} looks most at {3}, {4}.", name, 0, queries[-1][:20],
                   among[last.argmax()][:20], f"{last.max():.2g}"),
         data={"tokens": queries, "keys": among, "layers": [*zip(maps, heads)], **packed(rows)},
@@ -83,7 +85,8 @@ def recorded(seen, queries: int | None) -> dict[str, Tensor]:
 
 def joined(steps: Sequence[Tensor], queries: int | None) -> Sequence[Tensor]:
     """Steps with a cache as one map, if it has so many queries: each attends to the keys before and
-    its own, or, across, to the same keys."""
+    its own, or, across, to the same keys. Raises ValueError for steps of several sequences: beam
+    search moves these between the rows of its batch."""
     sizes = [tuple(step.shape[-2:]) for step in steps]
     pairs = [*zip(sizes, sizes[1:])]
     grown = all(keys == before + new for (_, before), (new, keys) in pairs)
@@ -91,6 +94,10 @@ def joined(steps: Sequence[Tensor], queries: int | None) -> Sequence[Tensor]:
     alike = len({step.shape[:-2] for step in steps}) == 1
     if not (alike and (grown or across) and queries in (None, sum(new for new, _ in sizes))):
         return steps
+    if len(steps) > 1 and len(steps[0]) > 1:
+        raise ValueError(f"seen holds {len(steps)} steps of a batch of {len(steps[0])}, and beam "
+                         "search moves sequences between its rows: run the model once over the "
+                         "sequence that was written, and show that")
     return [torch.cat([F.pad(step, (0, sizes[-1][1] - step.shape[-1])) for step in steps], dim=-2)]
 
 

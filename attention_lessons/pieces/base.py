@@ -17,7 +17,7 @@ from torch import Tensor
 
 from d2l_ext.attention import MultiHeadAttention
 from ..plotting import Picture
-from ..languages import Message, known, language, t
+from ..languages import Message, t, translations_in
 
 HERE = pathlib.Path(__file__).parent
 LARGEST = 1e30  # the products of larger numbers may overflow
@@ -42,7 +42,7 @@ class Explorer:
     def __init__(self, piece: str, title: str, *, data: dict, state: dict, still: str = ""):
         self.piece, self.title = piece, str(t(title))
         self.data, self.state, self.still = data, state, still
-        self.words = words_of(piece, data)
+        self.words = translations_in(source(piece) + json.dumps(data, ensure_ascii=False))
 
     def html(self) -> str:
         """The piece as HTML that needs nothing else."""
@@ -77,38 +77,18 @@ class Explorer:
 
 def source(piece: str) -> str:
     """The JavaScript of a piece, after what all pieces share, as one module. Comments and
-    indentation stay at home: each page carries it.
+    indentation are left out, since each page carries it; parts of a text are joined, so that
+    ``translations_in`` finds it.
     """
     palette = (HERE.parent / "palette.json").read_text(encoding="utf-8")
     parts = "const PALETTE=" + palette, read("vendor/preact"), read("kit"), OWN + read(piece)
     whole = re.sub(r"(?ms)^import .*?;\n", "", "\n".join(parts))
-    return re.sub(r"(?m)^ *(//(?! preact| own).*|/\*\*(?s:.*?)\*/)\n+|^ +|^\n", "", whole)
+    bare = re.sub(r"(?m)^ *(//(?! preact| own).*|/\*\*(?s:.*?)\*/)\n+|^ +|^\n", "", whole)
+    return bare.replace('" +\n"', "")
 
 
 def read(name: str) -> str:
     return (HERE / f"{name}.js").read_text(encoding="utf-8")
-
-
-STRING = r'"(?:[^"\\]|\\.)*"'
-PLURAL = r"""plural\([^"']*, ["'](\w+)["']\)"""  # "1 head", "2 heads"
-
-
-def texts(script: str) -> list[str]:
-    """What a script says: the keys of its t("...") and of its plurals."""
-    found = ["".join(map(json.loads, re.findall(STRING, keys)))
-             for keys in re.findall(rf"\bt\(\s*({STRING}(?:\s*\+\s*{STRING})*)", script)]
-    return found + [f"{{0}} {word}{end}"
-                    for word in re.findall(PLURAL, script) for end in ("", "s")]
-
-
-def words_of(piece: str, data: dict) -> dict[str, str]:
-    """What a piece may say, and names in its data -> the language that is spoken, if not English.
-    """
-    if language() == "en":
-        return {}
-    names = map(json.loads, re.findall(STRING, json.dumps(data)))
-    return {key: known(key) for key in (*texts(read("kit") + read(piece)), *names)
-            if known(key) != key}
 
 
 # ---- what is given ----
@@ -183,8 +163,8 @@ def some(words: list[str], count: int = 8) -> Message:
     return t("{0} and {1} more", first, more) if more > 0 else first
 
 
-def plural(count: int | str, word: str) -> Message:
-    return Message("{0} " + word + "s" * (str(count) != "1"), (count,))
+def plural(count: int | str, one: str, many: str) -> Message:
+    return Message(one if str(count) == "1" else many, (count,))
 
 
 def exact(matrix: Tensor) -> list[list[float]]:

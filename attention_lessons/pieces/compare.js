@@ -4,8 +4,8 @@
 import PALETTE from "../palette.json" with { type: "json" };
 import { h } from "./vendor/preact.js";
 import {
-  END, MIDDLE, box, choice, disc, knob, line, panels, places, plural, points, said, shifted, slider,
-  t, text,
+  END, MIDDLE, box, choice, disc, headCount, knob, layerCount, line, panels, places, points, said,
+  shifted, slider, stepCount, t, text,
 } from "./kit.js";
 
 // ---- mathematics ----
@@ -113,7 +113,7 @@ function net(kind, width, { data: { choices }, state, ui, set }) {
   const { operations, sequential, path } = cost(kind, state);
   const stop = (count) => [width - 22, TOP + STOP * (count - 1)];
   const stacked = slider({
-    name: t("layers of {0}", name), now: plural(layers, "layer"), value: layers, min: 1,
+    name: t("layers of {0}", name), now: layerCount(layers), value: layers, min: 1,
     max: choices.layers.length, down: true, at: (x, y) => (y - TOP) / STOP + 1,
     put: (number) => set({ layers: number }),
   });
@@ -123,10 +123,10 @@ function net(kind, width, { data: { choices }, state, ui, set }) {
   });
   const hint = { convolution: t("press an output"), recurrence: t("↕ more layers") }[kind];
   const facts = [
-    t("{0}: it knows {1} of {2} inputs", plural(layers, "layer"), rows[0].length, TOKENS),
+    t("{0}: it knows {1} of {2} inputs", layerCount(layers), rows[0].length, TOKENS),
     t("work a layer: {0}", amount(operations)),
-    t("from token 1 to {0}: {1}", amount(n), plural(path, "step")),
-    t("one after another: {0}", plural(sequential, "step"))];
+    t("from token 1 to {0}: {1}", amount(n), stepCount(path)),
+    t("one after another: {0}", stepCount(sequential))];
   return { title: name, colour, width, height: TOP + HIGH + 92, parts: [
     !ui.used && text(width, -18, hint, END),
     lines.map((ends) => line(...ends.map(at), {  // the cone runs down, anew for each output
@@ -154,7 +154,7 @@ const pen = (kind) => ({ stroke: `var(--${colourOf(kind)})`, "stroke-width": 2.5
 function legend({ data: { kinds }, state }) {
   const forms = {
     "attention products": t("scores and mixing only"),
-    "attention layer": t("attention layer, {0}", plural(state.num_heads, "head")),
+    "attention layer": t("attention layer, {0}", headCount(state.num_heads)),
     "linear attention, in chunks": t("linear: scores in chunks, memory between"),
   };
   const parts = kinds.map((kind, i) => shifted(0, 8 + 17 * i, [line([0, 0], [18, 0], pen(kind)),

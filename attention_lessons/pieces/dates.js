@@ -2,8 +2,8 @@
 // a digit to see where it was read, type another date.
 import { h } from "./vendor/preact.js";
 import {
-  MIDDLE, box, button, bytesOf, clip, field, inside, line, list, map, near, once, panels,
-  place, places, plural, shifted, slider, softmax, t, takes, text, tick,
+  MIDDLE, box, button, bytesOf, clip, field, headCount, inside, line, list, map, near, once, panels,
+  place, places, shifted, slider, softmax, t, takes, text, tick,
 } from "./kit.js";
 
 // ---- mathematics: rows of numbers, one a letter or a symbol ----
@@ -151,12 +151,13 @@ export const isDate = (answer) =>
 
 /** What was written, and what to try. */
 function tell(data, off, { given, answer, full }) {
-  const heads = off.length < 5 ? list(off.map(named)) : plural(off.length, "head");
+  const heads = off.length < 5 ? list(off.map(named)) : headCount(off.length);
+  const which = off.length ? t("Without {0}", heads) : t("With all heads on");
   const same = off.length ? t(", the same as with all heads on") : "";
-  return t("{0}: {1} → {2}{3}.{4}",
-    off.length ? t("Without {0}", heads) : t("With all heads on"), given, answer,
-    answer === full ? same : t(", not {0}", full),
-    isDate(answer) ? "" : t(" That is not a real date.")) + advice(data, given, off, full);
+  const change = answer === full ? same : t(", not {0}", full);
+  const fault = isDate(answer) ? "" : t(" That is not a real date.");
+  return t("{0}: {1} → {2}{3}.{4}", which, given, answer, change, fault)
+    + advice(data, given, off, full);
 }
 
 function advice(data, given, off, full) {

@@ -1,8 +1,8 @@
 // Multi-head attention: drag the cut through the channels of the same four matrices.
 import { html } from "./vendor/preact.js";
 import {
-  END, MIDDLE, box, choice, clip, closest, digits, dot, knob, list, map, once, panels, places,
-  plural, pointing, range, room, said, slider, softmax, t, takes, text, times, transpose,
+  END, MIDDLE, box, choice, clip, closest, digits, dot, headCount, knob, list, map, once, panels,
+  places, pointing, range, room, said, slider, softmax, t, takes, text, times, transpose,
 } from "./kit.js";
 
 // ---- mathematics ----
@@ -23,13 +23,15 @@ const mix = (weights, values, token) => values.map((row, channel) =>
 
 function tell(weights, output, tokens, asks) {
   const heads = weights.length;
-  const each = weights.slice(0, 4).map((rows, head) => t("{0} takes {1}",
-    heads > 1 ? t("head {0}", head + 1) : t("it"), takes(rows[asks], tokens, heads > 2 ? 1 : 3)));
+  const name = (head) => (heads > 1 ? t("head {0}", head + 1) : t("it"));
+  const each = weights.slice(0, 4).map((rows, head) =>
+    t("{0} takes {1}", name(head), takes(rows[asks], tokens, heads > 2 ? 1 : 3)));
+  const first = each.join(t("; "));
   const more = heads > 4 ? t("; and so on") : "";
   const point = heads === 1 ? t(", and this one mixture fills every channel") : "";
   const numbers = output.length <= 4 ? t(" Output: {0}.", output.map(digits).join(", ")) : "";
-  return t("{0}, {1}: {2}.{3}", clip(tokens[asks], 20), plural(heads, "head"),
-    each.join(t("; ")) + more + point, numbers);
+  return t("{0}, {1}: {2}.{3}", clip(tokens[asks], 20), headCount(heads),
+    first + more + point, numbers);
 }
 
 /** The parts of a row that aren't negligible, with their features. */
@@ -151,7 +153,7 @@ function cut(heads, divisors, width, set) {
   const stops = counts.map((count) => [21 + (width - 44) / count, 8]);
   const now = counts.indexOf(heads);
   const handle = slider({
-    name: t("cut"), now: plural(heads, "head"), value: now, down: true, max: counts.length - 1,
+    name: t("cut"), now: headCount(heads), value: now, down: true, max: counts.length - 1,
     put: (i) => set({ num_heads: counts[i] }),
     at: (x) => stops.indexOf(closest(stops, ([stop]) => Math.abs(stop - x))),
   });

@@ -461,8 +461,10 @@ export function clip(words, length) {
 export const list = (words) => (words.length < 2 ? words.join("")
   : t("{0} and {1}", words.slice(0, -1).join(t(", ")), words.at(-1)));
 
-/** "1 head", "2 heads". */
-export const plural = (count, word) => t(`{0} ${word}${count === 1 ? "" : "s"}`, count);
+const plural = (count, one, many) => t(count === 1 ? one : many, count);
+export const headCount = (count) => plural(count, "{0} head", "{0} heads");
+export const layerCount = (count) => plural(count, "{0} layer", "{0} layers");
+export const stepCount = (count) => plural(count, "{0} step", "{0} steps");
 
 /** A number to two decimals, in fewer figures where it is large; never "-0.00". */
 export function digits(number) {

@@ -1,8 +1,8 @@
 // Self-attention: drag the words, hide some of them, and see which outputs stay as they were.
 import { h } from "./vendor/preact.js";
 import {
-  END, MIDDLE, box, checkbox, choice, clip, digits, group, list, map, near, onShade, panels, places,
-  plural, room, said, shade, slider, softmax, t, text, times, transpose, travelling,
+  END, MIDDLE, box, checkbox, choice, clip, digits, group, layerCount, list, map, near, onShade,
+  panels, places, room, said, shade, slider, softmax, t, text, times, transpose, travelling,
 } from "./kit.js";
 
 // ---- mathematics ----
@@ -39,8 +39,8 @@ function say({ tokens, X, validLen, ...matrices }, { layers, causal, padding }, 
 function tell(words, order, { layers, causal, padding }, validLen) {
   const hidden = list([causal && t("later words"),
     padding && t("places beyond {0}", validLen)].filter(Boolean));
-  const where = t("{0}, {1}:", plural(layers, "layer"),
-    hidden ? t("{0} hidden", hidden) : t("nothing hidden"));
+  const sight = hidden ? t("{0} hidden", hidden) : t("nothing hidden");
+  const where = t("{0}, {1}:", layerCount(layers), sight);
   if (order.every((token, place) => token === place)) {
     return t("{0} these are the outputs to compare with. Move a word.", where);
   }

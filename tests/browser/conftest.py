@@ -1,6 +1,15 @@
 """Pages with settings of their own, and the website."""
+import functools
+import http.server
+import threading
+
 import pytest
 from screen import watch
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
 
 
 @pytest.fixture
@@ -30,3 +39,23 @@ def site(tmp_path_factory):
         patch.setattr(slides, "write", lambda path, target: pages.place(path, target).touch())
         build(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def address(site):
+    handler = functools.partial(Quiet, directory=str(site))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+@pytest.fixture
+def visit(opened, address):
+    """Open a page of the site."""
+    def visit(name, width=1280, scheme="light", **settings):
+        page = opened(width, color_scheme=scheme, **settings)
+        page.goto(address + name, wait_until="load")
+        return page
+
+    return visit

@@ -1,20 +1,17 @@
 """Pages in a real browser, those of the website and those that are a file alone: whole, readable in
-every width and light, by keyboard and touch, on paper."""
-import functools
-import http.server
+every width and light, by keyboard and touch."""
 import re
-import threading
 
 import nbformat
 import pytest
 from pieces import LESSONS
-from screen import LUMINANCE, axe, becomes, expect, said, until
+from screen import axe, becomes, expect, said
 
-from tools import ROOT
+from tools.notebooks import nbtext
 from tools.publish import pages as export
 
 pytestmark = pytest.mark.browser
-NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+NOTEBOOKS = nbtext.notebooks()
 WIDTHS = 390, 768, 853, 1280  # 853 x 480: a projector of 1280 x 720 at 150 %
 TWO = "03_multi_head_attention.html"
 SITE = [TWO, "index.html", "references.html", "search.html?q=mask", "symbols.html", f"zh/{TWO}",
@@ -49,31 +46,6 @@ FAULTS = """() => {
 SHRUNK = """() => [...document.images].filter(({ width, naturalWidth }) =>
   width && width < naturalWidth / 2).map(({ alt }) => alt)"""
 BACKGROUND = "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)"
-
-
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *_):
-        pass
-
-
-@pytest.fixture(scope="module")
-def address(site):
-    handler = functools.partial(Quiet, directory=str(site))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/"
-        server.shutdown()
-
-
-@pytest.fixture
-def visit(opened, address):
-    """Open a page of the site."""
-    def visit(name, width=1280, scheme="light", **settings):
-        page = opened(width, color_scheme=scheme, **settings)
-        page.goto(address + name, wait_until="load")
-        return page
-
-    return visit
 
 
 # ---- every page ----------------------------------------------------------------------------------
@@ -115,7 +87,7 @@ def formulas(notebook) -> int:
     return len(re.findall(r"\$\$.+?\$\$|\$[^$\n]+\$", bare, re.S))
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem[:2])
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=nbtext.place)
 def test_a_page_alone_needs_nothing_else_and_keeps_predictions_folded(opened, tmp_path, path):
     made, notebook = export.write(path, tmp_path), nbformat.read(path, as_version=4)
     assert made.stat().st_size < 1_000_000
@@ -207,26 +179,3 @@ def test_a_phone_shows_cards_one_by_one_and_pictures_as_large_as_can_be_read(vis
     page = visit(TWO, 390)
     unfold(page)
     assert page.evaluate(SHRUNK) == []
-
-
-def test_paper_has_the_text_alone(visit):
-    page = visit(TWO, scheme="dark")
-    piece = page.locator(".d2l-piece")
-    for event, light in (("beforeprint", True), ("afterprint", False)):
-        page.evaluate("(name) => dispatchEvent(new Event(name))", event)
-        until(lambda: (piece.evaluate(LUMINANCE) > 0.5) == light)
-        until(lambda: page.locator("details.answer:not([open])").count() == 0 or not light)
-    assert page.locator("details[open].answer").count() == 0
-    page.emulate_media(media="print")
-    page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    expect(page.locator("details:not([open], .code)")).to_have_count(0)  # nothing folded but set-up
-    expect(page.locator("details.code").first).to_be_hidden()
-    wide = "(piece) => Math.max(...[piece, ...piece.querySelectorAll('svg')].map((each) => " \
-           "each.getBoundingClientRect().width))"
-    until(lambda: piece.evaluate(LUMINANCE) > 0.9 and piece.evaluate(wide) < 640)  # as is paper
-    for screen_only in ("header", ".contents"):
-        expect(page.locator(screen_only)).to_be_hidden()
-    brightness = page.locator(".input pre code, .input pre").first.evaluate(
-        "(code) => getComputedStyle(code).color.match(/\\d+/g).slice(0, 3).map(Number)")
-    assert max(brightness) < 130  # dark letters on white paper, whatever the screen's are
-    assert not overflows(page)

@@ -5,7 +5,7 @@ import tomllib
 import pytest
 from tools.classroom import guide
 from tools.notebooks.nbtext import has
-from tools.notebooks.readme import ROOT, opening, read
+from tools.notebooks.readme import ROOT, read
 
 NUMBERS = [f"{number:02}" for number in range(9)]
 each_number = pytest.mark.parametrize("number", NUMBERS)
@@ -18,22 +18,37 @@ def test_what_is_generated_is_up_to_date():
 
 @each_number
 def test_a_plan_is_whole_and_names_cells(number):
-    plan, cells = tomllib.loads(read(ROOT / f"teaching/{number}.toml")), guide.lesson(number).cells
+    plan, cells = tomllib.loads(read(ROOT / f"teaching/{number}.toml")), guide.lesson(number)
     assert len(plan["expect"]) == 3 and len(plan["ask"]) >= 8
     cures = {each["cure"] for each in plan["expect"]}
     assert {*plan["ask"], *cures, *re.findall(r"`([a-z0-9-]+)`", plan["leave_out"])} <= {*cells}
     asked = {name for name, cell in cells.items() if has(cell, "predict", "explorer")
-             and has(cell, "core")}
+             and cell["part"] == "lesson"}
     assert asked <= {*plan["ask"]}, "each prediction and each piece has a question"
 
 
 @each_number
 def test_minutes_by_section_and_of_routes_are_those_of_the_title(number):
-    cells = guide.lesson(number).cells
-    title = opening(lambda name: cells[name]["source"])
-    core, deeper = map(sum, zip(*guide.sections(cells).values()))
-    assert round(core) == guide.minutes({number: "core"}) == int(title["core"])
-    assert round(core + deeper) == guide.minutes({number: "all"}) == int(title["all"])
+    cells = guide.lesson(number)
+    stated, = re.findall(r"\*\*Minutes:\*\* (\d+)", cells["afterwards"]["source"])
+    assert round(sum(guide.sections(cells, "lesson").values())) == int(stated)
+    assert guide.minutes({number: "lesson"}) == int(stated)
+    deeper = [cell["minutes"] for cell in cells.values() if cell["part"] == "deeper"]
+    assert guide.minutes({number: "deeper"}) == round(sum(deeper))
+
+
+@pytest.mark.parametrize("plan, words", [
+    ({"cure": "nobody"}, "02.toml: a cure names the cell 'nobody', which neither lesson 02"),
+    ({"ask": {"nobody": ["Who?", "He."]}}, "02.toml: ask names the cell 'nobody', which neither"),
+    ({"show": ["nobody"]}, "routes.toml: show names the cell 'nobody'"),
+    ({"show": "core"}, "show must be \"lesson\", \"deeper\" or a list of cells, got 'core'")])
+def test_a_cell_that_is_not_there_is_named(monkeypatch, plan, words):
+    whole = {"ask": {}, "board": "", "leave_out": "",
+             "expect": [{"thinks": "So.", "cure": plan.get("cure", "title")}]} | plan
+    monkeypatch.setattr(guide, "teaching", lambda number: whole)
+    with pytest.raises(ValueError, match=re.escape(words)):
+        guide.page("02")
+        guide.shown("02", plan["show"])
 
 
 def test_a_page_has_the_misconceptions_of_every_exercise():
@@ -41,7 +56,7 @@ def test_a_page_has_the_misconceptions_of_every_exercise():
     empty, total = [], 0
     for number in NUMBERS:
         text = guide.page(number)[1]
-        for name, words in guide.exercises(guide.lesson(number).cells).items():
+        for name, words in guide.exercises(guide.lesson(number)).items():
             assert f"**{name}**" in text and len(words) == len({*words})
             assert all(f"- {guide.plain(each)}\n" in text for each in words)
             total += len(words)
@@ -74,7 +89,7 @@ BY_CELL = [(number, names, meeting["first"][number]) for meeting in MEETINGS if 
 @pytest.mark.slow
 @pytest.mark.parametrize("number, names, first", BY_CELL, ids=[part[0] for part in BY_CELL])
 def test_a_routes_cells_run_without_those_left_out(number, names, first):
-    cells, known = guide.lesson(number).cells, {"__name__": "__main__"}
+    cells, known = guide.lesson(number), {"__name__": "__main__"}
     assert names == [name for name in cells if name in names] and not {*names} & {*first}
     for name in cells:
         if cells[name]["cell_type"] == "code" and name in {"setup", *names, *first}:
@@ -89,7 +104,7 @@ def dead_links(path):
         titles = re.findall(r"(?m)^#+ (.*)", read(there)) if there.suffix == ".md" else []
         places = [re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles]
         if place.startswith("cell-id="):
-            places = [f"cell-id={name}" for name in guide.lesson(there.name[:2]).cells]
+            places = [f"cell-id={name}" for name in guide.lesson(there.name[:2])]
         dead += [target] * (not there.exists() or place not in ["", *places])
     return dead
 
@@ -99,5 +114,5 @@ def test_links_and_commands_lead_somewhere():
     assert {path: dead_links(path) for path in pages} == {path: [] for path in pages}
     made = set(re.findall(r"(?m)^([a-z-]+):.*## ", read(ROOT / "Makefile")))
     named = set(re.findall(r"\bmake ([a-z-]+)", read(guide.TEACHING / "README.md")))
-    assert {"slides", "lecture", "student", "handout", "grade", "standalone", "html"} <= named
+    assert {"slides", "lecture", "student", "grade", "standalone", "html"} <= named
     assert named <= made

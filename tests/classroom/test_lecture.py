@@ -3,9 +3,11 @@ import re
 
 import pytest
 from tools.classroom import lecture
-from tools.notebooks.nbtext import KERNEL, cells_of, has, make_cell, read, write
+from tools.notebooks.nbtext import (KERNEL, cells_of, has, inner, lessons, make_cell, notebooks,
+                                    place, read, write)
+from tools.notebooks.readme import sitting
 
-LESSONS = sorted(lecture.NOTEBOOKS.glob("*.ipynb"))
+LESSONS = lessons()
 
 
 def lesson(*cells):
@@ -28,11 +30,11 @@ def hidden(cell):
 # ---- the copy ----
 
 def test_a_prediction_comes_first_and_running_its_cell_shows_the_result():
-    notebook = lesson(("md", "ask", ["core"], "## Which?\n\n**Predict:** a or b?"),
-                      ("code", "guess", ["core", "predict"], "2 + 2"),
-                      ("code", "proof", ["core"], "assert True"),
-                      ("md", "reading", ["core"], "It is b, as four is even."),
-                      ("md", "more", ["core"], "Go on."))
+    notebook = lesson(("md", "ask", [], "## Which?\n\n**Predict:** a or b?"),
+                      ("code", "guess", ["predict"], "2 + 2"),
+                      ("code", "proof", [], "assert True"),
+                      ("md", "reading", [], "It is b, as four is even."),
+                      ("md", "more", [], "Go on."))
     notebook["cells"][1].update(outputs=[{"output_type": "stream"}], execution_count=3)
     made = by_name(lecture.cut(notebook))
     guess = made["guess"]
@@ -44,36 +46,41 @@ def test_a_prediction_comes_first_and_running_its_cell_shows_the_result():
     assert notebook["cells"][1]["outputs"], "the lesson itself was changed"
 
 
-@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem[:2])
-def test_a_copy_shows_the_core_and_has_the_lessons_code(path, tmp_path):
+def test_what_comes_after_the_sitting_collapses():
+    made = lecture.cut(lesson(("md", "title", [], "# One"), ("md", "next", [], "**Next:** two."),
+                              ("md", "at-home", [], "# At home\n\nWords."), ("code", "x", [], "1")))
+    assert [(cell["id"], cell["source"], collapsed(cell)) for cell in made["cells"]] == [
+        ("title", "# One", False), ("next", "**Next:** two.", False),
+        ("at-home", "# At home", True), ("at-home-words", "Words.", False), ("x", "1", False)]
+
+
+@pytest.mark.parametrize("path", notebooks(), ids=place)
+def test_a_copy_shows_the_sitting_and_has_the_lessons_code(path, tmp_path):
     before = path.read_bytes()
     copy = lecture.copied(path, tmp_path / "copy")
-    assert {each.name for each in copy.parent.glob("*.*")} == {each.name for each in LESSONS}
+    assert copy == tmp_path / "copy" / inner(path)
+    assert {*map(inner, notebooks())} <= {each.relative_to(tmp_path / "copy")
+                                          for each in (tmp_path / "copy").rglob("*.ipynb")}
     old, made = by_name(read(path)), cells_of(read(copy))
-    covered = {part["id"] for i, cell in enumerate(made) if collapsed(cell)
-               for part in lecture.section(made, i)[1:]}
-    assert {name for name, cell in old.items() if has(cell, "core")} <= (
-        {cell["id"] for cell in made} - covered)
+    shown = sitting(made)
+    assert {cell["id"] for cell in sitting(cells_of(read(path)))} <= {cell["id"] for cell in shown}
+    assert not any(map(collapsed, shown))
     code = {name: cell["source"].replace("lecture = False\n", "lecture = True\n")
             for name, cell in old.items() if cell["cell_type"] == "code"}
     assert code == {cell["id"]: cell["source"] for cell in made if cell["cell_type"] == "code"
                     and not cell["id"].startswith("lecture-")}
-    assert any(map(collapsed, made))
     for cell in made:
         assert not collapsed(cell) or "\n" not in cell["source"]  # its words would stay in view
-        if cell["id"] not in covered and not hidden(cell):
-            assert "colab" not in cell["source"] or cell["cell_type"] == "code"
-            assert has(cell, "core") or collapsed(cell) or "<details>" in cell["source"]
-            assert not (has(cell, "predict") and cell["outputs"]), cell["id"]
-    write(lesson(("md", "title", ["core"], "# All gone")), copy)
+        assert "colab" not in cell["source"] or cell["cell_type"] == "code"
+        assert not (has(cell, "predict") and cell["outputs"]), cell["id"]
+    write(lesson(("md", "title", [], "# All gone")), copy)
     assert path.read_bytes() == before
     with pytest.raises(FileExistsError):  # an earlier copy, with what was typed into it, stays
         lecture.copied(path, copy.parent)
 
 
 def test_the_switches_are_there():
-    code = {cell["id"]: cell["source"] for path in LESSONS for cell in cells_of(read(path))
-            if path.stem[:2] == "07" or cell["id"] in lecture.OWN_LOOPS}
+    code = {cell["id"]: cell["source"] for path in LESSONS for cell in cells_of(read(path))}
     assert sum("lecture = False" in source.splitlines() for source in code.values()) == 1
     for name, steps in lecture.OWN_LOOPS.items():
         assert re.search(rf"def train\(.*{steps}=", code[name])
@@ -97,7 +104,7 @@ def test_a_rehearsal_keeps_weights_names_errors_and_is_not_repeated(tmp_path, mo
     monkeypatch.setattr(lecture, "TARGET", tmp_path)
     monkeypatch.setenv("D2L_EXT_WEIGHTS", str(tmp_path / "weights"))
     for oops, failed in (("1 / 0", True), ("1 / 1", False)):
-        write(lesson(("code", "learn", ["core"], TRAINING), ("code", "oops", ["core"], oops)),
+        write(lesson(("code", "learn", [], TRAINING), ("code", "oops", [], oops)),
               path := tmp_path / "02_made_up.ipynb")
         before = path.read_bytes()
         lecture.rehearse(path)

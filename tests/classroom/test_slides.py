@@ -6,14 +6,15 @@ import re
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
-from tools.notebooks.readme import ROOT
+from tools import ROOT
+from tools.notebooks import nbtext, readme
 
 for package in ("ziamath", "sphinx_revealjs"):
     if not importlib.util.find_spec(package):
         pytest.skip(f"a deck needs {package}", allow_module_level=True)
 from tools.publish import slides  # noqa: E402
 
-LESSONS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+LESSONS = nbtext.lessons()
 CHINESE = [ROOT / "notebooks/zh" / LESSONS[number].name for number in (2, 6, 11)]
 each_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem[:2])
 
@@ -84,19 +85,19 @@ def test_notes_say_what_to_ask_what_some_think_and_how_late_it_is():
 
 @pytest.mark.slow
 @each_lesson
-def test_the_cut_shows_every_core_cell_that_is_not_skipped(lesson):
+def test_the_cut_shows_every_cell_of_the_sitting_that_is_not_skipped(lesson):
     """A fragment that stands where no slide has begun would vanish unseen."""
     made = slides.page(read(lesson), {})
+    shown = {cell.id for cell in readme.sitting(read(lesson).cells)}
     for each in read(lesson).cells:
         tags, kind = {*each.metadata.tags}, slides.kind(each)
         assert kind in {"-", "slide", "fragment", "skip"} or (
             kind == "notes" and each.cell_type == "markdown"), each.id
-        if tags & {"deeper", "setup", "solution", "references"}:
+        if each.id not in shown or tags & {"setup", "solution"}:
             assert kind == "skip", each.id
         elif "predict" in tags:
             assert kind == "fragment", each.id
-        shown = "core" in tags and kind not in ("skip", "notes")
-        assert not shown or f'cell-id={each.id}"' in made, each.id
+        assert kind in ("skip", "notes") or f'cell-id={each.id}"' in made, each.id
 
 
 # ---- in a browser --------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
 """Editions for students and teachers: nothing that answers is handed out, and what is handed out
-runs and is graded."""
+runs."""
 import json
 import re
 import subprocess
@@ -7,14 +7,14 @@ import sys
 
 import pytest
 from tools.classroom import guide, student
-from tools.notebooks.nbtext import cells_of, has, read
+from tools.notebooks.nbtext import cells_of, has, in_language, inner, notebooks, read
 
 from attention_lessons.exercises import all_exercises
 from attention_lessons.languages import language
 
 pytestmark = pytest.mark.slow  # all lessons are written anew
 ROOT = student.ROOT
-LESSONS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+LESSONS = notebooks()
 
 
 def even(text):
@@ -39,7 +39,7 @@ def secrets():
     """Texts that nothing handed out may hold: folded answers, their code, and what exercises know,
     but for what a lesson says elsewhere."""
     cells = [cell for path in LESSONS
-             for cell in cells_of(read(path.parent / guide.folder() / path.name))]
+             for cell in cells_of(read(in_language(path, guide.folder())))]
     folded = [part for cell in cells if has(cell, "solution", *student.ANSWERED) for part in
               re.findall("<details><summary>.*?</summary>(.*?)</details>", cell["source"], re.S)]
     plain = even("\n".join(re.sub(student.FOLDED, "", cell["source"])
@@ -90,7 +90,9 @@ def test_nothing_handed_out_answers_and_the_sealed_package_checks_and_helps(edit
     assert for_students.name == ("student-zh" if language() == "zh" else "student")
     assert given_away(for_students) == set()
     seen = {file for _, file in given_away(for_teachers)}  # the search finds them
-    assert {path.name for path in LESSONS} <= seen and len(secrets()) > 800
+    answers = [path for path in LESSONS
+               if any(has(cell, "solution") for cell in cells_of(read(path)))]
+    assert {inner(path).as_posix() for path in answers} <= seen and len(secrets()) > 800
 
     exercises = all_exercises()
     done = subprocess.run([sys.executable, "-c", USES.format(language())], cwd=for_students,
@@ -102,16 +104,15 @@ def test_nothing_handed_out_answers_and_the_sealed_package_checks_and_helps(edit
     assert said[-1] == str(student.LAST_HINT)
 
 
-@pytest.mark.parametrize("path", [*LESSONS, *sorted((ROOT / "notebooks/zh").glob("*.ipynb"))],
-                         ids=lambda path: path.relative_to(ROOT / "notebooks").as_posix()[:5])
+@pytest.mark.parametrize("path", [*LESSONS, *notebooks("zh")],
+                         ids=lambda path: inner(path).as_posix())
 def test_a_students_lesson_has_all_but_the_answers(path):
     lesson = read(path)
     made = student.for_student(lesson)
     assert lesson == read(path)
     old = {cell["id"]: cell for cell in cells_of(lesson) if not has(cell, "solution")}
-    own = [cell for cell in made["cells"] if not re.match("(deeper|core)-from-", cell["id"])]
-    assert [cell["id"] for cell in own] == [*old]
-    for cell in own:
+    assert [cell["id"] for cell in made["cells"]] == [*old]
+    for cell in made["cells"]:
         was = old[cell["id"]]
         if cell["cell_type"] == "code":
             assert cell["source"] == was["source"]
@@ -120,44 +121,50 @@ def test_a_students_lesson_has_all_but_the_answers(path):
             assert not re.search("colab|[Ss]olutions? (is|are)|解答|折叠在下面", cell["source"])
             folds = re.findall(r"<summary>(?:<b>)?(\w+)", cell["source"])
             assert not {"Answer", "Answers", "Reasons", "What", "答案", "理由"} & {*folds}
-    # between the lines that mark it, everything is deeper, and nothing else is
-    inside = False
-    for cell in made["cells"]:
-        inside = cell["id"].startswith("deeper-from-") or inside and cell in own
-        assert inside == has(cell, "deeper"), cell["id"]
-    assert len({cell["id"] for cell in made["cells"]}) == len(made["cells"])
 
 
-def test_names_give_everybody_numbers_and_orders_of_their_own(tmp_path, monkeypatch):
-    lesson, four = read(LESSONS[2]), all_exercises()["four-heads"]
-    text, pages = by_name(lesson)["exercise-four-heads"], set()
-    for name in ("anna", "O'Brien"):
-        made = by_name(student.for_student(lesson, name))
-        assert made["exercise-four-heads"] == four.question(text, name)
-        assert f'check("four-heads", my_guess, seed="{name}")' in made["answer-four-heads"]
-        assert f'check("pencil", my_lines, seed="{name}")' in made["pencil"]
-        assert 'check("split-heads", my_split)' in made["answer-split-heads"]
-        pages.add(made["pencil-page"])
-    assert len(pages) == 2
-    for bad in ("", "../anna", "a/b", "."):
-        with pytest.raises(SystemExit, match="A student's name becomes that of a folder; got"):
-            student.main(["anna", bad], tmp_path)
-    assert not [*tmp_path.iterdir()]
-    monkeypatch.setattr(student, "hand_out", lambda folder, *more: folder.mkdir(parents=True))
-    student.main(["O'Brien", "Smith, Anna"], tmp_path)
-    assert {path.name for path in (tmp_path / "student").iterdir()} == {"O'Brien", "Smith, Anna"}
-    known = student.roster(tmp_path / "instructor/roster.csv")
-    assert known["smith, anna"] == ("Smith, Anna", "Smith, Anna")
-    page = (tmp_path / "instructor/keys/O'Brien.md").read_text(encoding="utf-8")
-    assert f"`four-heads`: {four.variant(name).right}\n" in page
-    assert re.search(r"`pencil`: 1: [\d., -]+; 2: ", page) and "`polarity`: " in page
+def test_nbgrader_gets_a_locked_test_behind_each_answer(tmp_path, monkeypatch):
+    """Nothing else of the student's lesson is changed, and a test has the points that the heading
+    says in minutes."""
+    path = LESSONS[-1]
+    monkeypatch.setattr(student, "lessons", lambda: [path])
+    student.main(["nbgrader"], tmp_path)
+    folder = tmp_path / "nbgrader/source" / path.stem
+    cells = cells_of(read(folder / path.name))
+    assert [cell for cell in cells if "nbgrader" not in cell["metadata"]] == (
+        student.for_student(read(path))["cells"])
+    found, minutes = [], []
+    for answer, test in zip(cells, cells[1:]):
+        minutes += re.findall(r"^## .* · (\d+) minutes?\b", answer["source"], re.M)
+        if grading := test["metadata"].get("nbgrader"):
+            name, given = re.search(r'check\("(.*?)", (.*)\)$', answer["source"]).groups()
+            assert f'result = check("{name}", {given})\n' in test["source"]
+            assert grading["grade_id"] == f"test-{name}" and grading["grade"] and grading["locked"]
+            assert str(grading["points"]) == minutes[-1]
+            found.append(name)
+    asked = [cell for cell in cells_of(read(path)) if "check(" in cell["source"]
+             and has(cell, "exercise")]
+    assert len({*found}) == len(found) == len(asked) > 2
+    assert given_away(folder) == set() and (folder / "d2l_ext/__init__.py").is_file()
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem[:2])
+def test_every_answer_is_known_by_its_name(path):
+    cells = [cell for cell in cells_of(read(path)) if has(cell, "exercise")]
+    answers = [cell for cell in cells if cell["cell_type"] == "code"]
+    assert all(student.asked(cell)[1] in all_exercises() for cell in answers)
+
+
+def test_words_that_mean_nothing_get_a_sentence():
+    with pytest.raises(SystemExit, match="ARGS may be en, zh and nbgrader; got anna"):
+        student.main(["anna"])
 
 
 def test_teachers_see_answers_what_checks_know_and_notes():
     made = by_name(student.for_teacher(read(LESSONS[2]), "02"))
     names = [*made]
     solutions = [name for name in names if name.startswith("solution-")]
-    assert len(solutions) == 7
+    assert len(solutions) > 2
     for name in solutions:
         about = f"known-{name}"
         assert names[names.index(name) + 1] == about and made[name].startswith("<details open>")
@@ -167,8 +174,11 @@ def test_teachers_see_answers_what_checks_know_and_notes():
     assert not any("folded below" in text for text in made.values())
     plan = guide.teaching("02")
     assert plan["board"] in made["notes-title"]
-    for name, said in plan["ask"].items():
+    asked = {name: said for name, said in plan["ask"].items() if name in made}
+    cured = [each for each in plan["expect"] if each["cure"] in made]  # others in deeper notebooks
+    assert asked and cured
+    for name, said in asked.items():
         assert names[names.index(name) - 1] == f"notes-{name}"
         assert all(words in made[f"notes-{name}"] for words in said)
-    for each in plan["expect"]:
+    for each in cured:
         assert each["thinks"] in made[f"notes-{each['cure']}"]

@@ -15,7 +15,7 @@ from d2l_ext import MultiHeadAttention, PositionalEncoding, Recurrence, RotaryEm
 from d2l_ext import ShawRelativeKeys, T5RelativeBias, causal, cost, dot_product_attention
 from d2l_ext import masked_softmax, merge_heads, padding, record_attention
 from d2l_ext import sinusoids, split_heads, to_sdpa, window
-from d2l_ext.linear import DeltaRule, LinearAttention, SelectiveStateSpace
+from d2l_ext.linear import DeltaRule, LinearAttention
 from d2l_ext.sequence import FORMULAS, LINEAR_FORMULAS, influence, state_size
 from d2l_ext.tiles import tiled_attention
 from d2l_ext.transformer import DecoderBlock, EncoderBlock, EncoderDecoder
@@ -164,7 +164,6 @@ SEQUENCE = [
      "normalise=True needs a feature_map that is positive"),
     (lambda: LinearAttention(8, 2)(Q, state=torch.zeros(2, 2, 4, 4)),
      "state has shape (2, 2, 4, 4), expected (2, 2, 4, 5)"),
-    (lambda: SelectiveStateSpace(8)(Q, state=Q), "state has"),
     (lambda: DeltaRule(8, max_rate=2.5), "max_rate=2.5 must lie"),
 ]
 TRANSFORMER = [
@@ -172,8 +171,8 @@ TRANSFORMER = [
     (lambda: CODER.generate(ONE, -1, 0), "length=-1"),
 ]
 NARROW = [(lambda layer=layer: layer(Q[..., :7]), "X has width 7, expected 8") for layer in (
-    PositionalEncoding(8), Convolution(8), LinearAttention(8), SelectiveStateSpace(8),
-    EncoderBlock(8, 2), lambda X: DecoderBlock(8, 2)(X, K))]
+    PositionalEncoding(8), Convolution(8), LinearAttention(8), EncoderBlock(8, 2),
+    lambda X: DecoderBlock(8, 2)(X, K))]
 BAD = [*BUILDING, *INPUTS, *LENGTHS, *MASKS, *POSITIONS, *SEQUENCE, *TRANSFORMER, *NARROW]
 
 

@@ -1,77 +1,83 @@
-"""Models of others, of random weights: what is recorded is what they themselves return.
+"""Models of transformers, of random weights: what is recorded is what they themselves return.
 
-Packages that aren't part of the tests' environment come with `make test-clients`.
+The package comes with `make test-clients`.
 """
-import importlib
 import os
 import warnings
 
 import pytest
 import torch
 
-from d2l_ext import record_attention
+from d2l_ext import heads, record_attention
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+transformers = pytest.importorskip("transformers")
+transformers.logging.set_verbosity_error()
 
 IDS = 3 + torch.arange(14).reshape(2, 7) * 3 % 47
 REAL = torch.arange(7) < torch.tensor([[7], [4]])
-SIZES = dict(vocab_size=50, hidden_size=24, num_hidden_layers=2, num_attention_heads=6,
+SIZES = dict(vocab_size=50, hidden_size=24, num_hidden_layers=2, num_attention_heads=6, head_dim=4,
              intermediate_size=40, max_position_embeddings=32, pad_token_id=0, bos_token_id=1,
              eos_token_id=2)
 GROUPS = SIZES | {"num_key_value_heads": 2}
-CONFIGS = {  # each with what makes it worth trying
-    "Bert": SIZES,
+EXPERTS = {"num_experts_per_tok": 2, "moe_intermediate_size": 8}
+PIXELS = SIZES | {"image_size": 32, "patch_size": 8}
+ALIKE = """Albert Bert BertGeneration BioGpt Camembert Electra Ernie Esm EuroBert ModernBert
+    NomicBert GPTNeoX Persimmon Phi Roberta XLMRoberta""".split()
+GROUPED = """Arcee Cohere2 Gemma Gemma3Text Glm4 Granite Helium Llama Nemotron Olmo2 Phi3 Qwen2
+    Qwen3 SmolLM3 StableLm Starcoder2""".split()
+CONFIGS = dict.fromkeys(ALIKE, SIZES) | dict.fromkeys(GROUPED, GROUPS) | {
     "GPT2": dict(vocab_size=50, n_embd=24, n_layer=2, n_head=6, n_positions=32),
-    "T5": dict(vocab_size=50, d_model=24, d_kv=4, d_ff=40, num_layers=2, num_heads=6),  # biases
-    "Llama": GROUPS,
+    "GPTBigCode": dict(vocab_size=50, n_embd=24, n_layer=2, n_head=6, n_positions=32),
+    "Falcon": {name: size for name, size in SIZES.items() if name != "head_dim"},
+    "OPT": SIZES | {"ffn_dim": 40, "word_embed_proj_dim": 24},
     "Mistral": GROUPS | {"sliding_window": 3},
-    "DeepseekV3": SIZES | dict(  # latent keys and values
+    "Mixtral": GROUPS | EXPERTS | {"num_local_experts": 4},
+    "DeepseekV3": SIZES | EXPERTS | dict(  # latent keys and values
         num_key_value_heads=6, kv_lora_rank=8, q_lora_rank=8, qk_rope_head_dim=4,
-        qk_nope_head_dim=4, v_head_dim=4, n_routed_experts=4, num_experts_per_tok=2, n_group=2,
-        topk_group=1, moe_intermediate_size=8, first_k_dense_replace=1),
-    "ViT": dict(hidden_size=24, num_hidden_layers=2, num_attention_heads=6, intermediate_size=40,
-                image_size=32, patch_size=8),
+        qk_nope_head_dim=4, v_head_dim=4, n_routed_experts=4, n_group=2, topk_group=1,
+        first_k_dense_replace=1),
+    "T5": dict(vocab_size=50, d_model=24, d_kv=4, d_ff=40, num_layers=2, num_heads=6),  # biases
+    "Bart": dict(vocab_size=50, d_model=24, encoder_layers=2, decoder_layers=2,
+                 encoder_attention_heads=6, decoder_attention_heads=6, encoder_ffn_dim=40,
+                 decoder_ffn_dim=40, pad_token_id=0, bos_token_id=1, eos_token_id=2),
+    "ViT": PIXELS,
+    "Dinov2": PIXELS | {"mlp_ratio": 2},
+    "Swin": dict(image_size=32, patch_size=4, embed_dim=24, depths=[1, 1], num_heads=[6, 6],
+                 window_size=4),  # windows stand in the batch
 }
 
 
-def client(name):
-    """A package, or a skip that names it."""
-    os.environ["HF_HUB_OFFLINE"] = "1"
-    try:
-        return importlib.import_module(name)
-    except (ImportError, RuntimeError) as error:  # RuntimeError: made for another PyTorch
-        pytest.skip(f"{name}: {type(error).__name__}: {error}"[:150])
+def model_of(name, attention="sdpa"):
+    """A model and what to run it on."""
+    torch.manual_seed(0)
+    config = getattr(transformers, f"{name}Config")(**CONFIGS[name])
+    model = transformers.AutoModel.from_config(config, attn_implementation=attention).eval()
+    if model.main_input_name == "pixel_values":
+        return model, {"pixel_values": torch.randn(2, 3, 32, 32)}
+    given = {"input_ids": IDS, "attention_mask": REAL.long()}
+    pairs = model.config.is_encoder_decoder
+    return model, given | ({"decoder_input_ids": IDS[:, :5]} if pairs else {})
 
 
 def recorded(model, *args, **kwargs):
-    """The output, the same to the last bit, and the weights by name; nothing was left out."""
+    """The weights by name; no bit of the output changes, and nothing is left out."""
     with torch.no_grad(), warnings.catch_warnings():
         wanted = model(*args, **kwargs)
         warnings.filterwarnings("error", "record_attention")
         with record_attention(model) as seen:
             output = model(*args, **kwargs)
     assert torch.equal(output[0], wanted[0])
-    return output, seen
+    return seen
 
 
-# ---- Hugging Face --------------------------------------------------------------------------------
-
-def hugging_face(name):
-    transformers = client("transformers")
-    transformers.logging.set_verbosity_error()
-    torch.manual_seed(0)
-    config = getattr(transformers, f"{name}Config")(**CONFIGS[name])
-    model = transformers.AutoModel.from_config(config, attn_implementation="sdpa").eval()
-    if name == "ViT":
-        return model, {"pixel_values": torch.randn(2, 3, 32, 32)}
-    given = {"input_ids": IDS, "attention_mask": REAL.long()}
-    return model, given | ({"decoder_input_ids": IDS[:, :5]} if name == "T5" else {})
-
-
-def returned(model, given):
-    """The weights that the library returns on its slow path, in the order of the modules."""
-    model.set_attn_implementation("eager")
-    with torch.no_grad():
-        output = model(**given, output_attentions=True)
-    model.set_attn_implementation("sdpa")
+def returned(name):
+    """The weights that the library returns on its slow path, in the order of the modules; recorded,
+    this path is refused."""
+    model, given = model_of(name, "eager")
+    with pytest.raises(ValueError, match='recorded nothing: .* with attn_implementation="sdpa"'):
+        with torch.no_grad(), record_attention(model):
+            output = model(**given, output_attentions=True)
     if "encoder_attentions" not in output:
         return output["attentions"]
     decoder = zip(output["decoder_attentions"], output["cross_attentions"])
@@ -79,33 +85,27 @@ def returned(model, given):
 
 
 @pytest.mark.parametrize("name", CONFIGS)
-def test_hugging_face(name):
-    model, given = hugging_face(name)
-    _, seen = recorded(model, **given)
-    theirs = returned(model, given)
-    assert len(seen) == len(theirs) == (6 if name == "T5" else 2)
-    for (where, (ours,)), wanted in zip(seen.items(), theirs):
-        rows = ours.shape[2]
-        real = REAL[:, :rows] if name != "ViT" and rows == 7 else torch.ones(2, rows).bool()
-        # A query that is padding may see nothing: both then answer as they like.
-        furthest = (ours - wanted).transpose(1, 2)[real].abs().max()
-        assert furthest < 1e-5, where
-    model.set_attn_implementation("eager")  # the softmax is written out
-    with torch.no_grad(), record_attention(model) as slowly:
-        model(**given)
-    assert slowly.keys() == seen.keys()
-    assert all(torch.equal(slowly[where][0], wanted) for where, wanted in zip(slowly, theirs))
+def test_weights_are_those_that_the_model_returns(name):
+    model, given = model_of(name)
+    ours = [call for calls in recorded(model, **given).values() for call in calls]
+    theirs = returned(name)
+    assert len(ours) == len(theirs) == (6 if model.config.is_encoder_decoder else 2)
+    for mine, wanted in zip(ours, theirs):
+        if "pixel_values" not in given and mine.shape[2] == 7:
+            # A query that is padding may see nothing: both then answer as they like.
+            mine, wanted = (each.transpose(1, 2)[REAL] for each in (mine, wanted))
+        torch.testing.assert_close(mine, wanted, atol=1e-5, rtol=0)
 
 
 @pytest.mark.parametrize("name", ["GPT2", "Llama", "Mistral", "DeepseekV3"])
 @pytest.mark.parametrize("masked", [False, True])
 def test_one_query_with_a_cache(name, masked):
-    model, given = hugging_face(name)
+    model, given = model_of(name)
     ids, mask = given["input_ids"], given["attention_mask"].flip(1)  # padding on the left
     masks = [{"attention_mask": each} if masked else {} for each in (mask[:, :6], mask)]
     with torch.no_grad():
         before = model(ids[:, :6], use_cache=True, **masks[0])
-        _, whole = recorded(model, ids, **masks[1])
+        whole = recorded(model, ids, **masks[1])
         with record_attention(model) as seen:
             model(ids[:, 6:], past_key_values=before.past_key_values, **masks[1])
     for where, (weights,) in seen.items():
@@ -114,30 +114,45 @@ def test_one_query_with_a_cache(name, masked):
         torch.testing.assert_close(weights, last, atol=1e-5, rtol=1e-4)
 
 
-SAID = {  # what can't be seen of them, or not all
-    "Longformer": (dict(attention_window=4), "its last axis is not the keys"),
-    "BigBird": (dict(block_size=4, num_random_blocks=1, attention_type="block_sparse"),
-                "5 maps in one call"),
-    "Nystromformer": (dict(num_landmarks=4, segment_means_seq_len=64), "3 maps in one call"),
-    "Mamba": (dict(state_size=4), "nothing was recorded: Mamba"),
-    "FNet": ({}, "nothing was recorded: FNet"),
-    "Qwen3Next": (dict(
-        num_hidden_layers=4, num_key_value_heads=2, head_dim=8, num_experts=2,
-        num_experts_per_tok=1, moe_intermediate_size=8, shared_expert_intermediate_size=8,
-        linear_num_key_heads=2, linear_num_value_heads=4, linear_key_head_dim=8,
-        linear_value_head_dim=8), "'layers.0', 'layers.1', 'layers.2': shows no"),
+@pytest.mark.parametrize("name", ["Bert", "Llama", "T5"])
+def test_a_closed_head_adds_nothing(name):
+    """As if its columns of the output projection were zero."""
+    model, given = model_of(name)
+    with torch.no_grad():
+        where, head = heads.all_heads(model, lambda: model(**given))[4]
+        with heads.closed(model, [(where, head)]):
+            closed = model(**given)[0]
+        assert not torch.allclose(closed, model(**given)[0], atol=1e-3)
+        outer = model.get_submodule(where.removesuffix(".self"))
+        projection = outer.output.dense if name == "Bert" else getattr(
+            outer, "o_proj" if name == "Llama" else "o")
+        projection.weight[:, 4 * head:4 * head + 4] = 0
+        torch.testing.assert_close(closed, model(**given)[0], atol=1e-5, rtol=1e-4)
+
+
+REFUSED = {  # what else the configuration has, and a module that attends in another way
+    "Longformer": (dict(attention_window=4), "'encoder.layer.0.attention.self'"),
+    "BigBird": (dict(block_size=4, num_random_blocks=1), "'encoder.layer.0.attention.self'"),
+    "Nystromformer": (dict(num_landmarks=4, segment_means_seq_len=64), "'encoder.layer.0"),
+    "DebertaV2": ({}, "'encoder.layer.0.attention.self'"),
+    "Bloom": (dict(n_head=6, n_layer=2), "'h.0.self_attention'"),
+    "GptOss": (EXPERTS | dict(num_key_value_heads=2, num_local_experts=4), "'layers.0.self_attn'"),
+    "Mamba": (dict(state_size=4), "MambaModel"),
+    "FNet": ({}, "FNetModel"),
 }
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", SAID)
-def test_what_is_not_seen_changes_no_bit_and_is_said(name):
-    transformers, (change, words) = client("transformers"), SAID[name]
+@pytest.mark.parametrize("name", REFUSED)
+def test_other_attention_changes_no_bit_and_is_refused_by_name(name):
+    change, where = REFUSED[name]
     torch.manual_seed(0)
     config = getattr(transformers, f"{name}Config")(
         **SIZES | {"max_position_embeddings": 128} | change)
     model, ids = transformers.AutoModel.from_config(config).eval(), IDS[:, :4].repeat(1, 16)
     with torch.no_grad():
         wanted = model(ids)[0]
-        with pytest.warns(UserWarning, match=words), record_attention(model):
-            assert torch.equal(model(ids)[0], wanted)
+        with pytest.raises(ValueError, match=f"recorded nothing: .*{where}"):
+            with record_attention(model):
+                output = model(ids)[0]
+    assert torch.equal(output, wanted)

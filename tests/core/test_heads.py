@@ -12,6 +12,8 @@ from d2l_ext.heads import gradient, greedy, keep_one, patched, prune, prune_head
 from d2l_ext.heads import rank_correlation, rollout
 from d2l_ext.transformer import EncoderDecoder
 
+pytestmark = pytest.mark.filterwarnings("error:no head can be closed")
+
 SOURCE, TARGET = torch.arange(12).reshape(2, 6) % 7, torch.arange(8).reshape(2, 4) % 5
 LENGTHS = torch.tensor([6, 3])
 GIVEN = SOURCE, TARGET, LENGTHS

@@ -9,8 +9,7 @@ from torch.nn import functional as F
 from slow import assert_same, outcome, slow_outcome
 
 from d2l_ext import GRU, LSTM, Convolution, Recurrence, SelfAttention, cost, flops, reach
-from d2l_ext.linear import DeltaRule, LinearAttention, SelectiveStateSpace
-from d2l_ext.linear import decay_mask, elu_plus_one, parallel_scan, scan
+from d2l_ext.linear import DeltaRule, LinearAttention, decay_mask, elu_plus_one
 from d2l_ext.sequence import LINEAR_FORMULAS, STATES, longest_chain, state_size
 
 WIDTH, HEADS = 6, 2
@@ -20,7 +19,7 @@ def attention(**options):
     return lambda chunk_size: LinearAttention(WIDTH, HEADS, chunk_size=chunk_size, **options)
 
 
-MAKE = {  # of a chunk size; a state space: any but 1 is the parallel scan
+MAKE = {  # of a chunk size
     "plain": attention(feature_map=None, normalise=False),
     "normalised": attention(),
     "decay": attention(decay="input", normalise=False),
@@ -28,7 +27,6 @@ MAKE = {  # of a chunk size; a state space: any but 1 is the parallel scan
     "delta rule": lambda chunk_size: DeltaRule(WIDTH, HEADS, chunk_size=chunk_size),
     "delta rule, to 2": lambda chunk_size: DeltaRule(WIDTH, HEADS, max_rate=2,
                                                      chunk_size=chunk_size),
-    "state space": lambda chunk_size: SelectiveStateSpace(WIDTH, 3, parallel=chunk_size != 1),
 }
 every_layer = pytest.mark.parametrize("make", MAKE.values(), ids=MAKE)
 
@@ -74,23 +72,8 @@ def slow_delta(m, sequence, i):
     return torch.einsum("hkv,hk->hv", S, q).flatten()
 
 
-def slow_state_space(m, sequence, i):
-    """Number by number."""
-    h = [[0.0] * m.state_size for _ in range(WIDTH)]
-    for x in sequence[:i + 1]:
-        u, B, C, step = m.W_u(x), m.W_B(x), m.W_C(x), m.W_delta(x)[0]
-        for c in range(WIDTH):
-            delta = torch.log1p(torch.exp(step + m.bias[c]))
-            for s in range(m.state_size):
-                kept = torch.exp(-delta * torch.exp(m.log_A[c, s]))
-                h[c][s] = kept * h[c][s] + delta * B[s] * u[c]
-    return torch.stack([sum(C[s] * h[c][s] for s in range(m.state_size)) + m.D[c] * u[c]
-                        for c in range(WIDTH)])
-
-
 def slow(m, X):
-    output = {SelectiveStateSpace: slow_state_space, DeltaRule: slow_delta,
-              LinearAttention: slow_attention}[type(m)]
+    output = {DeltaRule: slow_delta, LinearAttention: slow_attention}[type(m)]
     return torch.stack([torch.stack([m.W_o(output(m, sequence, i)) for i in range(len(sequence))])
                         for sequence in X])
 
@@ -141,26 +124,10 @@ def test_starts_and_decays_are_those_of_the_papers():
     mask = decay_mask(torch.full((1, 4), math.log(0.9)))
     i = torch.arange(4)
     torch.testing.assert_close(mask[0], (0.9 ** (i[:, None] - i).float()).tril())
-    layer = SelectiveStateSpace(num_hiddens=5)
-    steps = F.softplus(layer.bias).log10()
-    torch.testing.assert_close(steps, torch.tensor([-3, -2.5, -2, -1.5, -1]))
-    torch.testing.assert_close(layer.log_A.exp(), torch.arange(1.0, 17).expand(5, 16))
     assert DeltaRule(4).max_rate == 1
     start = LinearAttention(8, 4, decay="input").W_a.bias.sigmoid()
     torch.testing.assert_close(start, torch.tensor([31 / 32, 63 / 64, 127 / 128, 255 / 256]))
     assert elu_plus_one(torch.tensor([-80.0])) > 0
-
-
-@pytest.mark.parametrize("n, rounds", [(1, 0), (2, 1), (3, 2), (64, 6), (65, 7)])
-def test_a_parallel_scan_takes_logarithmically_many_rounds(n, rounds):
-    """Additions that wait for each other, on the longest way through the graph."""
-    @functools.cache
-    def additions(node):
-        before = [additions(earlier) for earlier, _ in node.next_functions if earlier]
-        return node.name().startswith("AddBackward") + max(before, default=0)
-    for how, expected in ((parallel_scan, rounds), (scan, n)):
-        h = how(torch.rand(1, n), torch.rand(1, n, requires_grad=True))
-        assert additions(h.grad_fn) == expected if h.grad_fn else expected == 0
 
 
 # ---- costs ---------------------------------------------------------------------------------------

@@ -1,7 +1,5 @@
 """Attention seen from outside: weights, names, bits of the outputs; and gates on any heads."""
 import copy
-import math
-import re
 import threading
 import warnings
 from types import SimpleNamespace
@@ -38,6 +36,14 @@ class SomeAttention(Calls):
     """A class that is called attention."""
 
 
+def attend(X):
+    return F.scaled_dot_product_attention(X, X, X)
+
+
+def written_out(X):
+    return (X @ X.mT).softmax(-1) @ X
+
+
 def alone(model, *args, **kwargs):
     """The one recorded call; output and next random number must be the same, and nothing warned."""
     with warnings.catch_warnings():
@@ -62,8 +68,7 @@ FUSED = {
     "causal": ((2, 3, 4, 6), (2, 3, 5, 6), {"is_causal": True}),
     "causal groups": ((2, 4, 5, 8), (2, 2, 5, 8), {"is_causal": True, "enable_gqa": True}),
     "one query, a cache": ((2, 3, 1, 6), (2, 3, 7, 6), {}),
-    "no heads": ((2, 4, 6), (2, 5, 6), {}),
-    "no batch": ((4, 6), (5, 6), {}),
+    "one key for all heads": ((2, 3, 4, 6), (2, 1, 5, 6), {}),
 }
 
 
@@ -75,8 +80,8 @@ def test_fused_calls(case, dtype):
     v = torch.eye(k.shape[-2]).expand(*k.shape[:-1], -1).to(dtype)
     recorded = alone(Calls(F.scaled_dot_product_attention), q, k, v, **options)
     applied = F.scaled_dot_product_attention(q.float(), k.float(), v.float(), **options)
-    assert recorded.dim() == 4 and recorded.dtype == torch.float32
-    torch.testing.assert_close(recorded, applied.reshape(recorded.shape), atol=1e-6, rtol=0)
+    assert recorded.dtype == torch.float32
+    torch.testing.assert_close(recorded, applied, atol=1e-6, rtol=0)
 
 
 def test_dropout_and_empty_rows_of_fused_calls():
@@ -87,39 +92,23 @@ def test_dropout_and_empty_rows_of_fused_calls():
     torch.testing.assert_close(weights.sum(-1), mask.any(-1).float().expand(2, 3, 4))
 
 
-def test_grouped_heads_that_come_as_queries_are_heads_again():
-    """As some models do while they write: one query, and heads that share keys side by side."""
-    q, k, v = torch.randn(2, 6, 1, 8), torch.randn(2, 3, 5, 8), torch.randn(2, 3, 5, 8)
-    model = Calls(F.scaled_dot_product_attention, num_heads=6)
-    wanted, packed = alone(model, q, k, v, enable_gqa=True), q.reshape(2, 3, 2, 8)
-    gate = DRAWN[0, :2, 0, :6]
-    by_settings = Calls(F.scaled_dot_product_attention, config=SimpleNamespace(n_head=6), n_head=3)
-    around = Calls(by_settings, config=SimpleNamespace(n_head=3))  # whose number isn't meant
-    for each in (model, by_settings, around):
-        torch.testing.assert_close(alone(each, packed, k, v), wanted)
+def test_heads_that_transformers_packs_as_queries_are_heads_again():
+    """With one query, where heads share keys and a mask is given."""
+    q, k, v = torch.randn(2, 6, 1, 8), torch.randn(2, 2, 5, 8), torch.randn(2, 2, 5, 8)
+    model = Calls(F.scaled_dot_product_attention, num_key_value_groups=3,
+                  config=SimpleNamespace(num_attention_heads=6))
+    wanted, gate, packed = alone(model, q, k, v, enable_gqa=True), DRAWN[0, :2, 0, :6], q.reshape(
+        2, 2, 3, 8)
+    torch.testing.assert_close(alone(model, packed, k, v), wanted)
     with measures.gates(model, {"": gate}):
         gated = model(packed, k, v).reshape(2, 6, 1, 8)
     torch.testing.assert_close(gated, model(q, k, v, enable_gqa=True) * gate[..., None, None])
-
-
-# ---- softmaxes -----------------------------------------------------------------------------------
-
-@pytest.mark.parametrize("softmax", [
-    F.softmax, torch.softmax, torch.special.softmax, torch.Tensor.softmax,
-    lambda X, dim: X.softmax(dim=3), lambda X, dim: F.softmax(X, dim=dim, dtype=torch.float64)])
-def test_softmaxes_over_the_last_of_four_axes(softmax):
-    scores = torch.randn(2, 3, 4, 5)
-    assert torch.equal(alone(Calls(softmax), scores, -1), softmax(scores, -1))
-
-
-@pytest.mark.parametrize("count", ["num_heads", "num_attention_heads", "n_heads", "n_head"])
-def test_heads_folded_into_the_batch_are_unfolded(count):
-    """And kept as they were, though they are changed in place afterwards."""
-    scores, softmax = torch.randn(6, 4, 5), lambda X: X.softmax(-1).mul_(0.5)
-    weights = alone(SomeAttention(softmax, **{count: 3}), scores)
-    assert torch.equal(weights, scores.softmax(-1).reshape(2, 3, 4, 5))
-    assert torch.equal(alone(SomeAttention(softmax, **{count: 3}), scores[:, None]), weights)
-    assert alone(SomeAttention(softmax), scores).shape == (6, 1, 4, 5)
+    model.config.num_attention_heads = 2  # then these are three queries
+    assert alone(model, packed, k, v).shape == (2, 2, 3, 5)
+    model.config.num_attention_heads = [6, 2]
+    words = r"these are 2 heads of 3 queries, or 6 of one, and config.num_attention_heads is \[6, 2"
+    with pytest.raises(ValueError, match=words), record_attention(model):
+        model(packed, k, v)
 
 
 # ---- PyTorch's own modules -----------------------------------------------------------------------
@@ -195,6 +184,8 @@ def test_other_modes_stay_on():
         wanted = model(X, src_key_padding_mask=PADDING)
         with record_attention(model):
             assert torch.equal(model(X, src_key_padding_mask=PADDING), wanted)
+    with torch.no_grad(), record_attention(model), torch.device("cpu"):
+        assert torch.equal(model(X, src_key_padding_mask=PADDING), wanted)
 
 
 # ---- ours ----------------------------------------------------------------------------------------
@@ -222,12 +213,12 @@ class Blocks(nn.Module):
 
 
 def test_each_call_stands_under_the_name_of_its_innermost_module():
-    plain = Calls(lambda X: X.softmax(-1))
-    model, X = Blocks(plain, Blocks(Calls(lambda X: X.softmax(-1))), plain), torch.randn(2, 3, 4, 5)
+    plain = Calls(attend)
+    model, X = Blocks(plain, Blocks(Calls(attend)), plain), torch.randn(2, 3, 4, 5)
     with record_attention(model) as seen:
         model(X), model(X)
-        X.softmax(-1)
-        Calls(lambda X: X.softmax(-1))(X)  # not of this model
+        attend(X)
+        Calls(attend)(X)  # not of this model
     assert {name: len(calls) for name, calls in seen.items()} == {"blocks.0": 4,
                                                                   "blocks.1.blocks.0": 2}
     model(X)
@@ -240,21 +231,21 @@ def test_nothing_stays_after_an_error_but_what_came_before(error, broken):
     def fail(*args, **kwargs):
         raise error
 
-    model, X = Blocks(Calls(lambda X: X.softmax(-1)), broken()), torch.randn(2, 3, 4, 5)
+    model, X = Blocks(Calls(attend), broken()), torch.randn(2, 3, 4, 5)
     model.blocks[1].forward = fail
     with pytest.raises(error), record_attention(model) as before:
         model(X)
     assert {name: len(calls) for name, calls in before.items() if calls} == {"blocks.0": 1}
     assert not modules._global_forward_hooks and not modules._global_forward_pre_hooks
     assert model.blocks[1].forward is fail
-    with record_attention(works := Calls(F.softmax)) as seen:  # torch functions are seen again
-        works(X, -1)
+    with record_attention(works := Calls(attend)) as seen:  # torch functions are seen again
+        works(X)
     assert len(seen["attention"]) == 1
 
 
-def test_beyond_the_limit_calls_are_counted_and_named():
-    model, X = Blocks(*(Calls(lambda X: X.softmax(-1)) for _ in "ab")), torch.randn(2, 3, 4, 5)
-    words = ("^record_attention: 'blocks.0', 'blocks.1': maps are missing, beyond "
+def test_beyond_the_limit_calls_are_left_out_and_named():
+    model, X = Blocks(Calls(attend), Calls(attend)), torch.randn(2, 3, 4, 5)
+    words = ("^record_attention left out 'blocks.0', 'blocks.1': maps are missing, beyond "
              "most_bytes=1,000$")
     with pytest.warns(UserWarning, match=words), record_attention(model, most_bytes=1000) as seen:
         model(X), model(X)
@@ -275,31 +266,60 @@ class OneInput(nn.MultiheadAttention):
         return super().forward(X, X, X, need_weights=False)[0]
 
 
-LAYERS = nn.ModuleList(Calls(each) for each in [lambda X: X.softmax(-1), lambda X: X])
-SAID = {  # a model, its input, and what the warning says
-    "no softmax": (lambda: Blocks(Blocks(SomeAttention(lambda X: X.exp() / X.exp().sum()))),
-                   "^record_attention: 'blocks.0.blocks.0': calls neither"),
-    "four alike": (lambda: Blocks(*(SomeAttention(lambda X: X) for _ in "abcd")),
-                   "'blocks.3', 'blocks.2', 'blocks.1' and 1 more: calls neither"),
-    "another axis": (lambda: SomeAttention(lambda X: X[..., None].softmax(-2)),
-                     "'model': calls neither"),
-    "several maps": (lambda: Calls(lambda X: X.softmax(-1).softmax(-1)),
-                     "'model': 2 maps in one call"),
-    "a layer without": (lambda: Calls(lambda X: [layer(X) for layer in LAYERS], layers=LAYERS),
-                        "'layers.1': shows no attention, though"),
-    "nothing": (lambda: Calls(lambda X: X), "'model': nothing was recorded: Calls ran without"),
-    "three axes": (lambda: Calls(lambda X: X[0].softmax(-1)), "nothing was recorded"),
-    "compiled": (lambda: torch.compile(LAYERS[0], backend="eager"), "ran uncompiled"),
-    "flex": (lambda: Calls(lambda X: flex_attention(X, X, X)), "flex_attention shows no weights"),
+def with_a_sink(X):
+    """Attention whose softmax is over the keys and one more."""
+    return F.pad(X @ X.mT, (0, 1)).softmax(-1)[..., :-1] @ X
+
+
+HOW = (r"attention is computed there without d2l_ext's MultiHeadAttention, nn.MultiheadAttention "
+       "or F.scaled_dot_product_attention. A model of transformers calls the last if it is made "
+       'with attn_implementation="sdpa", one of timm if it is made after timm.layers.set_fused')
+OTHERS = {  # a module that attends in a way that is not seen for sure, and why
+    "written out": (lambda: Calls(written_out), HOW),
+    "functional": (lambda: Calls(lambda X: F.softmax(X @ X.mT, dim=3) @ X), HOW),
+    "special": (lambda: Calls(lambda X: torch.special.softmax(X @ X.mT, -1) @ X), HOW),
+    "a sink": (lambda: Calls(with_a_sink), HOW),
+    "named so": (lambda: SomeAttention(lambda X: X.exp() / X.exp().sum()), HOW),
+    "windows": (lambda: Calls(lambda X: attend(X[:, None])[:, 0]),
+                r"queries of shape \(2, 1, 3, 4, 4\), expected \(batch, heads, queries, size\)"),
+    "no heads": (lambda: Calls(lambda X: attend(X.flatten(0, 1)).reshape(X.shape)),
+                 r"got queries of shape \(6, 4, 4\), expected"),
 }
 
 
-@pytest.mark.parametrize("make, words", SAID.values(), ids=SAID)
-def test_what_is_not_seen_is_said_where_the_block_stands(make, words):
+@pytest.mark.parametrize("make, why", OTHERS.values(), ids=OTHERS)
+def test_what_is_not_seen_for_sure_is_refused_or_said_where_the_block_stands(make, why):
+    """Alone it is refused, beside others it is named; no bit changes."""
+    X, model, both = torch.randn(2, 3, 4, 4), make(), Blocks(Calls(attend), make())
+    with pytest.raises(ValueError, match=f"^record_attention recorded nothing: 'model': .*{why}"):
+        with record_attention(model):
+            model(X)
+    wanted = both(X)
+    words = f"^record_attention left out 'blocks.1': .*{why}"
+    with pytest.warns(UserWarning, match=words) as warned, record_attention(both) as seen:
+        assert torch.equal(both(X), wanted)
+    assert warned[-1].filename == __file__ and [*seen] == ["blocks.0"]
+
+
+@pytest.mark.parametrize("make, words", [
+    (lambda: SomeAttention(Blocks(SomeAttention(lambda X: X))), "'attend.blocks.0': "),
+    (lambda: Blocks(*(SomeAttention(lambda X: X) for _ in "abcd")),
+     "'blocks.3', 'blocks.2', 'blocks.1' and 1 more: "),
+    (lambda: Calls(lambda X: X.softmax(1) + X[0].softmax(-1) + X[..., None].softmax(3)[..., 0]),
+     "Calls ran without d2l_ext's MultiHeadAttention, "),
+    (lambda: Blocks(Calls(lambda X: X)), "Blocks, Calls ran without"),
+    (lambda: Calls(lambda X: flex_attention(X, X, X)), "'model': attention is computed"),
+], ids=["parts", "four alike", "other axes", "nothing", "flex, other bits"])
+def test_what_attends_unseen_is_named_once(make, words):
     model, X = make(), torch.randn(2, 3, 4, 4)
-    with pytest.warns(UserWarning, match=words) as warned, record_attention(model):
-        model(X)
-    assert warned[-1].filename == __file__
+    with pytest.raises(ValueError, match=f"^record_attention recorded nothing: {words}"):
+        with record_attention(model):
+            model(X)
+
+
+def test_attention_around_what_was_recorded_is_not_missing():
+    alone(SomeAttention(Blocks(Calls(attend))), torch.randn(2, 3, 4, 4))
+    alone(Calls(lambda X: attend(X.softmax(-1))), torch.randn(2, 3, 4, 4))
 
 
 def test_a_subclass_with_a_signature_of_its_own_is_recorded():
@@ -310,67 +330,24 @@ def test_a_subclass_with_a_signature_of_its_own_is_recorded():
 
 def test_another_thread_runs_unwatched_and_is_said():
     model, X = MultiHeadAttention(4, 2), torch.randn(2, 3, 4)
-    with pytest.warns(UserWarning, match="and other threads, show neither$"):
+    with pytest.raises(ValueError, match="no module of the model ran in this thread while it was"):
         with record_attention(model):
             thread = threading.Thread(target=model, args=[X, X, X])
             thread.start(), thread.join()
 
 
-# ---- never changes, never breaks, never mislabels ------------------------------------------------
-
-ARRANGED = {  # shapes of scores and input, number of heads -> shape of what is recorded, or why not
-    "five axes": ((2, 3, 7, 4, 5), (), 3, (2, 7, 3, 4, 5)),
-    "windows first": ((2, 7, 3, 4, 5), (), 3, (2, 7, 3, 4, 5)),
-    "heads in the batch": ((6, 7, 4, 5), (), 3, (2, 7, 3, 4, 5)),
-    "after the queries": ((2, 5, 3, 5), (2, 5, 12), 3, (2, 3, 5, 5)),
-    "which is heads?": ((2, 3, 3, 4, 5), (), 3, r"of \(2, 3, 3, 4, 5\) not exactly one axis fits"),
-    "no number": ((2, 3, 7, 4, 5), (), 0, "not exactly one axis fits"),
-    "six axes": ((2, 3, 7, 1, 4, 5), (), 3, "not exactly one axis fits"),
-    "neighbours": ((1, 16, 6, 5), (), 6, r"neighbours\) \(1, 16, 6, 5\): its last axis is not"),
-    "channels": ((2, 3, 4, 4), (2, 9, 12), 3, "join 4 x 4 channels, not tokens"),
-    "another number": ((2, 5, 4, 4), (), 3, "it has 5 heads and names 3$"),
-}
-
-
-@pytest.mark.parametrize("case", ARRANGED)
-def test_heads_are_on_their_axis_or_refused(case):
-    shape, given, heads, wanted = ARRANGED[case]
-    model, X = Calls(lambda X: torch.randn(shape).softmax(-1), num_heads=heads), torch.ones(given)
-    with warnings.catch_warnings(record=True) as warned, record_attention(model) as seen:
-        warnings.simplefilter("always")
-        model(X)
-    if isinstance(wanted, tuple):
-        assert seen["attention"][0].shape == wanted and not warned
-        return
-    assert re.search(wanted, str(warned[0].message))
-    if "names 3" not in wanted:
-        with pytest.raises(ValueError), measures.closed(model, [("", 0)]):
-            model(X)
-
-
-@pytest.mark.parametrize("shape", [(8, 3, 5, 5), (2, 4, 3, 5, 5)])
-def test_windows_have_the_gates_of_their_example(shape):
-    weights, gate = torch.rand(shape).softmax(-1), DRAWN[:, 0, 0, :3]
-    model = Calls(lambda: weights.log().softmax(-1), num_heads=3)
-    with measures.gates(model, {"": gate}):
-        found = model().reshape(2, 4, 3, 5, 5)
-    torch.testing.assert_close(found, weights.reshape_as(found) * gate[:, None, :, None, None])
-
-
 # ---- gates and measures --------------------------------------------------------------------------
 
-class Folded(nn.Module):
-    """Multi-head attention with ``MultiHeadAttention``'s weights that writes out its softmax."""
+class Fused(nn.Module):
+    """``MultiHeadAttention``'s weights around a call of PyTorch's function."""
 
     def __init__(self, ours):
         super().__init__()
-        self.ours, self.softmax = ours, SomeAttention(F.softmax, num_heads=ours.num_heads)
+        self.ours, self.attend = ours, Calls(F.scaled_dot_product_attention)
 
     def forward(self, X):
-        q, k, v = (split_heads(linear(X), 3).flatten(0, 1)
-                   for linear in (self.ours.W_q, self.ours.W_k, self.ours.W_v))
-        mixed = self.softmax(q @ k.mT / math.sqrt(self.ours.head_size), dim=-1) @ v
-        return self.ours.W_o(merge_heads(mixed.unflatten(0, (len(X), 3))))
+        return self.ours.W_o(merge_heads(self.attend(*(split_heads(linear(X), 3) for linear in (
+            self.ours.W_q, self.ours.W_k, self.ours.W_v)))))
 
 
 class Same(nn.Module):
@@ -391,11 +368,11 @@ def siblings():
     ours = MultiHeadAttention(12, 3, bias=True).eval()
     nn.init.normal_(ours.W_o.weight)
     return {"ours": (Same(ours), "layer"), "packed": (Same(ours.to_torch()), "layer"),
-            "folded": (Folded(ours), "softmax"),
+            "fused": (Fused(ours), "attend"),
             "called": (Same(Calls(ours.to_torch().forward)), "layer")}
 
 
-@pytest.mark.parametrize("kind", ["packed", "folded", "called"])
+@pytest.mark.parametrize("kind", ["packed", "fused", "called"])
 @pytest.mark.parametrize("gate", [torch.tensor([1.0, 0, -0.5]), DRAWN[:, 0, 0, :3]],
                          ids=["for all", "per example"])
 def test_gates_on_any_model_are_those_on_ours(kind, gate):
@@ -413,14 +390,38 @@ def test_gates_on_any_model_are_those_on_ours(kind, gate):
     torch.testing.assert_close(*found, atol=1e-5, rtol=1e-5)
 
 
+@pytest.mark.parametrize("make", [
+    lambda: nn.TransformerEncoder(nn.TransformerEncoderLayer(12, 4, 20, batch_first=True), 2),
+    lambda: Blocks(Same(MultiHeadAttention(12, 4)), Same(MultiHeadAttention(12, 4))),
+    lambda: Blocks(Fused(MultiHeadAttention(12, 3)), Fused(MultiHeadAttention(12, 3)))],
+    ids=["PyTorch's", "ours", "fused"])
+def test_recorders_and_gates_in_one_another(make):
+    """Each recorder keeps a call once, and gates reach the layers above and no map of their own."""
+    model, X = make().eval(), torch.randn(2, 5, 12)
+    with torch.no_grad():
+        plain = model(X)
+        with record_attention(model) as outer, record_attention(model) as inner:
+            assert torch.equal(model(X), plain)
+        (below, (first,)), (above, (second,)) = outer.items()
+        assert [len(calls) for calls in inner.values()] == [1, 1]
+        with measures.closed(model, [(below, 1)]):
+            wanted = model(X)
+            with record_attention(model) as within:
+                assert torch.equal(model(X), wanted) and not torch.allclose(wanted, plain)
+        with record_attention(model) as around, measures.closed(model, [(below, 1)]):
+            assert torch.equal(model(X), wanted)
+    for seen in (within, around):
+        torch.testing.assert_close(seen[below], [first])
+        torch.testing.assert_close(seen[above], within[above])
+        assert not torch.allclose(seen[above][0], second)
+
+
 def test_heads_of_any_model_are_listed_in_its_order_and_what_has_none_is_named():
     X = torch.randn(2, 3, 4, 4)
-    folded = Calls(lambda X: torch.randn(1, 16, 6, 5).softmax(-1).sum() + X, num_heads=6)
-    model = Blocks(Calls(lambda X: X.softmax(-1)), folded,
-                   Calls(lambda X: F.scaled_dot_product_attention(X, X, X)))
+    model = Blocks(Calls(attend), Calls(lambda X: attend(X[0])[None] + X), Calls(attend))
     model.last = packed(num_heads=2)
     assert measures.all_heads(model) == [("last", 0), ("last", 1)]
-    words = r"^no head can be closed in 1 layers, the first 'blocks.1': \(batch, queries, heads, "
+    words = r"^no head can be closed in 'blocks.1': F.scaled_dot_product_attention got queries of"
     with pytest.warns(UserWarning, match=words) as warned:
         found = measures.all_heads(model, lambda: model(X))
     assert warned[0].filename == __file__
@@ -428,13 +429,14 @@ def test_heads_of_any_model_are_listed_in_its_order_and_what_has_none_is_named()
                      ("last", 0), ("last", 1)]
 
 
-@pytest.mark.parametrize("heads, words", [
-    ([("blocks.0", 3)], r"^there are no heads \[3\] in 'blocks.0': it has 0 to 2$"),
-    ([("blocks.2", 0)], "^'blocks.2' makes several maps in a call"),
-    ([("blocks.1", 0)], r"^no attention ran in 'blocks.1' while gates were open: all_heads"),
+@pytest.mark.parametrize("values, words", [
+    ({"blocks.0": [3]}, r"^there are no heads \[3\] in 'blocks.0': it has 0 to 2$"),
+    ({"blocks.1": [0]}, r"^no attention ran in 'blocks.1' while gates were open: all_heads"),
+    ({"blocks.2": [0]}, r"^'blocks.2': F.scaled_dot_product_attention got queries of shape"),
+    ({"blocks.0": torch.ones(4, 3)},
+     "^gates of 'blocks.0' are for 4 examples, and the batch of its heads is 2: give the same"),
 ])
-def test_heads_that_are_not_there_are_refused(heads, words):
-    model = Blocks(Calls(lambda X: X.softmax(-1)), Calls(lambda X: X),
-                   Calls(lambda X: X.softmax(-1).softmax(-1)))
-    with pytest.raises(ValueError, match=words), measures.closed(model, heads):
+def test_gates_that_fit_no_heads_are_refused(values, words):
+    model = Blocks(Calls(attend), Calls(written_out), Calls(lambda X: attend(X[0])))
+    with pytest.raises(ValueError, match=words), measures.gates(model, values):
         model(torch.randn(2, 3, 4, 5))

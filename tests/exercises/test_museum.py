@@ -12,7 +12,9 @@ from attention_lessons.exercises import exhibits
 from attention_lessons.exercises.exhibits import PROBES, distorted, numbers, tried
 from attention_lessons.lesson_12 import exercises as lesson
 
-LESSON, = (notebook for notebook in all_notebooks() if notebook.number == 12)
+MUSEUM, = (notebook.number for notebook in all_notebooks() if notebook.kind == "museum")
+CELLS = [cell for notebook in all_notebooks() if notebook.number == MUSEUM
+         for cell in notebook.cells]
 each = pytest.mark.parametrize("name", CASES)
 untraced = pytest.mark.skipif(sys.gettrace() is not None, reason="lines are traced already")
 
@@ -20,7 +22,7 @@ untraced = pytest.mark.skipif(sys.gettrace() is not None, reason="lines are trac
 def good_test(name):
     """The test in the lesson's solution."""
     scope = dict(vars(lesson))
-    exec(fences(trios(LESSON)[name][2])[0], scope)
+    exec(fences(trios(CELLS)[name][2])[0], scope)
     return scope["test"]
 
 
@@ -37,11 +39,12 @@ def differ(pair):
 
 @each
 def test_the_exhibit_shown_is_the_exhibit_checked_and_one_line_is_wrong(name):
-    case, shown = CASES[name], LESSON.cell(f"{name}-exhibit").text.strip()
+    case, shown = CASES[name], next(
+        cell for cell in CELLS if cell.id == f"{name}-exhibit").text.strip()
     assert shown == case.text(0).strip()
     lines, fine = (case.text(slip).splitlines() for slip in (0, None))
     assert len(lines) == len(fine) <= 15 and sum(a != b for a, b in zip(lines, fine)) == 1
-    page, answer, _ = trios(LESSON)[name]
+    page, answer, _ = trios(CELLS)[name]
     assert answer.statements[0].args.args[0].arg == case.fine.__name__
     assert "".join(re.findall(r"^- \*\*(.)\*\*", page.text, re.M)) == case.options == "abcd"
     assert len(case.slips) == len(case.hints) == len(set(case.reasons.values())) == 3
@@ -203,6 +206,18 @@ def test_a_loop_without_end_is_left(monkeypatch):
     monkeypatch.setattr(exhibits, "LINES", 500)
     assert "raises Endless: it went on for more than 500 lines" in hand_in(endless).message
     assert hand_in(endless_on_bugs).message.startswith("Right so far")  # it ends on right code
+
+
+def test_a_test_that_counts_its_calls_gains_nothing(monkeypatch):
+    """In the order of the code versions it would pass two of right code and fail the others."""
+    calls = []
+
+    def count(read):
+        calls.append(read)
+        assert len(calls) < 3
+
+    monkeypatch.setattr(exhibits.SystemRandom, "sample", lambda self, all, k: [*all][::-1])
+    assert check("polarity", {"symptom": "b", "line": 5, "test": count}).state == "wrong"
 
 
 def test_a_debugger_keeps_its_trace():

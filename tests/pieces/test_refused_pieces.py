@@ -101,6 +101,9 @@ REFUSED = [
      "seen holds no weights: run the model while record_attention is open"),
     (attention_explorer, {"seen": maps(a=(4, 5), b=(4, 4)), "tokens": "ab"},
      "no map has 2 queries and 2 keys, as tokens and keys say: seen holds 4 x 4, 4 x 5"),
+    (attention_explorer, {"seen": {"a": [torch.ones(4, 1, 3, 3), torch.ones(4, 1, 1, 4)]}},
+     "seen holds 2 steps of a batch of 4, and beam search moves sequences between its rows: run "
+     "the model once over the sequence that was written, and show that"),
     (attention_explorer, {"seen": maps(a=(2, 0))}, "there must be tokens and keys, got 2 and 0"),
     *((attention_explorer, {"seen": maps(a=size)},
        r"shows up to 1,500 queries or keys and 650,000 weights, got .* one layer's "

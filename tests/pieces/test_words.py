@@ -7,7 +7,7 @@ from attention_lessons.pieces import source
 SAID = {
     "[0, 1, 2, 3].map((count) => list(given.slice(0, count)))":
         ["", "a", "a and b", "a, b and c"],
-    "[0, 1, 2].map((count) => plural(count, 'head'))": ["0 heads", "1 head", "2 heads"],
+    "[0, 1, 2].map(headCount)": ["0 heads", "1 head", "2 heads"],
     "[9999, 999.994, 1000, -1000.4, 1e4].map(digits)":
         ["9999", "999.99", "1000", "-1000", "1.00e+4"],
     "[clip('abc', 3), clip('abcd', 3), clip(' a  b ', 9), clip('', 9)]":

@@ -30,7 +30,8 @@ def test_requirements_and_conda_lead_to_pyproject():
     names = {Requirement(line).name for line in setup.requirements()}
     assert {"torch", "jupyterlab", "pandas", "pytest"} <= names
     assert not names & {"playwright", "ziamath", "mutmut"}
-    assert environments.lowest("a-b>=1.2,<3") == "a-b==1.2"
+    assert environments.lowest("a-b[c]<3,>=1.2,!=1.3") == "a-b[c]==1.2"
+    assert environments.name_of("A_b.c[d]>=1 ; os_name == 'nt'") == "a-b-c"
 
 
 def test_the_lists_of_versions_agree():

@@ -10,7 +10,7 @@ import pytest
 import attention_lessons
 import d2l_ext
 from tools import ROOT, environments
-from tools.notebooks import standalone
+from tools.notebooks import nbtext, standalone
 from attention_lessons import __main__ as opening
 
 
@@ -45,9 +45,9 @@ def test_it_works_alone_and_brings_the_lessons(wheel, tmp_path):
     command = [sys.executable, "-I", "-c", environments.ALONE, wheel, tmp_path / "lessons"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    made = {path.name for path in (tmp_path / "lessons").iterdir()}
-    assert made == {path.name for path in (ROOT / "notebooks").glob("*.ipynb")}
-    assert "0 lessons copied" in done.stdout and "kept as they are" in done.stdout
+    made = {path.relative_to(tmp_path / "lessons") for path in (tmp_path / "lessons").rglob("*.*")}
+    assert made == {*map(nbtext.inner, nbtext.notebooks())}
+    assert "0 notebooks copied" in done.stdout and "kept as they are" in done.stdout
 
 
 def test_a_lesson_that_was_worked_on_is_kept(tmp_path, capsys):
@@ -61,9 +61,10 @@ def test_a_lesson_that_was_worked_on_is_kept(tmp_path, capsys):
 def test_lessons_come_in_another_language(tmp_path, capsys):
     assert opening.main([str(tmp_path), "--no-open", "--language", "zh"]) == 0
     attention_lessons.language("en")
-    for path in (ROOT / "notebooks" / "zh").glob("*.ipynb"):
-        assert (tmp_path / path.name).read_bytes() == path.read_bytes()
-    assert len([*tmp_path.iterdir()]) == len(opening.lessons())
+    for path in nbtext.notebooks("zh"):
+        copy = tmp_path / nbtext.inner(nbtext.in_language(path))
+        assert copy.read_bytes() == path.read_bytes()
+    assert len([*tmp_path.rglob("*.*")]) == len(opening.lessons()) == len(nbtext.notebooks())
 
 
 def test_the_first_lesson_is_opened_where_it_was_copied_to(tmp_path, monkeypatch):

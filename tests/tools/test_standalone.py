@@ -8,10 +8,9 @@ import sys
 import nbformat
 import pytest
 
-from tools import ROOT
-from tools.notebooks import standalone
+from tools.notebooks import nbtext, standalone
 
-NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+NOTEBOOKS = nbtext.notebooks()
 USES = """
 import sys
 from pathlib import Path
@@ -44,7 +43,7 @@ def sources(notebook):
 
 @pytest.mark.slow
 def test_only_the_set_up_cell_differs_and_the_bytes_are_the_same_every_time(tmp_path):
-    for path in [*NOTEBOOKS, *sorted((ROOT / "notebooks/zh").glob("0[17]*.ipynb"))]:
+    for path in [*NOTEBOOKS, *nbtext.chosen(["zh/01", "zh/deeper/01"])]:
         old, made = load(path), standalone.write(path, tmp_path)
         new, first = load(made), made.read_bytes()
         assert standalone.write(path, tmp_path).read_bytes() == first
@@ -52,10 +51,10 @@ def test_only_the_set_up_cell_differs_and_the_bytes_are_the_same_every_time(tmp_
         setups = [cell.pop("source") for book in (old, new) for cell in book["cells"]
                   if cell["id"] == "setup"]
         assert new == old and setups[0] != setups[1]
-        assert ('language("zh")' in "".join(setups[1])) is (path.parent.name == "zh")
+        assert ('language("zh")' in "".join(setups[1])) is (nbtext.inner(path).parts[0] == "zh")
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem[:2])
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=nbtext.place)
 def test_what_a_lesson_asks_for_is_carried(path):
     text, files = sources(load(path)), standalone.members()
     carried = {name for name in files if standalone.needed(name, path.name[:2], text)}

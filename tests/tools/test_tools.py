@@ -12,20 +12,21 @@ from functools import partial
 
 import nbformat
 import pytest
+import tiny
 
-from tools import ROOT, address, lab
+from tools import ROOT, address, environments, lab
 from tools.notebooks import execute, nbtext, readme
 
-TINY = """%% md title core
+TINY = """%% md title
 # 02 Tiny
 
-%% code setup core setup folded
+%% code setup setup folded
 x = 1
 
-%% code two core predict
+%% code two predict
 print("two")
 
-%% code three deeper
+%% code three
 3
 """
 PRINTED = {"output_type": "stream", "name": "stdout", "text": ["two\n"]}
@@ -45,9 +46,9 @@ def test_text_survives_packing_and_makes_a_valid_notebook():
     packed = nbtext.pack(TINY, {})
     assert nbtext.unpack(packed) == TINY
     nbformat.validate(packed)
-    folded = {"tags": ["core", "setup"], "jupyter": {"source_hidden": True}, "cellView": "form"}
+    folded = {"tags": ["setup"], "jupyter": {"source_hidden": True}, "cellView": "form"}
     assert cell(packed, "setup")["metadata"] == folded
-    answer = {"tags": ["core", "predict"], "jupyter": {"outputs_hidden": True}, "collapsed": True}
+    answer = {"tags": ["predict"], "jupyter": {"outputs_hidden": True}, "collapsed": True}
     assert cell(packed, "two")["metadata"] == answer
 
 
@@ -56,11 +57,11 @@ def test_packing_keeps_outputs_of_unchanged_cells_alone():
     for name in ("two", "three"):
         cell(old, name).update(outputs=[PRINTED], execution_count=2)
     assert nbtext.pack(nbtext.unpack(old), old) == old
-    new = TINY.replace('print("two")', 'print("2")').replace("three deeper", "three core")
+    new = TINY.replace('print("two")', 'print("2")').replace("three", "three timing")
     packed = nbtext.pack(new, old)
     assert cell(packed, "two")["outputs"] == [] and cell(packed, "two")["execution_count"] is None
     assert cell(packed, "three")["outputs"] == [PRINTED]
-    assert cell(packed, "three")["metadata"] == {"tags": ["core"]}
+    assert cell(packed, "three")["metadata"] == {"tags": ["timing"]}
 
 
 # ---- running and storing ----------------------------------------------------------------------
@@ -85,12 +86,19 @@ import ipywidgets"""
 
 @pytest.fixture
 def repository(tmp_path, monkeypatch):
-    for path in (ROOT / "README.md", ROOT / "tools/notebooks/setup_cell.txt",
-                 *(ROOT / "notebooks").glob("*.ipynb")):
-        target = tmp_path / path.relative_to(ROOT)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(path, target)
+    """The tiny notebooks, with what `make readme` writes."""
+    for each in tiny.NOTEBOOKS:
+        path = tmp_path / f"notebooks/{each.name}.ipynb"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        nbtext.write(each.content, path)
+    (tmp_path / "README.md").write_text("".join(
+        f"<!-- {name}: make readme writes this table -->\n<!-- /{name} -->\n"
+        for name in ("notebooks", "deeper")), encoding="utf-8")
+    (tmp_path / "tools/notebooks").mkdir(parents=True)
+    shutil.copy(ROOT / "tools/notebooks/setup_cell.txt", tmp_path / "tools/notebooks")
     monkeypatch.setattr(readme, "ROOT", tmp_path)
+    monkeypatch.setattr(nbtext, "NOTEBOOKS", tmp_path / "notebooks")
+    readme.main([])
     return tmp_path
 
 
@@ -99,28 +107,82 @@ def spoil(path, old, new):
     path.write_text(re.sub(old, new, text, count=1), encoding="utf-8")
 
 
-LESSON = "notebooks/03_multi_head_attention.ipynb"
-STALE = {LESSON: (r"\d+ core, ", "1 core, "), "README.md": (r"\d+ / \d+ \|", "1 / 2 |"),
-         "notebooks/00_start_here.ipynb": ("Colab, Kaggle", "elsewhere")}
+def text_in(path, name):
+    return "".join(cell(load(path), name)["source"])
+
+
+def test_minutes_of_the_sitting_and_of_sections_are_counted_and_lead_to_each_other(repository):
+    """17 minutes are 2 and 5 for exercises, 1 for a prediction, 0.5 for a code cell, and words."""
+    lesson, deeper = (repository / f"notebooks/{name}.ipynb"
+                      for name in ("02_tiny", "deeper/02_tiny_deeper"))
+    colab = "[Open in Colab](https://address.invalid/colab/blob/main/notebooks/"
+    own, minutes, below, badge = text_in(lesson, "afterwards").split("\n\n")
+    assert own == "**Afterwards you can** do it."
+    assert minutes == "**Minutes:** 10, of which 7 for the exercises."
+    assert below.endswith("](deeper/02_tiny_deeper.ipynb)") and badge == f"{colab}02_tiny.ipynb)"
+    assert text_in(deeper, "so").startswith("## Is it so? · 5 minutes\n\n[Lesson 02]")
+    assert text_in(deeper, "contents") == (
+        "- [Is it so?](#cell-id=so) · 5 minutes\n- [And why?](#cell-id=why) · 4 minutes\n\n"
+        f"{colab}deeper/02_tiny_deeper.ipynb)")
+    page = readme.read(repository / "README.md")
+    assert f"| [02 Tiny](notebooks/02_tiny.ipynb) | do it. | 10 | {colab}02_tiny.ipynb) |" in page
+    row = "| [02 Tiny, deeper]({}deeper/02_tiny_deeper.ipynb) | Is it so? And why? | 9 |"
+    assert row.format("notebooks/") in page
+    assert row.format("") in text_in(repository / "notebooks/00_start.ipynb", "map")
+    deeper.unlink()
+    readme.main([])
+    assert "Deeper" not in text_in(lesson, "afterwards")
+
+
+LESSON = "notebooks/02_tiny.ipynb"
+STALE = {LESSON: (r"\d+, of which", "1, of which"), "README.md": (r"\| \d+ \|", "| 99 |"),
+         "notebooks/deeper/02_tiny_deeper.ipynb": (r"so\? · 5", "so? · 99"),
+         "notebooks/00_start.ipynb": ("Colab, Kaggle", "elsewhere")}
 
 
 def test_what_is_out_of_date_is_named_and_rewritten(repository, capsys):
+    before = {name: (repository / name).read_bytes() for name in STALE}
+    capsys.readouterr()
     for name, change in STALE.items():
         spoil(repository / name, *change)
     for arguments, code, said in ((["--check"], 1, "is out of date"), ([], 0, "rewritten")):
         assert readme.main(arguments) == code
         out = capsys.readouterr().out
         assert all(f"{name} {said}" in out for name in STALE)
-    assert all((repository / name).read_bytes() == (ROOT / name).read_bytes() for name in STALE)
+    assert all((repository / name).read_bytes() == before[name] for name in STALE)
 
 
 @pytest.mark.parametrize("file, old, words", [
-    (LESSON, r"\d+ core", "03_multi_head_attention.ipynb: its title lacks a line"),
-    ("README.md", "<!-- /notebooks -->", "place is not marked by one")])
+    (LESSON, r"# 02 Tiny", "02_tiny.ipynb: the cell `title` doesn't begin with"),
+    (LESSON, r"\*\*Afterwards", "02_tiny.ipynb: the cell `afterwards` doesn't begin with"),
+    ("README.md", "<!-- /deeper -->", "place is not marked by one")])
 def test_what_cannot_be_read_is_named(repository, file, old, words):
     spoil(repository / file, old, "thirty")
     with pytest.raises(SystemExit, match=words):
         readme.main([])
+
+
+def test_notebooks_are_chosen_by_names_of_all_languages(repository):
+    chinese = repository / "notebooks/zh/deeper"
+    chinese.mkdir(parents=True)
+    shutil.copy(repository / "notebooks/deeper/02_tiny_deeper.ipynb", chinese)
+    found = {"02": ["02", "deeper/02", "deeper/02"], "deeper/02": ["deeper/02", "deeper/02"],
+             "zh/deeper/02": ["deeper/02"], "02_tiny.i": ["02"]}
+    for word, places in found.items():
+        assert [*map(nbtext.place, nbtext.chosen([word]))] == places
+    with pytest.raises(SystemExit, match="No notebook is called 77 or zh/02."):
+        nbtext.chosen(["77", "zh/02"])
+    english, = nbtext.deeper()
+    path = nbtext.in_language(english, "zh")
+    assert path == chinese / "02_tiny_deeper.ipynb" and nbtext.in_language(path) == english
+    assert nbtext.lesson_of(path) == repository / "notebooks/zh/02_tiny.ipynb"
+
+
+def test_a_section_becomes_a_notebook_of_its_own(repository):
+    made = dict(environments.alone(nbtext.deeper()[0]))
+    assert [each["id"] for each in made["why"]["cells"]] == [
+        "setup", "why", "why-code", "exercise-lengths", "answer-lengths", "solution-lengths"]
+    assert [*made] == ["so", "why"]
 
 
 # ---- the address --------------------------------------------------------------------------------

@@ -8,17 +8,18 @@ import warnings
 from functools import cache
 
 import pytest
+import tiny
 import torch
 from answers import WRONG
 from tools import ROOT
-from tools.notebooks import catalogue, faults, texts, translation
+from tools.notebooks import catalogue, faults, nbtext, texts, translation
 
 import attention_lessons
 from attention_lessons import plotting
 from attention_lessons.exercises import Result, all_exercises, check, hint
 from attention_lessons.languages import catalogue as spoken
-from attention_lessons.languages import outside
-from attention_lessons.pieces import pooling_explorer
+from attention_lessons.languages import outside, translations_in
+from attention_lessons.pieces import pooling_explorer, source
 
 ZH = catalogue.load("zh")
 needed = cache(texts.everything)
@@ -58,9 +59,30 @@ def test_what_has_changed_is_brought_up_to_date_and_asked_for():
     twin, = (entry.twin for entry in ZH["02"] if entry.context == "02/one-way")
     assert (cell.fuzzy, cell.twin) == (True, twin)
     assert (message.fuzzy, message.twin) == (True, long.twin) and other == ZH["pieces"][0]
-    assert [*faults.faults(made, {"02": keys})] == [
-        "02: fuzzy: 02/one-way", "02: missing: 02/brand-new", f"02: fuzzy: {message.text!r}"]
+    assert [*faults.faults(made, {"02": keys})] == [f"02: fuzzy: {message.text!r}"]
+    assert [entry for entry in made["02"] if faults.lags(entry)] == [cell, new]
     assert " More." not in translation.spoken(made)
+
+
+def test_cells_that_lag_are_shown_in_english_and_counted(tmp_path):
+    """Without a translation, with one of other words, and a label of code without one."""
+    path = tmp_path / "02_tiny.ipynb"
+    content = nbtext.pack(tiny.LESSON + '\n%% code label\ntable(["Some words"])\n', {})
+    nbtext.write(content, path)
+    keys = [texts.key(path, cell) for cell in nbtext.cells_of(content)
+            if texts.translates(cell)] + [("code", "Some words")]
+    room = [catalogue.Entry(*key, f"译{key[1]}") for key in keys]
+    whole = {"02": room, "pages": [catalogue.Entry("page", texts.BEHIND, "未译：{0}。")]}
+    first = translation.notebook(path, "zh", whole)["cells"][0]["source"]
+    assert translation.lagging(path, whole) == [] and first == "译# 02 Tiny\n\nWhy?"
+    late = whole | {"02": [
+        entry._replace(fuzzy=True) if entry.context == "02/idea" else
+        entry._replace(twin="") if entry.context in ("02/recall", "code") else entry
+        for entry in room]}
+    made = {cell["id"]: cell["source"] for cell in translation.notebook(path, "zh", late)["cells"]}
+    assert translation.lagging(path, late) == ["recall", "idea", "label"]
+    assert made["title"].endswith("\n\n未译：3。") and made["exit"][0] == "译"
+    assert made["recall"].startswith("**From") and made["idea"].startswith("## An idea")
 
 
 @pytest.mark.parametrize("context, new, fault", [
@@ -94,12 +116,12 @@ def test_an_output_goes_when_its_code_changed(tmp_path):
         shutil.copy(ROOT / "notebooks" / place / "03_multi_head_attention.ipynb", tmp_path / place)
     path = tmp_path / "03_multi_head_attention.ipynb"
     lesson = json.loads(translation.read(path))
-    next(cell for cell in lesson["cells"] if cell["id"] == "rank")["source"] = ["1 + 1"]
+    next(cell for cell in lesson["cells"] if cell["id"] == "forgot")["source"] = ["1 + 1"]
     path.write_text(json.dumps(lesson), encoding="utf-8")
     made = translation.notebook(path, "zh", ZH)["cells"]
     lost = [new["id"] for old, new in zip(lesson["cells"], made)
             if bool(new.get("outputs")) != bool(old.get("outputs"))]
-    assert lost == ["rank"]
+    assert lost == ["forgot"]
 
 
 KEPT = {"symptom", "rotary", "Recurrence", "cache", "decay"}  # of a name, and of code
@@ -157,8 +179,8 @@ def test_no_word_of_a_table_stays_english():
     lists = tomllib.loads(translation.read(ROOT / "translations/zh/glossary.toml"))
     stays = set(lists["stays"]["words"].split())
     left, used = set(), set()
-    for path in texts.LESSONS:
-        for cell in texts.cells(path.parent / "zh" / path.name):
+    for path in texts.NOTEBOOKS:
+        for cell in texts.cells(nbtext.in_language(path, "zh")):
             for text in words_of_tables(cell):
                 words = set(re.findall(r"(?<![\w.])[A-Za-z][a-z]{2,}(?![\w(=.])", text))
                 used |= words & stays
@@ -202,6 +224,17 @@ def test_a_piece_speaks_it(chinese):
     attention_lessons.language("en")
     piece = pooling_explorer(*given)
     assert piece.words == {}
+
+
+@pytest.mark.parametrize("path", sorted((texts.PACKAGE / "pieces").glob("*.js")),
+                         ids=lambda path: path.stem)
+def test_each_text_of_a_script_is_found_and_goes_into_its_page(path, chinese):
+    """Also one within the arguments of another call, where Babel sees none."""
+    twins = {entry.text: entry.twin for entry in ZH["pieces"]}
+    for start in re.findall(r'\bt\(\s*"([^"]*)"', texts.read(path)):
+        assert any(text.startswith(start) for text in twins), start
+    said = {text: twins[text] for text in texts.texts_in_calls(path) if twins[text] != text}
+    assert said.items() <= translations_in(source(path.stem)).items()
 
 
 @pytest.mark.slow

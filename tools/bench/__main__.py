@@ -1,13 +1,12 @@
-"""`python -m tools.bench [attention|memory|latency ...]` measures, and writes README.md beside it.
+"""`make bench` measures what attention costs, and writes README.md beside this file.
 
-Times are ratios of CPU time on one thread, the median over rounds in which all candidates took
-turns; memory is the peak of a process of its own. Latency needs a browser.
+All numbers are ratios to the bare fused call. Times are CPU time on one thread, the median over
+rounds in which all candidates took turns; memory is the peak of a process of its own (Linux).
 """
 import pathlib
 import platform
 import re
 import statistics
-import sys
 from functools import partial
 from itertools import product
 from multiprocessing import get_context
@@ -18,21 +17,28 @@ from torch.nn import functional as F
 
 from d2l_ext import MultiHeadAttention, causal, padding, to_torch_mha
 from d2l_ext.sequence import CLOCK
-from tools.bench import latency
 
 README = pathlib.Path(__file__).with_name("README.md")
 BARE, OURS, OUR_WEIGHTS = "bare call", "ours", "ours, weights"
 TORCH, TORCH_WEIGHTS = "PyTorch's", "PyTorch's, weights"
 NAMES = BARE, OURS, TORCH, OUR_WEIGHTS, TORCH_WEIGHTS
 # batch, steps, hiddens, heads
-SIZES = (2, 4, 100, 5), (8, 128, 256, 8), (2, 1024, 512, 8), (1, 4096, 512, 8)
-HEAD = """# What things cost
+SIZES = (2, 4, 100, 5), (8, 128, 256, 8), (2, 1024, 512, 8), (2, 2048, 512, 8)
+PAGE = """# What attention costs
 
-Written by `make bench`: PyTorch {}, Python {}, {}, one thread.
-Ratios are steadier than times, and hold for this kind of machine. The bare call is four linear
-layers around PyTorch's `scaled_dot_product_attention`; ours is `MultiHeadAttention`, PyTorch's
-`nn.MultiheadAttention`. "weights" asks for the attention weights too, which rules out the
-fused call.
+Written by `make bench`: PyTorch {torch}, Python {python}, {machine}, one thread.
+All numbers are ratios to the bare call: four linear layers around PyTorch's
+`scaled_dot_product_attention`. Ours is `MultiHeadAttention`, PyTorch's `nn.MultiheadAttention`.
+"weights" asks for the attention weights too, which rules out the fused call. With "lengths", the
+longest sentence of the batch fills all steps and the shortest half of them.
+
+## CPU time
+
+{times}
+
+## Memory at the peak of a forward and backward pass
+
+{memory}
 """
 
 
@@ -45,9 +51,9 @@ class Case(NamedTuple):
     backward: bool
 
     def lengths(self):
-        """From half of the steps to all of them."""
+        """From all of the steps to half of them."""
         if self.mask == "lengths":
-            return torch.linspace(self.steps, self.steps // 2, self.batch + 1)[1:].long()
+            return torch.linspace(self.steps, self.steps // 2, self.batch).long()
 
     def example(self):
         generator = torch.Generator().manual_seed(1)
@@ -55,8 +61,9 @@ class Case(NamedTuple):
         return X.requires_grad_(self.backward)
 
 
-CASES = [Case(*size, mask, backward) for size, mask, backward in product(
+SPEED = [Case(*size, mask, backward) for size, mask, backward in product(
     SIZES, ("none", "lengths", "causal"), (False, True))]
+MEMORY = [case for case in SPEED if case.steps >= 1024 and case.backward]  # enough to be seen
 
 
 def bare(layer, X, lengths, is_causal):
@@ -100,7 +107,7 @@ def one_pass(attend, X):
     return output.detach()
 
 
-def ratios(case, seconds=20):
+def times(case, seconds=10):
     """CPU time of each candidate, as a ratio to the bare call. Each round runs each once, so that
     what slows a round slows all. Raises RuntimeError if they don't compute the same."""
     X = case.example()
@@ -109,50 +116,33 @@ def ratios(case, seconds=20):
     for name, run in runs.items():
         if not torch.allclose(run(), wanted, atol=1e-4, rtol=1e-3):
             raise RuntimeError(f"{case}: {name} has another output than the bare call")
-    times, end = {name: [] for name in NAMES}, CLOCK() + seconds
-    for done in range(200):
-        if done >= 5 and CLOCK() > end:
-            break
+    took, end = {name: [] for name in NAMES}, CLOCK() + seconds
+    while len(took[BARE]) < 5 or CLOCK() < end:
         for name, run in runs.items():
             start = CLOCK()
             run()
-            times[name].append(CLOCK() - start)
-    return [statistics.median(a / b for a, b in zip(times[name], times[BARE])) for name in NAMES]
+            took[name].append(CLOCK() - start)
+    return [statistics.median(a / b for a, b in zip(took[name], took[BARE])) for name in NAMES]
 
 
-def table(cases, cells):
-    """A row for each case: what it is, and ``cells(case)``."""
-    yield ["batch x steps x hiddens, heads", "mask", "pass", *NAMES]
-    for case in cases:
-        batch, steps, width, heads, mask, backward = case
-        kind = "forward and backward" if backward else "forward"
-        yield [f"{batch} x {steps} x {width}, {heads}", mask, kind, *cells(case)]
-
-
-def attention():
-    return table(CASES, lambda case: [f"{ratio:.2f}" for ratio in ratios(case)])
-
-
-def memory():
-    """Peaks of what needs enough memory to be seen in a process."""
-    large = [case for case in CASES if case.steps >= 1024 and case.backward]
-    return table(large, lambda case: [f"{peak(case, name):.0f} MB" for name in NAMES])
+def memory(case):
+    """What a pass of each candidate needs at its peak, as a ratio to the bare call."""
+    peaks = []
+    for name in NAMES:
+        with get_context("spawn").Pool(1, torch.set_num_threads, [1]) as process:
+            peaks.append(process.apply(peak, (case, name)))
+    return [each / peaks[0] for each in peaks]
 
 
 def peak(case, name):
-    """Megabytes that a pass needs at its peak, measured in a process of its own."""
-    with get_context("spawn").Pool(1, torch.set_num_threads, [1]) as process:
-        return process.apply(peak_here, (case, name))
-
-
-def peak_here(case, name):
+    """Kilobytes that a pass adds to this process."""
     small = case._replace(batch=1, steps=2)
     one_pass(candidate(name, small), small.example())  # loads what is loaded once
     attend, X = candidate(name, case), case.example()
     pathlib.Path("/proc/self/clear_refs").write_text("5")  # Linux forgets the peak so far
     before, _ = memory_now()
     one_pass(attend, X)
-    return (memory_now()[1] - before) / 1024
+    return memory_now()[1] - before
 
 
 def memory_now():
@@ -161,31 +151,21 @@ def memory_now():
     return [int(re.search(rf"{field}:\s+(\d+)", status)[1]) for field in ("VmRSS", "VmHWM")]
 
 
-PARTS = {"attention": ("CPU time, as ratios to the bare fused call", attention),
-         "memory": ("Memory at the peak of a forward and backward pass", memory),
-         "latency": ("From a key to the frame that shows what it changed", latency.table)}
-
-
-def store(title, rows):
-    """Replace one part of README.md."""
-    head, *rows = rows
-    lines = "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows))
-    print(f"{title}\n\n{lines}\n", flush=True)
-    text = README.read_text(encoding="utf-8")
-    parts = dict(re.findall(r"(?ms)^## ([^\n]+)\n\n(.*?)\s*(?=^## |\Z)", text)) | {title: lines}
-    about = HEAD.format(torch.__version__, platform.python_version(), platform.machine())
-    known = [f"## {title}\n\n{parts[title]}\n" for title, _ in PARTS.values() if title in parts]
-    README.write_text("\n".join([about, *known]), encoding="utf-8")
-
-
-def main(names):
-    torch.set_num_threads(1)
-    if wrong := set(names) - set(PARTS):
-        sys.exit(f"There is no part {', '.join(sorted(wrong))}: choose from {', '.join(PARTS)}.")
-    for name in names or ("attention", "memory"):
-        title, measure = PARTS[name]
-        store(title, measure())
+def table(cases, measure):
+    """In Markdown: what each case is, and ``measure(case)``."""
+    head = ["batch x steps x hiddens, heads", "mask", "pass", *NAMES]
+    rows = [head, ["---"] * len(head)]
+    for case in cases:
+        batch, steps, width, heads, mask, backward = case
+        kind = "forward and backward" if backward else "forward"
+        ratios = [f"{ratio:.2f}" for ratio in measure(case)]
+        rows.append([f"{batch} x {steps} x {width}, {heads}", mask, kind, *ratios])
+        print(*rows[-1], sep=" | ", flush=True)
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    torch.set_num_threads(1)
+    README.write_text(PAGE.format(
+        torch=torch.__version__, python=platform.python_version(), machine=platform.machine(),
+        times=table(SPEED, times), memory=table(MEMORY, memory)), encoding="utf-8")

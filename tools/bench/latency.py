@@ -1,4 +1,4 @@
-"""Milliseconds from a key until the frame is painted that shows what it changed.
+"""`make latency`: milliseconds from a key until the frame is painted that shows what it changed.
 
 The screen's 60 Hz are switched off, since waiting for it takes up to 17 ms of its own. The goal is
 16 at the 95th percentile. A busy machine is slow: look twice before believing a miss.
@@ -7,6 +7,7 @@ import statistics
 import sys
 
 import torch
+from playwright.sync_api import sync_playwright
 
 from attention_lessons.pieces import attention_explorer, heads_explorer
 from d2l_ext import MultiHeadAttention
@@ -47,13 +48,10 @@ def presses(page, control):
         yield page.wait_for_function("() => window.took").json_value()
 
 
-def table():
-    """Rows of each piece: the median and the 95th percentile of all presses, the slowest control.
-    """
+def main():
+    """A line for each piece: the median and the 95th percentile of all presses."""
     if not PROGRAM:
         sys.exit("First install Chromium or Google Chrome.")
-    from playwright.sync_api import sync_playwright
-    yield ["piece", "controls", "median, ms", "95 % below", "slowest control", "its median"]
     pieces = {f"lesson {lesson[:2]}": make() for lesson, make in LESSONS.items()} | large()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=PROGRAM, args=[
@@ -62,16 +60,13 @@ def table():
             page = browser.new_page(viewport={"width": 1280, "height": 900})
             page.set_content(f"<!doctype html>{piece.html()}")
             page.evaluate(WATCH)
-            took = {}
-            for control in page.query_selector_all(CONTROL):
-                if not control.is_visible():
-                    continue  # another number of heads has other controls
-                said = control.evaluate("(one) => one.ariaLabel || one.parentNode.textContent")
-                took[said.strip()] = list(presses(page, control))
-            medians = {said: statistics.median(each) for said, each in took.items()}
-            worst = max(medians, key=medians.get)
-            every = [each for each in took.values() for each in each]
-            yield [name, str(len(took)), f"{statistics.median(every):.0f}",
-                   f"{statistics.quantiles(every, n=20)[-1]:.0f}", worst, f"{medians[worst]:.0f}"]
+            took = [each for control in page.query_selector_all(CONTROL) if control.is_visible()
+                    for each in presses(page, control)]  # some controls hide others
+            print(f"{name}: {len(took)} presses, median {statistics.median(took):.0f} ms, "
+                  f"95 % below {statistics.quantiles(took, n=20)[-1]:.0f} ms", flush=True)
             page.close()
         browser.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -4,20 +4,19 @@ In each language: teaching/zh has the Chinese pages, their words stand in transl
     python -m tools.classroom.guide           rewrite what is out of date
     python -m tools.classroom.guide --check   change nothing, end with 1 if something is
 
-A page is made of the notebook, of teaching/NN.toml, and of what the checks know; the routes stand
-in teaching/routes.toml. Minutes are counted as those of the lessons are (readme.py).
+A page is made of the lesson and its deeper notebook, of teaching/NN.toml, and of what the checks
+know; the routes stand in teaching/routes.toml. Minutes are counted as those of the lessons are
+(readme.py).
 """
 import re
 import sys
 import tomllib
 from functools import cache
-from typing import NamedTuple
 
 from tools import ROOT
-from tools.notebooks import catalogue, translation
-from tools.notebooks.nbtext import cells_of, has
-from tools.notebooks.nbtext import read as read_notebook
-from tools.notebooks.readme import cell_minutes, opening, put, read, renew
+from tools.notebooks import catalogue, nbtext, readme, translation
+from tools.notebooks.nbtext import cells_of
+from tools.notebooks.readme import put, read, renew
 
 from attention_lessons.exercises import find
 from attention_lessons.exercises.exhibits import Exhibit
@@ -26,7 +25,7 @@ from attention_lessons.languages import language, languages, t
 TEACHING = ROOT / "teaching"
 PAGE = t("""# {title}: for teachers
 
-[Lesson](../notebooks/{file}) · [guide](README.md) · {core} minutes core, {all} with everything
+[Lesson](../notebooks/{file}) · [guide](README.md) · {minutes} minutes
 
 **Afterwards students can** {able}
 
@@ -44,8 +43,8 @@ PAGE = t("""# {title}: for teachers
 
 <details><summary><b>Minutes by section</b></summary>
 
-| section | core | deeper |
-|---|---|---|
+| section | minutes |
+|---|---|
 {sections}
 
 </details>
@@ -58,14 +57,10 @@ PAGE = t("""# {title}: for teachers
 
 <!-- `make readme` writes this page, from the notebook and {number}.toml. -->
 """)
+BELOW = t("The deeper notebook, all in all")
 ROUTES = t("| route | meetings, with minutes |")
 LECTURE = t("| lesson | minutes | show, with the text around it | run as well |")
 MEASURED = t("- The check says how near the answer is; there is no list.")
-
-
-class Lesson(NamedTuple):
-    file: str
-    cells: dict  # by name; of each also its ``minutes``, as in English, and its section's heading
 
 
 @cache
@@ -85,29 +80,50 @@ def folder() -> str:
     return "" if language() == "en" else language() + "/"
 
 
-def lesson(number: str) -> Lesson:
-    """The lesson of this number, such as 02, in the language that is spoken."""
+def lesson(number: str) -> dict:
+    """The cells of the lesson of this number, such as 02, and of its deeper notebook, by name, in
+    the language that is spoken: of each also its minutes, as in English, the headings over it, its
+    file, and its part: "lesson" for the sitting, "home" for what follows, or "deeper"."""
     return lesson_in(number, folder())
 
 
 @cache
-def lesson_in(number: str, folder: str) -> Lesson:
-    path, = (ROOT / "notebooks").glob(f"{number}_*.ipynb")
-    cells, heading = {}, ""
-    for cell, english in zip(cells_of(read_notebook(path.parent / folder / path.name)),
-                             cells_of(read_notebook(path)), strict=True):
-        words = english["cell_type"] == "markdown"
-        if words and (line := re.match(r"##? (.*)", cell["source"])):
-            beginning, deeper = say(t("The beginning")), say(t(" · deeper"))
-            heading = beginning if cell["id"] == "title" else line[1].removesuffix(deeper)
-        spent = cell_minutes(words, {*english["metadata"]["tags"]}, english["source"])
-        cells[cell["id"]] = cell | {"minutes": spent, "heading": heading}
-    return Lesson(path.name, cells)
+def lesson_in(number: str, folder: str) -> dict:
+    path, = (path for path in nbtext.lessons() if path.name.startswith(number))
+    both, found = [path, nbtext.deeper_of(path)], {}
+    for path in filter(lambda path: path.exists(), both):
+        english = cells_of(nbtext.read(path))
+        own = cells_of(nbtext.read(nbtext.in_language(path, folder)))
+        counted = [cell["id"] for cell in (
+            sum(readme.sections(english), []) if nbtext.is_deeper(path)
+            else readme.sitting(english))]
+        part = "deeper" if nbtext.is_deeper(path) else "lesson"
+        heading, top = "", ""
+        for cell, its in zip(own, english, strict=True):
+            if its["cell_type"] == "markdown" and (line := re.match(r"(##?) (.*)", cell["source"])):
+                heading = say(t("The beginning")) if cell["id"] == "title" else (
+                    line[2].partition(" · ")[0])
+                top = heading if line[1] == "#" and cell["id"] != "title" else top
+            if part == "deeper":
+                its["source"] = readme.uncounted(its["source"])
+            found.setdefault(cell["id"], cell | {
+                "minutes": readme.minutes([its]), "heading": heading, "top": top,
+                "file": nbtext.inner(path).as_posix(),
+                "part": part if cell["id"] in counted else "home"})
+    return found
+
+
+def cell_of(number: str, name: str, said_by: str) -> dict:
+    """The cell of this name. Raises ValueError, with who says so, where there is none."""
+    if name not in lesson(number):
+        raise ValueError(f"{said_by} names the cell {name!r}, which neither lesson {number} nor "
+                         "its deeper notebook has.")
+    return lesson(number)[name]
 
 
 def link(number: str, name: str) -> str:
     """A link to a cell, as JupyterLab follows it."""
-    return f"[`{name}`](../notebooks/{lesson(number).file}#cell-id={name})"
+    return f"[`{name}`](../notebooks/{lesson(number)[name]['file']}#cell-id={name})"
 
 
 def moved(text: str) -> str:
@@ -143,20 +159,18 @@ def in_twins(part, said: dict):
 
 # ---- a lesson's page --------------------------------------------------------------------------
 
-def sections(cells: dict) -> dict:
-    """Minutes by section: of the core, of the deeper parts. All exercises are one section."""
-    found, part = {}, ""
-    for name, cell in cells.items():
-        if name == "exercises" and cell["source"].startswith("# "):
-            part = say(t("Exercises and questions"))
-        if name == "claims":
-            part = say(t("The end"))
-        found.setdefault(part or cell["heading"], [0, 0])[not has(cell, "core")] += cell["minutes"]
+def sections(cells: dict, *parts: str) -> dict:
+    """Minutes by section, of these parts. All under a heading of the first level is one."""
+    found = {}
+    for cell in cells.values():
+        if cell["part"] in parts:
+            section = cell["top"] or cell["heading"]
+            found[section] = found.get(section, 0) + cell["minutes"]
     return found
 
 
 def in_words(minutes: float) -> str:
-    return f"{minutes:.0f}" if minutes >= 0.75 else "½" if minutes else ""
+    return f"{minutes:.0f}" if minutes >= 0.75 else "½"
 
 
 def known(exercise) -> list[str]:
@@ -187,22 +201,40 @@ def exercises(cells: dict) -> dict:
 
 
 def page(number: str) -> tuple[str, str]:
-    """The name of a lesson's page, and its text."""
-    file, cells = lesson(number)
-    plan, said = teaching(number), exercises(cells)
+    """The name of a lesson's page, and its text.
+
+    Raises ValueError where its plan names a cell that isn't there.
+    """
+    cells, plan = lesson(number), teaching(number)
+    said, file = exercises(cells), cells["title"]["file"]
+    for name in plan["ask"]:
+        cell_of(number, name, f"teaching/{number}.toml: ask")
+    cures = [(each["thinks"], cell_of(number, each["cure"], f"teaching/{number}.toml: a cure"))
+             for each in plan["expect"]]
     text = say(PAGE).format(
-        **opening(lambda name: cells[name]["source"]).groupdict(), number=number, file=file,
-        expect=bullets(f"{each['thinks']} *{cells[each['cure']]['heading']}* "
-                       f"{link(number, each['cure'])}" for each in plan["expect"]),
+        title=readme.title(cells.values()), able=readme.able(cells.values()), number=number,
+        file=file, minutes=minutes({number: "lesson"}),
+        expect=bullets(f"{thinks} *{cell['heading']}* {link(number, cell['id'])}"
+                       for thinks, cell in cures),
         board=plan["board"], leave_out=plan["leave_out"],
         ask=bullets(f"{link(number, name)} {question} *{answer}*"
                     for name, (question, answer) in plan["ask"].items()),
-        sections=rows((section, *map(in_words, both))
-                      for section, both in sections(cells).items()),
-        known=sum(map(len, said.values())),
+        sections=minutes_by_section(number), known=sum(map(len, said.values())),
         exercises="\n\n".join(f"**{name}**\n\n{bullets(map(plain, words)) or say(MEASURED)}"
                               for name, words in said.items()))
     return file.replace(".ipynb", ".md"), moved(text)
+
+
+def minutes_by_section(number: str) -> str:
+    """The lines of the table: of the lesson and, below, of its deeper notebook."""
+    cells, lines = lesson(number), []
+    for parts in (["lesson", "home"], ["deeper"]):
+        found = {name: spent for name, spent in sections(cells, *parts).items() if spent}
+        if found and parts == ["deeper"]:
+            file = next(cell["file"] for cell in cells.values() if cell["part"] == "deeper")
+            lines.append((f"[{say(BELOW)}](../notebooks/{file})", str(minutes({number: "deeper"}))))
+        lines += [(name, in_words(spent)) for name, spent in found.items()]
+    return rows(lines)
 
 
 def bullets(lines) -> str:
@@ -219,17 +251,20 @@ def routes() -> list[dict]:
     return tomllib.loads(read(TEACHING / "routes.toml"))["route"]
 
 
-def shown(number: str, part) -> dict:
-    """The cells of a lesson that a route shows: by name, or the core, the deeper parts, or all."""
-    cells = lesson(number).cells
-    if isinstance(part, str):
-        return {name: cell for name, cell in cells.items() if part == "all" or has(cell, part)}
-    return {name: cells[name] for name in part}
+def shown(number: str, part) -> list[dict]:
+    """The cells of a lesson that a route shows: by name, or the sitting ("lesson"), or the
+    sections of the deeper notebook ("deeper"). Raises ValueError for what isn't there."""
+    if part not in ("lesson", "deeper"):
+        if isinstance(part, str):
+            raise ValueError('teaching/routes.toml: show must be "lesson", "deeper" or a list of '
+                             f"cells, got {part!r}")
+        return [cell_of(number, name, "teaching/routes.toml: show") for name in part]
+    return [cell for cell in lesson(number).values() if cell["part"] == part]
 
 
 def minutes(show: dict) -> int:
     """The minutes of what a meeting shows, each lesson's rounded as in its title."""
-    return sum(round(sum(cell["minutes"] for cell in shown(number, part).values()))
+    return sum(round(sum(cell["minutes"] for cell in shown(number, part)))
                for number, part in show.items())
 
 
@@ -244,7 +279,7 @@ def lecture() -> str:
     """The first route by cell: what is shown of each lesson, and what it needs."""
     meeting, lines = routes()[0]["meeting"][0], []
     for number, names in meeting["show"].items():
-        cells = lesson(number).cells
+        cells = lesson(number)
         links = [link(number, name) for name in names if cells[name]["cell_type"] == "code"]
         before = " ".join(f"`{name}`" for name in meeting["first"][number])
         lines.append((number, str(minutes({number: names})), " ".join(links), before))
@@ -274,7 +309,10 @@ def wanted() -> dict:
 
 
 def main(arguments: list[str]) -> int:
-    return renew(wanted(), TEACHING.parent, arguments == ["--check"])
+    try:
+        return renew(wanted(), TEACHING.parent, arguments == ["--check"])
+    except ValueError as error:  # of plans and routes
+        sys.exit(str(error))
 
 
 if __name__ == "__main__":

@@ -2,10 +2,11 @@
 
     python -m tools.classroom.lecture 02 [OPTION OF JUPYTERLAB ...]
 
-In the copy, deeper sections are collapsed and what a prediction is about has yet to be run; the
-words about it are folded until Shift+Enter gets there. The first time, the lesson is rehearsed: it
-runs once, and what its trainings ended with is kept, so that in the lecture they take a moment.
-Each copy has a folder of its own in dist/lecture; the lessons stay as they are.
+"deeper/02" opens a deeper notebook. In the copy, what comes after the sitting is collapsed, and
+what a prediction is about has yet to be run; the words about it are folded until Shift+Enter gets
+there. The first time, the lesson is rehearsed: it runs once, and what its trainings ended with is
+kept, so that in the lecture they take a moment. Each copy has a folder of its own in dist/lecture;
+the lessons stay as they are.
 """
 import os
 import pathlib
@@ -21,9 +22,11 @@ from nbclient.exceptions import CellExecutionError
 from tools import ROOT
 from tools.lab import serve
 from tools.notebooks.execute import executed
-from tools.notebooks.nbtext import BADGE, cells_of, has, make_cell, read, words_cell, write
+from tools.notebooks.nbtext import (BADGE, NOTEBOOKS, cells_of, has, inner, make_cell, notebooks,
+                                    place, read, words_cell, write)
+from tools.notebooks.readme import sitting
 
-NOTEBOOKS, TARGET = ROOT / "notebooks", ROOT / "dist/lecture"
+TARGET = ROOT / "dist/lecture"
 AFTER = "<!-- After the prediction: what it shows -->\n"  # all that is seen of a folded cell
 OWN_LOOPS = {"race-train": "updates"}  # a cell that defines `train`, and its argument for the steps
 REMEMBER = """# @title In a lecture: what a rehearsal trained is read, not trained again
@@ -40,13 +43,6 @@ def level(cell: dict) -> int:
     return len(heading[0]) - 1 if heading and cell["cell_type"] == "markdown" else 0
 
 
-def section(cells: list[dict], start: int) -> list[dict]:
-    """The heading at this place and what collapses with it."""
-    depth = level(cells[start])
-    ends = [i for i in range(start + 1, len(cells)) if 0 < level(cells[i]) <= depth]
-    return cells[start:min(ends, default=len(cells))]
-
-
 def fold(cell: dict) -> None:
     """Hide a cell's source behind a bar, and of a code cell its output as well."""
     cell["metadata"]["jupyter"] = {"source_hidden": True}
@@ -54,18 +50,19 @@ def fold(cell: dict) -> None:
         cell["metadata"]["jupyter"]["outputs_hidden"] = True
 
 
-def fold_deeper(cells: list[dict]) -> None:
-    """Collapse the headings of deeper sections, and fold deeper cells outside of these."""
-    inside = []
-    for i, cell in enumerate(cells):
-        if not has(cell, "deeper") or cell["id"] in inside:
-            continue
-        whole = section(cells, i) if level(cell) else []
-        if whole and all(has(part, "deeper") for part in whole):
+def collapsed(cells: list[dict]) -> list[dict]:
+    """The cells with their headings collapsed, each in a cell of its own, so that the words below
+    it collapse as well."""
+    made = []
+    for cell in cells:
+        head, _, rest = cell["source"].partition("\n")
+        made.append(cell)
+        if level(cell):
+            cell["source"] = head
             cell["metadata"]["jp-MarkdownHeadingCollapsed"] = True
-            inside += [part["id"] for part in whole]
-        elif "<details>" not in cell["source"]:
-            fold(cell)
+            if rest.strip():
+                made.append(words_cell(f"{cell['id']}-words", rest.strip()))
+    return made
 
 
 def ask_first(cells: list[dict]) -> None:
@@ -94,24 +91,20 @@ def cut(notebook: dict) -> dict:
         else:  # 07 has a switch of its own
             cell["source"] = re.sub("^lecture = False$", "lecture = True", cell["source"],
                                     flags=re.M)
-        head, _, rest = cell["source"].partition("\n")
         cells.append(cell)
-        if level(cell) and has(cell, "deeper") and rest.strip():  # so that the words collapse too
-            cell["source"] = head
-            cells.append(words_cell(f"{cell['id']}-words", "deeper", rest.strip()))
         if steps := OWN_LOOPS.get(cell["id"]):
             text = REMEMBER.format(steps=steps).strip()
-            cells.append(make_cell("code", f"lecture-{cell['id']}", ["core", "folded"], text, {}))
+            cells.append(make_cell("code", f"lecture-{cell['id']}", ["folded"], text, {}))
     ask_first(cells)
-    fold_deeper(cells)
-    return notebook | {"cells": cells}
+    shown = sitting(cells)
+    return notebook | {"cells": shown + collapsed(cells[len(shown):])}
 
 
 def copied(path: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
     """A lesson cut for a lecture, in a new folder beside the others as they are: links lead on."""
     shutil.copytree(NOTEBOOKS, folder, ignore=shutil.ignore_patterns(".*"))
-    write(cut(read(path)), folder / path.name)
-    return folder / path.name
+    write(cut(read(path)), folder / inner(path))
+    return folder / inner(path)
 
 
 # ---- the rehearsal ------------------------------------------------------------------------------
@@ -138,8 +131,8 @@ def rehearse(path: pathlib.Path) -> None:
 
 
 def asked_for(words: list[str]) -> pathlib.Path:
-    """The lesson that the first word names, by its number; options may follow."""
-    lessons = {path.stem[:2]: path for path in sorted(NOTEBOOKS.glob("*.ipynb"))}
+    """The notebook that the first word names, by its place; options may follow."""
+    lessons = {place(path): path for path in notebooks()}
     names = [word for word in words[:2] if not word.startswith("-")]
     if len(names) != 1 or names[0] not in lessons:
         sys.exit(f"Name one of the lessons {', '.join(lessons)}, as in make lecture NB=02; "
@@ -154,7 +147,7 @@ def main(words: list[str]) -> None:
     path = copied(lesson, folder)
     rehearse(path)
     print(f"The copy to lecture from: {path.relative_to(ROOT)}", flush=True)
-    serve(path.name, [f"--ServerApp.root_dir={folder}", *words[1:]])
+    serve(inner(path).as_posix(), [f"--ServerApp.root_dir={folder}", *words[1:]])
 
 
 if __name__ == "__main__":

@@ -1,35 +1,31 @@
 """Write the lessons for students and for teachers: `make student`.
 
-    python -m tools.classroom.student [LANGUAGE] [NAME ...] [--roster FILE]
+    python -m tools.classroom.student [LANGUAGE] [nbgrader]
 
 dist/student has no answers: no solutions, no outputs of exercises, and a package whose exercises
-nobody reads by accident. With names, everybody gets a folder in it, with numbers and an order of
-options of their own: `check(..., seed=NAME)`. dist/instructor has all answers in view, what the
-checks know, what teaching/NN.toml says, and for each name a key and its line of a roster. "zh"
-writes the Chinese lessons, into dist/student-zh and dist/instructor-zh.
+nobody reads by accident. dist/instructor has all answers in view, what the checks know, and what
+teaching/NN.toml says. "zh" writes the Chinese lessons, into dist/student-zh and
+dist/instructor-zh. "nbgrader" writes a course for nbgrader instead, into dist/nbgrader: each lesson
+is an assignment.
 """
-import argparse
 import base64
-import csv
-import json
 import pathlib
 import re
 import shutil
 import sys
 import tomllib
-import unicodedata
 import zlib
 
 from tools import ROOT
 from tools.classroom.guide import bullets, folder, known, plain, teaching
-from tools.classroom.students import roster
-from tools.notebooks.nbtext import BADGE, cells_of, has, read, words_cell, write
-from tools.notebooks.standalone import members, translated
+from tools.notebooks.nbtext import (BADGE, cells_of, has, in_language, inner, notebooks, read,
+                                    words_cell, write)
+from tools.notebooks.standalone import members, needed, translated
 
-from attention_lessons.exercises import all_exercises, find
+from attention_lessons.exercises import find
 from attention_lessons.languages import catalogue, language, languages, t
 
-CHECK = re.compile(r"\bcheck\(\"([\w-]+)\", \w+")
+CHECK = re.compile(r"^check\(\"([\w-]+)\", (.+)\)$", re.M)
 ANSWERED = ("recall", "question", "exit", "homework")  # tags of texts whose folded part is answers
 FOLDED = re.compile(r"<details>.*?</details>\n*", re.S)
 # What the lessons say of what students don't get, and what is said of it where it isn't folded.
@@ -47,6 +43,14 @@ linecache.cache[__file__] = len(text), None, text.splitlines(True), __file__
 exec(compile(text, __file__, "exec"))
 '''
 SEALED_WORDS = 'sealed = "{packed}"\n# {asks}\n'  # attention_lessons.exercises.told unpacks it
+MINUTES = re.compile(r"^#+ .*?· (\d+)", re.M)  # of an exercise, in its heading
+TEST = """from attention_lessons.exercises import check
+result = check("{0}", {1})
+assert result.state == "right", result"""
+SETTINGS = """c = get_config()
+c.CourseDirectory.course_id = "attention"
+c.ExecutePreprocessor.timeout = 300  # seconds for a cell
+"""
 README = t("""# Attention
 
 With Python 3.11 or later, in this folder: `python -m pip install -r requirements.txt`, once.
@@ -61,10 +65,9 @@ this folder to yourself.""")
 
 # ---- for students -------------------------------------------------------------------------------
 
-def asked(cell: dict) -> str:
-    """The name of the exercise that this cell of code answers, if it does."""
-    found = CHECK.search(cell["source"]) if cell["cell_type"] == "code" else None
-    return found[1] if found and has(cell, "exercise") else ""
+def asked(cell: dict) -> re.Match | None:
+    """(name, answer) of the exercise that a cell of code answers, as its check has them."""
+    return CHECK.search(cell["source"]) if has(cell, "exercise") else None
 
 
 def without_answers(cell: dict) -> dict:
@@ -78,36 +81,10 @@ def without_answers(cell: dict) -> dict:
     return cell
 
 
-def seeded(cells: list[dict], seed: str) -> None:
-    """Give exercises that have variants the one of this seed: question and check."""
-    for question, answer in zip(cells, cells[1:]):
-        if name := asked(answer):
-            exercise = find(name)
-            if exercise.variant(seed) is not exercise:
-                question["source"] = exercise.question(question["source"], seed)
-                with_seed = rf"\g<0>, seed={json.dumps(seed, ensure_ascii=False)}"
-                answer["source"] = CHECK.sub(with_seed, answer["source"])
-
-
-def marked(cells: list[dict]) -> list[dict]:
-    """The cells with a line before and after each run of deeper ones."""
-    made, part = [], "core"
-    lines = {"deeper": t("---\n\n*Deeper from here: leave it out on a first reading.*"),
-             "core": t("*Back to the core.*\n\n---")}
-    for cell in cells:
-        before, part = part, "deeper" if has(cell, "deeper") else "core"
-        if part != before:
-            made.append(words_cell(f"{part}-from-{cell['id']}", part, str(lines[part])))
-        made.append(cell)
-    return made
-
-
-def for_student(notebook: dict, seed: str = "") -> dict:
+def for_student(notebook: dict) -> dict:
     """The lesson without answers; ``notebook`` stays as it is."""
     cells = [without_answers(cell) for cell in cells_of(notebook) if not has(cell, "solution")]
-    if seed:
-        seeded(cells, seed)
-    return notebook | {"cells": marked(cells)}
+    return notebook | {"cells": cells}
 
 
 def sealed(place: str, content: bytes) -> bytes:
@@ -145,8 +122,7 @@ def note(name: str, cell: dict, lines: list) -> list[dict]:
     """A cell beside this one, for teachers: its words stand behind a line. None without words."""
     text = "\n\n".join(f"**{head}:** {words}" for head, words in lines if words)
     quoted = "\n".join(f"> {line}".rstrip() for line in text.splitlines())
-    part = "core" if has(cell, "core") else "deeper"
-    return [words_cell(f"{name}-{cell['id']}", part, quoted)] if text else []
+    return [words_cell(f"{name}-{cell['id']}", quoted)] if text else []
 
 
 def opened(cell: dict) -> dict:
@@ -174,7 +150,7 @@ def for_teacher(notebook: dict, number: str) -> dict:
     for cell in cells_of(notebook):
         about = note("notes", cell, remarks(plan, cell["id"]))  # before anything is seen
         made += [opened(cell), *about] if cell["id"] == "title" else [*about, opened(cell)]
-        name = asked(cell) or name
+        name = found[1] if (found := asked(cell)) else name
         if has(cell, "solution"):
             made += note("known", cell, about_exercise(name))
     return notebook | {"cells": made}
@@ -188,65 +164,80 @@ def requirements() -> str:
     return "\n".join([*project["dependencies"], *project["optional-dependencies"]["lab"], ""])
 
 
+def put_package(target: pathlib.Path, file, wanted) -> None:
+    """Write the packages and their licenses into a folder: ``file(place, content)`` of each file
+    for which ``wanted(place)`` holds."""
+    for place, path in members().items():
+        if wanted(place):
+            (target / place).parent.mkdir(parents=True, exist_ok=True)
+            (target / place).write_bytes(file(place, path.read_bytes()))
+    for name in ("LICENSE", "LICENSE-text"):
+        shutil.copy(ROOT / name, target)
+
+
 def hand_out(target: pathlib.Path, use: str, lesson, file=lambda place, content: content) -> None:
     """Write an edition into an empty folder: ``lesson(path)`` of each notebook, and the package,
     ``file(place, content)`` of each of its files."""
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
-    for path in sorted((ROOT / "notebooks" / folder()).glob("*.ipynb")):
-        write(lesson(path), target / path.name)
-    for place, path in members().items():
-        if not translated(place) or re.search(rf"/{language()}[./]", place):
-            (target / place).parent.mkdir(parents=True, exist_ok=True)
-            (target / place).write_bytes(file(place, path.read_bytes()))
-    for name in ("LICENSE", "LICENSE-text"):
-        shutil.copy(ROOT / name, target)
+    for path in notebooks(folder()):
+        made = target / inner(in_language(path))
+        made.parent.mkdir(exist_ok=True)
+        write(lesson(path), made)
+    put_package(target, file, lambda place: not translated(place)
+                or re.search(rf"/{language()}[./]", place))
     (target / "requirements.txt").write_text(requirements(), encoding="utf-8")
     (target / "README.md").write_text(str(t(README.text, use)), encoding="utf-8")
     size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
     print(f"{target}: {size / 2**20:.1f} MiB", flush=True)
 
 
-def key_for(seed: str) -> str:
-    """What is right on everybody's own pages."""
-    lines = []
-    for name, exercise in all_exercises().items():
-        own = exercise.variant(seed)
-        if own is exercise:
-            continue
-        right = ", ".join(getattr(own, "symptom", own).right) if not hasattr(own, "lines") else (
-            "; ".join(f"{number}: {', '.join(f'{x:g}' for x in numbers)}"
-                      for number, (numbers, *_) in enumerate(own.lines, 1)))
-        lines.append(f"`{name}`: {right}")
-    return f"# {seed}\n\n{bullets(lines)}\n"
+# ---- for nbgrader -------------------------------------------------------------------------------
+
+def with_tests(notebook: dict) -> dict:
+    """The lesson for students, with a locked test of nbgrader's behind each answer. Its points are
+    the minutes of the exercise's heading."""
+    cells, points = [], 0
+    for cell in for_student(notebook)["cells"]:
+        cells.append(cell)
+        if found := asked(cell):
+            grading = {"schema_version": 3, "grade_id": f"test-{found[1]}", "points": points,
+                       "grade": True, "locked": True, "solution": False, "task": False,
+                       "cell_type": "code"}
+            cells.append({"cell_type": "code", "id": grading["grade_id"],
+                          "metadata": {"nbgrader": grading}, "outputs": [],
+                          "execution_count": None, "source": TEST.format(*found.groups())})
+        elif heading := MINUTES.search(cell["source"]):
+            points = int(heading[1])
+    return notebook | {"cells": cells}
+
+
+def course(target: pathlib.Path) -> None:
+    """Write a course for nbgrader: an assignment for each lesson, which brings the package."""
+    shutil.rmtree(target, ignore_errors=True)
+    for path in notebooks(folder()):
+        assignment, notebook = target / "source" / path.stem, with_tests(read(path))
+        code = "\n".join("".join(cell["source"]) for cell in notebook["cells"])
+        assignment.mkdir(parents=True)
+        write(notebook, assignment / path.name)
+        put_package(assignment, sealed,
+                    lambda place: needed(place, path.stem[:2], code, language()))
+    (target / "nbgrader_config.py").write_text(SETTINGS, encoding="utf-8")
+    print(f"{target}: {len(notebooks(folder()))} assignments", flush=True)
 
 
 def main(words: list[str], target: pathlib.Path = ROOT / "dist") -> None:
-    parser = argparse.ArgumentParser(prog="student", description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", metavar="NAME",
-                        help="who gets numbers of their own; before them zh, for Chinese lessons")
-    parser.add_argument("--roster", type=pathlib.Path, help="a CSV of names and such seeds")
-    given = parser.parse_args(words)
-    if given.names and given.names[0] in languages():
-        language(given.names.pop(0))
-    known = [*roster(given.roster).values()] if given.roster else []
-    known += [(name, name) for name in given.names]
-    names = [unicodedata.normalize("NFC", seed) for _, seed in known]
-    for name in names:
-        if not re.fullmatch(r"[\w@][\w@.,' -]*", name):
-            sys.exit(f"A student's name becomes that of a folder; got {name!r}.")
-    students, teachers = (target / (name + ("-" + language()) * bool(folder()))
-                          for name in ("student", "instructor"))
-    shutil.rmtree(students, ignore_errors=True)
-    for name in names or [""]:
-        hand_out(students / name, STUDENTS, lambda path: for_student(read(path), name), sealed)
-    hand_out(teachers, TEACHERS, lambda path: for_teacher(read(path), path.stem[:2]))
-    for name in names:
-        (teachers / "keys").mkdir(exist_ok=True)
-        (teachers / f"keys/{name}.md").write_text(key_for(name), encoding="utf-8")
-    if names:
-        with open(teachers / "roster.csv", "w", encoding="utf-8", newline="") as file:
-            csv.writer(file).writerows([("name", "seed"), *known])
+    if unknown := {*words} - {*languages(), "nbgrader"}:
+        sys.exit(f"ARGS may be {', '.join(languages())} and nbgrader; got {', '.join(unknown)}.")
+    for code in {*words} & {*languages()}:
+        language(code)
+    students, teachers, graded = (target / (name + ("-" + language()) * bool(folder()))
+                                  for name in ("student", "instructor", "nbgrader"))
+    if "nbgrader" in words:
+        course(graded)
+    else:
+        hand_out(students, STUDENTS, lambda path: for_student(read(path)), sealed)
+        hand_out(teachers, TEACHERS, lambda path: for_teacher(read(path), path.stem[:2]))
 
 
 if __name__ == "__main__":

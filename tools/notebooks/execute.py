@@ -10,8 +10,7 @@ import time
 
 import nbformat
 from nbclient import NotebookClient
-from tools import ROOT
-from tools.notebooks.nbtext import KERNEL, chosen, write
+from tools.notebooks.nbtext import KERNEL, chosen, inner, write
 
 from attention_lessons.frameworks import missing
 
@@ -47,8 +46,8 @@ def store(path: pathlib.Path) -> None:
 
 
 if __name__ == "__main__":
-    for path in chosen(sys.argv[1:], ROOT / "notebooks"):
+    for path in chosen(sys.argv[1:]):
         start = time.time()
         store(path)
-        print(f"{path.relative_to(ROOT / 'notebooks')}: {path.stat().st_size // 1024} KiB, "
+        print(f"{inner(path)}: {path.stat().st_size // 1024} KiB, "
               f"{time.time() - start:.0f} s", flush=True)

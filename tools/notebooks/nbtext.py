@@ -10,11 +10,15 @@ slide. Packing keeps the outputs of code cells whose source did not change; `mak
 all of them again.
 """
 import copy
+import itertools
 import json
 import pathlib
 import re
 import sys
 
+from tools import ROOT
+
+NOTEBOOKS = ROOT / "notebooks"
 HEADER = re.compile(r"^%% (md|code) ([a-z0-9-]+)((?: =?[a-z-]+)*)$")
 BADGE = re.compile(r"\n*\[(!\[)?Open in Colab\].*")  # leads to the lesson, solutions and all
 KERNEL = {
@@ -95,16 +99,66 @@ def has(cell: dict, *tags: str) -> bool:
     return not {*tags}.isdisjoint(cell["metadata"].get("tags", []))
 
 
-def words_cell(name: str, part: str, text: str) -> dict:
-    return {"cell_type": "markdown", "id": name, "metadata": {"tags": [part]}, "source": text}
+def words_cell(name: str, text: str) -> dict:
+    return {"cell_type": "markdown", "id": name, "metadata": {"tags": []}, "source": text}
 
 
-def chosen(words: list[str], folder: pathlib.Path, language: str = "") -> list[pathlib.Path]:
-    """The notebooks whose names (02_..., zh/02_...) contain one of the words, all without words;
-    of all languages, or "en" alone. Exits if none is found."""
-    paths = sorted([*folder.glob("*.ipynb"), *([] if language else folder.glob("??/*.ipynb"))])
-    names = {path: path.relative_to(folder).with_suffix("").as_posix() for path in paths}
-    found = [path for path in paths if any(word in names[path] for word in words or [""])]
+# ---- where they lie ---------------------------------------------------------------------------
+
+def lessons(language: str = "") -> list[pathlib.Path]:
+    """The lessons in a language; English without one."""
+    return sorted((NOTEBOOKS / language).glob("*.ipynb"))
+
+
+def deeper(language: str = "") -> list[pathlib.Path]:
+    """The deeper notebooks in a language: up to one for each lesson."""
+    return sorted((NOTEBOOKS / language / "deeper").glob("*.ipynb"))
+
+
+def notebooks(language: str = "") -> list[pathlib.Path]:
+    return lessons(language) + deeper(language)
+
+
+def is_deeper(path: pathlib.Path) -> bool:
+    return path.parent.name == "deeper"
+
+
+def place(path: pathlib.Path) -> str:
+    """What a notebook is called in all languages: "05" or "deeper/05"."""
+    return "deeper/" * is_deeper(path) + path.name[:2]
+
+
+def inner(path: pathlib.Path) -> pathlib.Path:
+    """Where a notebook lies among those of all languages: zh/deeper/05_....ipynb."""
+    folders = itertools.takewhile(lambda name: name == "deeper" or re.fullmatch("[a-z]{2}", name),
+                                  (folder.name for folder in path.parents))
+    return pathlib.Path(*reversed([*folders]), path.name)
+
+
+def in_language(path: pathlib.Path, language: str = "") -> pathlib.Path:
+    """A notebook's path in a language; English without one."""
+    top = path.parents[len(inner(path).parts) - 1]
+    return top / language / ("deeper" * is_deeper(path)) / path.name
+
+
+def deeper_of(path: pathlib.Path) -> pathlib.Path:
+    """The path of a lesson's deeper notebook, whether there is one or not."""
+    return path.parent / "deeper" / f"{path.stem}_deeper.ipynb"
+
+
+def lesson_of(path: pathlib.Path) -> pathlib.Path:
+    """The path of the lesson that a deeper notebook belongs to."""
+    return path.parent.parent / f"{path.stem.removesuffix('_deeper')}.ipynb"
+
+
+def chosen(words: list[str]) -> list[pathlib.Path]:
+    """The notebooks of all languages whose names contain one of the words, all without words:
+    "05" is a lesson and its deeper notebook, "deeper/05" that alone, "zh/05" a Chinese lesson.
+    Exits if none is found."""
+    others = sorted(path.name for path in NOTEBOOKS.glob("??"))
+    paths = [path for language in ("", *others) for path in notebooks(language)]
+    found = [path for path in paths
+             if any(word in inner(path).as_posix() for word in words or [""])]
     return found or sys.exit(f"No notebook is called {' or '.join(words)}.")
 
 

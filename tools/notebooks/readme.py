@@ -4,16 +4,22 @@
     python -m tools.notebooks.readme --check   change nothing, end with 1 if something is
 
 - The set-up cell, with the address (`make address` writes it elsewhere) and the version's tag.
-- Minutes, counted in the notebooks: in their titles, README's table and the map in 00. 130 words
-  take one, a code cell half of one, a prediction one, an interactive piece two, an exercise
-  those of its heading. Set-up, references and homework are not counted.
+- In a lesson all of `afterwards` but its own first paragraphs: the minutes, the way to the deeper
+  notebook, and Colab. In a deeper notebook the minutes of its sections, and the list of them. In
+  README and in the map of 00 both tables.
+
+Minutes are counted: 130 words take one, a code cell half of one, a prediction one, an interactive
+piece two, an exercise those of its heading. Set-up, references and homework are not counted. A
+lesson's minutes are those of its sitting: of what comes before the cell `next`.
 """
-import json
+import itertools
 import re
 import sys
 
 from tools import ROOT, setup
-from tools.notebooks.nbtext import dumps
+from tools.address import forms
+from tools.notebooks import nbtext
+from tools.notebooks.nbtext import cells_of, dumps
 
 
 def read(path):
@@ -61,53 +67,165 @@ def cell_minutes(markdown, tags, text):
     return 0 if "exercise" in tags else 2 if "explorer" in tags else 1 if "predict" in tags else 0.5
 
 
-def minutes(cells, part=None):
-    """The minutes of cells (whether it is Markdown, tags, text): of one ``part``, or of all."""
-    return round(sum(cell_minutes(*cell) for cell in cells if part is None or part in cell[1]))
+def minutes(cells):
+    """The minutes of cells, not rounded, without what is written here."""
+    return sum(cell_minutes(cell["cell_type"] == "markdown", {*cell["metadata"]["tags"]},
+                            cell["source"].partition(MADE)[0])
+               for cell in cells if cell["id"] not in TABLES)
 
 
-# ---- notebooks --------------------------------------------------------------------------------
+# ---- the parts of a notebook ------------------------------------------------------------------
 
-TITLE = re.compile(r"# (?P<title>\d\d .+)\n\n(?:(?P<question>[^*\n].+)\n\n)?"
-                   r"\*\*(?:Afterwards you can\*\* |学完之后，你能\*\*)(?P<able>[^\n]+)\n\n"
-                   r"\*\*(?:Minutes:\*\* |用时\*\*：核心)(?P<core>\d+)(?: core, |分钟，全部)"
-                   r"(?P<all>\d+)(?: with everything\.|分钟。).*\n\n"
-                   r"(?P<badge>\[Open in Colab\]\((?P<colab>\S+)\))")
-
-
-def cell_named(content, name):
-    return next((cell for cell in content["cells"] if cell["id"] == name), {"source": []})
+TABLES = "map", "contents"  # cells that are written here
+MADE = "\n\n**Minutes:** "  # so is what follows in the cell `afterwards`
+SECTION = re.compile(r"\A## (.+?)(?: · \d+ minutes?)?$", re.M)
+END = "claims", "references"  # what comes after a deeper notebook's sections
 
 
-def opening(text_of):
-    """What the first cells say, or nothing; ``text_of`` has the text of a cell by its id."""
-    return TITLE.search(f"{text_of('title')}\n\n{text_of('afterwards')}")
+def sitting(cells):
+    """The cells of a lesson that are for one sitting."""
+    return [*itertools.takewhile(lambda cell: cell["id"] != "next", cells)]
+
+
+def exercise_minutes(cells):
+    return minutes(cell for cell in cells if nbtext.has(cell, "exercise"))
+
+
+def sections(cells):
+    """The sections of a deeper notebook, each a list of cells."""
+    found = []
+    for cell in itertools.takewhile(lambda cell: cell["id"] not in END, cells):
+        if cell["cell_type"] == "markdown" and SECTION.match(cell["source"]):
+            found.append([])
+        if found:
+            found[-1].append(cell)
+    return found
+
+
+def question(section):
+    """The question that a section's heading asks."""
+    return SECTION.match(section[0]["source"])[1]
+
+
+def section_minutes(section):
+    """The minutes of a section, at least one, without those that its heading says."""
+    first, *rest = section
+    return max(1, round(minutes([first | {"source": uncounted(first["source"])}, *rest])))
+
+
+def uncounted(text):
+    """The first cell of a section without the minutes in its heading."""
+    return SECTION.sub(r"## \1", text)
+
+
+# ---- what is written into notebooks and tables -------------------------------------------------
+
+SITTING, WITH_EXERCISES = "**Minutes:** {0}.", "**Minutes:** {0}, of which {1} for the exercises."
+WAY_DEEPER = "**Deeper:** [more questions, each with a section that can be read alone]({0})"
+MINUTE, MINUTES = " · 1 minute", " · {0} minutes"
+LESSON_HEAD = "| lesson | afterwards you can | minutes |"
+DEEPER_HEAD = "| deeper notebook | its questions | minutes |"
+WRITTEN = SITTING, WITH_EXERCISES, WAY_DEEPER, MINUTE, MINUTES, LESSON_HEAD, DEEPER_HEAD
+TITLE = re.compile(r"\A# (\d\d .+)")
+ABLE = re.compile(r"\A\*\*[^*\n]+\*\* ?(.+)")  # in any language
+
+
+def cell_named(cells, name):
+    return next((cell for cell in cells if cell["id"] == name), {"source": ""})
+
+
+def title(cells):
+    return TITLE.match(cell_named(cells, "title")["source"])[1]
+
+
+def able(cells):
+    """What a lesson says that you can do afterwards."""
+    return ABLE.match(cell_named(cells, "afterwards")["source"])[1]
+
+
+def badge(path):
+    """The line that leads to a notebook in Colab."""
+    return f"[Open in Colab]({colab(path)})"
+
+
+def colab(path):
+    return forms(setup.address())[0] + nbtext.inner(path).as_posix()
+
+
+def afterwards(own, path, cells, say=str):
+    """The cell `afterwards` of the lesson at this path: its own words, and what is counted in the
+    English ``cells``; ``say`` has what is written in another language."""
+    cells = sitting(cells)
+    spent, exercises = round(minutes(cells)), round(exercise_minutes(cells))
+    lines = [own, say(WITH_EXERCISES if exercises else SITTING).format(spent, exercises)]
+    if (deeper := nbtext.deeper_of(nbtext.in_language(path))).exists():
+        lines.append(say(WAY_DEEPER).format(f"deeper/{deeper.name}"))
+    return "\n\n".join([*lines, badge(path)])
+
+
+def counted(section, say=str):
+    """The minutes behind a section's heading."""
+    spent = section_minutes(section)
+    return say(MINUTE if spent == 1 else MINUTES).format(spent)
+
+
+def with_minutes(text, section, say=str):
+    """A section's first cell with its minutes; ``section`` is the English one."""
+    heading, *rest = uncounted(text).splitlines()
+    return "\n".join([heading + counted(section, say), *rest])
+
+
+def contents(path, cells, say=str):
+    """The list of a deeper notebook's sections, and the way to Colab."""
+    lines = [f"- [{question(section)}](#cell-id={section[0]['id']}){counted(section, say)}"
+             for section in sections(cells)]
+    return "\n\n".join(["\n".join(lines), badge(path)])
+
+
+def lesson_table(lessons, say=str, folder="", colab=False):
+    """A line for each lesson (path, its English cells, those of its language)."""
+    rows = []
+    for path, english, cells in lessons:
+        said = able(cells).replace("|", r"\|")
+        rows.append(f"| [{title(cells)}]({folder}{path.name}) | {said} | "
+                    f"{round(minutes(sitting(english)))} |" + f" {badge(path)} |" * colab)
+    return table(say(LESSON_HEAD) + " |" * colab, rows)
+
+
+def deeper_table(notebooks, say=str, folder=""):
+    """A line for each deeper notebook, with its questions."""
+    rows = []
+    for path, english, cells in notebooks:
+        asked = " ".join(map(question, sections(cells))).replace("|", r"\|")
+        spent = sum(map(section_minutes, sections(english)))
+        rows.append(f"| [{title(cells)}]({folder}deeper/{path.name}) | {asked} | "
+                    f"{spent} |")
+    return table(say(DEEPER_HEAD), rows)
+
+
+def table(head, rows):
+    return "\n".join([head, "|---" * (head.count("|") - 1) + "|", *rows])
 
 
 def notebook(path):
-    """A notebook with its address and minutes as they should be, and what its title says."""
-    content = json.loads(read(path))
-    shape = [(cell["cell_type"] == "markdown", set(cell["metadata"].get("tags", [])),
-              "".join(cell["source"])) for cell in content["cells"]]
-    counted = (f"**Minutes:** {minutes(shape, 'core')} core, "
-               f"{minutes(shape)} with everything.")
-    for cell in content["cells"]:
-        text = "".join(cell["source"])
-        if cell["id"] == "afterwards":
-            text = re.sub(r"\*\*Minutes:\*\* \d+ core, \d+ with everything\.", counted, text)
+    """A notebook, and its cells with what is written here as it should be."""
+    content = nbtext.read(path)
+    cells = cells_of(content)
+    wanted = {"title": TITLE} | ({} if nbtext.is_deeper(path) else {"afterwards": ABLE})
+    for name, form in wanted.items():
+        if not form.match(cell_named(cells, name)["source"]):
+            sys.exit(f"{path.name}: the cell `{name}` doesn't begin with {form.pattern[2:]}")
+    for cell in cells:
         if cell["id"] == "setup":
-            text = f"{setup_source()}\n\n{text.partition(2 * chr(10))[2]}".strip()
-        cell["source"] = text.splitlines(keepends=True)
-    found = opening(lambda name: "".join(cell_named(content, name)["source"]))
-    if not found:
-        sys.exit(f"{path.name}: its title lacks a line that tools/notebooks/readme.py reads")
-    return content, found.groupdict() | {"file": path.name}
-
-
-def lesson_table(lessons, head, row):
-    rows = [row.format(**lesson | {"able": lesson["able"].replace("|", r"\|")})
-            for lesson in lessons]
-    return "\n".join([head, "|---" * (head.count("|") - 1) + "|", *rows])
+            own = cell["source"].partition("\n\n")[2]
+            cell["source"] = f"{setup_source()}\n\n{own}".strip()
+        if cell["id"] == "afterwards":
+            cell["source"] = afterwards(cell["source"].partition(MADE)[0], path, cells)
+    if nbtext.is_deeper(path):
+        for section in sections(cells):
+            section[0]["source"] = with_minutes(section[0]["source"], section)
+        cell_named(cells, "contents")["source"] = contents(path, cells)
+    return content, cells
 
 
 # ---- all of it --------------------------------------------------------------------------------
@@ -122,17 +240,18 @@ def put(text, name, table):
 
 def wanted():
     """The files that hold something of the above -> their text as it should be."""
-    notebooks = {path: notebook(path) for path in sorted((ROOT / "notebooks").glob("*.ipynb"))}
-    lessons = [lesson for _, lesson in notebooks.values()]
-    start = next(iter(notebooks.values()))[0]
-    cell_named(start, "map")["source"] = lesson_table(
-        lessons[1:], "| lesson | afterwards you can | minutes: core / all |",
-        "| [{title}]({file}) | {able} | {core} / {all} |").splitlines(keepends=True)
-    texts = {path: dumps(content) for path, (content, _) in notebooks.items()}
-    table = lesson_table(
-        lessons, "| notebook | afterwards you can | minutes: core / all | |",
-        "| [{title}](notebooks/{file}) | {able} | {core} / {all} | {badge} |")
-    return texts | {ROOT / "README.md": put(read(ROOT / "README.md"), "notebooks", table)}
+    notebooks = {path: notebook(path) for path in nbtext.notebooks()}
+    lessons, deeper = ([(path, cells, cells) for path, (_, cells) in notebooks.items()
+                        if nbtext.is_deeper(path) == below] for below in (False, True))
+    cell_named(lessons[0][1], "map")["source"] = "\n\n".join(
+        [lesson_table(lessons[1:]), deeper_table(deeper)])
+    texts = {path: dumps(content | {"cells": [
+        cell | {"source": cell["source"].splitlines(keepends=True)} for cell in cells]})
+        for path, (content, cells) in notebooks.items()}
+    page = put(read(ROOT / "README.md"), "notebooks",
+               lesson_table(lessons, folder="notebooks/", colab=True))
+    page = put(page, "deeper", deeper_table(deeper, folder="notebooks/"))
+    return texts | {ROOT / "README.md": page}
 
 
 def renew(texts, root, check):

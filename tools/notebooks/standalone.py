@@ -13,7 +13,7 @@ import tomllib
 import zipfile
 
 from tools import ROOT
-from tools.notebooks.nbtext import read
+from tools.notebooks.nbtext import inner, read
 
 LIMIT = 1_800_000  # bytes; 07 has a model in its piece, Chinese its catalogue and its font
 WEIGHTS = "attention_lessons/laboratory/data/dates.safetensors"
@@ -78,7 +78,7 @@ def write(path: pathlib.Path, target: pathlib.Path) -> pathlib.Path:
             made = setup_cell(path.name[:2], code, language)
             made += "\n\n" + "".join(cell["source"]).partition("\n\n")[2]
             cell["source"] = made.splitlines(keepends=True)
-    file = target / language / path.name
+    file = target / inner(path)
     file.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps(notebook, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     file.write_text(text + "\n", encoding="utf-8")  # without indents: smaller

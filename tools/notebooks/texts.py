@@ -1,7 +1,7 @@
 """What there is to translate: the words of lessons, pieces, messages, drawings, pages and plans.
 
-A lesson's cell is a text of its own; code has texts in t("..."), in what an exercise says, and in
-the arguments of figures and tables.
+A lesson's cell is a text of its own; code has texts in calls, which Babel finds, in what an
+exercise says, and in the arguments of figures and tables.
 """
 import ast
 import itertools
@@ -15,24 +15,25 @@ from babel.messages.extract import extract
 
 from tools import ROOT
 from tools.notebooks.catalogue import FOLDER, load
-from tools.notebooks.nbtext import BADGE, cells_of
-from tools.notebooks.readme import read
+from tools.notebooks.nbtext import cells_of, is_deeper, notebooks, place
+from tools.notebooks.readme import MADE, TABLES, WRITTEN, read, uncounted
 
 from d2l_ext.sequence import FORMULAS, LINEAR_FORMULAS, STATES
 from attention_lessons.laboratory import MAKERS, RECALLERS, TRIALS, results
-from attention_lessons.pieces.base import PLURAL
-from attention_lessons.pieces.base import texts as texts_of_script
 
-LESSONS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+NOTEBOOKS = notebooks()
 CORE, PACKAGE = ROOT / "d2l_ext", ROOT / "attention_lessons"
 TEMPLATES = [*map(ROOT.joinpath, ("tools/publish/pages.py", "tools/publish/slides.py",
                                   "tools/publish/site.py")),
              *sorted((ROOT / "tools/publish").glob("*.j2"))]
 TEACHING = ROOT / "teaching"
 GUIDES = TEACHING / "README.md", TEACHING / "homework.md"
+# What a notebook in another language, and README in it, say of cells that lag behind.
+BEHIND = "*Cells of this notebook that are not translated yet, and are shown in English: {0}.*"
+ALL_BEHIND = "Cells that are not translated yet, and are shown in English: {0}."
+EXTRACTORS = {".py": "python", ".js": "javascript", ".j2": "jinja2.ext:babel_extract"}
+CALLS = {"_": None, "t": None, "plural": (2, 3)}  # which arguments are texts; None: the first
 DRAWS = {"heatmaps", "curves", "bars", "table", "progress_bar"}
-MAP_HEAD = "| lesson | afterwards you can | minutes: core / all |"
-MINUTES = re.compile(r"\d+(?= core, )|(?<= core, )\d+(?= with everything)")
 WORD = re.compile(r"[A-Za-z][a-z]")
 SENTENCE = re.compile(r"[A-Z][a-z]* [a-z0-9('{]")
 CELL_TITLE = re.compile(r"^# @title (.+)")
@@ -43,18 +44,16 @@ def cells(path):
     return cells_of(json.loads(read(path)))
 
 
-def key(cell):
-    """What a translator sees of a cell: its text, without counted minutes and addresses."""
-    text = cell["source"]
-    if cell["id"] == "afterwards":
-        places = iter(["{core}", "{all}"])
-        text = MINUTES.sub(lambda _: next(places), text)
-        text = BADGE.sub("", text)
-    return text
+def key(path, cell):
+    """A cell's context, and what a translator sees of it: its text, without what `make readme`
+    writes into it."""
+    text = cell["source"].partition(MADE)[0]
+    return f"{place(path)}/{cell['id']}", uncounted(text) if is_deeper(path) else text
 
 
 def translates(cell):
-    return cell["cell_type"] == "markdown" and cell["id"] != "map"
+    """Whether a translator sees a cell: not those that `make readme` writes."""
+    return cell["cell_type"] == "markdown" and cell["id"] not in TABLES
 
 
 def strings(tree):
@@ -74,21 +73,19 @@ def strings(tree):
     return found
 
 
-def marked(tree):
-    """The texts of t("...")."""
-    for call in ast.walk(tree):
-        if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "t":
-            yield from strings(ast.Expression(call.args[0])).values()
+def texts_in_calls(path):
+    """The texts that a file gives to ``t``, ``plural`` and ``_``. Babel's extractor for JavaScript
+    sees no call within the arguments of another.
+    """
+    with path.open("rb") as file:
+        for _, found, *_ in extract(EXTRACTORS[path.suffix], file, CALLS):
+            yield from [found] if isinstance(found, str) else found
 
 
 def said_by(path):
     """The texts of a module that somebody reads; an exercise catches what it raises."""
+    yield from texts_in_calls(path)
     tree = ast.parse(read(path))
-    yield from marked(tree)
-    for word in re.findall(PLURAL, read(path)):
-        yield from (f"{{0}} {word}", f"{{0}} {word}s")
-    if path.parent.name == "pieces":
-        return
     documents = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     yield from (text for node, text in strings(tree).items()
                 if node not in documents and SENTENCE.match(text))
@@ -173,25 +170,14 @@ def names():
                           *encodings, *sinks, *stretches])
 
 
-def said_by_script(path):
-    return texts_of_script(read(path))
-
-
-def said_by_template(path):
-    """The texts of a page's frame: _("...") in Python or in a template."""
-    method = "python" if path.suffix == ".py" else "jinja2.ext:babel_extract"
-    with path.open("rb") as file:
-        return [text for _, text, *_ in extract(method, file)]
-
-
 def said_by_drawing(path):
     """The words of words.toml, and those that are drawn."""
     if path.suffix == ".toml":
         for words in tomllib.loads(read(path)).values():
             yield from words.values()
         return
+    yield from texts_in_calls(path)
     tree = ast.parse(read(path))
-    yield from marked(tree)
     left_out = {part for node in ast.walk(tree) if isinstance(node, (ast.Expr, ast.Raise))
                 for part in ([node.value] if isinstance(node, ast.Expr) else ast.walk(node))}
     for node, text in strings(tree).items():
@@ -208,19 +194,19 @@ def said_by_slips(slips):
 def words():
     """Everything but cells and README, in order: (file, context, text)."""
     sources = [
-        *((path, "", said_by) for folder in ("lesson_*", "exercises", "pieces")
+        *((path, "", said_by) for folder in ("lesson_*", "exercises")
           for path in sorted(PACKAGE.glob(f"{folder}/*.py"))),
-        *((path, "", said_by_script) for path in sorted((PACKAGE / "pieces").glob("*.js"))),
-        *((path, "code", drawn_by) for path in LESSONS),
+        *((path, "", texts_in_calls) for ending in ("py", "js")
+          for path in sorted(PACKAGE.glob(f"pieces/*.{ending}"))),
+        *((path, "code", drawn_by) for path in NOTEBOOKS),
         (PACKAGE / "laboratory", "name", lambda path: filter(WORD.search, names())),
-        *((path, "", lambda path: marked(ast.parse(read(path))))
+        *((path, "", texts_in_calls)
           for path in (PACKAGE / "plotting.py", *sorted((PACKAGE / "laboratory").glob("*.py")))),
-        *((path, "page", said_by_template) for path in TEMPLATES),
-        (ROOT / "tools/classroom/student.py", "page",
-         lambda path: marked(ast.parse(read(path)))),
+        *((path, "page", texts_in_calls)
+          for path in (*TEMPLATES, ROOT / "tools/classroom/student.py")),
         *((path, "drawing", said_by_drawing)
           for path in (ROOT / "tools/draw/words.toml", ROOT / "tools/draw/draw.py")),
-        (ROOT / "tools/draw/_stills.py", "drawing", lambda path: marked(ast.parse(read(path))))]
+        (ROOT / "tools/draw/_stills.py", "drawing", texts_in_calls)]
     for path in sorted(PACKAGE.glob("lesson_*/exercises.toml")):
         for entry in tomllib.loads(read(path)).values():
             wrong = [words for _, *known in entry.get("lines", ()) for _, words in known]
@@ -258,7 +244,7 @@ def paragraphs(path):
 
 def taught():
     """What teachers read: of each lesson's plan, of the routes, and of the guide."""
-    yield from marked(ast.parse(read(ROOT / "tools/classroom/guide.py")))
+    yield from texts_in_calls(ROOT / "tools/classroom/guide.py")
     for route in tomllib.loads(read(TEACHING / "routes.toml"))["route"]:
         yield from (route["name"], *(meeting["name"] for meeting in route["meeting"]))
     for path in sorted(TEACHING.glob("??.toml")):
@@ -271,7 +257,7 @@ def taught():
 
 def room_of(path):
     """The catalogue that a file's texts stand in."""
-    if lesson := re.search(r"lesson_(\d\d)|notebooks/(\d\d)", path.as_posix()):
+    if lesson := re.search(r"lesson_(\d\d)|notebooks/(?:deeper/)?(\d\d)", path.as_posix()):
         return lesson[1] or lesson[2]
     package = PACKAGE in path.parents or CORE in path.parents
     return "pieces" if path.parent.name == "pieces" else "package" if package else "pages"
@@ -280,12 +266,11 @@ def room_of(path):
 def everything():
     """Room -> what there is to translate in it: (context, English text)."""
     found = {}
-    for path in LESSONS:
+    for path in NOTEBOOKS:
         here = found.setdefault(path.name[:2], {})
-        here |= {(f"{path.name[:2]}/{cell['id']}", key(cell)): 0
-                 for cell in cells(path) if translates(cell)}
-    found["00"] |= {("00/map", MAP_HEAD): 0}
+        here |= {key(path, cell): 0 for cell in cells(path) if translates(cell)}
     found["pages"] = {("README", text): 0 for text in paragraphs(ROOT / "README.md")}
+    found["pages"] |= {("page", text): 0 for text in (*WRITTEN, BEHIND, ALL_BEHIND)}
     found["teaching"] = {("teaching", text): 0 for text in taught()}
     for path, context, text in words():
         found.setdefault(room_of(path), {})[context, text] = 0

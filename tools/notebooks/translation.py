@@ -5,13 +5,14 @@
 
 `translations/zh` holds a catalogue a room: `02.po` for lesson 02 with its exercises, `pieces.po`,
 `package.po`, and `pages.po` for README, website and drawings. The English text is the key; of a
-lesson's cell, the cell (`02/title`) is the context. A text whose English has changed keeps its
-twin, marked fuzzy until someone has looked at it; `git diff translations` shows what changed. From
-the catalogues come `zh.json`, which the package looks up, the characters that figures need
-(`zh.otf`), and `notebooks/zh`: the code cells are copies, but for a line of the set-up, which
-chooses the language, and the labels of figures and tables (the texts with the context
-`code`; where a text should be one, but stands elsewhere than in a figure's arguments, add it to the
-lesson's catalogue by hand). `make notebooks ARGS=zh` stores their outputs.
+notebook's cell, the cell (`02/title`, `deeper/02/title`) is the context. A text whose English has
+changed keeps its twin, marked fuzzy until someone has looked at it; `git diff translations` shows
+what changed. A cell may lag: without a twin, or with a fuzzy one, it shows English, as the title of
+its notebook and README say. From the catalogues come `zh.json`, which the package looks up, the
+characters that figures need (`zh.otf`), and `notebooks/zh`: the code cells are copies, but for a
+line of the set-up, which chooses the language, and the labels of figures and tables (the texts with
+the context `code`; where a text should be one, but stands elsewhere than in a figure's arguments,
+add it to the lesson's catalogue by hand). `make notebooks ARGS=zh` stores their outputs.
 """
 import ast
 import itertools
@@ -25,11 +26,13 @@ from fontTools.ttLib import TTCollection, TTFont
 
 from tools import ROOT, address, setup
 from tools.notebooks.catalogue import FOLDER, load, merged, po
-from tools.notebooks.faults import faults
-from tools.notebooks.nbtext import BADGE, KERNEL, dumps
-from tools.notebooks.readme import lesson_table, opening, read, renew
-from tools.notebooks.texts import (CELL_TITLE, LESSONS, MAP_HEAD, MINUTES, PACKAGE, blocks, cells,
-                                   everything, key, keys_of, labels, parsed, strings, translates)
+from tools.notebooks.faults import faults, lags
+from tools.notebooks.nbtext import KERNEL, dumps, in_language, inner, is_deeper, place
+from tools.notebooks.readme import (afterwards, cell_named, contents, deeper_table, lesson_table,
+                                    read, renew, sections, with_minutes)
+from tools.notebooks.texts import (ALL_BEHIND, BEHIND, CELL_TITLE, NOTEBOOKS, PACKAGE, blocks,
+                                   cells, everything, key, keys_of, labels, parsed, strings,
+                                   translates)
 
 from attention_lessons.languages import PLACE
 
@@ -110,71 +113,79 @@ def written(node, literal, twins):
 
 
 def notebook(path, language, catalogue):
-    """A lesson in another language, with the outputs that are stored where its code is the same."""
+    """A notebook in another language, with the outputs that are stored where its code is the same.
+    """
     own, twins = keys_of(path), {
         entry.text: entry.twin for entry in catalogue.get(path.name[:2], [])
         if entry.context == "code" and entry.twin and not entry.fuzzy}
-    target = path.parent / language / path.name
+    target = in_language(path, language)
     before = {cell["id"]: cell for cell in cells(target)} if target.exists() else {}
-    made = []
-    for cell in cells(path):
-        source, more = cell["source"], {}
-        if cell["id"] == "map":
-            source = overview(language, catalogue)
-        elif translates(cell):
-            source = translation(path, cell, language, catalogue)
-        else:
+    made = translated(path, language, catalogue)
+    for cell in made:
+        if cell["cell_type"] == "code":
             if cell["id"] == "setup":
-                start, _, imports = source.partition("\n\n")
-                source = f"{start}\n{SET_UP.format(language)}\n\n{imports}".strip()
+                start, _, imports = cell["source"].partition("\n\n")
+                cell["source"] = f"{start}\n{SET_UP.format(language)}\n\n{imports}".strip()
             else:
-                source = relabelled(source, twins, own)
+                cell["source"] = relabelled(cell["source"], twins, own)
             kept = before.get(cell["id"], {})
-            kept = kept if kept.get("source") == source else {}
-            more = {name: kept.get(name, empty)
-                    for name, empty in (("outputs", []), ("execution_count", None))}
-        made.append({**cell, **more, "source": source.splitlines(keepends=True)})
+            kept = kept if kept.get("source") == cell["source"] else {}
+            cell |= {name: kept.get(name, empty)
+                     for name, empty in (("outputs", []), ("execution_count", None))}
+    if behind := lagging(path, catalogue):
+        said = twin(catalogue, "pages", "page", BEHIND).format(len(behind))
+        cell_named(made, "title")["source"] += f"\n\n{said}"
     return {"cells": made, "metadata": KERNEL | {"language": language}, "nbformat": 4,
             "nbformat_minor": 5}
 
 
-def translation(path, cell, language, catalogue):
-    """The cell's text; in English where it has none yet."""
-    text = twin(catalogue, path.name[:2], f"{path.name[:2]}/{cell['id']}", key(cell))
-    text = re.sub(r"\]\(\.\./", "](../../", text)
-    if cell["id"] == "afterwards":
-        core, everything = MINUTES.findall(cell["source"])
-        text = text.replace("{core}", core).replace("{all}", everything)
-        badge = BADGE.search(cell["source"])[0].lstrip()
-        text += "\n\n" + badge.replace("/notebooks/", f"/notebooks/{language}/")
-    return text
+def translated(path, language, catalogue):
+    """A notebook's cells, their words in another language: in English where they have none yet."""
+    def say(text):
+        return twin(catalogue, "pages", "page", text)
+
+    english, made, target = cells(path), cells(path), in_language(path, language)
+    begins = {part[0]["id"]: part for part in sections(english)} if is_deeper(path) else {}
+    for cell in filter(translates, made):
+        text = twin(catalogue, path.name[:2], *key(path, cell))
+        if cell["id"] == "afterwards":
+            text = afterwards(text, target, english, say)
+        elif cell["id"] in begins:
+            text = with_minutes(text, begins[cell["id"]], say)
+        cell["source"] = text
+    if is_deeper(path):
+        cell_named(made, "contents")["source"] = contents(target, made, say)
+    return made
+
+
+def lagging(path, catalogue):
+    """The names of a notebook's cells that show English."""
+    late = {entry.key for entry in catalogue[path.name[:2]] if lags(entry)}
+    return [cell["id"] for cell in cells(path) if late.intersection(keys(path, cell))]
+
+
+def keys(path, cell):
+    """The keys of what a cell shows in another language: its words, or the labels of its code."""
+    if translates(cell):
+        return [key(path, cell)]
+    shown = [text for _, text in labels(parsed(cell), keys_of(path))]
+    return [("code", text) for text in (*shown, *CELL_TITLE.findall(cell["source"]))]
 
 
 def twin(catalogue, room, context, text):
     """What the text is called in a catalogue; itself where it has no entry."""
     return next((entry.twin for entry in catalogue[room]
-                 if entry.key == (context, text) and entry.twin), text)
+                 if entry.key == (context, text) and entry.twin and not entry.fuzzy), text)
 
 
-def overview(language, catalogue, first=1, folder=""):
-    """The table of 00 and of README: each lesson, what it is for, its minutes."""
-    lessons = []
-    for path in LESSONS[first:]:
-        named = {cell["id"]: cell for cell in cells(path)}
-        said = opening(lambda name: translation(path, named[name], language, catalogue))
-        lessons.append(said.groupdict() | {"file": path.name})
-    return lesson_table(lessons, twin(catalogue, "00", "00/map", MAP_HEAD),
-                        f"| [{{title}}]({folder}{{file}}) | {{able}} | {{core}} / {{all}} |")
-
-
-def document(path, language, catalogue=None):
-    """A page in another language: its words from the catalogue, code and tables as they are."""
+def document(path, language, catalogue=None, tables=None):
+    """A page in another language: its words from the catalogue, code and tables as they are, but
+    for those ``tables`` that are given by name."""
     guide = path.parent.name == "teaching"
     room, context = ("teaching", "teaching") if guide else ("pages", "README")
     catalogue, made = catalogue or load(language), []
     for kind, text in blocks(read(path)):
-        if kind == "notebooks":
-            text = overview(language, catalogue, 0, f"notebooks/{language}/")
+        text = (tables or {}).get(kind, text)
         if "(README." in text[:20]:
             text = "[English](README.md)"
         words = kind == "words" and text.strip("\n")
@@ -190,22 +201,48 @@ def anchor(heading):
     return heading.removeprefix("## ").lower().replace(" ", "-")
 
 
-def readme(language, catalogue):
+def readme(language, catalogue, tables):
     """README in another language, with the addresses of what is in that language."""
-    text = document(ROOT / "README.md", language, catalogue)
-    text = re.sub(r'(\(|src=")(images|notebooks|teaching)/(?!zh/)', rf"\1\2/{language}/", text)
+    text = document(ROOT / "README.md", language, catalogue, tables)
+    text = re.sub(rf'(\(|src=")(images|notebooks|teaching)/(?!{language}/)',
+                  rf"\1\2/{language}/", text)
     site = address.forms(setup.address())[1]
     if site.endswith("/"):  # not a list of releases
         text = text.replace(f"({site})", f"({site}{language}/)")
     return text
 
 
+def all_behind(catalogue, say):
+    """What README says of notebooks that show English: how many cells of each."""
+    behind = {path: len(lagging(path, catalogue)) for path in NOTEBOOKS}
+    found = [f"[{place(path)}](notebooks/{inner(path).as_posix()}) {count}"
+             for path, count in behind.items() if count]
+    return say(ALL_BEHIND).format(" · ".join(found)) if found else ""
+
+
 def wanted_files(language, catalogue):
     """What is made from a catalogue: path -> text. (The font is made where characters lack.)"""
-    files = {PACKAGE / "languages" / f"{language}.json": spoken(catalogue)}
-    files[ROOT / f"README.{language}.md"] = readme(language, catalogue)
-    for path in LESSONS:
-        files[path.parent / language / path.name] = dumps(notebook(path, language, catalogue))
+    def say(text):
+        return twin(catalogue, "pages", "page", text)
+
+    lessons, deeper = ([(in_language(path, language), cells(path),
+                         translated(path, language, catalogue))
+                        for path in NOTEBOOKS if is_deeper(path) == below]
+                       for below in (False, True))
+    folder = f"notebooks/{language}/"
+    tables = {"notebooks": lesson_table(lessons, say, folder, colab=True),
+              "deeper": "\n\n".join(filter(None, [deeper_table(deeper, say, folder),
+                                                  all_behind(catalogue, say)]))}
+    files = {PACKAGE / "languages" / f"{language}.json": spoken(catalogue),
+             ROOT / f"README.{language}.md": readme(language, catalogue, tables)}
+    for path in NOTEBOOKS:
+        made = notebook(path, language, catalogue)
+        for cell in made["cells"]:
+            if cell["id"] == "map":
+                cell["source"] = "\n\n".join([lesson_table(lessons[1:], say),
+                                              deeper_table(deeper, say)])
+            cell["source"] = cell["source"].splitlines(keepends=True)
+        files[in_language(path, language)] = dumps(made)
     return files
 
 

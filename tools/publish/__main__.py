@@ -1,21 +1,20 @@
 """Publish the lessons: python -m tools.publish KIND [NAME ...], as do `make html` and so on.
 
     html        pages to read and play with offline, into dist/html
-    slides      decks to lecture with offline, into dist/slides
+    slides      decks of lessons, to lecture with offline, into dist/slides
     standalone  notebooks that carry the packages with them, into dist/standalone
-    handout     PDFs to print or project, into dist/handout
     site        the website, into dist/site
 
-NAMEs choose some of the lessons (02, zh/05); the website has all.
+NAMEs choose some of the notebooks (02, deeper/02, zh/05); the website has all.
 """
 import importlib
 import sys
 
 from tools import ROOT
-from tools.notebooks.nbtext import chosen
+from tools.notebooks.nbtext import chosen, is_deeper
 
 MODULES = {"html": "publish.pages", "slides": "publish.slides", "site": "publish.site",
-           "standalone": "notebooks.standalone", "handout": "publish.handout"}
+           "standalone": "notebooks.standalone"}
 
 
 def main(kind="", *words):
@@ -25,7 +24,9 @@ def main(kind="", *words):
     target = ROOT / "dist" / kind
     if hasattr(module, "write_all"):
         return module.write_all(words, target)
-    for path in chosen(words, ROOT / "notebooks"):
+    for path in chosen(words):
+        if kind == "slides" and is_deeper(path):
+            continue
         try:
             made = module.write(path, target)
         except ValueError as error:  # of plans, notebooks and formulas

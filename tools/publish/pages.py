@@ -24,8 +24,9 @@ from nbconvert import HTMLExporter
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from PIL import Image
 
-from attention_lessons.languages import catalogue, languages
+from attention_lessons.languages import catalogue
 from attention_lessons.pieces.base import OWN
+from tools.notebooks.nbtext import inner
 
 HERE = pathlib.Path(__file__).parent
 FONT = pathlib.Path(ziamath.__file__).parent / "fonts" / "STIXTwoMath-Regular.ttf"
@@ -66,7 +67,8 @@ class Renderer(IPythonRenderer):
         return self.escape_html(text) if url.startswith("http") else super().image(text, url, title)
 
     def link(self, text, url, title=None):
-        return super().link(text, re.sub(r"^(\w+)\.ipynb\b", r"\1.html", url), title)
+        url = re.sub(r"^((?:\.\./|deeper/)?\w+)\.ipynb\b", r"\1.html", url)
+        return super().link(text, url, title)
 
 
 class Exporter(HTMLExporter):
@@ -180,8 +182,8 @@ def code_style(name: str) -> str:
 
 def body(notebook: nbformat.NotebookNode) -> BeautifulSoup:
     """The cells of a lesson as HTML, without the line that leads to Colab."""
-    title = notebook.cells[0]
-    title.source = re.sub(r"\[Open in Colab\]\(.*?\)", "", title.source)
+    for cell in notebook.cells:
+        cell.source = re.sub(r"\[Open in Colab\]\(.*?\)", "", cell.source)
     exporter = Exporter(template_file="cells.html.j2", extra_loaders=[TEMPLATES])
     exporter.exclude_input_prompt = exporter.exclude_output_prompt = True
     page = BeautifulSoup(exporter.from_notebook_node(notebook)[0], "html.parser")
@@ -263,16 +265,15 @@ def ask(code, word: str) -> None:
             card.insert(0, part.extract())
 
 
-def headings(page: BeautifulSoup) -> dict[str, list[dict]]:
-    """What the contents list: those of the core under "", then exercises, then deeper parts."""
-    made = {"": [], "exercises": [], "deeper": []}
-    for found in page("h2"):
-        tags = found.find_parent(class_="cell")["class"]
-        exercise = {"celltag_exercise", "celltag_question", "celltag_homework"} & {*tags}
-        kind = "exercises" if exercise else "deeper" if "celltag_deeper" in tags else ""
-        own = itertools.takewhile(lambda part: not getattr(part, "attrs", {}).get("class"),
-                                  found.contents)
-        made[kind].append({"id": found["id"], "text": Markup("".join(map(str, own)))})
+def headings(page: BeautifulSoup) -> list[dict]:
+    """What the contents list: all headings of the first two levels but the title, exercises,
+    questions and homework."""
+    made, left_out = [], {"celltag_exercise", "celltag_question", "celltag_homework"}
+    for found in page(["h1", "h2"])[1:]:
+        if left_out.isdisjoint(found.find_parent(class_="cell")["class"]):
+            own = itertools.takewhile(lambda part: not getattr(part, "attrs", {}).get("class"),
+                                      found.contents)
+            made.append({"id": found["id"], "text": Markup("".join(map(str, own)))})
     return made
 
 
@@ -283,13 +284,12 @@ def page(notebook: nbformat.NotebookNode) -> str:
     return template.render(
         alone=True, lesson={"title": title_of(notebook)}, body=Markup(cells),
         headings=headings(cells), style=Markup(style(letters_of(str(cells)))),
-        script=Markup(text_of("site.js", "paper.js")))
+        script=Markup(text_of("site.js")))
 
 
 def place(path: pathlib.Path, target: pathlib.Path) -> pathlib.Path:
     """Where a notebook's page goes: that of notebooks/zh/02_... is zh/02_....html."""
-    language = path.parent.name if path.parent.name in languages() else ""
-    made = target / language / f"{path.stem}.html"
+    made = target / inner(path).with_suffix(".html")
     made.parent.mkdir(parents=True, exist_ok=True)
     return made
 

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 
+import bibtexparser
 import nbformat
 from markupsafe import Markup
 
@@ -20,8 +21,7 @@ from tools import ROOT, setup
 from tools.draw import _stills
 from tools.publish import slides
 from tools.publish.pages import body, frame, headings, letters_of, style, text_of
-from tools.notebooks.nbtext import chosen
-from tools.notebooks.readme import opening
+from tools.notebooks import nbtext, readme
 
 from attention_lessons.languages import languages
 
@@ -37,18 +37,22 @@ def text(lesson: dict, name: str) -> str:
 
 
 def read(path: pathlib.Path) -> dict:
-    """A lesson: what its title says, its name and place, and its cells with their outputs."""
+    """A lesson: its title, number, minutes and place, and its cells with their outputs."""
     notebook = nbformat.read(path, as_version=4)
-    place = path.relative_to(ROOT / "notebooks").with_suffix("").as_posix()
-    texts = {cell.id: cell.source for cell in notebook.cells}
-    return opening(texts.get).groupdict() | {
-        "name": path.stem, "place": place, "cells": notebook.cells, "notebook": notebook}
+    inner, below = nbtext.inner(path).with_suffix(""), nbtext.is_deeper(path)
+    english = nbtext.cells_of(nbtext.read(nbtext.in_language(path)))
+    counted = map(readme.section_minutes, readme.sections(english)) if below else [
+        readme.minutes(readme.sitting(english))]
+    return {"title": readme.title(notebook.cells), "minutes": round(sum(counted)),
+            "able": "" if below else readme.able(notebook.cells), "colab": readme.colab(path),
+            "number": path.name[:2], "place": inner.as_posix(), "deeper": below,
+            "name": "deeper/" * below + path.stem, "cells": notebook.cells, "notebook": notebook}
 
 
 def drawing(lesson: dict) -> str | None:
     """The address of a lesson's first drawing or, without one, of its piece's picture."""
     folder, text = ROOT / "images" / lesson["place"].rpartition("/")[0], str(lesson["cells"])
-    found = sorted(folder.glob(f"{lesson['name'][:2]}_*.svg"),
+    found = sorted(folder.glob(f"{lesson['number']}_*.svg"),
                    key=lambda path: (path.stem not in text, text.find(path.stem)))
     return found[0].relative_to(ROOT).as_posix() if found else None
 
@@ -79,13 +83,11 @@ def used(symbol: str, lessons: list[dict]) -> list[tuple[dict, str]]:
     return found
 
 
-def references() -> list[dict]:
-    """references.bib, by author; each with its key, its parts and the lessons that cite its URL."""
-    made = []
-    for entry in re.findall(r"(?ms)^@\w+\{.*?^\}", (ROOT / "references.bib").read_text("utf-8")):
-        parts = dict(re.findall(r"(?m)^  (\w+) = \{(.*)\},$", entry))
-        made.append(parts | {"key": re.match(r"@\w+\{(\w+)", entry)[1]})
-    return sorted(made, key=lambda parts: (parts["author"].lower(), parts["year"]))
+def references() -> list[bibtexparser.model.Entry]:
+    """The entries of references.bib, by author."""
+    library = bibtexparser.parse_file(ROOT / "references.bib", append_middleware=[
+        bibtexparser.middlewares.LatexDecodingMiddleware()])
+    return sorted(library.entries, key=lambda entry: (entry["author"].lower(), entry["year"]))
 
 
 # ---- the site -----------------------------------------------------------------------------------
@@ -93,24 +95,33 @@ def references() -> list[dict]:
 def edition(target: pathlib.Path, language: str) -> set[str]:
     """Write the pages in a language. Return the signs of their formulas."""
     folder = "" if language == "en" else f"{language}/"
-    lessons = [read(path) for path in sorted((ROOT / "notebooks" / folder).glob("*.ipynb"))]
-    jinja = frame(language, lessons=lessons, top="../" * bool(folder))
+    lessons = [read(path) for path in nbtext.lessons(folder)]
+    deeper = {each["number"]: each for each in map(read, nbtext.deeper(folder))}
+    jinja = frame(language, lessons=lessons, deeper=deeper)
     letters: set[str] = set()
-    (target / folder).mkdir(parents=True)
+    (target / folder / "deeper").mkdir(parents=True)
 
     def write(name: str, template: str, **parts) -> None:
-        page = jinja.get_template(template).render(name=name, names=NAMES, **parts)
+        home = "../" * name.count("/")  # the way to this language's pages, and to the site's top
+        page = jinja.get_template(template).render(name=name, names=NAMES, home=home,
+                                                   top=home + "../" * bool(folder), **parts)
         letters.update(letters_of(page))
         (target / folder / name).write_text(page, encoding="utf-8")
 
     for before, lesson, after in zip([None, *lessons], lessons, [*lessons[1:], None]):
-        page = body(lesson["notebook"])
-        write(f"{lesson['name']}.html", "lesson.html.j2", lesson=lesson, headings=headings(page),
-              body=Markup(page), before=before, after=after)
+        below = deeper.get(lesson["number"])
+        for each, last in ((lesson, before), (below, lesson)):
+            if each:
+                page = body(each["notebook"])
+                write(f"{each['name']}.html", "lesson.html.j2", lesson=each, before=last,
+                      after=after, headings=headings(page), body=Markup(page),
+                      below=below if each is lesson else None)
     write("symbols.html", "symbols.html.j2", symbols=symbols(lessons),
           clashes=re.sub("</?details>|<summary>.*</summary>", "", text(lessons[0], "clashes")))
-    cited = {lesson["name"]: json.dumps(lesson["notebook"]) for lesson in lessons}
-    write("references.html", "references.html.j2", references=references(), cited=cited)
+    both = [*lessons, *deeper.values()]
+    cited = {lesson["name"]: json.dumps(lesson["notebook"]) for lesson in both}
+    write("references.html", "references.html.j2", references=references(), cited=cited,
+          notebooks=both)
     write("search.html", "search.html.j2")
     write("index.html", "index.html.j2", repository=REPOSITORY, weights=_stills.arcs(),
           drawings={lesson["name"]: drawing(lesson) for lesson in lessons},
@@ -124,9 +135,10 @@ def build(target: pathlib.Path) -> None:
     for folder in ("notebooks", "images"):
         shutil.copytree(ROOT / folder, target / folder, ignore=shutil.ignore_patterns(".*"))
     (target / "site.css").write_text(style(letters), encoding="utf-8")
-    (target / "site.js").write_text(text_of("site.js", "paper.js"), encoding="utf-8")
-    for path in chosen([], ROOT / "notebooks"):
-        slides.write(path, target / "slides")
+    (target / "site.js").write_text(text_of("site.js"), encoding="utf-8")
+    for language in languages():
+        for path in nbtext.lessons("" if language == "en" else language):
+            slides.write(path, target / "slides")
     search(target)
 
 

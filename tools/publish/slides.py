@@ -13,9 +13,9 @@ from nbconvert import SlidesExporter
 
 from tools.publish.pages import (TEMPLATES, Exporter, font, html, letters_of, place, speaker,
                                  text_of, title_of)
-from tools import ROOT
 from tools.classroom.guide import teaching
 from tools.classroom.student import remarks
+from tools.notebooks.nbtext import in_language
 from tools.notebooks.readme import cell_minutes
 
 
@@ -82,7 +82,7 @@ def page(notebook: nbformat.NotebookNode, plan: dict, counted: list | None = Non
 def write(path: pathlib.Path, target: pathlib.Path) -> pathlib.Path:
     made = place(path, target)
     notebook = nbformat.read(path, as_version=4)
-    english = nbformat.read(ROOT / "notebooks" / path.name, as_version=4)
+    english = nbformat.read(in_language(path), as_version=4)
     plan = teaching(path.name[:2], notebook.metadata.get("language", "en"))
     made.write_text(page(notebook, plan, english.cells), encoding="utf-8")
     return made

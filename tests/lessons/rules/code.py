@@ -3,6 +3,7 @@ import ast
 import re
 import symtable
 
+from . import limits
 from .notebook import ROOT, fences, rule
 
 SENTENCE = """\
@@ -22,9 +23,9 @@ def plain_python(cell):
 
 @rule(of="cells")
 def fits_the_screen(cell):
-    """A projector shows 15 lines of 79 characters: longer code belongs in d2l_ext."""
+    """A projector shows no more: longer code belongs in d2l_ext."""
     lines = (cell.text if cell.is_code else "\n".join(fences(cell))).splitlines()
-    most = 24 if "proof" in cell.tags else 15
+    most = limits.PROOF_LINES if "proof" in cell.tags else limits.CODE_LINES
     if cell.is_code and len(lines) > most and cell.id not in ("setup", "one-screen-code"):
         yield f"{len(lines)} lines"
     for line in lines:
@@ -51,33 +52,67 @@ def names_of(statement):
     return taken - passing, bound - passing  # from Python 3.12 on these count as the cell's
 
 
+def names(cell):
+    """For each statement the names that it takes and binds, with the framework whose cells share
+    them."""
+    for statement in cell.statements:
+        yield tuple({(cell.framework, name) for name in found} for found in names_of(statement))
+
+
+@rule("start", "lesson", "museum")
+def code_is_announced(notebook):
+    """Before longer code that is open to read, say what it computes and what to look for; once for
+    the same in several frameworks."""
+    for before, cell in zip(notebook.cells, notebook.cells[1:]):
+        count = len(cell.text.splitlines())
+        if (cell.is_code and before.is_code and count > limits.UNANNOUNCED_LINES
+                and cell.framework == before.framework
+                and not cell.folded and "exercise" not in cell.tags):
+            yield cell.id, f"{count} lines after another code cell"
+
+
 @rule()
-def core_runs_alone(notebook):
-    """A lesson runs without its deeper cells, the story without its proofs: define the name in a
-    core cell, or rename it."""
-    last = {}  # name, with the framework whose cells share it -> the cell that bound it last
+def story_needs_no_proof(notebook):
+    """The story runs without proofs: define the name in a cell of the story, or rename it."""
+    last = {}  # name -> the cell that bound it last
     for cell in notebook.code:
-        core = "core" in cell.tags
-        for statement in cell.statements:
-            taken, bound = ({(cell.framework, name) for name in names}
-                            for names in names_of(statement))
+        for taken, bound in names(cell):
             for place in sorted(taken & last.keys()):
-                if core and "deeper" in last[place].tags:
-                    yield cell.id, f"`{place[1]}` comes from the deeper cell `{last[place].id}`"
-                if core and "proof" in last[place].tags - cell.tags and not cell.folded:
+                if "proof" in last[place].tags - cell.tags:
                     yield cell.id, f"`{place[1]}` comes from the proof `{last[place].id}`"
-            if core or not isinstance(statement, (ast.Import, ast.ImportFrom)):
-                last |= dict.fromkeys(bound, cell)
+            last |= dict.fromkeys(bound, cell)
 
 
-@rule(1, of="code")
-def proofs_stand_apart(cell):
-    """A proof has a cell of its own, `# @title Proof: ...`; the story shows no assert."""
-    asserts = any(isinstance(statement, ast.Assert) for statement in cell.statements)
+@rule("deeper")
+def sections_stand_alone(notebook):
+    """A section can be read alone: what it uses it binds itself, or the set-up does."""
+    def bound_in(cells):
+        return {name for cell in cells for _, bound in names(cell) for name in bound}
+
+    everywhere = bound_in([notebook.cell("setup")])
+    own = [(section[0].id, bound_in(section)) for section in notebook.sections]
+    for section in notebook.sections:
+        here = bound_in(section) | everywhere
+        for cell in section:
+            taken = {name for each, _ in names(cell) for name in each} - here
+            for name in sorted(taken):
+                for other in [other for other, bound in own if name in bound][:1]:
+                    yield cell.id, f"`{name[1]}` comes from the section `{other}`"
+
+
+@rule(of="code")
+def proofs_have_titles(cell):
+    """A proof begins with `# @title Proof: ...`, which is what is seen of it."""
     if "proof" in cell.tags and not cell.text.startswith("# @title Proof: "):
         yield "no title"
-    elif asserts and "core" in cell.tags and not cell.folded:
-        yield "an assert in the story"
+
+
+@rule("lesson", "museum", of="code")
+def no_assert_in_the_story(cell):
+    """Say in the story what is so, and assert it in a proof."""
+    asserts = any(isinstance(statement, ast.Assert) for statement in cell.statements)
+    if asserts and not cell.folded:
+        yield "an assert"
 
 
 @rule(of="cells")
@@ -90,9 +125,9 @@ def no_machine_paths(cell):
             yield f"`{found[0]}`"
 
 
-@rule(0, 6)
+@rule("start", "lesson")
 def sentence(notebook):
-    """The running example begins as SENTENCE in rules/code.py."""
+    """The running example of 00 to 07 begins as SENTENCE in rules/code.py."""
     cell = notebook.cell("sentence")
-    if not cell or not cell.text.startswith(SENTENCE):
+    if notebook.number <= "07" and not (cell and cell.text.startswith(SENTENCE)):
         yield "sentence", "missing or different"

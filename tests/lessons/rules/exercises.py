@@ -8,21 +8,21 @@ from attention_lessons.exercises.classes import FromScratch
 from .notebook import fences, rule, rule_for_all, trios
 
 KINDS = ("Predict", "Build", "Break", "Explain", "Transfer")
+HEADING = re.compile(rf"###? ({'|'.join(KINDS)}): .+ · \d+ minutes? · level [123]\n")
 
 
 @rule()
 def exercise_cells(notebook):
     """An exercise is exercise-NAME, answer-NAME, solution-NAME, and a check in d2l_ext."""
-    found = trios(notebook)
+    found = trios(notebook.cells)
     belonging = {cell.id for trio in found.values() for cell in trio}
     for cell in notebook.cells:
         looks = cell.tags & {"exercise", "solution"} or re.match("(exercise|answer)-", cell.id)
         if looks and cell.id not in belonging:
             yield cell.id, "not one of three cells that follow each other"
     for name, (text, answer, solution) in found.items():
-        part = text.tags & {"core", "deeper"}
-        first = part if text.id.endswith("-page") else part | {"exercise"}
-        wanted = [(False, first), (True, part | {"exercise"}), (False, part | {"solution"})]
+        first = set() if text.id.endswith("-page") else {"exercise"}
+        wanted = [(False, first), (True, {"exercise"}), (False, {"solution"})]
         if [(cell.is_code, cell.tags) for cell in (text, answer, solution)] != wanted:
             yield text.id, f"(is code, tags) of its cells should be {wanted}"
         last = ast.unparse(answer.statements[-1]) if answer.statements else ""
@@ -34,40 +34,47 @@ def exercise_cells(notebook):
             yield text.id, f"no exercise {name!r} with two hints or more"
 
 
-@rule(1, 11)  # those of 12 are its exhibits: tests/exercises/test_museum.py
-def exercise_kinds(notebook):
-    """A lesson has three to seven exercises, `## Kind: title · N minutes · level N`, all kinds."""
-    heading = (rf"#{{2,3}} ({'|'.join(KINDS)}): .+ · \d+ minutes? · level [123]"
-               r"(?: · deeper)?\n")
-    texts = [trio[0] for trio in trios(notebook).values() if trio[0].id.startswith("exercise-")]
-    kinds, ids = set(), notebook.ids
-    section = ids[ids.index("exercises"):ids.index("homework")] if "homework" in ids else ids
-    for text in texts:
-        found = re.match(heading, text.text)
-        kinds.add(found and found[1])
-        if not found:
+def exercise_texts(notebook):
+    return [text for text, _, _ in trios(notebook.cells).values()
+            if text.id.startswith("exercise-")]
+
+
+@rule("lesson", "deeper")  # the museum's are exhibits: tests/exercises/test_museum.py
+def exercise_headings(notebook):
+    """An exercise begins `## Kind: title · N minutes · level N`; in a deeper notebook `### Kind`.
+    """
+    for text in exercise_texts(notebook):
+        below = text.text.startswith("###")
+        if not HEADING.match(text.text) or below != (notebook.kind == "deeper"):
             yield text.id, f"not a heading of this form, with a kind of {KINDS}"
-        if text.id not in section:
-            yield text.id, "not between `# Exercises` and the homework"
-    if not kinds.issuperset(KINDS):
-        yield "exercises", f"{sorted(set(KINDS) - kinds)} missing"
-    if not 3 <= len(texts) <= 7 or not any("core" in text.tags for text in texts):
-        yield "exercises", f"{len(texts)} exercises, or all of them deeper"
+
+
+@rule_for_all
+def exercise_kinds(notebooks):
+    """A lesson and its deeper notebook have exercises of all five kinds."""
+    kinds = {notebook.number: set() for notebook in notebooks if notebook.kind == "lesson"}
+    for notebook in notebooks:
+        found = map(HEADING.match, (text.text for text in exercise_texts(notebook)))
+        kinds.get(notebook.number, set()).update(each[1] for each in found if each)
+    for number, found in kinds.items():
+        if missing := sorted(set(KINDS) - found):
+            yield number, "exercises", f"{missing} missing"
 
 
 @rule_for_all
 def every_exercise_is_used(notebooks):
     """Add its three cells to a notebook, or remove it."""
-    used = {name for notebook in notebooks for name in trios(notebook)}
+    used = {name for notebook in notebooks for name in trios(notebook.cells)}
     for name in sorted(all_exercises().keys() - used):
         yield "attention_lessons/exercises", name, "no notebook has this exercise"
 
 
 @rule()
 def written_from_scratch(notebook):
-    """A class to write from an empty cell gives a signature and a docstring, right before the
-    homework."""
-    for name, trio in trios(notebook).items():
+    """A class to write from an empty cell gives a signature and a docstring; in a lesson it is the
+    first exercise at home."""
+    at_home = [*trios(notebook.between("at-home", "proofs"))]
+    for name, trio in trios(notebook.cells).items():
         if not isinstance(all_exercises().get(name), FromScratch):
             continue
         given = [line for node in trio[1].nodes
@@ -75,20 +82,20 @@ def written_from_scratch(notebook):
                  for line in node.body if not isinstance(line, (ast.FunctionDef, ast.Pass))]
         if not given or any(ast.unparse(line)[0] not in "'\"" for line in given):
             yield trio[1].id, "it gives a line of the answer"
-        if notebook.ids[notebook.ids.index(trio[2].id) + 1:][:1] != ["homework"]:
-            yield trio[1].id, "not the last exercise"
+        if notebook.kind == "lesson" and at_home[:1] != [name]:
+            yield trio[1].id, "not the first exercise at home"
 
 
-@rule(1)
+@rule("lesson", "museum")
 def folded_answers(notebook):
-    """Recall asks a question, homework begins `## Homework: title · deeper`; answers are folded."""
-    for name, start in (("recall", r"[^?]*\?"), ("homework", r"## Homework: .+ · deeper\n")):
+    """Recall asks a question, homework begins `## Homework: title`; answers are folded."""
+    for name, start in (("recall", r"[^?]*\?"), ("homework", r"## Homework: .+\n")):
         cell = notebook.cell(name)
         if cell and not re.match(rf"{start}(.|\n)*<details>", cell.text):
             yield name, "not of this form"
 
 
-@rule(1)
+@rule("lesson", "museum")
 def questions(notebook):
     """Four options `- **A** ...`, one right; in <details> a reason for each, in this form."""
     form = re.compile(r"^- \*\*(\w)\*\* (.+)$", re.M)

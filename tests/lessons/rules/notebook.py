@@ -1,20 +1,22 @@
 """A notebook as the rules see it, and the register that they are in."""
 import ast
-import json
+import itertools
 import re
 import tomllib
 from functools import cache, cached_property
 
 from tools import ROOT
+from tools.notebooks import nbtext, readme
 
 ONE_SCREEN = ("one-screen", "one-screen-code", "one-screen-proof")
 RULES = {}  # name -> function from notebooks to complaints
 OF_ALL = set()  # the names of those that compare notebooks with each other
 
 
-def rule(first=0, last=99, of=""):
-    """Register a rule for lessons first to last: it yields what is wrong with a cell of these,
-    "code", "words" or "cells"; or, of a whole notebook, pairs (cell id, what is wrong)."""
+def rule(*kinds, of=""):
+    """Register a rule for notebooks of these kinds, or for all: it yields what is wrong with a cell
+    of these, "code", "words" or "cells"; or, of a whole notebook, pairs (cell id, what is wrong).
+    """
     def register(find):
         def found(notebook):
             if not of:
@@ -23,7 +25,7 @@ def rule(first=0, last=99, of=""):
 
         RULES[find.__name__] = lambda notebooks: [
             f"{notebook.name}.ipynb, cell {cell}: {wrong}. {find.__doc__}"
-            for notebook in notebooks if first <= notebook.number <= last
+            for notebook in notebooks if not kinds or notebook.kind in kinds
             for cell, wrong in found(notebook)]
         return find
     return register
@@ -78,9 +80,15 @@ class Cell:
 
 
 class Notebook:
+    """A notebook by its name, "05_..." or "deeper/05_..._deeper". Its kind is "lesson", or "start"
+    (00), "museum" (whose exercises are exhibits), or "deeper"."""
+
     def __init__(self, name, content):
         self.name, self.content = name, content
-        self.number = int(name[:2]) if name[:2].isdigit() else 0
+        self.number = name.removeprefix("deeper/")[:2]
+        self.place = "deeper/" * name.startswith("deeper/") + self.number
+        self.kind = ("deeper" if name.startswith("deeper/") else "start" if self.number == "00"
+                     else "museum" if name.endswith("_museum") else "lesson")
         self.cells = [Cell(cell) for cell in content["cells"]]
         self.ids = [cell.id for cell in self.cells]
         self.code = [cell for cell in self.cells if cell.is_code]
@@ -88,13 +96,27 @@ class Notebook:
 
     @cached_property
     def alt(self):
-        """The entries of its alt.toml, the words of its figures: a text, or a table of `text` and
-        `varies`."""
-        path = ROOT / f"attention_lessons/lesson_{self.name[:2]}/alt.toml"
-        return tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        """The entries of the lesson's alt.toml that this notebook draws, the words of its figures:
+        a text, or a table of `text` and `varies`."""
+        drawn = [".+".join(map(re.escape, name[3:].split("{}")))
+                 for cell in self.code for name in figure_names(cell)]
+        return {name: entry for name, entry in alt_of(self.number).items()
+                if any(re.fullmatch(pattern, name) for pattern in drawn)}
+
+    @cached_property
+    def sections(self):
+        """Those of a deeper notebook, each a list of cells."""
+        return [[self.cell(cell["id"]) for cell in section]
+                for section in readme.sections(nbtext.cells_of(self.content))]
 
     def cell(self, name):
         return next((cell for cell in self.cells if cell.id == name), None)
+
+    def between(self, first, *ends):
+        """The cells from the one called ``first`` to before the next that is called one of
+        ``ends``; none where there is no such cell."""
+        start = self.ids.index(first) if first in self.ids else len(self.ids)
+        return [*itertools.takewhile(lambda cell: cell.id not in ends, self.cells[start:])]
 
     def tagged(self, tag):
         return [cell for cell in self.cells if tag in cell.tags]
@@ -102,8 +124,15 @@ class Notebook:
 
 @cache
 def all_notebooks():
-    paths = sorted((ROOT / "notebooks").glob("*.ipynb"))
-    return [Notebook(path.stem, json.loads(path.read_text(encoding="utf-8"))) for path in paths]
+    return [Notebook(nbtext.inner(path).with_suffix("").as_posix(), nbtext.read(path))
+            for path in nbtext.notebooks()]
+
+
+@cache
+def alt_of(number):
+    """The entries of a lesson's alt.toml."""
+    path = ROOT / f"attention_lessons/lesson_{number}/alt.toml"
+    return tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
 # ---- what several rules need -----------------------------------------------------------------
@@ -128,14 +157,22 @@ def fences(cell):
     return re.findall(r"^```python\n(.*?)^```", cell.text, re.S | re.M)
 
 
-def trios(notebook):
+def figure_names(cell):
+    """The names of the figures that a cell draws; `{}` stands for what is computed."""
+    for call in cell.calls("heatmaps", "curves", "bars"):
+        given = [word.value for word in call.keywords if word.arg == "name"]
+        parts = getattr(given[0], "values", given) if given else []  # those of an f-string
+        yield "".join(part.value if isinstance(part, ast.Constant) else "{}" for part in parts)
+
+
+def trios(cells):
     """Exercises as name -> their three cells, where these follow each other.
 
     They are exercise-NAME, answer-NAME, solution-NAME; or, for a page to print, which has no kind
     and level, NAME-page, NAME, solution-NAME.
     """
     found = {}
-    for three in zip(notebook.cells, notebook.cells[1:], notebook.cells[2:]):
+    for three in zip(cells, cells[1:], cells[2:]):
         name = three[2].id.removeprefix("solution-")
         ids = [cell.id.removesuffix("-page") for cell in three[:2]]
         if ids in ([f"exercise-{name}", f"answer-{name}"], [name, name]):

@@ -1,9 +1,9 @@
 """Numbers in sentences: none changes by itself, and those that aren't small have a source.
 
-numbers.csv says how often a lesson says a number, and where one that is neither small nor round
-comes from: the code cell that shows it, or words. `python -m tests.lessons.rules` brings it up to
-date; what its diff shows is to be read. Where no cell shows a number it writes "?", in whose place
-belongs where the number is from.
+numbers.csv says how often a notebook, "05" or "deeper/05", says a number, and where one that is
+neither small nor round comes from: the code cell that shows it, or words. `python -m
+tests.lessons.rules` brings it up to date; what its diff shows is to be read. Where no cell shows a
+number it writes "?", in whose place belongs where the number is from.
 """
 import csv
 import re
@@ -15,10 +15,10 @@ from .notebook import ROOT, all_notebooks, rule
 TABLE = ROOT / "tests/lessons/numbers.csv"
 WORDS = ("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
          "fifteen sixteen seventeen eighteen nineteen twenty").split()
-ELSEWHERE = {"references", "next", "map", "symbols"}  # other rules' cells
+ELSEWHERE = {"references", "next", "map", "contents", "symbols"}  # other rules' cells
 BARE = [r"```.*?```|`[^`]*`",
-        r"(?m:^# .*|^## Question \d)|\d+ minutes|level \d|\*\*Minutes:\*\*[^\n]*",
-        r"\]\([^)]*\)|\[\d\d[^\]]*\]|(?m:^ *\d+\. )",
+        r"(?m:^# .*|^## Question \d)|\d+ minutes?|level \d|\*\*Minutes:\*\*[^\n]*",
+        r"\]\([^)]*\)|\[(?:[Ll]esson )?\d\d[^\]]*\]|(?m:^ *\d+\. )",
         r"\b(?:19|20)\d\d\b"]
 TOKEN = re.compile(r"(?<![\w.^_{])(?:\d[\d,]*\d|\d)(?:\.\d+)?(?!\w)|[½⅓⅔¼¾]"
                    r"|(?:\\mathcal )?\bO\([^)]*\)|\b(?:" + "|".join(WORDS[2:])
@@ -69,46 +69,46 @@ def sentences(notebook):
 
 @cache
 def table():
-    """(lesson, number) -> how often it is said, its source."""
+    """(notebook, number) -> how often it is said, its source."""
     with open(TABLE, encoding="utf-8", newline="") as file:
-        return {(lesson, number): (int(times), source)
-                for lesson, number, times, source in csv.reader(file)}
+        return {(place, number): (int(times), source)
+                for place, number, times, source in csv.reader(file)}
 
 
 @rule()
 def numbers_have_sources(notebook):
     """Is it true? `python -m tests.lessons.rules` writes numbers.csv, where a number has its
     source: a code cell that shows it, or words."""
-    lesson, code = notebook.name[:2], {cell.id: cell for cell in notebook.code}
-    listed = {number: row for (other, number), row in table().items() if other == lesson}
+    code = {cell.id: cell for cell in notebook.code}
+    listed = {number: row for (other, number), row in table().items() if other == notebook.place}
     places = dict(sentences(notebook))
     counted = sum(places.values(), Counter())
     for number in sorted(counted.keys() | listed):
         times, source = listed.get(number, (0, ""))
         if counted[number] != times:
-            where = ", ".join(cell for cell in places if number in places[cell])
-            yield where or lesson, f"{number}: {counted[number]} in sentences, {times} listed"
+            where = ", ".join(cell for cell in places if number in places[cell]) or notebook.place
+            yield where, f"{number}: {counted[number]} in sentences, {times} listed"
         elif telling(number) and " " not in source and (
                 source not in code or not shows(code[source], number)):
             yield source, f"it shows no {number}"
 
 
 def proposed(notebook):
-    """The rows of a lesson: (lesson, number, how often, source). A known source stays; a new one
+    """The rows of a notebook: (place, number, how often, source). A known source stays; a new one
     is the code cell nearest to the sentence that shows the number."""
-    lesson, place = notebook.name[:2], {name: i for i, name in enumerate(notebook.ids)}
+    order = {name: i for i, name in enumerate(notebook.ids)}
     counted, first = Counter(), {}
     for cell, found in sentences(notebook):
         counted += found
-        here = place.get(cell.removeprefix("alt/"), 0)
+        here = order.get(cell.removeprefix("alt/"), 0)
         first = dict.fromkeys(found, here) | first
     for number, times in sorted(counted.items()):
-        known = table().get((lesson, number), (0, "?"))[1]
+        known = table().get((notebook.place, number), (0, "?"))[1]
         cells = [cell for cell in notebook.code
                  if telling(number) and "explorer" not in cell.tags and shows(cell, number)]
-        ids = sorted((cell.id for cell in cells), key=lambda name: abs(place[name] - first[number]))
+        ids = sorted((cell.id for cell in cells), key=lambda name: abs(order[name] - first[number]))
         source = known if known in ids or " " in known else [*ids, "?"][0]
-        yield lesson, number, times, source if telling(number) else ""
+        yield notebook.place, number, times, source if telling(number) else ""
 
 
 def write():

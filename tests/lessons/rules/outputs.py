@@ -2,7 +2,7 @@
 import ast
 import re
 
-from .notebook import rule, rule_for_all
+from .notebook import alt_of, figure_names, rule, rule_for_all
 
 
 @rule()
@@ -46,26 +46,24 @@ def alt_text(cell):
                 yield "words of at least 20 characters are missing"
 
 
-def figure_names(cell):
-    """The names of the figures that a cell draws; `{}` stands for what is computed."""
-    for call in cell.calls("heatmaps", "curves", "bars"):
-        given = [word.value for word in call.keywords if word.arg == "name"]
-        parts = getattr(given[0], "values", given) if given else []  # those of an f-string
-        yield "".join(part.value if isinstance(part, ast.Constant) else "{}" for part in parts)
-
-
 @rule()
-def figures_have_words(notebook):
-    """A figure is named after its cell, "NN-ID", and has words in lesson_NN/alt.toml."""
-    number, used = notebook.name[:2], set()
+def figures_are_named(notebook):
+    """A figure is named after its cell, "NN-ID"."""
     for cell in notebook.code:
         for name in figure_names(cell):
-            if not f"{name}-".startswith(f"{number}-{cell.id}-"):
+            if not f"{name}-".startswith(f"{notebook.number}-{cell.id}-"):
                 yield cell.id, f"a figure is named `{name}`"
-            pattern = ".+".join(map(re.escape, name[3:].split("{}")))
-            used |= {entry for entry in notebook.alt if re.fullmatch(pattern, entry)}
-    for entry in sorted(notebook.alt.keys() - used):
-        yield entry, "nothing draws this entry of alt.toml"
+
+
+@rule_for_all
+def words_have_figures(notebooks):
+    """A lesson or its deeper notebook draws each entry of lesson_NN/alt.toml."""
+    drawn = {}
+    for notebook in notebooks:
+        drawn.setdefault(notebook.number, set()).update(notebook.alt)
+    for number, used in drawn.items():
+        for entry in sorted(alt_of(number).keys() - used):
+            yield f"lesson_{number}/alt.toml", entry, "nothing draws this entry"
 
 
 @rule()

@@ -1,17 +1,19 @@
 """Rules of prose, links and pictures in Markdown."""
+import posixpath
 import re
 
 from tools.notebooks import readme
 
-from .notebook import ROOT, links, rows, rule, without_code
+from . import limits
+from .notebook import links, rows, rule, rule_for_all, without_code
 
 
 @rule(of="words")
 def short_words(cell):
-    """Say it in 90 words, or in two cells."""
-    free = cell.tags & {"exercise", "question", "references"} or rows(cell.text)
+    """Say it in fewer words, or in two cells."""
+    free = cell.tags & {"exercise", "question", "references", "one-screen"} or rows(cell.text)
     count = readme.count_words(cell.text)
-    if count > 90 and not free and "<details>" not in cell.text:
+    if count > limits.CELL_WORDS and not free and "<details>" not in cell.text:
         yield f"{count} words"
 
 
@@ -29,11 +31,18 @@ def no_pictures_in_words(cell):
         yield "a picture in Markdown"
 
 
-@rule(of="words")
-def links_lead_somewhere(cell):
-    """Link to https://, to a cell, or to a notebook beside this one."""
-    for link in links(cell.text):
-        path = ROOT / "notebooks" / link.split("#")[0]
-        beside = path.suffix == ".ipynb" and path.exists()
-        if not link.startswith(("https://", "#")) and not beside:
-            yield f"{link} leads nowhere"
+@rule_for_all
+def links_lead_somewhere(notebooks):
+    """Link to https://, or to a notebook or one of its cells: 02_..., deeper/02_..., and from a
+    deeper one ../02_..."""
+    ids = {f"{notebook.name}.ipynb": notebook.ids for notebook in notebooks}
+    for notebook in notebooks:
+        for name, link in [(cell.id, link) for cell in notebook.words for link in links(cell.text)]:
+            file, _, place = link.partition("#")
+            target = posixpath.join(posixpath.dirname(notebook.name), file) if file else (
+                f"{notebook.name}.ipynb")
+            known = ids.get(posixpath.normpath(target), ())
+            wanted = place.removeprefix("cell-id=")
+            if not link.startswith("https://") and (
+                    not known or wanted != place and wanted not in known):
+                yield notebook.name, name, f"{link} leads nowhere"

@@ -1,0 +1,132 @@
+"""The class report counts what `check` said, and whatever was handed in costs a line at most."""
+import csv
+import json
+import os
+
+import pytest
+from tools.classroom import report
+
+from attention_lessons import check, language
+from attention_lessons.exercises.kinds import MARKS
+
+SPLIT = "def my_split(X, num_heads):\n    ...\n\ncheck('split-heads', my_split)"
+
+
+def notebook(*cells):
+    """A notebook of cells, each of its source and what stands below."""
+    def output(words):
+        if isinstance(words, ZeroDivisionError):
+            return {"output_type": "error", "ename": "ZeroDivisionError", "evalue": str(words)}
+        return {"output_type": "execute_result", "data": {"text/plain": words.splitlines(True)}}
+    return json.dumps({"cells": [
+        {"cell_type": "code", "source": source.splitlines(True), "outputs": [*map(output, words)]}
+        for source, *words in cells]}, ensure_ascii=False)
+
+
+def reported(folder, capsys):
+    """The table, by student, and what was printed."""
+    report.main([str(folder)], folder.with_suffix(".report"))
+    with open(folder.with_suffix(".report") / "report.csv", encoding="utf-8-sig") as file:
+        return {line.pop("student"): line for line in csv.DictReader(file)}, capsys.readouterr().out
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "all").mkdir()
+    return tmp_path / "all"
+
+
+@pytest.mark.parametrize("spoken", ["en", "zh"])
+def test_every_answer_of_check_is_read_in_each_language(folder, capsys, spoken):
+    language(spoken)
+    said = {name: repr(check("four-heads", letter))
+            for name, letter in (("anna", "a"), ("ben", "b"), ("eve", ""))}
+    language("en")
+    for name, words in said.items():
+        (folder / f"{name}.ipynb").write_text(notebook(("check('four-heads', x)", words)), "utf-8")
+    table, out = reported(folder, capsys)
+    assert {name: line["four-heads"] for name, line in table.items()} == said
+    assert {words[0] for words in said.values()} == {*MARKS.values()} < {*report.MARKS}
+    assert out.startswith(f"1 of 3: four-heads: {said['ben']}\n3 students: ")
+
+
+def test_what_to_repeat_comes_by_frequency_whatever_the_numbers(folder, capsys):
+    """A student counts once, with the best of several answers, among those who had the exercise;
+    an error before the answer counts as well."""
+    shape = "✗ The shape should be (2, {0}), yours is (2, 3, {0}).\n  It was called with {0}."
+    for name, *said in (("anna", shape.format(4), shape.format(5)), ("ben", shape.format(61)),
+                        ("kim",), ("abe", ZeroDivisionError("no")),
+                        ("mia", "✗ Not at all.", "✓ Right.")):
+        cells = [(SPLIT, words) for words in said] or [(SPLIT,)]
+        (folder / f"{name}.ipynb").write_text(notebook(*cells), "utf-8")
+    both = f"print(check('pooling', x))\n{SPLIT}"
+    (folder / "noa.ipynb").write_text(notebook((both, "✗ Softmax.", "✗ No."), ("x",)), "utf-8")
+    table, out = reported(folder, capsys)
+    assert out.splitlines()[:4] == [
+        "2 of 6: split-heads: ✗ The shape should be (2, 4), yours is (2, 3, 4).",
+        "1 of 6: split-heads: ! ZeroDivisionError: no", "1 of 6: split-heads: ✗ No.",
+        "1 of 1: pooling: ✗ Softmax."]
+    assert [line["split-heads"][0] for line in table.values()] == [*"!✗✗–✓✗"]
+    assert [line["pooling"] for line in table.values()] == [""] * 5 + ["✗ Softmax."]
+
+
+GOOD = notebook((SPLIT, "✓ Right."))
+WINDOWS = json.dumps(json.loads(GOOD), indent=1).replace("\n", "\r\n").replace("\\n", "\\r\\n")
+FILES = {  # how a file is called, its bytes, what is read of it, and what isn't
+    "windows.ipynb": (WINDOWS.encode(), "✓", ""),
+    "bom.ipynb": (GOOD.encode("utf-8-sig"), "✓", ""),
+    "wide.ipynb": (GOOD.encode("utf-16"), "✓", ""),
+    "upper.IPYNB": (GOOD.encode(), "✓", ""),
+    "Zoë_12_assignsubmission_file_/a/b.ipynb": (GOOD.encode(), "✓", ""),
+    "many.ipynb": (notebook(*[(SPLIT, "✗ No.")] * 10_000, (SPLIT, "✓ Right.")).encode(), "✓", ""),
+    "names.ipynb": (notebook(*[(f"check('x{i}', 1)", "✓ Yes.") for i in range(999)]).encode(), "",
+                    "no notebook"),
+    "new.ipynb": (notebook((SPLIT,)).encode(), "–", ""),
+    "latin.ipynb": ('{"cells": "é"}'.encode("latin-1"), "", "UnicodeDecodeError"),
+    "broken.ipynb": (GOOD[:-9].encode(), "", "JSONDecodeError"),
+    "empty.ipynb": (b"", "", "JSONDecodeError"),
+    "other.ipynb": (b'{"cells": [7]}', "", "TypeError"),
+    "old.ipynb": (b'{"worksheets": []}', "", "KeyError"),
+    "deep.ipynb": (b"[" * 10**6, "", "RecursionError"),
+    "page.pdf": (b"%PDF", "", "no notebook"),
+    "=HYPERLINK(1).ipynb": (GOOD.encode(), "✓", ""),
+    "<b>\"O'Brien\"&.ipynb": (GOOD.encode(), "✓", ""),
+    "two\nlines\x1b[2J.ipynb": (GOOD.encode(), "✓", ""),
+    "words.ipynb": (notebook((SPLIT, "✗ <script>alert(1)</script>\ud800")).encode(
+        "utf-8", "surrogatepass"), "✗", ""),
+}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such names, links and pipes")
+def test_whatever_was_handed_in_costs_a_line(folder, capsys, monkeypatch):
+    monkeypatch.setattr(report, "LARGEST", 2**22)
+    for name, (content, *_) in FILES.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    (folder / "large.ipynb").write_bytes(b" " * (2**22 + 1))
+    for name in ("._bom.ipynb", "__MACOSX/a.ipynb", "bom/.ipynb_checkpoints/a.ipynb", ".git/a"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(GOOD, "utf-8")
+    (folder / "linked.ipynb").symlink_to(folder / "bom.ipynb")
+    (folder / "up").symlink_to(folder.parent)
+    os.mkfifo(folder / "pipe.ipynb")  # to read it would take forever
+    table, out = reported(folder, capsys)
+    wanted = {"'=HYPERLINK(1)": ("✓", ""), "two lines [2J": ("✓", ""),
+              "large": ("", "larger than 4 MiB"), "linked": ("", "only ordinary files"),
+              "pipe": ("", "only ordinary files"), "Zoë_12_assignsubmission_file_": ("✓", "")}
+    for name, (_, mark, unread) in FILES.items():
+        if not name.startswith(("=", "two", "Zoë")):
+            wanted[name.rpartition(".")[0]] = mark, unread
+    assert table.keys() == wanted.keys()
+    for name, (mark, unread) in wanted.items():
+        assert table[name]["split-heads"][:1] == mark and unread in table[name]["not read"], name
+        assert bool(unread) == bool(table[name]["not read"])
+    assert [*table["bom"]] == ["split-heads", "not read"] and f"{len(wanted)} students" in out
+    page = (folder.with_suffix(".report") / "report.html").read_text("utf-8")
+    assert "<script" not in page and "&lt;script&gt;" in page and "<b>" not in page
+    assert 'title="✗ &lt;script&gt;alert(1)&lt;/script&gt;"' in page
+
+
+def test_a_folder_that_is_not_there_gets_a_sentence(tmp_path):
+    with pytest.raises(SystemExit, match="FOLDER is not a folder: .*none"):
+        report.main([str(tmp_path / "none")])
