@@ -1,4 +1,4 @@
-"""The exercises of lesson 10, longer and faster."""
+"""The exercises of lesson 10, writing with a cache."""
 import math
 from dataclasses import dataclass
 
@@ -62,6 +62,14 @@ def layers(n, w):
     return math.ceil((n - 1) / w)
 
 
+# ---- top-left ----
+
+def keys_seen(i, queries, keys):
+    shown = list(range(i + 1))
+    should_see = list(range(keys - queries + i + 1))
+    return shown, should_see
+
+
 # ---- tiles-class ----
 
 class Tiles(nn.Module):
@@ -116,6 +124,7 @@ EXERCISES = [
     Design("defend-cache"),
     Build("window-layers", layers,
           lambda: [(24, 4), (9, 4), (10, 4), (100, 7), (2, 5), (17, 1)]),
+    Build("top-left", keys_seen, lambda: [(0, 1, 4), (1, 2, 5), (2, 3, 3), (0, 2, 6)]),
     FromScratch("tiles-class", Tiles, stages=[
         *(TRIAL.shows(t("The output with tile={0}", tile), sizes=(tile,))
           for tile in (7, 3, 1)),
