@@ -8,7 +8,7 @@ import nbformat
 import pytest
 
 from tools import ROOT
-from tools.notebooks.nbtext import chosen
+from tools.notebooks import nbtext
 from tools.publish import site as website
 from tools.publish.pages import html
 
@@ -117,7 +117,7 @@ def test_chinese_pages_are_chinese_through_and_through(site, two):
 
 def test_lessons_are_whole_and_light(site):
     """Every cell's words stand in its page, pictures have words, and a page is below a megabyte."""
-    for path in chosen([]):
+    for path in nbtext.chosen([]):
         place = path.relative_to(NOTEBOOKS)
         page = pages(site)[place.with_suffix("").as_posix()]
         for cell in nbformat.read(path, as_version=4).cells:
@@ -129,14 +129,22 @@ def test_lessons_are_whole_and_light(site):
 
 
 def test_lessons_follow_each_other_and_the_first_page_leads_to_those_it_names(site):
-    names = [path.stem for path in sorted(NOTEBOOKS.glob("*.ipynb"))]
+    names = [path.stem for path in nbtext.lessons()]
+    deeper = {nbtext.lesson_of(path).stem: f"deeper/{path.stem}" for path in nbtext.deeper()}
     made = pages(site)
     for folder in ("", "zh/"):
         for before, name, after in zip([None, *names], names, [*names[1:], None], strict=False):
             found = {link["rel"][0]: link["href"]
                      for link in made[folder + name].select(".neighbours a")}
             wanted = {"prev": f"{before}.html", "next": f"{after}.html"}
-            assert found == {way: href for way, href in wanted.items() if href != "None.html"}
+            wanted = {way: href for way, href in wanted.items() if href != "None.html"}
+            assert found == wanted
+            if below := deeper.get(name):
+                assert made[folder + name].select(f'.buttons a[href="{below}.html"]')
+                back = {link["rel"][0]: link["href"]
+                        for link in made[folder + below].select(".neighbours a")}
+                assert back == {way: f"../{href}" for way, href in (
+                    wanted | {"prev": f"{name}.html"}).items()}
         buttons, listed = ([link["href"] for link in made[f"{folder}index"].select(f"{part} a")]
                            for part in (".buttons", ".cards"))
         assert buttons == [f"{name}.html" for name in names[1:3]]
