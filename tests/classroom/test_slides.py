@@ -15,7 +15,7 @@ for package in ("ziamath", "sphinx_revealjs"):
 from tools.publish import slides  # noqa: E402
 
 LESSONS = nbtext.lessons()
-CHINESE = [ROOT / "notebooks/zh" / LESSONS[number].name for number in (2, 6, 11)]
+CHINESE = [ROOT / "notebooks/zh" / LESSONS[number].name for number in (3, 7, 14)]
 each_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem[:2])
 
 
@@ -214,7 +214,7 @@ def test_answers_wait_for_a_key(opened):
     assert answer.is_visible() and page.evaluate("Reveal.getIndices().h") == 1
 
 
-@pytest.mark.parametrize("lesson", LESSONS[2:7:4], ids=lambda path: path.stem[:2])
+@pytest.mark.parametrize("lesson", LESSONS[3:8:4], ids=lambda path: path.stem[:2])
 def test_keys_reach_an_explorer_and_leave_it(opened, lesson):
     page = opened(read(lesson))
     slide = page.evaluate(
@@ -237,9 +237,9 @@ def test_keys_reach_an_explorer_and_leave_it(opened, lesson):
 
 
 def test_print_gives_a_page_for_each_slide(opened):
-    page = opened(read(LESSONS[2]))
+    page = opened(read(LESSONS[3]))
     count = page.evaluate("Reveal.getTotalSlides()")
-    page = opened(read(LESSONS[2]), query="?print-pdf")
+    page = opened(read(LESSONS[3]), query="?print-pdf")
     page.wait_for_function("(n) => document.querySelectorAll('.pdf-page').length === n", arg=count)
     assert page.locator(".fragment:not(.visible)").count() == 0
     printed = page.pdf(prefer_css_page_size=True)

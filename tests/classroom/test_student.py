@@ -126,8 +126,8 @@ def test_a_students_lesson_has_all_but_the_answers(path):
 def test_nbgrader_gets_a_locked_test_behind_each_answer(tmp_path, monkeypatch):
     """Nothing else of the student's lesson is changed, and a test has the points that the heading
     says in minutes."""
-    path = LESSONS[-1]
-    monkeypatch.setattr(student, "lessons", lambda: [path])
+    path = LESSONS[12]
+    monkeypatch.setattr(student, "notebooks", lambda language: [path])
     student.main(["nbgrader"], tmp_path)
     folder = tmp_path / "nbgrader/source" / path.stem
     cells = cells_of(read(folder / path.name))
@@ -161,7 +161,7 @@ def test_words_that_mean_nothing_get_a_sentence():
 
 
 def test_teachers_see_answers_what_checks_know_and_notes():
-    made = by_name(student.for_teacher(read(LESSONS[2]), "02"))
+    made = by_name(student.for_teacher(read(LESSONS[3]), "03"))
     names = [*made]
     solutions = [name for name in names if name.startswith("solution-")]
     assert len(solutions) > 2

@@ -162,6 +162,7 @@ BAD = [  # rule, what is changed, words of the complaint: cell, what is wrong
     ("exercise_cells", swap("code answer-mixed-up", "code mine"), "solution-mixed-up: not"),
     ("exercise_headings", swap("## Break: it", "## Mend: it"), "exercise-mixed-up: not a heading"),
     ("exercise_headings", swap("### Explain", "## Explain", place="deeper/02"), "lengths: not"),
+    ("exercise_kinds", swap("## Build: ", "## Break: ", -1), "['Build']"),
     ("exercise_kinds", swap("### Explain", "### Predict", place="deeper/02"), "['Explain']"),
     ("every_exercise_is_used", swap("split-heads", "four-heads", -1), "split-heads: no notebook"),
     ("written_from_scratch", swap("%% md at-home\n# At home",

@@ -51,14 +51,17 @@ def exercise_headings(notebook):
 
 @rule_for_all
 def exercise_kinds(notebooks):
-    """A lesson and its deeper notebook have exercises of all five kinds."""
-    kinds = {notebook.number: set() for notebook in notebooks if notebook.kind == "lesson"}
+    """A lesson has, with its deeper notebook, something to predict and something to build; the
+    collection has exercises of all five kinds."""
+    found = {notebook.number: set() for notebook in notebooks if notebook.kind == "lesson"}
     for notebook in notebooks:
-        found = map(HEADING.match, (text.text for text in exercise_texts(notebook)))
-        kinds.get(notebook.number, set()).update(each[1] for each in found if each)
-    for number, found in kinds.items():
-        if missing := sorted(set(KINDS) - found):
+        kinds = map(HEADING.match, (text.text for text in exercise_texts(notebook)))
+        found.get(notebook.number, set()).update(kind[1] for kind in kinds if kind)
+    for number, kinds in found.items():
+        if missing := sorted({"Build", "Predict"} - kinds):
             yield number, "exercises", f"{missing} missing"
+    if missing := sorted(set(KINDS) - set().union(*found.values())):
+        yield "all lessons", "exercises", f"{missing} missing"
 
 
 @rule_for_all
