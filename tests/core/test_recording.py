@@ -148,6 +148,11 @@ def test_packed_attention(case, asks, grad):
     torch.testing.assert_close(weights, theirs(model, X, **masks), atol=1e-6, rtol=1e-5)
 
 
+def test_packed_attention_without_a_batch_has_a_batch_of_one():
+    model, X = packed(), torch.randn(5, 12)
+    torch.testing.assert_close(alone(model, X, X, X), theirs(model, X)[None])
+
+
 MINE = [type("Mine", (kind,), {}) for kind in (nn.TransformerEncoder, nn.TransformerEncoderLayer)]
 
 
@@ -404,6 +409,10 @@ def test_recorders_and_gates_in_one_another(make):
             assert torch.equal(model(X), plain)
         (below, (first,)), (above, (second,)) = outer.items()
         assert [len(calls) for calls in inner.values()] == [1, 1]
+        part = model.get_submodule(below.rsplit(".", 1)[0])
+        with record_attention(model) as outer, record_attention(part) as inner:
+            assert torch.equal(model(X), plain)
+        assert [len(calls) for calls in (*outer.values(), *inner.values())] == [1, 1, 1]
         with measures.closed(model, [(below, 1)]):
             wanted = model(X)
             with record_attention(model) as within:
