@@ -411,7 +411,7 @@ def test_recorders_and_gates_in_one_another(make):
         assert [len(calls) for calls in inner.values()] == [1, 1]
         part = model.get_submodule(below.rsplit(".", 1)[0])
         with record_attention(model) as outer, record_attention(part) as inner:
-            assert torch.equal(model(X), plain)
+            torch.testing.assert_close(model(X), plain)  # the inner one ends the model's fast path
         assert [len(calls) for calls in (*outer.values(), *inner.values())] == [1, 1, 1]
         with measures.closed(model, [(below, 1)]):
             wanted = model(X)
