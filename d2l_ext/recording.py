@@ -314,8 +314,8 @@ def record_attention(
     search changes which sequence a row of the batch holds from call to call. At most
     ``most_bytes`` are kept.
 
-    The model's outputs stay the same to the last bit, but for rounding where models are compiled or
-    call flex_attention.
+    The model's outputs stay the same to the last bit, but for rounding where models are compiled,
+    call flex_attention, or have a part that is recorded at the same time.
     Warns of modules that attend in another way, or whose weights are missing; raises ValueError
     when nothing was recorded.
 

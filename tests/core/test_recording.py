@@ -101,8 +101,9 @@ def test_heads_that_transformers_packs_as_queries_are_heads_again():
         2, 2, 3, 8)
     torch.testing.assert_close(alone(model, packed, k, v), wanted)
     with measures.gates(model, {"": gate}):
-        gated = model(packed, k, v).reshape(2, 6, 1, 8)
-    torch.testing.assert_close(gated, model(q, k, v, enable_gqa=True) * gate[..., None, None])
+        gated = model(packed, k, v)
+    wanted = model(q, k, v, enable_gqa=True) * gate[..., None, None]
+    torch.testing.assert_close(gated, wanted.reshape(packed.shape))
     model.config.num_attention_heads = 2  # then these are three queries
     assert alone(model, packed, k, v).shape == (2, 2, 3, 5)
     model.config.num_attention_heads = [6, 2]
@@ -146,6 +147,11 @@ def test_packed_attention(case, asks, grad):
     with torch.set_grad_enabled(grad):
         weights = alone(model, X, X, X, need_weights=asks, **masks)
     torch.testing.assert_close(weights, theirs(model, X, **masks), atol=1e-6, rtol=1e-5)
+
+
+def test_packed_attention_without_a_batch_has_a_batch_of_one():
+    model, X = packed(), torch.randn(5, 12)
+    torch.testing.assert_close(alone(model, X, X, X), theirs(model, X)[None])
 
 
 MINE = [type("Mine", (kind,), {}) for kind in (nn.TransformerEncoder, nn.TransformerEncoderLayer)]
@@ -404,6 +410,10 @@ def test_recorders_and_gates_in_one_another(make):
             assert torch.equal(model(X), plain)
         (below, (first,)), (above, (second,)) = outer.items()
         assert [len(calls) for calls in inner.values()] == [1, 1]
+        part = model.get_submodule(below.rsplit(".", 1)[0])
+        with record_attention(model) as outer, record_attention(part) as inner:
+            torch.testing.assert_close(model(X), plain)  # the inner one ends the model's fast path
+        assert [len(calls) for calls in (*outer.values(), *inner.values())] == [1, 1, 1]
         with measures.closed(model, [(below, 1)]):
             wanted = model(X)
             with record_attention(model) as within:
