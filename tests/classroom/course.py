@@ -19,8 +19,8 @@ ENDLESS = "def my_split(X, num_heads):\n    while True:\n        pass\n"
 
 
 def test_nbgrader_collects_grades_gives_feedback_and_exports(tmp_path, monkeypatch):
-    lesson = next(each for each in all_notebooks() if NAME in trios(each))
-    path, exercises = student.ROOT / f"notebooks/{lesson.name}.ipynb", trios(lesson)
+    lesson = next(each for each in all_notebooks() if NAME in trios(each.cells))
+    path, exercises = student.ROOT / f"notebooks/{lesson.name}.ipynb", trios(lesson.cells)
     points = {name: int(re.search(r"· (\d+) minutes?\b", text.text)[1])
               for name, (text, *_) in exercises.items()}
     monkeypatch.setattr(student, "lessons", lambda: [path])

@@ -22,7 +22,7 @@ from attention_lessons.exercises.classes import FromScratch
 from attention_lessons.exercises.kinds import Build, Choice, Drawing, Order, Result
 from d2l_ext.transformer import DecoderBlock
 
-CELLS = {name: trio for notebook in all_notebooks() for name, trio in trios(notebook).items()}
+CELLS = {name: trio for notebook in all_notebooks() for name, trio in trios(notebook.cells).items()}
 EXERCISES = all_exercises()
 CHOICES = [name for name, exercise in EXERCISES.items() if type(exercise) is Choice]
 ORDERS = [name for name, exercise in EXERCISES.items() if isinstance(exercise, Order)]
