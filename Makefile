@@ -73,8 +73,8 @@ readme translation: setup
 	@wrong=0; for tool in notebooks.readme notebooks.translation classroom.guide; do \
 		$(RUN) -m tools.$$tool $(ARGS) || wrong=1; done; exit $$wrong
 
-bench: setup  ## measure attention's time and memory as ratios to PyTorch's (ten minutes)
-	@$(ONE) $(RUN) -m tools.bench
+bench: setup  ## measure attention's time and memory as ratios to PyTorch's (half an hour)
+	@$(ONE) $(RUN) -m tools.bench.attention
 
 latency: setup  ## measure how fast interactive pieces answer a key, in a real browser
 	@$(NEEDS) browser

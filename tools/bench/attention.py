@@ -107,7 +107,7 @@ def one_pass(attend, X):
     return output.detach()
 
 
-def times(case, seconds=10):
+def times(case, seconds=5):
     """CPU time of each candidate, as a ratio to the bare call. Each round runs each once, so that
     what slows a round slows all. Raises RuntimeError if they don't compute the same."""
     X = case.example()
