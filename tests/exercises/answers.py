@@ -24,7 +24,8 @@ WRONG = {
     "line-up": [("dbcfag", "^Line c comes too early: it needs line a before it"),
                 ("dbfac", "a line is missing: g"), ("dbfacc", "once, by its letter, as in abcdfg")],
     "decoder-lines": [("ceafb", "^Line e comes too early: it needs line f before it"),
-                      ("cfea", "a line is missing: b"), ("cfabe", "a comes too early: it needs line e")],
+                      ("cfea", "a line is missing: b"),
+                      ("cfabe", "a comes too early: it needs line e")],
     "draw-mask": [("x . .", "^Draw 5 rows of 5 signs"), ("x . . . ?\n" * 5, "^Draw 5 rows"),
                   (". . . . .\n" * 5, "^The shape is right, 9 of 25 numbers are not")],
     "defend-cache": [
