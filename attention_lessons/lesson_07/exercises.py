@@ -1,6 +1,4 @@
 """The exercises of lesson 07, convolution, recurrence and self-attention."""
-import math
-
 from ..exercises.kinds import Build
 
 # ---- receptive-field ----
@@ -32,14 +30,6 @@ def unconnected(dilations, n):
     return [(i, j) for i in range(n) for j in range(n) if j not in known[i]]
 
 
-# ---- windowed ----
-
-def windowed(n, w):
-    pairs = n * (2 * w + 1) - w * (w + 1)
-    layers = math.ceil((n - 1) / w)
-    return pairs, layers
-
-
 EXERCISES = [
     Build("receptive-field", receptive_field,
           lambda: [(5, [1, 6, 4]), (3, [1, 2, 4]), (7, [2]), (9, [1, 3, 9, 27])]),
@@ -47,5 +37,4 @@ EXERCISES = [
     Build("unconnected", unconnected,
           lambda: [([2, 3], 5), ([1, 4], 8), ([1, 3, 9], 10), ([1, 1], 5), ([9, 3, 1], 10),
                    ([1, 2, 4, 8], 10)]),
-    Build("windowed", windowed, lambda: [(10, 2), (9, 3), (12, 1), (7, 6)]),
 ]

@@ -8,8 +8,7 @@ from rules.notebook import all_notebooks
 
 CELLS = {(notebook.number, cell.id): cell.text
          for notebook in all_notebooks() for cell in notebook.cells}
-SPEED = {"convolution": 2.0, "recurrence": 3.0, "products": 5.0, "explicit": 7.0, "without": 11.0,
-         "with the cache": 13.0, "at once": 17.0, "chunks of 64": 19.0, "token by token": 23.0}
+SPEED = {"convolution": 2.0, "recurrence": 3.0, "products": 5.0, "explicit": 7.0}
 
 
 def seconds(name, n, d):
@@ -33,11 +32,8 @@ def drawn(number, *cells):
         "F": SimpleNamespace(scaled_dot_product_attention=says("products")),
         "nn": SimpleNamespace(functional=SimpleNamespace(
             scaled_dot_product_attention=says("products"))),
-        "Cached": says("layer"), "products": says("explicit"),
-        "Convolution": lambda d: says("convolution"), "Recurrence": lambda d: says("recurrence"),
-        "write_again": says("without"), "write": says("with the cache"),
-        "at_once": says("at once"), "in_chunks": says("chunks of 64"),
-        "by_token": says("token by token")}
+        "products": says("explicit"),
+        "Convolution": lambda d: says("convolution"), "Recurrence": lambda d: says("recurrence")}
     for cell in cells:
         exec(CELLS[number, cell], names)
     return found["x"], {name.partition(":")[0]: torch.as_tensor(line).tolist()
@@ -49,22 +45,12 @@ def measured(names, d):
     return lambda x: {line: [seconds(layer, n, d) for n in x] for line, layer in names.items()}
 
 
-def same(*names):
-    return dict(zip(names, names))
-
-
-THREE = same("convolution", "recurrence", "products")
+THREE = {name: name for name in ("convolution", "recurrence", "products")}
 FUSED = {"fused": "products", "weights written out": "explicit"}
 FIGURES = {  # lesson and cells -> what the last one has to draw
-    ("06", "time"): measured(THREE, 256), ("06", "time", "clock-crossover"): measured(THREE, 64),
-    ("06", "clock-width"): lambda x: {
-        "recurrence": [seconds("recurrence", 64, d) for d in x],
-        "d², through the last": [seconds("recurrence", 64, 1024) * (d / 1024) ** 2 for d in x]},
-    ("06", "time", "clock-memory"): lambda x: {
-        line: [seconds(layer, n, 64) / n**2 for n in x] for line, layer in FUSED.items()},
-    ("09", "time"): measured(same("without", "with the cache"), 256),
-    ("10", "time"): measured({"softmax, fused": "products"} | same(
-        "at once", "chunks of 64", "token by token"), 64)}
+    ("07", "time"): measured(THREE, 256), ("07", "time", "clock-crossover"): measured(THREE, 64),
+    ("10", "clock-memory"): lambda x: {
+        line: [seconds(layer, n, 64) / n**2 for n in x] for line, layer in FUSED.items()}}
 
 
 @pytest.mark.parametrize("cells", FIGURES, ids=lambda cells: f"{cells[0]}-{cells[-1]}")
