@@ -11,7 +11,8 @@ from .notebook import links, rows, rule, rule_for_all, without_code
 @rule(of="words")
 def short_words(cell):
     """Say it in fewer words, or in two cells."""
-    free = cell.id == "contents" or cell.tags & {"exercise", "question", "references", "one-screen"} or rows(cell.text)
+    free = cell.tags & {"exercise", "question", "references", "one-screen"} or (
+        cell.id == "contents" or rows(cell.text))
     count = readme.count_words(cell.text)
     if count > limits.CELL_WORDS and not free and "<details>" not in cell.text:
         yield f"{count} words"
