@@ -72,7 +72,7 @@ KNOWN = {
     "valid_lens[:, None, None, None].",
     "shape of the mask": "An index must have the scores' own shape. "
     "masked_fill stretches axes of length 1: scores.masked_fill(~keep, lowest)."}
-TRIAL = Trial(SelfHeads, (10, 2), {"X": (3, 7, 10)}, {"causal": False}, "valid_lens", KNOWN)
+TRIAL = Trial(SelfHeads, (10, 2), {"X": (3, 7, 10)}, "valid_lens", KNOWN)
 
 
 def low(X):

@@ -65,6 +65,4 @@ RIGHT = {
         for row in lens.reshape(len(lens), -1).tolist()])],
     "read-clock": [lambda row: np.int64(round(
         math.atan2(*row[-2:].tolist()) / 10_000 ** (2 / len(row) - 1)))],
-    "windowed": [lambda n, w: (int(np.sum(np.abs(np.subtract.outer(range(n), range(n))) <= w)),
-                               -(-(n - 1) // w))],
 }
