@@ -24,10 +24,8 @@ Answers = Callable[[Tensor, Tensor], Tensor]
 
 @dataclass(kw_only=True)
 class Exhibit(Choice):
-    """An answer is ``{"symptom": letter, "line": number or text, "test": function}``.
-
-    Parts may be handed in one by one: "" and 0 are blank, and so is a function without a body.
-    The symptom is chosen among the options that follow the exhibit in the lesson.
+    """An answer is ``{"symptom": letter, "line": number or text, "test": function}``, of which
+    parts may be blank: "", 0, and a function without a body.
 
     fine: a function or class that keeps the promise. All else is a change of its text.
     use: code -> a function of X (batch, steps, hiddens), whose answers are (batch, steps, ...), and
@@ -38,9 +36,8 @@ class Exhibit(Choice):
     careful: to code that does more than is promised, with words for a test that asks for it.
     careless: to code that is worse than the exhibit, with words for a test that finds this alone.
 
-    A test fails a version if it raises anything there, an AssertionError or another error, as
-    under pytest. What it returns would not be looked at there, so it must return nothing. Each
-    version is new for each run, with the same seed; a test may change it as it likes.
+    As under pytest, a test fails a version by raising anything, and what it returns is not looked
+    at, so it must return nothing. Each version is new for each run; a test may change it.
     """
 
     fine: Callable
@@ -161,8 +158,9 @@ class Run:
         place = t("its line {0}", self.line) if self.line else t("it")
         if not isinstance(self.error, AssertionError):
             return t("there {0} raises {1}: {2}", place, type(self.error).__name__, says)
-        return t("there {0} fails and says: {1}", place, says) if says else t("there {0} fails",
-                                                                              place)
+        if says:
+            return t("there {0} fails and says: {1}", place, says)
+        return t("there {0} fails", place)
 
 
 class Endless(Exception):
