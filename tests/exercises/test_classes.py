@@ -30,8 +30,14 @@ def test_the_packages_classes_are_right(name, answer):
      "own shape"),
     ("decoder-block-class", ("causal=True", "causal=True, valid_lens=valid_lens"),
      "contains 5.*\n  The lengths are the source's"),
+    ("decoder-block-class", ("self.dropout(part", "self.dropout.train()(part"),
+     "^In evaluation mode numbers are still dropped"),
+    ("decoder-block-class", ("self.dropout(part", "torch.nn.Dropout(self.dropout.p / 2)(part"),
+     "^In evaluation mode numbers are still dropped"),
+    ("decoder-block-class", ("X + self.dropout(part", "self.dropout(X) + (part"),
+     "^You drop numbers of X itself"),
 ])
-def test_errors_that_are_known_hear_why(name, changes, words):
+def test_known_errors_hear_why(name, changes, words):
     result = check(name, Slip((*changes, "")).of(find(name).reference))
     assert result.state == "wrong" and re.search(words, result.message), result
 
