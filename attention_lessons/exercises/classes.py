@@ -9,7 +9,6 @@ import inspect
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial, reduce
 from types import FunctionType
 
 import torch
@@ -145,15 +144,13 @@ def draw(*shapes: tuple) -> list[Tensor]:
 class Trial:
     """How a class is tried: the sizes that it is built with, and the inputs of ``forward``.
 
-    inputs: their names and shapes. options: what it is built with unless a stage says otherwise.
-    last: the name of a last argument, such as lengths, which is given in some stages. known: what
-    to say of errors in ``forward``, by a pattern.
+    inputs: their names and shapes. last: the name of a last argument, such as lengths, which is
+    given in some stages. known: what to say of errors in ``forward``, by a pattern.
     """
 
     right: type
     sizes: tuple[int, ...]
     inputs: dict[str, tuple[int, ...]]
-    options: dict[str, object] = field(default_factory=dict)
     last: str = ""
     known: dict[str, str] = field(default_factory=dict)
 
@@ -163,7 +160,7 @@ class Trial:
         change: makes other inputs of the usual ones; where these are float64, so is the layer.
         With slope, inputs take gradients.
         """
-        layer = build(answer, self.right, *(sizes or self.sizes), **self.options | options)
+        layer = build(answer, self.right, *(sizes or self.sizes), **options)
         values = draw(*self.inputs.values())
         values = list(change(*values)) if change else values
         if values[0].dtype == torch.float64:
@@ -199,18 +196,6 @@ class Trial:
             return {t("The gradient of {0}", name): leaf.grad for name, leaf in leaves.items()}
         return stage
 
-    def evaluates(self, *last) -> Stage:
-        """A stage of two calls in evaluation mode; where they differ, their numbers say nothing."""
-        def stage(answer):
-            layer, _, inputs = self.run(answer, *last, dropout=0.2)
-            first, second = (trying("In evaluation mode, forward", layer.eval(),
-                                    *inputs.values(), *copies(last)) for _ in range(2))
-            steady = not differs(second, first)
-            return {t("With dropout=0.2 in evaluation mode, two calls"):
-                    t("agree") if steady else t("differ"),
-                    t("The output with dropout=0.2 in evaluation mode"): first if steady else None}
-        return stage
-
 
 def refuses(words: str, *sizes: int) -> Stage:
     """A stage that builds with sizes that don't fit."""
@@ -238,22 +223,6 @@ class Watch(TorchFunctionMode):
             self.total += result.numel()
             self.largest = max(self.largest, result.numel())
         return result
-
-
-def factors(layer: nn.Module, inputs: Sequence[Tensor], base: Tensor | float = 0.0) -> Tensor:
-    """By what dropout multiplies numbers of the output, or of what it adds to ``base``."""
-    torch.default_generator.manual_seed(7)
-    with torch.no_grad():
-        made = trying("In training mode, forward", layer.train(), *copies(inputs))
-        return (made - base) / (layer.eval()(*copies(inputs)) - base)
-
-
-def in_words(numbers: Tensor) -> str:
-    """The different numbers in a tensor, to three digits."""
-    found = numbers.detach().mul(1000).round().div(1000).unique().tolist()
-    if len(found) > 4:
-        return t("many different numbers")
-    return reduce(partial(t, "{0} or {1}"), [f"{number + 0.0:g}" for number in found])
 
 
 def precision(given, wanted: Tensor) -> str:

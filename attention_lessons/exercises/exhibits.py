@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from random import SystemRandom
 from traceback import walk_tb
 
 import torch
@@ -25,10 +24,8 @@ Answers = Callable[[Tensor, Tensor], Tensor]
 
 @dataclass(kw_only=True)
 class Exhibit(Choice):
-    """An answer is ``{"symptom": letter, "line": number or text, "test": function}``.
-
-    Parts may be handed in one by one: "" and 0 are blank, and so is a function without a body.
-    The symptom is chosen among the options that follow the exhibit in the lesson.
+    """An answer is ``{"symptom": letter, "line": number or text, "test": function}``, of which
+    parts may be blank: "", 0, and a function without a body.
 
     fine: a function or class that keeps the promise. All else is a change of its text.
     use: code -> a function of X (batch, steps, hiddens), whose answers are (batch, steps, ...), and
@@ -39,14 +36,13 @@ class Exhibit(Choice):
     careful: to code that does more than is promised, with words for a test that asks for it.
     careless: to code that is worse than the exhibit, with words for a test that finds this alone.
 
-    A test fails a version if it raises anything there, an AssertionError or another error, as
-    under pytest. What it returns would not be looked at there, so it must return nothing. Each
-    version is new for each run, with the same seed; a test may change it as it likes.
+    As under pytest, a test fails a version by raising anything, and what it returns is not looked
+    at, so it must return nothing. Each version is new for each run; a test may change it.
     """
 
     fine: Callable
     use: Callable[[Callable], Answers]
-    promises: frozenset = frozenset()
+    promises: Sequence[str] = ()
     other: Sequence[str] = ()
     slips: Sequence[Sequence] = ()
     careful: Sequence[str] = ()
@@ -110,23 +106,19 @@ class Exhibit(Choice):
     def fault_of_test(self, test):
         if not callable(test):
             return t('hand in the function itself, "test": test; got {0}.', type(test).__name__)
-        codes = [self.code(), self.second(), *map(self.code, range(3))]
-        runs = {place: tried(test, codes[place])  # whoever counts calls learns nothing
-                for place in SystemRandom().sample(range(5), 5)}
-        rights, wrongs = [runs[0], runs[1]], [runs[2], runs[3], runs[4]]
+        rights = [tried(test, code) for code in (self.code(), self.second())]
+        wrongs = [tried(test, self.code(slip)) for slip in range(3)]
         if isinstance(rights[0].error, NotImplementedError):
             raise NotImplementedError
-        return (returns(rights + wrongs) or self.asks_more(test, rights[0].passed)
-                or refuses(rights, wrongs) or self.misses(test, [run.passed for run in wrongs]))
+        if words := returns(rights + wrongs):
+            return words
+        if self.careful and not rights[0].passed and self.passes(test, self.careful):
+            return self.careful[-1]
+        return refuses(rights, wrongs) or self.misses(test, [run.passed for run in wrongs])
 
     def passes(self, test, slip: tuple) -> bool:
         """Whether the test passes right code with such a change."""
         return tried(test, Slip(slip).made(self.fine)).passed
-
-    def asks_more(self, test, passed: bool) -> str | None:
-        """What to say where the test refuses right code, and passes code that does more."""
-        more = self.careful and not passed and self.passes(test, self.careful)
-        return self.careful[-1] if more else None
 
     def misses(self, test, passed: list[bool]) -> str | None:
         """Why the test lets the exhibit pass, or which siblings it does."""
@@ -166,8 +158,9 @@ class Run:
         place = t("its line {0}", self.line) if self.line else t("it")
         if not isinstance(self.error, AssertionError):
             return t("there {0} raises {1}: {2}", place, type(self.error).__name__, says)
-        return t("there {0} fails and says: {1}", place, says) if says else t("there {0} fails",
-                                                                              place)
+        if says:
+            return t("there {0} fails and says: {1}", place, says)
+        return t("there {0} fails", place)
 
 
 class Endless(Exception):
@@ -175,10 +168,10 @@ class Endless(Exception):
 
 
 def tried(test: Callable, code: Callable) -> Run:
-    """The test's run on some code, with seeds and settings of its own."""
+    """The test's run on some code, with the same seed each time and settings of its own."""
     dtype = torch.get_default_dtype()
     try:
-        with torch.random.fork_rng(devices=[]), torch.enable_grad():
+        with torch.enable_grad():
             torch.default_generator.manual_seed(0)
             return Run(returned=in_limits(test, code))
     except KeyboardInterrupt:
@@ -191,11 +184,9 @@ def tried(test: Callable, code: Callable) -> Run:
 
 def line_of(error: BaseException, test: Callable) -> int | None:
     """The line of the test, counted from its ``def``, in which the error was raised."""
-    code, found = getattr(test, "__code__", None), None
-    for frame, number in walk_tb(error.__traceback__):
-        if frame.f_code is code:
-            found = number - code.co_firstlineno + 1
-    return found
+    code = getattr(test, "__code__", None)
+    lines = [line for frame, line in walk_tb(error.__traceback__) if frame.f_code is code]
+    return lines[-1] - code.co_firstlineno + 1 if lines else None
 
 
 def in_limits(test: Callable, code: Callable):

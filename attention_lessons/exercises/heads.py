@@ -1,4 +1,4 @@
-"""Heads, and the ways to go wrong in them, for the classes that several lessons ask for."""
+"""What the exercises of several lessons share: scores that are hard to handle, and heads."""
 import torch
 from torch import nn
 
@@ -7,6 +7,17 @@ from .classes import refuses
 
 LENGTHS = torch.tensor([0, 3, 5])
 ALL = torch.tensor(True)  # a mask that hides nothing
+
+
+def eighths():
+    """Two queries and four keys, 16 wide: whatever the order of the operations, their products and
+    quarters of these are exact in float32, or right answers would differ where scores are low."""
+    return [torch.randn(count, 16).mul(8).round() / 8 for count in (2, 4)]
+
+
+def low_scores(queries, keys):
+    """Of these, queries and keys whose scores are all near one another, about -2800."""
+    return 26.5 + queries, -26.5 + keys / 4
 
 
 class Heads(nn.Module):

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import torch
 
+from ..exercises.heads import eighths, low_scores
 from ..exercises.kinds import Build
 
 
@@ -12,12 +13,7 @@ from ..exercises.kinds import Build
 def attend_inputs():
     square = torch.randn(4, 4), torch.randn(4, 4), torch.randn(4, 4)
     other = torch.randn(3, 5), torch.randn(7, 5), torch.randn(7, 2)
-    queries, keys, values = torch.randn(2, 16), torch.randn(4, 16), torch.randn(4, 3)
-    # Eighths and a width of 16: whatever the order of the operations, these products and their
-    # quarters are exact in float32, or right answers would differ where scores are this low.
-    queries, keys = queries.mul(8).round() / 8, keys.mul(8).round() / 8
-    low = 26.5 + queries, -26.5 + keys / 4, values  # all scores near one another, about -2800
-    return [square, other, low]
+    return [square, other, (*low_scores(*eighths()), torch.randn(4, 3))]
 
 
 def attend(queries, keys, values):

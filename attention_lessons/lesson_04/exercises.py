@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 
 from ..exercises.classes import FromScratch, Trial
-from ..exercises.heads import LENGTHS, REFUSES, Heads
+from ..exercises.heads import LENGTHS, REFUSES, Heads, eighths, low_scores
 from ..exercises.kinds import Build, Drawing, Exercise
 from ..languages import t
 
@@ -15,11 +15,8 @@ from ..languages import t
 def pooling_inputs():
     first = torch.randn(4, 6), torch.randn(5, 6), torch.randn(5, 3)
     other = torch.randn(3, 5), torch.randn(7, 5), torch.randn(7, 2)
-    queries, keys, values = torch.randn(2, 16), torch.randn(4, 16), torch.randn(4, 5)
-    # Eighths and a width of 16: whatever the order of the operations, these products and their
-    # quarters are exact in float32, or right answers would differ where scores are this low.
-    queries, keys = queries.mul(8).round() / 8, keys.mul(8).round() / 8
-    low = 26.5 + queries, -26.5 + keys / 4, values  # all scores near one another, about -2800
+    queries, keys = eighths()
+    values = torch.randn(4, 5)
     lower = 1000 + 8 * queries, -750 - 64 * keys, values  # about -3e6, and thousands apart
     # In the first mask every row both shows and hides a key: an added -inf * 0 and a mask that is
     # upside down differ there. In the second, one row hides all. In the last two, one row hides
@@ -28,8 +25,8 @@ def pooling_inputs():
     keep = torch.tensor([[1, 1, 0, 1, 0], [0, 1, 1, 0, 1], [0, 0, 0, 0, 0], [1, 1, 1, 1, 0]])
     middle = torch.ones(3, 7).bool().tril(3).triu(-1)
     one, two = torch.tensor([[[1, 0, 0, 0], [1, 1, 1, 1]], [[1, 1, 0, 0], [0, 1, 1, 1]]]).bool()
-    return [(*first, nearly_all), (*first, keep.bool()), (*other, middle), (*low, one),
-            (*lower, two)]
+    return [(*first, nearly_all), (*first, keep.bool()), (*other, middle),
+            (*low_scores(queries, keys), values, one), (*lower, two)]
 
 
 def pooling(queries, keys, values, keep):
@@ -72,7 +69,7 @@ KNOWN = {
     "valid_lens[:, None, None, None].",
     "shape of the mask": "An index must have the scores' own shape. "
     "masked_fill stretches axes of length 1: scores.masked_fill(~keep, lowest)."}
-TRIAL = Trial(SelfHeads, (10, 2), {"X": (3, 7, 10)}, {"causal": False}, "valid_lens", KNOWN)
+TRIAL = Trial(SelfHeads, (10, 2), {"X": (3, 7, 10)}, "valid_lens", KNOWN)
 
 
 def low(X):

@@ -124,11 +124,8 @@ def with_positions(X, table):
     return X + rows
 
 
-LONGEST = 20  # rows of the table that positions are looked up in
-
-
 def table_of(d):
-    return torch.randn(LONGEST, d, generator=torch.Generator().manual_seed(3))
+    return torch.randn(20, d, generator=torch.Generator().manual_seed(3))
 
 
 # ---- maps ----
@@ -276,29 +273,24 @@ def forced(code):
 
 
 EXERCISES = [
-    Exhibit("polarity", fine=read, use=lambda code: lambda X, lens: code(X, X, X, lens),
-            promises={"padding", "order"}),
-    Exhibit("heads", fine=attend_heads, use=lambda code: lambda X, lens: code(X, X, X, 2),
-            promises={"order"}),
-    Exhibit("axis", fine=look_back, use=lambda code: lambda X, lens: code(X, X, X),
-            promises={"causal"}),
-    Exhibit("scale", fine=weigh_heads, promises={"order"}, use=lambda code: lambda X, lens: (
+    Exhibit("polarity", fine=read, use=lambda code: lambda X, lens: code(X, X, X, lens)),
+    Exhibit("heads", fine=attend_heads, use=lambda code: lambda X, lens: code(X, X, X, 2)),
+    Exhibit("axis", fine=look_back, use=lambda code: lambda X, lens: code(X, X, X)),
+    Exhibit("scale", fine=weigh_heads, use=lambda code: lambda X, lens: (
         code(X, X, 2) @ X[:, None]).transpose(1, 2).flatten(2)),
-    Exhibit("dropout", fine=Reader, use=reader, promises={"order"}),
+    Exhibit("dropout", fine=Reader, use=reader),
     Exhibit("table", fine=Waves, use=waves),
-    Exhibit("folded", fine=read_folded, use=lambda code: lambda X, lens: code(X, X, X, lens, 2),
-            promises={"padding", "order"}),
-    Exhibit("positions", fine=with_positions, promises={"causal"},
+    Exhibit("folded", fine=read_folded, use=lambda code: lambda X, lens: code(X, X, X, lens, 2)),
+    Exhibit("positions", fine=with_positions,
             use=lambda code: lambda X, lens: code(X, table_of(X.shape[-1]))),
-    Exhibit("maps", fine=read_and_show, use=shown, promises={"padding", "order"}),
+    Exhibit("maps", fine=read_and_show, use=shown),
     Exhibit("in-place", fine=weigh, use=lambda code: lambda X, lens: code(X, lens, 4)),
-    Exhibit("half", fine=add_waves, use=lambda code: lambda X, lens: code(X),
-            promises={"causal"}),
-    Exhibit("cache", fine=go_on, use=continued, promises={"causal"}),
-    Exhibit("left", fine=place_left, use=left_padded, promises={"padding"}),
-    Exhibit("loss", fine=loss_of, use=lost, promises={"padding"}),
+    Exhibit("half", fine=add_waves, use=lambda code: lambda X, lens: code(X)),
+    Exhibit("cache", fine=go_on, use=continued),
+    Exhibit("left", fine=place_left, use=left_padded),
+    Exhibit("loss", fine=loss_of, use=lost),
     Exhibit("decay", fine=optimizer_of, use=optimized),
-    Exhibit("forcing", fine=training_pair, use=forced, promises={"causal"}),
+    Exhibit("forcing", fine=training_pair, use=forced),
 ]
 
 

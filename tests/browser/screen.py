@@ -45,8 +45,6 @@ FAULTS = """() => [...document.querySelectorAll(".d2l-piece svg")].flatMap((svg)
 LUMINANCE = """(piece) => getComputedStyle(piece).backgroundColor.match(/\\d+/g).slice(0, 3)
   .reduce((sum, part) => sum + Number(part), 0) / 765"""
 PAINTED = "() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))"
-VIOLATIONS = """async (scope) =>
-  (await axe.run(scope, { resultTypes: ["violations"] })).violations"""
 
 
 def watch(page):
@@ -161,11 +159,9 @@ def moves(piece, keys) -> bool:
 
 def axe(page, *selectors: str, without: str = "") -> list[str]:
     """What axe-core finds wrong within the selectors, in a line each."""
-    from axe_playwright_python.base import AXE_FILE_PATH
-    if not page.evaluate("() => 'axe' in window"):
-        page.evaluate(AXE_FILE_PATH.read_text(encoding="utf-8"))
+    from axe_playwright_python.sync_playwright import Axe
     scope = {"include": [[selector] for selector in selectors],
              "exclude": [[without]] if without else []}
-    found = page.evaluate(VIOLATIONS, scope)
+    found = Axe().run(page, scope).response["violations"]
     return [f"{rule['id']}: {rule['help']}: {node['html'][:150]}"
             for rule in found for node in rule["nodes"]]

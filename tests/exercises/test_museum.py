@@ -64,10 +64,10 @@ def test_mistakes_are_real_and_silent(name):
 
 # ---- what is said of tests -----------------------------------------------------------------------
 
-def far_padding(read):
-    """Answers before and after padding is changed."""
+def far_padding(read, number=9.0, start=0):
+    """Answers before and after padding is changed, from `start` keys behind the lengths on."""
     q, k, lens = torch.randn(2, 3, 6), torch.randn(2, 5, 6), torch.tensor([2, 4])
-    far = torch.where((torch.arange(5) < lens[:, None])[..., None], k, 9.0)
+    far = torch.where((torch.arange(5) < lens[:, None] + start)[..., None], k, number)
     return read(q, k, k, lens), read(q, far, far, lens)
 
 
@@ -75,28 +75,17 @@ def hand_in(test, name="polarity"):
     return check(name, {"test": test})
 
 
-def body(code):
-    """What code consists of, by which a version is known again."""
-    if isinstance(code, type):
-        return [body(method) for method in vars(code).values() if callable(method)]
-    return code.__code__.co_code, code.__code__.co_consts, code.__code__.co_names
-
-
 @each
 def test_a_sibling_that_passes_is_told_in_the_words_of_its_slip(name):
-    def passing(*slips):
-        return lambda code: exec("assert code not in others", {
-            "code": body(code), "others": [body(case.code(i)) for i in range(3) if i not in slips]})
-
     case = CASES[name]
     one, two = (slip.words for slip in case.slips[1:])
-    for slip, words in enumerate((one, two), 1):
-        assert hand_in(passing(slip), name).message == (
-            f"The test: the exhibit is caught, but not code that {words}.")
-    assert hand_in(passing(1, 2), name).message == (
-        "The test: the exhibit is caught, but two other mistakes pass: code that "
-        f"{one}, and code that {two}.")
-    assert "is right" not in hand_in(passing(0), name).message
+    assert case.misses(None, [False, True, False]) == (
+        f"the exhibit is caught, but not code that {one}.")
+    assert case.misses(None, [False, False, True]) == (
+        f"the exhibit is caught, but not code that {two}.")
+    assert case.misses(None, [False, True, True]) == (
+        f"the exhibit is caught, but two other mistakes pass: code that {one}, and code that "
+        f"{two}.")
 
 
 def by_assert_close(read):
@@ -112,8 +101,7 @@ def loose(read):
 
 
 def equal_lengths_twice(read):
-    X = torch.randn(2, 5, 6)
-    assert not differ([read(X, X, X, torch.tensor([2, 4])) for _ in range(2)])
+    assert read(*GIVEN).equal(read(*GIVEN))
 
 
 def one_token(read):
@@ -122,10 +110,11 @@ def one_token(read):
 
 
 def padding_of_nan(read):
-    q, k, v, lens = torch.randn(2, 3, 6), *torch.randn(2, 2, 5, 6), torch.tensor([2, 4])
-    before, hidden = read(q, k, v, lens), torch.arange(5) >= lens[:, None]
-    v[hidden] = torch.nan
-    assert not differ((read(q, k, v, lens), before))
+    torch.testing.assert_close(*far_padding(read, torch.nan))
+
+
+def one_key_later(read):
+    torch.testing.assert_close(*far_padding(read, start=1))
 
 
 def like(slip):
@@ -156,6 +145,7 @@ GIVEN = NUMBERS[:6].view(2, 3, 6), *[NUMBERS[6:].view(2, 5, 6)] * 2, torch.tenso
     (equal_lengths_twice, PROBES[3][1]), (one_token, "it passes right code, and the exhibit"),
     (padding_of_nan, CASES["polarity"].careful[-1]),
     (double_alone, CASES["table"].careless[-1]),
+    (one_key_later, "the exhibit is caught, but not code that lets one key too many through."),
     (like(0), "it passes the exhibit and refuses right code: what it expects has the same mistake. "
               "On right code, there its line 2 fails and says: no"),
     (like(None), "it refuses right code that is written in another way."),
@@ -208,18 +198,6 @@ def test_a_loop_without_end_is_left(monkeypatch):
     assert hand_in(endless_on_bugs).message.startswith("Right so far")  # it ends on right code
 
 
-def test_a_test_that_counts_its_calls_gains_nothing(monkeypatch):
-    """In the order of the code versions it would pass two of right code and fail the others."""
-    calls = []
-
-    def count(read):
-        calls.append(read)
-        assert len(calls) < 3
-
-    monkeypatch.setattr(exhibits.SystemRandom, "sample", lambda self, all, k: [*all][::-1])
-    assert check("polarity", {"symptom": "b", "line": 5, "test": count}).state == "wrong"
-
-
 def test_a_debugger_keeps_its_trace():
     before, trace = sys.gettrace(), lambda *event: None
     sys.settrace(trace)
@@ -230,17 +208,10 @@ def test_a_debugger_keeps_its_trace():
         sys.settrace(before)
 
 
-def test_seeds_are_the_same_for_all_versions_and_each_time():
+def test_seeds_are_the_same_for_all_versions():
     drawn = []
-
-    def test(read):
-        drawn.append(torch.rand(1).item())
-        by_assert_close(read)
-
-    for seed in range(2):
-        torch.manual_seed(seed)
-        hand_in(test)
-    assert len(drawn) == 10 and len(set(drawn)) == 1
+    hand_in(lambda read: drawn.append(torch.rand(1).item()))
+    assert len(drawn) > 5 and len({*drawn}) == 1
 
 
 def test_rates_of_decay_are_distorted_too():
