@@ -20,7 +20,7 @@ def encoded(seed):
 
 
 MADE = {
-    "reader": lambda seed: reader("recurrence, orthogonal start", 4, 2, seed=seed),
+    "reader": lambda seed: reader("recurrence", 4, 2, seed=seed),
     "recaller": lambda seed: recaller("delta rule", seed=seed),
     "date reader": lambda seed: dates.date_reader(seed=seed),
     "encodings": encoded,
