@@ -1,6 +1,5 @@
-"""Dates: how they are written, which are tested, what can't be read, and what is stored."""
+"""Dates: how they are written, which are tested, what a model reads, and what is stored."""
 import datetime
-import re
 
 import pytest
 import torch
@@ -53,46 +52,14 @@ def test_numbers_and_back():
 
 # ---- reading ----
 
-@pytest.fixture(scope="module")
-def model():
-    return load()
-
-
 @pytest.mark.parametrize("text", ["05/03/21", "  Friday, 5   MARCH 2021 ", "2021/03/05"])
-def test_the_shipped_model_reads(model, text):
-    reading = read(model, text)
+def test_the_shipped_model_reads(text):
+    reading = read(load(), text)
     assert repr(reading) == f"{' '.join(text.lower().split())} -> 2021-03-05"
     steps = len(reading.text)
     shapes = {name: tuple(weights.shape) for name, weights in reading.weights.items()}
     assert shapes == {"encoder.0.attention": (4, steps, steps),
                       "decoder.0.attention": (4, 10, 10), "decoder.0.cross": (4, 10, steps)}
-
-
-@pytest.mark.parametrize("text, words", [
-    (" \n ", r"^There is nothing to read: type a date, such as 5 march 2021\.$"),
-    ("x" * 50, r"^These are 50 characters.* up to 29\. Type a shorter date\.$"),
-    ("5 mars 2021 à midi", "never met à: .* English months and weekdays, and , . / -$"),
-    ("ABCDEFGHIJKLMNOPQRSTUVWXYZ" + "🐕", "never met k q x z 🐕:"), ("\ud800", "never met"),
-    (None, "^none ->"), ("9" * LONGEST, "->")])
-def test_whatever_is_typed_gets_an_answer_or_a_sentence(model, text, words):
-    reading = read(model, text)
-    assert re.search(words, repr(reading))
-    if reading.answer:
-        real = dates.is_date(reading.answer)
-        assert reading.problem == ("" if real else "That is not a real date.")
-
-
-def test_days_of_the_calendar():
-    for text in ("2021-03-05", "2021-02-30", "20210305", "2021-W09-5", ""):
-        assert dates.is_date(text) == (text == "2021-03-05")
-
-
-def test_a_broken_model_is_not_blamed_on_the_date():
-    made = date_reader().eval()
-    made.encoder[0].attention.W_v.weight.data[0, 0] = float("nan")
-    reading = read(made, "5 march 2021")
-    assert "scores are not finite" in reading.problem
-    assert not reading.answer and not reading.weights
 
 
 # ---- scores and what is stored ----
