@@ -1,7 +1,6 @@
 """Tasks ask what they say; readers have equal sizes, and see what they should."""
 import pytest
 import torch
-from torch import nn
 from torch.nn import functional as F
 
 from attention_lessons.laboratory import (
@@ -90,14 +89,6 @@ def test_a_reader_answers_at_every_position_and_causal_ones_see_the_past_alone(k
     assert changed.shape == (2, 32) and changed[:, 7].all()
     one_way = {"recurrence", "GRU", "LSTM", *MEMORIES}
     assert changed[:, :7].any() == (not causal and kind not in one_way)
-
-
-def test_each_layer_is_added_to_its_input():
-    model, X = Reader([nn.Linear(4, 4), nn.Linear(4, 4)], 4, 5, 3), torch.randint(5, (1, 6))
-    wanted = model.embedding.weight[X]
-    for layer, norm in zip(model.layers, model.norms):
-        wanted = wanted + torch.relu(layer(norm(wanted)))
-    torch.testing.assert_close(model(X), wanted @ model.scores.weight.T + model.scores.bias)
 
 
 @pytest.mark.parametrize("kind", RECALLERS)
