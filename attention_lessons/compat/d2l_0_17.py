@@ -1,16 +1,11 @@
 """D2L 0.17's names for attention and positions:
 ``from attention_lessons.compat import d2l_0_17 as d2l``.
 
-Differs from ``d2l_1_0`` in the constructors, which take the input widths, and in ``transpose_qkv``
-and ``transpose_output``, which are functions.
+Differs from ``d2l_1_0`` in the constructor, which takes the input widths.
 """
 from torch import nn
 
 from . import d2l_1_0
-from .d2l_1_0 import *  # noqa: F403 -- the names that both versions share
-from .d2l_1_0 import __getattr__, transpose_output, transpose_qkv  # noqa: F401
-
-__all__ = [*d2l_1_0.__all__, "transpose_output", "transpose_qkv"]
 
 
 class MultiHeadAttention(d2l_1_0.MultiHeadAttention):
@@ -33,11 +28,6 @@ class MultiHeadAttention(d2l_1_0.MultiHeadAttention):
             for size in (query_size, key_size, value_size, num_hiddens))
 
 
-class AdditiveAttention(d2l_1_0.AdditiveAttention):
-    """Additive attention; first come the widths of keys and queries, in this order."""
-
-    def __init__(self, key_size: int, query_size: int, num_hiddens: int, dropout: float, **kwargs):
-        super().__init__(num_hiddens, dropout, **kwargs)
-        self.W_k = nn.Linear(key_size, num_hiddens, bias=False)
-        self.W_q = nn.Linear(query_size, num_hiddens, bias=False)
-        self.w_v = nn.Linear(num_hiddens, 1, bias=False)
+def __getattr__(name: str):
+    """All other names are those of 1.0."""
+    return getattr(d2l_1_0, name)

@@ -53,7 +53,7 @@ def missing(tags) -> list[str]:
     return [TITLES[name] for name in needed if not here(name)]
 
 
-def run_cell(line: str, cell: str):
+def run_cell(line: str, cell: str) -> None:
     """The magic ``%%framework NAME``: run the cell in that framework's room, or say one line."""
     name = line.strip()
     ast.parse(cell)  # a cell that isn't Python is not kept
@@ -62,19 +62,19 @@ def run_cell(line: str, cell: str):
     if not present:
         print(f"{TITLES[name]} is not installed here, so this cell did nothing: "
               "`make frameworks` opens the lesson where it is.")
-        return None
+        return
     if name not in rooms:
         rooms[name] = Elsewhere(name, str(mxnet_python())) if name == "mxnet" else Room(name)
     filename = f"<{TITLES[name]}, cell {next(number)}>"  # a traceback shows its lines
     linecache.cache[filename] = len(cell), None, cell.splitlines(True), filename
-    return rooms[name].run(cell, filename)
+    rooms[name].run(cell, filename)
 
 
 def everywhere(function: str, *arguments) -> dict:
     """What each framework's ``function`` returns for the same NumPy arrays, numbers or text.
 
-    Returns NumPy arrays, or tuples of them, by the framework's title; a framework that isn't here,
-    or has no function of this name, is left out. Raises NameError where no cell defines it.
+    Returns NumPy arrays, or sequences of them, by the framework's title; a framework that isn't
+    here, or has no function of this name, is left out. Raises NameError where no cell defines it.
     """
     return {TITLES[name]: rooms[name].call(function, arguments)
             for name in definitions(function) if name in rooms}

@@ -47,13 +47,10 @@ class Room:
             os.environ.update(QUIET)
         self.framework, self.names = framework, {"__name__": f"{framework}'s cells"}
 
-    def run(self, source: str, filename: str = "<cell>"):
-        """Run a cell, and return the value of its last line if that is an expression."""
-        tree = ast.parse(source, filename)
-        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-        exec(compile(tree, filename, "exec"), self.names)
-        if last:
-            return eval(compile(ast.Expression(last.value), filename, "eval"), self.names)
+    def run(self, source: str, filename: str = "<cell>") -> None:
+        """Run a cell, and show the values of its expressions."""
+        cell = ast.Interactive(ast.parse(source, filename).body)
+        exec(compile(cell, filename, "single"), self.names)
 
     def call(self, name: str, arguments):
         """Call a function of this room with NumPy arrays, and return NumPy arrays.
@@ -75,19 +72,24 @@ class Elsewhere:
             [python, __file__, framework], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, env=os.environ | {"MPLBACKEND": "Agg"})  # no kernel there
 
-    def run(self, source: str, filename: str = "<cell>"):
-        """Run a cell, print what it prints, and return the text of its last line's value."""
-        shown = self.ask("run", source)
-        return None if shown is None else Shown(shown)
+    def run(self, source: str, filename: str = "<cell>") -> None:
+        """Run a cell, and print what it prints."""
+        self.ask("run", source)
 
     def call(self, name: str, arguments):
         """Call a function of this room with NumPy arrays, and return NumPy arrays."""
         return self.ask("call", name, [*map(np.asarray, arguments)])
 
     def ask(self, *question):
-        """Send a question, and wait for the answer; RuntimeError holds the traceback there."""
+        """Send a question, and wait for the answer.
+
+        Raises RuntimeError with the traceback there, EOFError where the other side has gone.
+        """
         send(self.process.stdin, question)
-        value, printed, error = receive(self.process.stdout)
+        line = self.process.stdout.readline()
+        if not line:
+            raise EOFError("the other interpreter has ended")
+        value, printed, error = read(line)
         sys.stdout.write(printed)
         if error:
             raise RuntimeError(f"in the other interpreter:\n{error}")
@@ -99,49 +101,29 @@ class Elsewhere:
         self.process.stdout.close()
 
 
-class Shown(str):
-    """Text that is shown without quotation marks."""
-
-    __repr__ = str.__str__
-
-
 # ---- messages ----
 
 def send(stream, message) -> None:
-    """Arrays become their type and their numbers, all else is text, numbers, None and tuples."""
+    """Arrays become their type and their numbers; all else is text, numbers, None and lists."""
     line = json.dumps(message, default=lambda array: {array.dtype.str: array.tolist()})
     stream.write(line.encode() + b"\n")
     stream.flush()
 
 
-def receive(stream) -> tuple:
-    """The message that was sent; EOFError where the other side has gone."""
-    line = stream.readline()
-    if not line:
-        raise EOFError("the other interpreter has ended")
-    message = json.loads(line, object_hook=lambda array: np.array(*array.values(), *array.keys()))
-    return as_tuples(message)
-
-
-def as_tuples(value):
-    return tuple(map(as_tuples, value)) if isinstance(value, list) else value
+def read(line: bytes) -> list:
+    return json.loads(line, object_hook=lambda array: np.array(*array.values(), *array.keys()))
 
 
 def serve(framework: str, questions, answers) -> None:
     room = Room(framework)
-    while True:
-        try:
-            command, *arguments = receive(questions)
-        except EOFError:
-            return
+    for line in questions:
+        command, *arguments = read(line)
         error, printed, value = "", io.StringIO(), None
         with contextlib.redirect_stdout(printed):
             try:
                 value = getattr(room, command)(*arguments)
-                if command == "run" and value is not None:
-                    value = repr(value)
             except Exception:
-                value, error = None, traceback.format_exc(limit=-1)
+                error = traceback.format_exc(limit=-1)
         send(answers, [value, printed.getvalue(), error])
 
 

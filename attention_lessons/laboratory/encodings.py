@@ -1,7 +1,6 @@
 """What becomes of an encoding of positions beyond the lengths that it was trained on."""
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -10,9 +9,9 @@ from torch import nn
 
 from d2l_ext.checks import check_choice, check_size
 from d2l_ext.positional import LearnedPositionalEncoding
-from ..progress import progress_bar
 from d2l_ext.relative import ALiBi, RotaryEmbedding, ShawRelativeKeys, T5RelativeBias
 from d2l_ext.sequence import SelfAttention
+from ..progress import progress_bar
 from .readers import Reader, train
 from .tasks import Task, copy_back, repeat, reverse
 
@@ -64,13 +63,9 @@ def one_thread():
 
 
 @one_thread()
-def try_encoding(
-    name: str, encoding: str, seed: int = 0, *, position: Callable[[], nn.Module] | None = None,
-    layers: int | None = None,
-) -> Reader:
+def try_encoding(name: str, encoding: str, seed: int = 0, *, layers: int | None = None) -> Reader:
     """A reader of width 64 with four heads, trained on ``TRIALS[name]`` with one of ``ENCODINGS``.
 
-    position: makes another relative position for each layer, in place of the encoding's own.
     layers: how many, in place of the trial's own. The weights depend on the arguments alone. Raises
     ValueError for an unknown task or encoding, TypeError or ValueError for layers below 1.
     """
@@ -79,18 +74,17 @@ def try_encoding(
     trial, (base, _, masked) = TRIALS[name], encoding.partition(", ")
     layers = trial.layers if layers is None else layers
     check_size(layers=layers)
-    causal = trial.causal or bool(masked)
+    causal, symbols = trial.causal or bool(masked), trial.vocab_size
     relative = {
         "Shaw": lambda: ShawRelativeKeys(16, 8),
         "T5": lambda: T5RelativeBias(4, bidirectional=not causal),
         "ALiBi": lambda: ALiBi(4),
         "rotary": lambda: RotaryEmbedding(16),
     }
-    make = position or relative.get(base, lambda: None)
+    make = relative.get(base, lambda: None)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         stack = [attention_layer(make(), causal) for _ in range(layers)]
-        symbols = trial.vocab_size
         model = Reader(stack, 64, symbols, symbols, positions=base == "sinusoidal")
         if base == "learned":
             model.positions = LearnedPositionalEncoding(64, max_len=64)

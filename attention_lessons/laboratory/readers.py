@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from d2l_ext.checks import check_choice, check_size
 from d2l_ext.linear import DeltaRule, LinearAttention
-from d2l_ext.masks import Mask, window
+from d2l_ext.masks import window
 from d2l_ext.positional import PositionalEncoding
 from d2l_ext.sequence import GRU, LSTM, Convolution, Recurrence, SelfAttention
 from .tasks import Task
@@ -46,85 +46,51 @@ class Reader(nn.Module):
 
 # ---- kinds of layers ----
 
-Maker = Callable[[int, bool], list[nn.Module]]  # (width, causal) -> layers
-
-
-def convolutions(*gaps: int) -> Maker:
+def convolutions(*gaps: int) -> Callable:
     """Convolutions with kernel 3 and these gaps, first layer first."""
     return lambda d, causal: [Convolution(d, 3, dilation=gap, causal=causal) for gap in gaps]
 
 
-def recurrence(start: Callable[[Tensor], Tensor]) -> Maker:
-    """A plain recurrence; ``start`` sets the matrix of its state, in place."""
-    def make(d: int, causal: bool) -> list[nn.Module]:
-        layer = Recurrence(d)
-        start(layer.rnn.weight_hh_l0)
-        return [layer]
-    return make
-
-
-@torch.no_grad()
-def half_identity(U: Tensor) -> Tensor:
-    return nn.init.eye_(U).mul_(0.5)
-
-
-def attentions(count: int, sees: Callable[[], Mask | Tensor | None] = lambda: None) -> Maker:
-    """Self-attentions of four heads; a token attends to what the mask ``sees()`` allows, or all."""
-    return lambda d, causal: [Masked(d, sees(), causal) for _ in range(count)]
-
-
-class Masked(SelfAttention):
-    """Self-attention of four heads with a mask: a ``Mask``, a tensor (steps, steps), or None."""
-
-    def __init__(self, num_hiddens: int, sees: Mask | Tensor | None, causal: bool):
-        super().__init__(num_hiddens, 4, causal=causal)
-        self.sees = sees
+class Windowed(SelfAttention):
+    """Self-attention in which a token sees those that are up to 7 places away."""
 
     def forward(self, X: Tensor) -> Tensor:
-        return self.attention(X, X, X, causal=self.causal, mask=self.sees)
+        return self.attention(X, X, X, causal=self.causal, mask=window(7))
 
 
-def random_pairs() -> Tensor:
-    """A mask (32, 32): each query sees itself and random keys, as many as ``window(7)`` lets it."""
-    generator = torch.Generator().manual_seed(0)
-    counts = window(7).tensor(32, 32).sum(1)
-    draws = torch.rand(32, 32, generator=generator).fill_diagonal_(2)  # itself is first
-    return draws.argsort(1, descending=True).argsort(1) < counts[:, None]
-
-
-MAKERS = {  # name: (width, layers of that width), about 16,400 numbers in all the layers of a kind
-    "self-attention": (64, attentions(1)),
+# name: (width, (width, causal) -> layers); all layers of a kind have about 16,400 numbers
+READERS = {
+    "self-attention": (64, lambda d, causal: [SelfAttention(d, 4, causal=causal)]),
     "dilated convolution": (33, convolutions(1, 2, 4, 8, 16)),
     "recurrence": (90, lambda d, causal: [Recurrence(d)]),
     "convolution": (37, convolutions(1, 1, 1, 1)),
     "GRU": (52, lambda d, causal: [GRU(d)]),
     "LSTM": (45, lambda d, causal: [LSTM(d)]),
-    "recurrence, identity start": (90, recurrence(nn.init.eye_)),
-    "recurrence, orthogonal start": (90, recurrence(nn.init.orthogonal_)),
-    "recurrence, half identity start": (90, recurrence(half_identity)),
-    "convolutions, gaps 1 2 4 8 16 16": (30, convolutions(1, 2, 4, 8, 16, 16)),
-    "convolutions, gaps 16 1 2 4 8 16": (30, convolutions(16, 1, 2, 4, 8, 16)),
-    "five self-attentions": (28, attentions(5)),  # 15,680: four heads must divide the width
-    "five self-attentions, window 7": (28, attentions(5, lambda: window(7))),
-    "five self-attentions, random pairs": (28, attentions(5, random_pairs)),
+}
+STACKS = {
+    "five self-attentions": (  # 15,680 numbers: four heads must divide the width
+        28, lambda d, causal: [SelfAttention(d, 4, causal=causal) for _ in range(5)]),
+    "five self-attentions, window 7": (
+        28, lambda d, causal: [Windowed(d, 4, causal=causal) for _ in range(5)]),
+}
+MEMORIES = {
     "linear attention": (64, lambda d, causal: [LinearAttention(d, 4)]),
     "linear attention, decay": (64, lambda d, causal: [LinearAttention(d, 4, decay="input")]),
     "delta rule": (64, lambda d, causal: [DeltaRule(d, 4)]),
     "delta rule, rates to 2": (64, lambda d, causal: [DeltaRule(d, 4, max_rate=2)]),
 }
-READERS, CONTROLS, MEMORIES = tuple(MAKERS)[:6], tuple(MAKERS)[6:14], tuple(MAKERS)[14:]
+MAKERS = READERS | STACKS | MEMORIES
 
 
 def reader(
     kind: str, vocab_size: int, answers: int, *, causal: bool = False, seed: int = 0,
 ) -> Reader:
-    """A ``Reader`` of one of the ``READERS``, ``CONTROLS`` or ``MEMORIES``.
+    """A ``Reader`` of one of the ``READERS``, ``STACKS`` or ``MEMORIES``.
 
-    READERS and MEMORIES have 16,400 numbers in their layers, give or take 2 %. CONTROLS change one
-    thing: what the plain recurrence starts with; where a sixth convolution stands; what each of
-    five self-attentions sees: everything, a window, or as many random keys (of exactly 32 tokens).
-    causal: every kind sees the past alone, as recurrences and MEMORIES always do. The weights
-    depend on the arguments alone. Raises ValueError for another kind.
+    READERS and MEMORIES have 16,400 numbers in their layers, give or take 2 %. The STACKS start
+    from the same weights, and differ in what a token sees: everything, or a window. causal: every
+    kind sees the past alone, as recurrences and MEMORIES always do. The weights depend on the
+    arguments alone. Raises ValueError for another kind.
     """
     check_choice("kind", kind, MAKERS)
     width, make = MAKERS[kind]
@@ -148,7 +114,7 @@ class Told(DeltaRule):
         return super().gate(X) * writes(X.shape[1])
 
 
-class ToldFully(Told):
+class ToldFully(DeltaRule):
     """The same, with rate 1."""
 
     def gate(self, X: Tensor) -> Tensor:
@@ -159,9 +125,8 @@ class ToldSum(LinearAttention):
     """A sum of keys and values, told when to write."""
 
     def walk(
-        self, S: Tensor | None, need_state: bool, *inputs: Tensor,
+        self, S: Tensor | None, need_state: bool, q: Tensor, k: Tensor, v: Tensor,
     ) -> tuple[Tensor, Tensor | None]:
-        q, k, v = inputs
         return super().walk(S, need_state, q, k, v * writes(v.shape[1]))
 
 

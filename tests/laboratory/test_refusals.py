@@ -27,6 +27,7 @@ BAD = [
     (lambda: lab.try_encoding("copy", "none", layers=0), "layers=0 must be at least 1"),
     (lambda: lab.results("6"), "no lesson with results '6' ... '06'"),
     (lambda: dates.encode(["5 märz 2021"]), "'5 märz 2021' ... 'z ä'"),
+    (lambda: dates.read(dates.date_reader(), " \n "), "a text is empty"),
     (lambda: dates.encode_answers(["2021-3-5"]), "'2021-3-5' must be 10 symbols"),
     (lambda: dates.train(dates.date_reader(), 0), "steps=0"),
     (lambda: dates.load("no.safetensors"), "no.safetensors", FileNotFoundError),

@@ -17,13 +17,6 @@ def unseen(count, seed):
     return dates.pairs(count, torch.Generator().manual_seed(seed), test=True)
 
 
-def maps(model, examples, layer):
-    """The weights of one layer over examples, (examples, heads, 10, keys)."""
-    with torch.no_grad(), record_attention(model) as recorded:
-        dates.scores_of(model, examples)
-    return recorded[layer][0]
-
-
 def agreement(model, few):
     """The rank correlation of mask one with keep one, over all heads and within each layer."""
     measures = [measure(model, lambda: dates.exact(model, few))
@@ -33,18 +26,13 @@ def agreement(model, few):
     return {"pooled": round(heads.rank_correlation(*measures), 2), "within": within}
 
 
-def on_hyphens(model, few):
-    """The mean weight on hyphens of each head of the decoder's self-attention, from the first
-    hyphen on."""
-    weights = maps(model, few, "decoder.0.attention")[:, :, 5:, [5, 8]]  # given there: hyphens
-    return [round(share, 2) for share in weights.sum(-1).mean((0, 2)).tolist()]
-
-
 def looks(model, few):
     """For texts such as "5 march 2021" two heads of cross-attention: the one that looks most at the
     part of the text that is being written, and the one whose closing costs most."""
     same, part = dates.day_month_year([answer for _, answer in few])
-    on_part = (maps(model, same, "decoder.0.cross") * part[:, None]).sum(-1).mean(0)
+    with torch.no_grad(), record_attention(model) as recorded:
+        dates.scores_of(model, same)
+    on_part = (recorded["decoder.0.cross"][0] * part[:, None]).sum(-1).mean(0)
     share = on_part[:, part[0].any(-1)].mean(1)  # but for the hyphens
     lost = heads.ablate_one(model, lambda: dates.exact(model, same))[8:]
     return {kind: {"head": int(chosen.argmax()), "on the right part": best(share, chosen),
@@ -64,14 +52,9 @@ def rows():
         if seed == SEEDS[0]:
             dates.save(model, dates.DATA / "dates.safetensors")
         yield {"seed": seed, "exact on 5000 unseen": round(dates.exact(model, tested), 4),
-               "on hyphens": on_hyphens(model, few),
                "mask one with keep one": agreement(model, few), **looks(model, few)}
 
 
-def main():
+if __name__ == "__main__":
     torch.set_num_threads(1)
     store("09", "python tools/train/dates.py", SEEDS, rows())
-
-
-if __name__ == "__main__":
-    main()

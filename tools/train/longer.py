@@ -1,4 +1,4 @@
-"""Train what lesson 10 stores, with three seeds: twenty minutes.
+"""Train what lessons 06 and 10 show of longer texts and fewer keys, with three seeds: 20 minutes.
 
 `python tools/train/longer.py` writes 10.json into `laboratory/data/`: date readers whose
 heads share keys and values, and rotary readers whose angles are stretched beyond training length.
@@ -23,6 +23,12 @@ STRETCHES = {
     "base": {"by": "base"},
     "parts": {"by": "parts"},
     "parts, turns 1/4 to 1": {"by": "parts", "low": 0.25, "high": 1},
+}
+FIRST, SECOND = Mask(lambda query, key: key == 0), Mask(lambda query, key: key == 1)
+SINKS = {
+    "3 keys": window(2), "3 keys and the first": window(2) | FIRST,
+    "4 keys": window(3), "4 keys and the first": window(3) | FIRST,
+    "4 keys and the second": window(3) | SECOND,
 }
 
 
@@ -51,14 +57,7 @@ def first_key(model, unseen):
     with torch.no_grad(), record_attention(model) as recorded:
         dates.scores_of(model, unseen)
     first_keys = recorded["decoder.0.attention"][0][..., 0].mean(0)  # (heads, queries)
-    first, second = (Mask(lambda query, key, place=place: (key == place) & (query >= 0))
-                     for place in (0, 1))
-    masks = {"all but the first": lambda query, key: (key > 0) | (query < 1)}
-    for size in (3, 4, 6):
-        near = window(size - 1)
-        masks |= {f"{size} keys": near, f"{size} keys and the first": near | first,
-                  f"{size} keys and the second": near | second}
-    right = {name: right_with(model, mask, unseen) for name, mask in masks.items()}
+    right = {name: right_with(model, mask, unseen) for name, mask in SINKS.items()}
     exact = {name: round(each.all(1).float().mean().item(), 3) for name, each in right.items()}
     return {"by query": rounded(first_keys.amax(0)), "exact with": exact,
             "right with 3 keys": rounded(right["3 keys"].float().mean(0))}
@@ -79,7 +78,7 @@ def right_with(model, mask, unseen):
 
 def angles(head_size, factor=FACTOR, by="positions", low=1, high=32):
     """What each pair turns by in a step, for texts ``factor`` times as long as the 16 tokens of
-    training: as lesson 10 makes it."""
+    training: as lesson 06 makes it."""
     pairs = torch.arange(0, head_size, 2, dtype=torch.float64)
     theta = 10_000 ** (-pairs / head_size)
     if by == "base":
@@ -89,45 +88,19 @@ def angles(head_size, factor=FACTOR, by="positions", low=1, high=32):
     return kept * theta + (1 - kept) * theta / factor
 
 
-def with_angles(model, stretch):
-    """The model with these angles in all its layers."""
-    for layer in model.modules():
-        if isinstance(getattr(layer, "position", None), RotaryEmbedding):
-            periods = 1 / angles(layer.head_size, **stretch)
-            layer.position = RotaryEmbedding(layer.head_size, periods=periods)
-    return model
-
-
-def scores(model, task):
-    """Accuracy within the length of training, None where nothing is scored there, and beyond."""
-    near, far = (part.nanmean().item() for part in accuracy(model, task, LENGTH).split((16, 48)))
-    return {"first 16": None if near != near else round(near, 3), "beyond 16": round(far, 3)}
-
-
 def stretch_rows(task, seed):
-    """A rotary reader, its angles stretched after training: as it is, and after 60 steps more with
-    these angles at the new length."""
+    """A rotary reader, its angles stretched after training: its accuracy beyond the length of
+    training, as it is, and after 60 steps more with these angles at the new length."""
     trial, trained = TRIALS[task], try_encoding(task, "rotary", seed)
-    yield first_key_row(task, trained, seed)
-    for name, stretch in STRETCHES.items():
-        for more_steps in (0, 60):
-            model = with_angles(copy.deepcopy(trained), stretch)
-            if more_steps:
-                train(model, trial.task, more_steps, lengths=(LENGTH, LENGTH),
-                      rate=trial.rate / 4, seed=seed + 100)
-            yield {"task": task, "stretch": name, "seed": seed, "more steps": more_steps,
-                   **scores(model, trial.task)}
-
-
-def first_key_row(task, model, seed):
-    """How much of late queries' weight goes to the first key, head by head, at length 16 (a fair
-    share is .08)."""
-    generator = torch.Generator().manual_seed(5)
-    with torch.no_grad(), record_attention(model) as recorded:
-        model(TRIALS[task].task(generator, 64, 16)[0])
-    shares = {name: calls[0][:, :, 8:, 0].mean((0, 2)) for name, calls in recorded.items()}
-    return {"task": f"first key, {task}", "seed": seed,
-            **{name: rounded(each) for name, each in shares.items()}}
+    for (name, stretch), more_steps in product(STRETCHES.items(), (0, 60)):
+        model = copy.deepcopy(trained)
+        for layer in model.layers:
+            layer.attention.position = RotaryEmbedding(16, periods=1 / angles(16, **stretch))
+        train(model, trial.task, more_steps, lengths=(LENGTH, LENGTH), rate=trial.rate / 4,
+              seed=seed + 100)
+        beyond = accuracy(model, trial.task, LENGTH)[16:].nanmean().item()
+        yield {"task": task, "stretch": name, "seed": seed, "more steps": more_steps,
+               "beyond 16": round(beyond, 3)}
 
 
 def rows():
@@ -139,10 +112,6 @@ def rows():
         yield dates_row("dates, wider", 1, seed)
 
 
-def main():
+if __name__ == "__main__":
     torch.set_num_threads(1)
     store("10", "python tools/train/longer.py", SEEDS, rows())
-
-
-if __name__ == "__main__":
-    main()

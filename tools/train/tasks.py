@@ -4,15 +4,13 @@
 PyTorch's version into `laboratory/data/`. The rows vary a little with the processor and
 with PyTorch's version.
 """
-import math
 import sys
 from itertools import product
 
 import torch
 
-from d2l_ext import influence
 from attention_lessons.laboratory import (
-    CONTROLS, MEMORIES, READERS, RECALLERS, TRIALS, accuracy, find_marked, parity, reader, recall,
+    MEMORIES, READERS, RECALLERS, STACKS, TRIALS, accuracy, find_marked, parity, reader, recall,
     recaller, train, try_encoding)
 from attention_lessons.laboratory.stored import store
 
@@ -52,7 +50,7 @@ def recall_row(kind, seed, steps):
     train(model, recall, steps, lengths=(3, 96), batch=32, rate=3e-3, seed=seed)
     right = {str(pairs): round(accuracy(model, recall, 3 * pairs).nanmean().item(), 3)
              for pairs in (4, 8, 16, 32, 64)}
-    row = {"task": "recall", "reader": kind, "seed": seed, "steps": steps, "rate": 3e-3,
+    row = {"task": "recall", "reader": kind, "seed": seed, "steps": steps,
            "accuracy by pairs": right}
     return row | ({"rates": learned_rates(model)} if "delta rule" in kind else {})
 
@@ -67,16 +65,6 @@ def learned_rates(model, pairs=16):
     parts = {"keys": by_step[0:2 * pairs:2], "values": by_step[1:2 * pairs:2],
              "questions": by_step[2 * pairs:]}
     return {name: round(part.mean().item(), 3) for name, part in parts.items()}
-
-
-def influence_row(kind, seed):
-    """Before training: the influence of each distance on the last output, as a power of ten,
-    against that of distance 0."""
-    felt = influence(reader(kind, vocab_size=16, answers=8, seed=seed), 32)[-1].flip(0).log10()
-    powers = {str(distance): round((felt[distance] - felt[0]).item(), 1)
-              for distance in DISTANCES if felt[distance] > -math.inf}
-    return {"task": "influence at the start", "reader": kind, "seed": seed,
-            "power of ten by distance": powers}
 
 
 def encoding_row(name, encoding, seed):
@@ -100,10 +88,8 @@ def lesson_07():
         for steps in (200, 400, 1600):
             yield marked_row(kind, seed, steps)
         yield parity_row(kind, seed, steps=400)
-    for kind, seed, steps in product(CONTROLS, SEEDS, (200, 400)):
+    for kind, seed, steps in product(STACKS, SEEDS, (200, 400)):
         yield marked_row(kind, seed, steps)
-    for kind, seed in product((*READERS, *CONTROLS), SEEDS):
-        yield influence_row(kind, seed)
     for kind, seed, rate in product(VARIED, SEEDS, RATES):
         yield marked_row(kind, seed, 400, rate)
 
@@ -111,8 +97,8 @@ def lesson_07():
 def lesson_11():
     for kind, seed in product(RECALLERS, SEEDS):
         yield recall_row(kind, seed, steps=600)
-    for kind, seed in product(("linear, plain", "delta rule"), SEEDS):
-        yield recall_row(kind, seed, steps=1800)
+    for seed in SEEDS:
+        yield recall_row("delta rule", seed, steps=1800)
     for kind, seed in product(MEMORIES, SEEDS):
         yield marked_row(kind, seed, steps=400)
         yield parity_row(kind, seed, steps=400)
@@ -121,13 +107,7 @@ def lesson_11():
 PARTS = {"06": lesson_06, "07": lesson_07, "11": lesson_11}
 
 
-def main(names):
-    if unknown := set(names) - set(PARTS):
-        sys.exit(f"There is no part {', '.join(sorted(unknown))}: choose from {', '.join(PARTS)}.")
-    torch.set_num_threads(1)
-    for name in names or PARTS:
-        store(name, "python tools/train/tasks.py", SEEDS, PARTS[name]())
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    torch.set_num_threads(1)
+    for name in sys.argv[1:] or PARTS:
+        store(name, "python tools/train/tasks.py", SEEDS, PARTS[name]())
