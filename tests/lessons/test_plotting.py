@@ -219,7 +219,7 @@ dog       1    0.25
 
 
 def test_a_picture_shows_the_file_with_its_description():
-    name = "02_multi_head_block"
+    name = "03_multi_head_block"
     drawing = picture(name)
     page = drawing._repr_mimebundle_()["text/html"]
     alt, source = re.fullmatch(r'<img alt="([^"]+)" style="[^"]*" '

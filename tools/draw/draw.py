@@ -585,7 +585,7 @@ def two_brackets(s):
 
     start, grid_top = 424, 156
     s.column(start + 172, "A memory is added to",
-             "*S* ← *S* + *k v*^{T},   *y* = *S*^{T}*q*", 56, BODY)
+             "*S* ← *S* + *k v*^{T}, *y* = *S*^{T} *q*", 56, BODY)
     for i, word in enumerate(TOKENS):
         x, wide = start + i * 126, 4 * small
         s.token(x + wide / 2, 92, word)
