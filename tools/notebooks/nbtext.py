@@ -81,7 +81,8 @@ def dumps(notebook: dict) -> str:
     """A notebook's file; the source of a cell may be one text."""
     cells = [cell | {"source": "".join(cell["source"]).splitlines(keepends=True)}
              for cell in notebook["cells"]]
-    return json.dumps(notebook | {"cells": cells}, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+    return json.dumps(notebook | {"cells": cells}, indent=1, ensure_ascii=False,
+                      sort_keys=True) + "\n"
 
 
 def read(path: pathlib.Path) -> dict:
