@@ -1,8 +1,8 @@
 """Numbers in sentences: those that aren't small or round have a source.
 
-numbers.csv says of a notebook, "05" or "deeper/05", where its numbers come from: the code cell that
+numbers.csv says of a notebook, "05" or "deeper/05", where a number comes from: the code cell that
 shows it, or words. `python -m tests.lessons.rules` brings it up to date; what its diff shows is to
-be read. Where no cell shows a number it writes "?", in whose place belongs where the number is from.
+be read. Where no cell shows a number it writes "?", in whose place belongs a source in words.
 """
 import csv
 import re
