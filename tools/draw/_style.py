@@ -171,26 +171,19 @@ class Sheet:
 
     def line(self, points, colour=LINE, width=STROKE, curve="", halo=False, dash=""):
         """A line through points; `curve` "h" or "v" leaves and arrives that way."""
-        (x, y), *rest = points
-        d = f"M{num(x)} {num(y)}"
-        for i, (x1, y1) in enumerate(rest):
+        d = f"M{' '.join(map(num, points[0]))}"
+        for (x, y), (x1, y1) in zip(points, points[1:]):
             if curve:
                 a, b = ((x + x1) / 2, y) if curve == "h" else (x, (y + y1) / 2)
                 p, q = ((x + x1) / 2, y1) if curve == "h" else (x1, (y + y1) / 2)
                 d += f"C{num(a)} {num(b)} {num(p)} {num(q)} {num(x1)} {num(y1)}"
-            elif i + 1 < len(rest):  # round the corner towards the next point
-                x2, y2 = rest[i + 1]
-                r = min(RADIUS, hypot(x1 - x, y1 - y) / 2, hypot(x2 - x1, y2 - y1) / 2)
-                a = toward((x1, y1), (x, y), r)
-                b = toward((x1, y1), (x2, y2), r)
-                d += f"L{num(a[0])} {num(a[1])}Q{num(x1)} {num(y1)} {num(b[0])} {num(b[1])}"
             else:
                 d += f"L{num(x1)} {num(y1)}"
-            x, y = x1, y1
         if halo:
             self.add("path", d=d, fill="none", stroke="#ffffff", stroke_width=width + 6)
         extra = {"stroke_dasharray": dash} if dash else {}
-        self.add("path", d=d, fill="none", stroke=colour, stroke_width=width, **extra)
+        self.add("path", d=d, fill="none", stroke=colour, stroke_width=width,
+                 stroke_linejoin="round", **extra)
 
     def arc(self, x, to, y, towards, colour, width):
         """A bow from (x, y) to (to, y), bent towards a height."""
