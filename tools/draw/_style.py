@@ -114,9 +114,9 @@ class Sheet:
         self.head(x, 30, string)
         self.text(x, below, how, size=size)
 
-    def lines(self, x, y, *strings, size=SMALL, step=1.35, **style):
+    def lines(self, x, y, *strings, size=SMALL, **style):
         for i, string in enumerate(strings):
-            self.text(x, y + i * step * size, string, size=size, **style)
+            self.text(x, y + i * 1.35 * size, string, size=size, **style)
 
     def box(self, x, y, width, height, colour=LINE, label="", size=BODY, amount=0.16):
         """A rounded box, tinted in its role's colour, with its corner at (x, y)."""
@@ -135,20 +135,19 @@ class Sheet:
                  rx=height / 2, fill="#f2f2f2", stroke=LINE, stroke_width=1.5)
         self.say(x, y, word)
 
-    def grid(self, x, y, cells, size, colour, fills=None, text=BODY, height=None):
+    def grid(self, x, y, cells, size, colour, fills=None, text=BODY):
         """Cells with their labels; `fills[i][j]` is how much of `colour` a cell takes."""
-        height = height or size
         for i, row in enumerate(cells):
             for j, label in enumerate(row):
-                self.add("rect", x=x + j * size, y=y + i * height, width=size, height=height,
+                self.add("rect", x=x + j * size, y=y + i * size, width=size, height=size,
                          fill=tint(colour, fills[i][j] if fills else 0.16),
                          stroke="#ffffff", stroke_width=STROKE)
                 if label != "":
-                    self.text(x + (j + 0.5) * size, y + (i + 0.5) * height,
+                    self.text(x + (j + 0.5) * size, y + (i + 0.5) * size,
                               str(label), size=text, colour=STRONG)
-        self.frame(x, y, len(cells[0]) * size, len(cells) * height, colour)
+        self.frame(x, y, len(cells[0]) * size, len(cells) * size, colour)
 
-    def weights(self, x, y, values, width, height, labels=None, size=BODY):
+    def weights(self, x, y, values, width, height, labels=None):
         """Attention weights, or a mask as zeros and ones, in the colours of the lessons' plots."""
         for i, row in enumerate(values):
             for j, value in enumerate(row):
@@ -157,7 +156,7 @@ class Sheet:
                          fill=fill, stroke="#dddddd", stroke_width=1)
                 if labels:
                     self.text(x + (j + 0.5) * width, y + (i + 0.5) * height,
-                              labels[i][j], size=size, colour=readable_on(to_rgb(fill)))
+                              labels[i][j], size=BODY, colour=readable_on(to_rgb(fill)))
         self.frame(x, y, len(values[0]) * width, len(values) * height, TEXT)
 
     def operator(self, x, y, sign, radius):

@@ -465,7 +465,7 @@ def museum(s):
         x = 40 + 147 * i
         colour, verb = (VALUE, "✓ passes") if passes else (KEY, "✗ fails")
         s.box(x, 268, 132, 84, colour)
-        s.lines(x + 66, 288, one, two, size=BODY, step=1.25, colour=STRONG)
+        s.lines(x + 66, 288, one, two, size=BODY, colour=STRONG)
         s.bold(x + 66, 334, verb)
 
 
