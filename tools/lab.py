@@ -3,9 +3,8 @@
     python -m tools.lab [LANGUAGE] [OPTION OF JUPYTERLAB ...]
 
 "zh" opens the Chinese lessons, and so does a machine that speaks Chinese (LANG=zh_CN.UTF-8).
-Root may (in a container there is nobody else), no browser is opened where there is none, and a
-HOME that is missing or can't be written gets a stand-in within .venv. `--ip 0.0.0.0` serves other
-machines too.
+Root may (in a container there is nobody else), and a HOME that is missing or read-only gets a
+stand-in within .venv. `--ip 0.0.0.0` serves other machines too.
 """
 import os
 import sys
@@ -15,12 +14,6 @@ from pathlib import Path
 from tools import ROOT
 
 LESSONS = ROOT / "notebooks"
-
-
-def has_browser(environ=os.environ):
-    """Whether a browser's window can be shown here; a browser in the terminal is none."""
-    return not sys.platform.startswith("linux") or any(
-        environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
 
 
 def is_writable(folder):
@@ -49,12 +42,6 @@ def options(notebook, words=()):
             "--ServerApp.contents_manager_class=tools.opened.Notebooks"]
     if getattr(os, "geteuid", lambda: 1)() == 0:
         made.append("--allow-root")
-    if not has_browser():
-        made.append("--no-browser")
-        if not any(word.startswith("--ip") for word in words):
-            sys.stdout.write("No browser here: open the address printed below. From another "
-                             'machine: ARGS="--ip 0.0.0.0".\n')
-            sys.stdout.flush()
     return [*made, *words]
 
 

@@ -7,8 +7,9 @@ import base64
 import io
 import re
 import tomllib
+from importlib.metadata import version
+from importlib.util import find_spec
 
-import matplotlib
 import numpy as np
 from PIL import Image
 from tools import ROOT
@@ -19,8 +20,11 @@ BLOCK = 8  # pixels
 APART = 0.05  # of the way from black to white, as the mean of a block
 
 
-def pinned():
-    return f"\nmatplotlib=={matplotlib.__version__}\n" in (ROOT / "pins.txt").read_text("utf-8")
+def pinned(*names):
+    """Whether packages are here as pinned; 2.13.0+cpu is the pinned 2.13.0."""
+    here = {f"{name}=={version(name).partition('+')[0]}" for name in names if find_spec(name)}
+    pins = (ROOT / "pins.txt").read_text(encoding="utf-8").splitlines()
+    return len(here) == len(names) and here.issubset(pins)
 
 
 def vary(source):
@@ -49,7 +53,7 @@ def apart(one, other):
 
 def unlike(source, new, stored):
     """What is wrong with the new pictures of a cell, in a sentence; empty where nothing is."""
-    if vary(source) or not pinned():
+    if vary(source) or not pinned("matplotlib"):
         return ""
     drawn, kept = pictures(new), pictures(stored)
     if len(drawn) != len(kept):

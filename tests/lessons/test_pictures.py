@@ -6,7 +6,7 @@ from pictures import pinned, unlike, vary
 from attention_lessons.plotting import heatmaps
 
 MAPS = torch.tensor([[[0.9, 0.1, 0.0], [0.25, 0.5, 0.25]], [[0.2, 0.3, 0.5], [0.6, 0.4, 0.0]]])
-CODE = 'heatmaps(X, rows, columns, name="02-loop")'
+CODE = 'heatmaps(X, rows, columns, name="02-own")'
 
 
 def maps(values=MAPS, titles=("head 1", "head 2"), **more):
@@ -15,7 +15,8 @@ def maps(values=MAPS, titles=("head 1", "head 2"), **more):
 
 
 pytestmark = [  # what they test compares the notebooks that `make quick` leaves out
-    pytest.mark.skipif(not pinned(), reason="matplotlib is not here as pinned"), pytest.mark.slow]
+    pytest.mark.slow,
+    pytest.mark.skipif(not pinned("matplotlib"), reason="matplotlib is not here as pinned")]
 
 
 @pytest.mark.parametrize("change, said", [
@@ -26,5 +27,5 @@ def test_another_picture_is_noticed_where_its_words_are_the_same(change, said):
     assert unlike(CODE, maps(), maps()) == ""
     assert unlike(CODE, maps(**change), maps()).startswith(said)
     assert unlike(CODE, maps(), maps() * 2) == "There are 1 pictures, and 2 were stored."
-    for code in (CODE.replace("loop", "seeds"), "heatmaps(X, rows, columns)"):
+    for code in (CODE.replace("own", "seeds"), "heatmaps(X, rows, columns)"):
         assert vary(code) and unlike(code, maps(**change), maps()) == ""

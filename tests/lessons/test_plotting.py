@@ -90,12 +90,6 @@ def texts(labels):
     return [label.get_text() for label in labels]
 
 
-def ticks(axis):
-    """The label at each place."""
-    places = {tick.get_loc(): tick.label1.get_text() for tick in axis.get_major_ticks()}
-    return {round(place): label for place, label in places.items()}
-
-
 def test_a_number_is_written_in_the_colour_that_can_be_read():
     for place in np.linspace(0, 1, 48):
         linear = [part / 12.92 if part <= 0.04 else ((part + 0.055) / 1.055) ** 2.4
@@ -118,36 +112,6 @@ def test_small_maps_show_their_numbers_and_others_a_bar_unless_they_are_yes_and_
     assert set(texts(axes[0].texts)) == written
     assert axes[0].spines["top"].get_visible() == edges
     assert len(axes) == (len(maps) if maps.ndim > 2 else 1) + bar
-
-
-def test_a_map_of_either_sign_has_white_at_zero():
-    image = weights(MAPS[0] * -3, signed=True).figure.axes[0].images[0]
-    assert image.get_clim() == pytest.approx((-2.7, 2.7))
-
-
-def test_curves_have_a_title_marks_and_names_where_lines_end():
-    axis, = lines(y=(0.5, 0.25, torch.nan), title="Loss", marks={"trained": 1.5}).figure.axes
-    assert axis.get_title() == "Loss"
-    line = lines(line="GRU: x").figure.axes[0].lines[0]
-    assert line.get_color() == plotting.LOOKS["GRU"]
-    mark = axis.lines[-1]
-    assert mark.get_xydata().tolist() == [[1.5, 0], [1.5, 1]]
-    assert mark.get_transform() == axis.get_xaxis_transform(), "from bottom to top"
-    assert {text.get_text(): text.xy for text in axis.texts} == {
-        "trained": (1.5, 1), "error": (2, 0.25)}
-
-
-def test_bars_have_the_heights_and_names_that_were_given():
-    heights, labels = [0.125, 3.5, 2.25, 1.0], ["dog", "man", "dog", "bites"]
-    axis = bars(heights, labels, ylabel="score", title="Four").figure.axes[0]
-    middles = [bar.get_x() + bar.get_width() / 2 for bar in axis.patches]
-    assert [ticks(axis.xaxis)[round(middle)] for middle in middles] == labels
-    assert middles == pytest.approx(range(4)), "above their names"
-    assert [(bar.get_y(), bar.get_height()) for bar in axis.patches] == [(0, h) for h in heights]
-    written = {text.get_text(): text.xy for text in axis.texts}
-    assert written == {f"{height:.3g}": pytest.approx((place, height))
-                       for place, height in enumerate(heights)}
-    assert (axis.get_ylabel(), axis.get_title()) == ("score", "Four")
 
 
 # ---- what is given -------------------------------------------------------------------------------
@@ -219,7 +183,7 @@ dog       1    0.25
 
 
 def test_a_picture_shows_the_file_with_its_description():
-    name = "02_multi_head_block"
+    name = "03_multi_head_block"
     drawing = picture(name)
     page = drawing._repr_mimebundle_()["text/html"]
     alt, source = re.fullmatch(r'<img alt="([^"]+)" style="[^"]*" '

@@ -2,7 +2,6 @@
 import html
 import json
 import re
-import shutil
 import tomllib
 import warnings
 from functools import cache
@@ -13,6 +12,7 @@ import torch
 from answers import WRONG
 from tools import ROOT
 from tools.notebooks import catalogue, faults, nbtext, texts, translation
+from tools.notebooks.catalogue import Entry
 
 import attention_lessons
 from attention_lessons import plotting
@@ -48,80 +48,76 @@ def test_every_text_is_translated_and_nothing_is_out_of_date(monkeypatch, capsys
         f"new is out of date\nzh: pages: fuzzy: {faults.name(wrong['pages'][0].key)}\n")
 
 
+LONG = "A message of an exercise that says at length what is the matter with an answer."
+CELL, MESSAGE, PIECE = (Entry("02/idea", "Some words.", "一些话。"), Entry("", LONG, "一个信息。"),
+                        Entry("", "head", "头"))
+
+
 def test_what_has_changed_is_brought_up_to_date_and_asked_for():
     """A cell, a message and one of another room keep their words; new ones are missing."""
-    text, = (text for context, text in needed()["02"] if context == "02/one-way")
-    long = next(entry for entry in ZH["02"] if not entry.context and len(entry.text) > 99)
-    keys = [("02/one-way", text + " And more."), ("02/brand-new", "Some words."),
-            ("", long.text + " More."), ZH["pieces"][0].key]
-    made = catalogue.merged(ZH, {"02": keys})
+    keys = [("02/idea", "Some words. And more."), ("02/brand-new", "New words."),
+            ("", LONG + " More."), PIECE.key]
+    made = catalogue.merged({"02": [CELL, MESSAGE], "pieces": [PIECE]}, {"02": keys})
     cell, new, message, other = made["02"]
-    twin, = (entry.twin for entry in ZH["02"] if entry.context == "02/one-way")
-    assert (cell.fuzzy, cell.twin) == (True, twin)
-    assert (message.fuzzy, message.twin) == (True, long.twin) and other == ZH["pieces"][0]
+    assert (cell.fuzzy, cell.twin) == (True, CELL.twin)
+    assert (message.fuzzy, message.twin) == (True, MESSAGE.twin) and other == PIECE
     assert [*faults.faults(made, {"02": keys})] == [f"02: fuzzy: {message.text!r}"]
     assert [entry for entry in made["02"] if faults.lags(entry)] == [cell, new]
     assert " More." not in translation.spoken(made)
 
 
-def test_cells_that_lag_are_shown_in_english_and_counted(tmp_path):
-    """Without a translation, with one of other words, and a label of code without one."""
+@pytest.fixture
+def tiny_lesson(tmp_path):
+    """A tiny lesson's path, and a catalogue that has a twin of each of its texts."""
     path = tmp_path / "02_tiny.ipynb"
     content = nbtext.pack(tiny.LESSON + '\n%% code label\ntable(["Some words"])\n', {})
     nbtext.write(content, path)
+    (tmp_path / "zh").mkdir()
     keys = [texts.key(path, cell) for cell in nbtext.cells_of(content)
             if texts.translates(cell)] + [("code", "Some words")]
-    room = [catalogue.Entry(*key, f"译{key[1]}") for key in keys]
-    whole = {"02": room, "pages": [catalogue.Entry("page", texts.BEHIND, "未译：{0}。")]}
-    first = translation.notebook(path, "zh", whole)["cells"][0]["source"]
+    return path, {"02": [Entry(*key, f"译{key[1]}") for key in keys],
+                  "pages": [Entry("page", texts.BEHIND, "未译：{0}。")]}
+
+
+def test_cells_that_lag_are_shown_in_english_and_counted(tiny_lesson):
+    """Without a translation, with one of other words, and a label of code without one."""
+    path, whole = tiny_lesson
+    first = translation.translated(path, "zh", whole)[0]["source"]
     assert translation.lagging(path, whole) == [] and first == "译# 02 Tiny\n\nWhy?"
     late = whole | {"02": [
         entry._replace(fuzzy=True) if entry.context == "02/idea" else
         entry._replace(twin="") if entry.context in ("02/recall", "code") else entry
-        for entry in room]}
-    made = {cell["id"]: cell["source"] for cell in translation.notebook(path, "zh", late)["cells"]}
+        for entry in whole["02"]]}
+    made = {cell["id"]: cell["source"] for cell in translation.translated(path, "zh", late)}
     assert translation.lagging(path, late) == ["recall", "idea", "label"]
     assert made["title"].endswith("\n\n未译：3。") and made["exit"][0] == "译"
     assert made["recall"].startswith("**From") and made["idea"].startswith("## An idea")
 
 
-@pytest.mark.parametrize("context, new, fault", [
-    ("02/head-one-words", lambda text: text.replace("20", "10"), "a number"),
-    ("02/recall", lambda text: text.replace("两", "三"), "a number"),
-    ("02/learn-reading", lambda text: text.replace("=seeds-words", "=seeds-word"), "a link"),
-    ("02/head-words", lambda text: text.replace(r"\mathbf W^{(q)}", r"\mathbf W^{(k)}"),
-     "a formula"),
-    ("02/one-way", lambda text: text.replace("`bites`", "bites"), "code"),
-    ("02/one-way", lambda text: text.replace("## ", "### "), "a heading"),
-    ("02/recall", lambda text: text.replace("</details>", ""), "a tag"),
-    ("02/exercise-four-heads", lambda text: text.replace("- **d**", "**d**"),
-     "an item of a list"),
-    ("00/clashes", lambda text: text.replace("\n| $i$", "\n$i$"), "a row of a table"),
-    ("02/recall", lambda text: text.replace("查询", "问题"), "query is 查询"),
-    ("02/recall", lambda text: text.replace("，", ",", 1), "a half-width sign"),
-    ("02/recall", lambda text: text.replace("softmax", " softmax"), "a space beside"),
-    ("02/recall", lambda text: text.replace("**：", "：**", 1), "bold that does not"),
-])
-def test_a_wrong_translation_is_named(context, new, fault):
-    entry, = (entry for entry in ZH[context[:2]] if entry.context == context)
-    wrong = entry._replace(twin=new(entry.twin))
-    assert wrong != entry
-    found = faults.faults({"02": [wrong]}, {"02": [entry.key]})
-    assert any(each.startswith(f"02: {context}: {fault}") for each in found)
+def test_an_output_goes_when_its_code_changed(tiny_lesson):
+    path, whole = tiny_lesson
+    cells = translation.translated(path, "zh", whole)
+    stored = [cell | {"outputs": ["one"]} if "outputs" in cell else cell for cell in cells]
+    nbtext.write({"cells": stored}, path.parent / "zh" / path.name)
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("num_heads = X.mean()", "num_heads = 2"), encoding="utf-8")
+    made = translation.translated(path, "zh", whole)
+    assert [cell["id"] for cell in made if cell.get("outputs") == []] == ["weights"]
 
 
-def test_an_output_goes_when_its_code_changed(tmp_path):
-    for place in (".", "zh"):
-        (tmp_path / place).mkdir(exist_ok=True)
-        shutil.copy(ROOT / "notebooks" / place / "03_multi_head_attention.ipynb", tmp_path / place)
-    path = tmp_path / "03_multi_head_attention.ipynb"
-    lesson = json.loads(translation.read(path))
-    next(cell for cell in lesson["cells"] if cell["id"] == "forgot")["source"] = ["1 + 1"]
-    path.write_text(json.dumps(lesson), encoding="utf-8")
-    made = translation.notebook(path, "zh", ZH)["cells"]
-    lost = [new["id"] for old, new in zip(lesson["cells"], made)
-            if bool(new.get("outputs")) != bool(old.get("outputs"))]
-    assert lost == ["forgot"]
+@pytest.mark.parametrize("text, twin, fault", [
+    ("20 heads", "10个头", "a number: lacks"), ("two heads", "三个头", "a number: lacks two"),
+    ("[so](#so)", "[这样](#no)", "a link"), ("$a$", "$b$", "a formula"),
+    ("`bites`", "bites", "code"), ("## So", "### 这样", "a heading"), ("<b>So", "这样", "a tag"),
+    ("- so", "这样", "an item of a list"), ("| so", "这样", "a row of a table"),
+    ("a query", "一个问题", "query is 查询"), ("so, yes", "这样,是", "a half-width sign"),
+    ("so softmax", "这样 softmax", "a space beside"),
+    ("**so:** yes", "**这样：**是", "bold that does not close"),
+    ("so **(yes)**", "这样**（是）**", "bold that does not open")])
+def test_a_wrong_translation_is_named(text, twin, fault):
+    entry = Entry("02/idea", text, twin)
+    found = [*faults.faults({"02": [entry]}, {"02": [entry.key]})]
+    assert len(found) == 1 and found[0].startswith(f"02: 02/idea: {fault}"), found
 
 
 KEPT = {"symptom", "rotary", "Recurrence", "cache", "decay"}  # of a name, and of code
@@ -168,7 +164,7 @@ def test_figures_tables_pictures_and_messages_speak_it(chinese):
     axis = plotting.heatmaps([[0.5, 0.5]], ["dog"], ["dog", "man"]).figure.axes[0]
     assert (axis.get_xlabel(), axis.get_ylabel()) == ("键", "查询")
     assert "查询" in plotting.picture("03_multi_head_block").alt
-    assert "空位" in plotting.heatmaps([[1.0]], ["a"], ["a"], name="01-padding").alt
+    assert "空位" in plotting.heatmaps([[1.0]], ["a"], ["a"], name="04-padding").alt
     wrong = repr(check("split-heads", lambda X, h: X.reshape(X.shape[0], h, X.shape[1], -1)))
     assert "转置" in wrong and not english_left(wrong)
     assert not english_left(repr(hint("split-heads", 1)))

@@ -1,21 +1,17 @@
 """The look all pictures share: colours, type, and a sheet to draw on.
 
-Letters are drawn as outlines of matplotlib's own DejaVu Sans, so a picture
-needs no font where it is shown and comes out the same on every machine.
+Text is text, as in the pieces: a reader's browser sets it in the first of these fonts that it has.
 """
 
 import re
 import tomllib
-from functools import lru_cache
+from functools import cache
 from math import hypot
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-import matplotlib
-from fontTools.pens.svgPathPen import SVGPathPen
-from fontTools.pens.transformPen import TransformPen
-from fontTools.ttLib import TTFont
 from matplotlib.colors import to_rgb
+from matplotlib.font_manager import findfont, get_font
 
 from attention_lessons.plotting import CHINESE, COLOURS, readable_on
 from attention_lessons.plotting import DARK as STRONG
@@ -42,69 +38,40 @@ def num(value):
 
 # ---- letters ----
 
-FACES = {"r": "DejaVuSans", "i": "DejaVuSans-Oblique", "b": "DejaVuSans-Bold",
-         "bi": "DejaVuSans-BoldOblique"}
-ITALIC = {"r": "i", "b": "bi"}
-
-
-@lru_cache
-def font(face):
-    if face == "c":
-        return TTFont(CHINESE)
-    return TTFont(Path(matplotlib.get_data_path(), "fonts/ttf", FACES[face] + ".ttf"))
-
-
-@lru_cache
-def glyph(face, letter):
-    """The font of a letter, its name there, and what brings its units to 1/2048 of the size."""
-    if ord(letter) not in font(face).getBestCmap():
-        face = "c"  # Chinese characters
-    return font(face), font(face).getBestCmap()[ord(letter)], 2048 / font(face)["head"].unitsPerEm
-
-
-def heavy(face, letter):
-    """Whether it is a bold Chinese character: that font has one weight, so a line is added."""
-    return face[0] == "b" and ord(letter) not in font(face).getBestCmap()
-
-
-@lru_cache
-def outline(face, letter):
-    source, name, scale = glyph(face, letter)
-    glyphs = source.getGlyphSet()
-    pen = SVGPathPen(glyphs, ntos=lambda v: str(round(v)))
-    glyphs[name].draw(TransformPen(pen, (scale, 0, 0, scale, 0, 0)))
-    return pen.getCommands()
-
-
-def advances(face, string):
-    """The width of each letter in 1/2048 of the size, kerning included."""
-    found = [glyph(face, letter) for letter in string]
-    pairs = font(face)["kern"].kernTables[0].kernTable
-    widths = [round(source["hmtx"][name][0] * scale) for source, name, scale in found]
-    for i, (one, other) in enumerate(zip(found, found[1:])):
-        if one[0] is other[0] is font(face):
-            widths[i] += pairs.get((one[1], other[1]), 0)
-    return widths
-
-
-PIECE = re.compile(r"\*(?P<i>[^*]+)\*|_(?:\{(?P<sub>[^}]+)\}|(?P<sub1>.))"
+FONTS = "DejaVu Sans, Verdana, PingFang SC, Microsoft YaHei, Noto Sans CJK SC, sans-serif"
+MARKS = re.compile(r"\*(?P<i>[^*]+)\*|_(?:\{(?P<sub>[^}]+)\}|(?P<sub1>.))"
                    r"|\^(?:\{(?P<sup>[^}]+)\}|(?P<sup1>.))|(?P<r>[^*_^]+)")
+SCRIPTS = {"sub": -0.26, "sup": 0.42}  # how high they stand, in sizes
 
 
-def runs(string, size, face="r"):
-    """Lay out `plain *italic* x_1 W_1^{(q)}`: [(x, rise, size, face, letters)], width."""
-    laid, x, script = [], 0, None  # script: where a first sub- or superscript began
-    for match in PIECE.finditer(string):
+def spans(string, size):
+    """The SVG of `plain *italic* x_1 W_1^{(q)}`."""
+    made, height = "", 0
+    for match in MARKS.finditer(string):
         kind, letters = match.lastgroup[:3], match[match.lastgroup]
-        small = kind in ("sub", "sup")
-        scale, rise = {"sub": (0.72, -0.26), "sup": (0.72, 0.42)}.get(kind, (1, 0))
-        italic = kind == "i" or letters.startswith("*")
-        here, letters = ITALIC[face] if italic else face, letters.strip("*")
-        start = script if small and script is not None else x
-        laid.append((start, rise * size, size * scale, here, letters))
-        x = max(x, start + sum(advances(here, letters)) / 2048 * size * scale)
-        script = start if small else None
-    return laid, x
+        rise = SCRIPTS.get(kind, 0)
+        style = {"font_style": "italic"} if kind == "i" or letters[0] == "*" else {}
+        style |= {"font_size": 0.72 * size} if kind in SCRIPTS else {}
+        style |= {"dy": (height - rise) * size} if rise != height else {}
+        letters, height = escape(letters.strip("*")), rise
+        made += element("tspan", letters, **style) if style else letters
+    return made
+
+
+def element(tag, inside="", **attributes):
+    """The SVG of an element; its numbers are coordinates."""
+    pairs = "".join(f' {k.replace("_", "-")}="{num(v) if isinstance(v, (int, float)) else v}"'
+                    for k, v in attributes.items())
+    return f"<{tag}{pairs}>{inside}</{tag}>" if inside else f"<{tag}{pairs}/>"
+
+
+@cache
+def width(string, size, bold):
+    """About how wide a string gets, in the widest of the fonts."""
+    font = get_font([findfont("DejaVu Sans:bold" if bold else "DejaVu Sans"), str(CHINESE)])
+    font.set_size(size, 72)
+    font.set_text(re.sub(r"[*_^{}]", "", string))
+    return font.get_width_height()[0] / 64
 
 
 # ---- sheet ----
@@ -115,31 +82,23 @@ class Sheet:
     def __init__(self, name, height):
         self.width, self.height = 800, height
         self.title, self.desc = (str(t(text)) for text in WORDS[name].values())
-        self.parts, self.glyphs = [], {}
+        self.parts = []
 
     def add(self, tag, **attributes):
-        pairs = (f'{k.replace("_", "-")}="{num(v) if isinstance(v, (int, float)) else v}"'
-                 for k, v in attributes.items())
-        self.parts.append(f"<{tag} {' '.join(pairs)}/>")
+        self.parts.append(element(tag, **attributes))
 
     def text(self, x, y, string, anchor="middle", size=SMALL, bold=False, colour=TEXT, turn=0):
         string = str(t(string))
-        laid, width = runs(string, size, "b" if bold else "r")
-        left = {"start": 0, "middle": -width / 2, "end": -width}[anchor]
-        if not turn and not (8 <= x + left and x + left + width <= self.width - 8
+        left = x - {"start": 0, "middle": 0.5, "end": 1}[anchor] * width(string, size, bold)
+        right = left + width(string, size, bold)
+        if not turn and not (8 <= left and right <= self.width - 8
                              and size / 2 <= y <= self.height - size / 2):
             raise ValueError(f"{string!r} runs off the sheet")
-        for start, rise, points, face, letters in laid:
-            dx, dy = left + start, 0.365 * size - rise
-            place = f"translate({num(x + dx)} {num(y + dy)})"
-            if turn:
-                place = f"translate({num(x)} {num(y)})rotate({turn})translate({num(dx)} {num(dy)})"
-            scale = f"{points / 2048:.5f}".lstrip("0")
-            fill = "" if colour == TEXT else f' fill="{colour}"'
-            if any(heavy(face, letter) for letter in letters):
-                fill += f' stroke="{colour}" stroke-linejoin="round"'
-            self.parts.append(f'<g{fill} transform="{place}scale({scale}-{scale})">'
-                              f"{self.letters(face, letters)}</g>")
+        style = {"font_weight": "bold"} if bold else {}
+        style |= {"fill": colour} if colour != TEXT else {}
+        style |= {"transform": f"rotate({turn} {num(x)} {num(y)})"} if turn else {}
+        self.add("text", inside=spans(string, size), x=x, y=y + 0.365 * size, font_size=size,
+                 text_anchor=anchor, **style)
 
     def say(self, x, y, string, anchor="middle", **style):
         self.text(x, y, string, anchor, BODY, colour=STRONG, **style)
@@ -155,20 +114,9 @@ class Sheet:
         self.head(x, 30, string)
         self.text(x, below, how, size=size)
 
-    def letters(self, face, letters):
-        uses, at = [], 0
-        for letter, advance in zip(letters, advances(face, letters)):
-            if letter != " ":
-                name = f"{face}{ord(letter):x}"
-                width = ' stroke-width="80"' if heavy(face, letter) else ""
-                self.glyphs[name] = f'd="{outline(face, letter)}"{width}'
-                uses.append(f'<use href="#{name}"' + (f' x="{at}"/>' if at else "/>"))
-            at += advance
-        return "".join(uses)
-
-    def lines(self, x, y, *strings, size=SMALL, step=1.35, **style):
+    def lines(self, x, y, *strings, size=SMALL, **style):
         for i, string in enumerate(strings):
-            self.text(x, y + i * step * size, string, size=size, **style)
+            self.text(x, y + i * 1.35 * size, string, size=size, **style)
 
     def box(self, x, y, width, height, colour=LINE, label="", size=BODY, amount=0.16):
         """A rounded box, tinted in its role's colour, with its corner at (x, y)."""
@@ -187,19 +135,19 @@ class Sheet:
                  rx=height / 2, fill="#f2f2f2", stroke=LINE, stroke_width=1.5)
         self.say(x, y, word)
 
-    def grid(self, x, y, cells, size, colour, fills=None, text=BODY, height=None):
+    def grid(self, x, y, cells, size, colour, fills=None, text=BODY):
         """Cells with their labels; `fills[i][j]` is how much of `colour` a cell takes."""
-        height = height or size
         for i, row in enumerate(cells):
             for j, label in enumerate(row):
-                self.add("rect", x=x + j * size, y=y + i * height, width=size, height=height,
+                self.add("rect", x=x + j * size, y=y + i * size, width=size, height=size,
                          fill=tint(colour, fills[i][j] if fills else 0.16),
                          stroke="#ffffff", stroke_width=STROKE)
-                self.text(x + (j + 0.5) * size, y + (i + 0.5) * height,
-                          str(label), size=text, colour=STRONG)
-        self.frame(x, y, len(cells[0]) * size, len(cells) * height, colour)
+                if label != "":
+                    self.text(x + (j + 0.5) * size, y + (i + 0.5) * size,
+                              str(label), size=text, colour=STRONG)
+        self.frame(x, y, len(cells[0]) * size, len(cells) * size, colour)
 
-    def weights(self, x, y, values, width, height, labels=None, size=BODY):
+    def weights(self, x, y, values, width, height, labels=None):
         """Attention weights, or a mask as zeros and ones, in the colours of the lessons' plots."""
         for i, row in enumerate(values):
             for j, value in enumerate(row):
@@ -208,7 +156,7 @@ class Sheet:
                          fill=fill, stroke="#dddddd", stroke_width=1)
                 if labels:
                     self.text(x + (j + 0.5) * width, y + (i + 0.5) * height,
-                              labels[i][j], size=size, colour=readable_on(to_rgb(fill)))
+                              labels[i][j], size=BODY, colour=readable_on(to_rgb(fill)))
         self.frame(x, y, len(values[0]) * width, len(values) * height, TEXT)
 
     def operator(self, x, y, sign, radius):
@@ -222,26 +170,19 @@ class Sheet:
 
     def line(self, points, colour=LINE, width=STROKE, curve="", halo=False, dash=""):
         """A line through points; `curve` "h" or "v" leaves and arrives that way."""
-        (x, y), *rest = points
-        d = f"M{num(x)} {num(y)}"
-        for i, (x1, y1) in enumerate(rest):
+        d = f"M{' '.join(map(num, points[0]))}"
+        for (x, y), (x1, y1) in zip(points, points[1:]):
             if curve:
                 a, b = ((x + x1) / 2, y) if curve == "h" else (x, (y + y1) / 2)
                 p, q = ((x + x1) / 2, y1) if curve == "h" else (x1, (y + y1) / 2)
                 d += f"C{num(a)} {num(b)} {num(p)} {num(q)} {num(x1)} {num(y1)}"
-            elif i + 1 < len(rest):  # round the corner towards the next point
-                x2, y2 = rest[i + 1]
-                r = min(RADIUS, hypot(x1 - x, y1 - y) / 2, hypot(x2 - x1, y2 - y1) / 2)
-                a = toward((x1, y1), (x, y), r)
-                b = toward((x1, y1), (x2, y2), r)
-                d += f"L{num(a[0])} {num(a[1])}Q{num(x1)} {num(y1)} {num(b[0])} {num(b[1])}"
             else:
                 d += f"L{num(x1)} {num(y1)}"
-            x, y = x1, y1
         if halo:
             self.add("path", d=d, fill="none", stroke="#ffffff", stroke_width=width + 6)
         extra = {"stroke_dasharray": dash} if dash else {}
-        self.add("path", d=d, fill="none", stroke=colour, stroke_width=width, **extra)
+        self.add("path", d=d, fill="none", stroke=colour, stroke_width=width,
+                 stroke_linejoin="round", **extra)
 
     def arc(self, x, to, y, towards, colour, width):
         """A bow from (x, y) to (to, y), bent towards a height."""
@@ -270,15 +211,13 @@ class Sheet:
         self.add("circle", cx=x, cy=y, r=radius, fill=colour)
 
     def svg(self):
-        glyphs = "".join(f'<path id="{name}" {path}/>'
-                         for name, path in sorted(self.glyphs.items()))
         return "\n".join([
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {self.height}" '
             f'width="{self.width}" height="{self.height}" fill="{TEXT}" '
+            f'font-family="{FONTS}" '
             'role="img" aria-labelledby="title desc">',
             f'<title id="title">{escape(self.title)}</title>',
             f'<desc id="desc">{escape(self.desc)}</desc>',
-            f"<defs>{glyphs}</defs>",
             f'<rect width="{self.width}" height="{self.height}" rx="14" fill="#ffffff"/>',
             *self.parts, "</svg>", ""])
 

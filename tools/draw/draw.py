@@ -465,7 +465,7 @@ def museum(s):
         x = 40 + 147 * i
         colour, verb = (VALUE, "✓ passes") if passes else (KEY, "✗ fails")
         s.box(x, 268, 132, 84, colour)
-        s.lines(x + 66, 288, one, two, size=BODY, step=1.25, colour=STRONG)
+        s.lines(x + 66, 288, one, two, size=BODY, colour=STRONG)
         s.bold(x + 66, 334, verb)
 
 
@@ -585,7 +585,7 @@ def two_brackets(s):
 
     start, grid_top = 424, 156
     s.column(start + 172, "A memory is added to",
-             "*S* ← *S* + *k v*^{T},   *y* = *S*^{T}*q*", 56, BODY)
+             "*S* ← *S* + *k v*^{T}, *y* = *S*^{T} *q*", 56, BODY)
     for i, word in enumerate(TOKENS):
         x, wide = start + i * 126, 4 * small
         s.token(x + wide / 2, 92, word)

@@ -33,6 +33,10 @@ class Entry(NamedTuple):
     def key(self) -> Key:
         return self.context, self.text
 
+    @property
+    def is_done(self) -> bool:
+        return bool(self.twin) and not self.fuzzy
+
 
 def load(language: str) -> dict[str, list[Entry]]:
     """Room -> its entries."""

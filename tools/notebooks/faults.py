@@ -33,7 +33,7 @@ def lags(entry):
     """Whether a text of a notebook's cell has no translation yet: it is shown in English, and
     counted, until it has one."""
     of_a_cell = "/" in entry.context or entry.context == "code"
-    return of_a_cell and (entry.fuzzy or not entry.twin)
+    return of_a_cell and not entry.is_done
 
 
 def name(key):

@@ -78,7 +78,11 @@ def make_cell(kind: str, name: str, words: list[str], source: str, before: dict)
 
 
 def dumps(notebook: dict) -> str:
-    return json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+    """A notebook's file; the source of a cell may be one text."""
+    cells = [cell | {"source": "".join(cell["source"]).splitlines(keepends=True)}
+             for cell in notebook["cells"]]
+    return json.dumps(notebook | {"cells": cells}, indent=1, ensure_ascii=False,
+                      sort_keys=True) + "\n"
 
 
 def read(path: pathlib.Path) -> dict:

@@ -175,15 +175,37 @@ def with_minutes(text, section, say=str):
     return "\n".join([heading + counted(section, say), *rest])
 
 
-def contents(path, cells, say=str):
+def contents(path, cells, english, say=str):
     """The list of a deeper notebook's sections, and the way to Colab."""
-    lines = [f"- [{question(section)}](#cell-id={section[0]['id']}){counted(section, say)}"
-             for section in sections(cells)]
+    lines = [f"- [{question(section)}](#cell-id={section[0]['id']}){counted(its, say)}"
+             for section, its in zip(sections(cells), sections(english))]
     return "\n\n".join(["\n".join(lines), badge(path)])
 
 
+def with_counts(path, cells, english, say=str):
+    """The cells of the notebook at this path with what is counted in the English ones."""
+    if nbtext.is_deeper(path):
+        for section, its in zip(sections(cells), sections(english)):
+            section[0]["source"] = with_minutes(section[0]["source"], its, say)
+        cell_named(cells, "contents")["source"] = contents(path, cells, english, say)
+    else:
+        cell = cell_named(cells, "afterwards")
+        cell["source"] = afterwards(cell["source"].partition(MADE)[0], path, english, say)
+    return cells
+
+
+def tables(notebooks, say=str, language=""):
+    """What lists all notebooks, (path, its English cells, those of its language) each: the cell
+    `map` of 00, and README's two tables."""
+    lessons, deeper = ([each for each in notebooks if nbtext.is_deeper(each[0]) == below]
+                       for below in (False, True))
+    folder = f"notebooks/{language}/" if language else "notebooks/"
+    return {"map": "\n\n".join([lesson_table(lessons[1:], say), deeper_table(deeper, say)]),
+            "notebooks": lesson_table(lessons, say, folder, colab=True),
+            "deeper": deeper_table(deeper, say, folder)}
+
+
 def lesson_table(lessons, say=str, folder="", colab=False):
-    """A line for each lesson (path, its English cells, those of its language)."""
     rows = []
     for path, english, cells in lessons:
         said = able(cells).replace("|", r"\|")
@@ -193,13 +215,11 @@ def lesson_table(lessons, say=str, folder="", colab=False):
 
 
 def deeper_table(notebooks, say=str, folder=""):
-    """A line for each deeper notebook, with its questions."""
     rows = []
     for path, english, cells in notebooks:
         asked = " ".join(map(question, sections(cells))).replace("|", r"\|")
         spent = sum(map(section_minutes, sections(english)))
-        rows.append(f"| [{title(cells)}]({folder}deeper/{path.name}) | {asked} | "
-                    f"{spent} |")
+        rows.append(f"| [{title(cells)}]({folder}deeper/{path.name}) | {asked} | {spent} |")
     return table(say(DEEPER_HEAD), rows)
 
 
@@ -207,25 +227,17 @@ def table(head, rows):
     return "\n".join([head, "|---" * (head.count("|") - 1) + "|", *rows])
 
 
-def notebook(path):
-    """A notebook, and its cells with what is written here as it should be."""
-    content = nbtext.read(path)
+def renewed(path, content):
+    """An English notebook's cells with what is written here as it should be."""
     cells = cells_of(content)
     wanted = {"title": TITLE} | ({} if nbtext.is_deeper(path) else {"afterwards": ABLE})
     for name, form in wanted.items():
         if not form.match(cell_named(cells, name)["source"]):
             sys.exit(f"{path.name}: the cell `{name}` doesn't begin with {form.pattern[2:]}")
-    for cell in cells:
-        if cell["id"] == "setup":
-            own = cell["source"].partition("\n\n")[2]
-            cell["source"] = f"{setup_source()}\n\n{own}".strip()
-        if cell["id"] == "afterwards":
-            cell["source"] = afterwards(cell["source"].partition(MADE)[0], path, cells)
-    if nbtext.is_deeper(path):
-        for section in sections(cells):
-            section[0]["source"] = with_minutes(section[0]["source"], section)
-        cell_named(cells, "contents")["source"] = contents(path, cells)
-    return content, cells
+    first = cell_named(cells, "setup")
+    own = first["source"].partition("\n\n")[2]
+    first["source"] = f"{setup_source()}\n\n{own}".strip()
+    return with_counts(path, cells, cells)
 
 
 # ---- all of it --------------------------------------------------------------------------------
@@ -240,18 +252,15 @@ def put(text, name, table):
 
 def wanted():
     """The files that hold something of the above -> their text as it should be."""
-    notebooks = {path: notebook(path) for path in nbtext.notebooks()}
-    lessons, deeper = ([(path, cells, cells) for path, (_, cells) in notebooks.items()
-                        if nbtext.is_deeper(path) == below] for below in (False, True))
-    cell_named(lessons[0][1], "map")["source"] = "\n\n".join(
-        [lesson_table(lessons[1:]), deeper_table(deeper)])
-    texts = {path: dumps(content | {"cells": [
-        cell | {"source": cell["source"].splitlines(keepends=True)} for cell in cells]})
-        for path, (content, cells) in notebooks.items()}
-    page = put(read(ROOT / "README.md"), "notebooks",
-               lesson_table(lessons, folder="notebooks/", colab=True))
-    page = put(page, "deeper", deeper_table(deeper, folder="notebooks/"))
-    return texts | {ROOT / "README.md": page}
+    contents = {path: nbtext.read(path) for path in nbtext.notebooks()}
+    cells = {path: renewed(path, content) for path, content in contents.items()}
+    made = tables([(path, each, each) for path, each in cells.items()])
+    cell_named(cells[nbtext.lessons()[0]], "map")["source"] = made["map"]
+    page = read(ROOT / "README.md")
+    for name in ("notebooks", "deeper"):
+        page = put(page, name, made[name])
+    return {path: dumps(content | {"cells": cells[path]}) for path, content in contents.items()
+            } | {ROOT / "README.md": page}
 
 
 def renew(texts, root, check):

@@ -22,10 +22,7 @@ from d2l_ext.sequence import FORMULAS, LINEAR_FORMULAS, STATES
 from attention_lessons.laboratory import MAKERS, RECALLERS, TRIALS, results
 
 NOTEBOOKS = notebooks()
-CORE, PACKAGE = ROOT / "d2l_ext", ROOT / "attention_lessons"
-TEMPLATES = [*map(ROOT.joinpath, ("tools/publish/pages.py", "tools/publish/slides.py",
-                                  "tools/publish/site.py")),
-             *sorted((ROOT / "tools/publish").glob("*.j2"))]
+PACKAGE = ROOT / "attention_lessons"
 TEACHING = ROOT / "teaching"
 GUIDES = TEACHING / "README.md", TEACHING / "homework.md"
 # What a notebook in another language, and README in it, say of cells that lag behind.
@@ -171,11 +168,7 @@ def names():
 
 
 def said_by_drawing(path):
-    """The words of words.toml, and those that are drawn."""
-    if path.suffix == ".toml":
-        for words in tomllib.loads(read(path)).values():
-            yield from words.values()
-        return
+    """The words of pictures that are drawn."""
     yield from texts_in_calls(path)
     tree = ast.parse(read(path))
     left_out = {part for node in ast.walk(tree) if isinstance(node, (ast.Expr, ast.Raise))
@@ -186,43 +179,48 @@ def said_by_drawing(path):
             yield text
 
 
+def entries_of(path):
+    return tomllib.loads(read(path)).values()
+
+
 def said_by_slips(slips):
     """The words of mistakes; a name stands for those of another file, an exhibit has none."""
     return [slip[-1] for slip in slips if isinstance(slip, list) and slip[-1]]
 
 
-def words():
-    """Everything but cells and README, in order: (file, context, text)."""
-    sources = [
-        *((path, "", said_by) for folder in ("lesson_*", "exercises")
-          for path in sorted(PACKAGE.glob(f"{folder}/*.py"))),
-        *((path, "", texts_in_calls) for ending in ("py", "js")
-          for path in sorted(PACKAGE.glob(f"pieces/*.{ending}"))),
-        *((path, "code", drawn_by) for path in NOTEBOOKS),
-        (PACKAGE / "laboratory", "name", lambda path: filter(WORD.search, names())),
-        *((path, "", texts_in_calls)
-          for path in (PACKAGE / "plotting.py", *sorted((PACKAGE / "laboratory").glob("*.py")))),
-        *((path, "page", texts_in_calls)
-          for path in (*TEMPLATES, ROOT / "tools/classroom/student.py")),
-        *((path, "drawing", said_by_drawing)
-          for path in (ROOT / "tools/draw/words.toml", ROOT / "tools/draw/draw.py")),
-        (ROOT / "tools/draw/_stills.py", "drawing", texts_in_calls)]
-    for path in sorted(PACKAGE.glob("lesson_*/exercises.toml")):
-        for entry in tomllib.loads(read(path)).values():
-            wrong = [words for _, *known in entry.get("lines", ()) for _, words in known]
-            wrong += said_by_slips([*entry.get("slips", ()), *(
-                entry[name] for name in ("careful", "careless") if name in entry)])
-            for text in (entry["praise"], *entry["hints"], *entry.get("reasons", {}).values(),
-                         *wrong, *filter(None, [entry.get("sizes")])):
-                yield path, "", text
-    shared = PACKAGE / "exercises/heads.toml"
-    for slips in tomllib.loads(read(shared)).values():
-        yield from ((shared, "", text) for text in said_by_slips(slips))
-    for path in sorted(PACKAGE.glob("lesson_*/alt.toml")):
-        for entry in tomllib.loads(read(path)).values():
-            yield path, "", entry["text"] if isinstance(entry, dict) else entry
-    for path, context, say in sources:
-        yield from ((path, context, text) for text in say(path))
+def said_by_exercises(path):
+    for entry in entries_of(path):
+        careful = (entry[name] for name in ("careful", "careless") if name in entry)
+        yield from (entry["praise"], *entry["hints"], *entry.get("reasons", {}).values())
+        yield from (words for _, *known in entry.get("lines", ()) for _, words in known)
+        yield from said_by_slips([*entry.get("slips", ()), *careful])
+        yield from filter(None, [entry.get("sizes")])
+
+
+# Everything but cells and README: the files, their texts' context, and what finds these.
+SOURCES = [
+    ("attention_lessons/lesson_*/exercises.toml", "", said_by_exercises),
+    ("attention_lessons/exercises/heads.toml", "",
+     lambda path: itertools.chain(*map(said_by_slips, entries_of(path)))),
+    ("attention_lessons/lesson_*/alt.toml", "",
+     lambda path: (entry["text"] if isinstance(entry, dict) else entry
+                   for entry in entries_of(path))),
+    ("attention_lessons/lesson_*/*.py", "", said_by),
+    ("attention_lessons/exercises/*.py", "", said_by),
+    ("attention_lessons/pieces/*.py", "", texts_in_calls),
+    ("attention_lessons/pieces/*.js", "", texts_in_calls),
+    ("notebooks/*.ipynb", "code", drawn_by),
+    ("notebooks/deeper/*.ipynb", "code", drawn_by),
+    ("attention_lessons/laboratory", "name", lambda path: filter(WORD.search, names())),
+    ("attention_lessons/plotting.py", "", texts_in_calls),
+    ("attention_lessons/laboratory/*.py", "", texts_in_calls),
+    *((f"tools/publish/{name}", "page", texts_in_calls)
+      for name in ("pages.py", "slides.py", "site.py", "*.j2")),
+    ("tools/classroom/student.py", "page", texts_in_calls),
+    ("tools/draw/words.toml", "drawing",
+     lambda path: itertools.chain(*(words.values() for words in entries_of(path)))),
+    ("tools/draw/draw.py", "drawing", said_by_drawing),
+    ("tools/draw/_stills.py", "drawing", texts_in_calls)]
 
 
 def blocks(text):
@@ -259,8 +257,8 @@ def room_of(path):
     """The catalogue that a file's texts stand in."""
     if lesson := re.search(r"lesson_(\d\d)|notebooks/(?:deeper/)?(\d\d)", path.as_posix()):
         return lesson[1] or lesson[2]
-    package = PACKAGE in path.parents or CORE in path.parents
-    return "pieces" if path.parent.name == "pieces" else "package" if package else "pages"
+    return ("pieces" if path.parent.name == "pieces"
+            else "package" if PACKAGE in path.parents else "pages")
 
 
 def everything():
@@ -272,8 +270,9 @@ def everything():
     found["pages"] = {("README", text): 0 for text in paragraphs(ROOT / "README.md")}
     found["pages"] |= {("page", text): 0 for text in (*WRITTEN, BEHIND, ALL_BEHIND)}
     found["teaching"] = {("teaching", text): 0 for text in taught()}
-    for path, context, text in words():
-        found.setdefault(room_of(path), {})[context, text] = 0
+    for pattern, context, say in SOURCES:
+        for path in sorted(ROOT.glob(pattern)):
+            found.setdefault(room_of(path), {}).update({(context, text): 0 for text in say(path)})
     more = "{0} or {1}", "{0} {1}"  # what no rule finds
     found["package"] |= {("", word): 0 for word in more}
     return {room: [*texts] for room, texts in found.items()}

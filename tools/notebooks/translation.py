@@ -27,9 +27,8 @@ from fontTools.ttLib import TTCollection, TTFont
 from tools import ROOT, address, setup
 from tools.notebooks.catalogue import FOLDER, load, merged, po
 from tools.notebooks.faults import faults, lags
-from tools.notebooks.nbtext import KERNEL, dumps, in_language, inner, is_deeper, place
-from tools.notebooks.readme import (afterwards, cell_named, contents, deeper_table, lesson_table,
-                                    read, renew, sections, with_minutes)
+from tools.notebooks.nbtext import KERNEL, dumps, in_language, inner, place
+from tools.notebooks.readme import cell_named, read, renew, tables, with_counts
 from tools.notebooks.texts import (ALL_BEHIND, BEHIND, CELL_TITLE, NOTEBOOKS, PACKAGE, blocks,
                                    cells, everything, key, keys_of, labels, parsed, strings,
                                    translates)
@@ -45,7 +44,7 @@ def spoken(catalogue):
     found = sorted(sum(catalogue.values(), []), key=lambda entry: entry.context, reverse=True)
     words = {"name: " * (entry.context == "name") + entry.text: entry.twin for entry in found
              if "/" not in entry.context and entry.context not in ("README", "code", "teaching")
-             and entry.twin and not entry.fuzzy}
+             and entry.is_done}
     return json.dumps(words, ensure_ascii=False, sort_keys=True, indent=0) + "\n"
 
 
@@ -112,17 +111,21 @@ def written(node, literal, twins):
     return f"f{quote}{re.sub(PLACE, lambda place: parts[int(place[1])], twin)}{quote}"
 
 
-def notebook(path, language, catalogue):
-    """A notebook in another language, with the outputs that are stored where its code is the same.
-    """
-    own, twins = keys_of(path), {
-        entry.text: entry.twin for entry in catalogue.get(path.name[:2], [])
-        if entry.context == "code" and entry.twin and not entry.fuzzy}
-    target = in_language(path, language)
+def translated(path, language, catalogue):
+    """A notebook's cells in another language, their words in English where they have none yet, with
+    the outputs that are stored where the code is the same."""
+    def say(text):
+        return twin(catalogue, "pages", "page", text)
+
+    room, own, target = path.name[:2], keys_of(path), in_language(path, language)
+    twins = {entry.text: entry.twin for entry in catalogue.get(room, [])
+             if entry.context == "code" and entry.is_done}
     before = {cell["id"]: cell for cell in cells(target)} if target.exists() else {}
-    made = translated(path, language, catalogue)
+    made = cells(path)
     for cell in made:
-        if cell["cell_type"] == "code":
+        if translates(cell):
+            cell["source"] = twin(catalogue, room, *key(path, cell))
+        elif cell["cell_type"] == "code":
             if cell["id"] == "setup":
                 start, _, imports = cell["source"].partition("\n\n")
                 cell["source"] = f"{start}\n{SET_UP.format(language)}\n\n{imports}".strip()
@@ -132,29 +135,9 @@ def notebook(path, language, catalogue):
             kept = kept if kept.get("source") == cell["source"] else {}
             cell |= {name: kept.get(name, empty)
                      for name, empty in (("outputs", []), ("execution_count", None))}
+    made = with_counts(target, made, cells(path), say)
     if behind := lagging(path, catalogue):
-        said = twin(catalogue, "pages", "page", BEHIND).format(len(behind))
-        cell_named(made, "title")["source"] += f"\n\n{said}"
-    return {"cells": made, "metadata": KERNEL | {"language": language}, "nbformat": 4,
-            "nbformat_minor": 5}
-
-
-def translated(path, language, catalogue):
-    """A notebook's cells, their words in another language: in English where they have none yet."""
-    def say(text):
-        return twin(catalogue, "pages", "page", text)
-
-    english, made, target = cells(path), cells(path), in_language(path, language)
-    begins = {part[0]["id"]: part for part in sections(english)} if is_deeper(path) else {}
-    for cell in filter(translates, made):
-        text = twin(catalogue, path.name[:2], *key(path, cell))
-        if cell["id"] == "afterwards":
-            text = afterwards(text, target, english, say)
-        elif cell["id"] in begins:
-            text = with_minutes(text, begins[cell["id"]], say)
-        cell["source"] = text
-    if is_deeper(path):
-        cell_named(made, "contents")["source"] = contents(target, made, say)
+        cell_named(made, "title")["source"] += f"\n\n{say(BEHIND).format(len(behind))}"
     return made
 
 
@@ -175,17 +158,17 @@ def keys(path, cell):
 def twin(catalogue, room, context, text):
     """What the text is called in a catalogue; itself where it has no entry."""
     return next((entry.twin for entry in catalogue[room]
-                 if entry.key == (context, text) and entry.twin and not entry.fuzzy), text)
+                 if entry.key == (context, text) and entry.is_done), text)
 
 
-def document(path, language, catalogue=None, tables=None):
+def document(path, language, catalogue=None, lists=None):
     """A page in another language: its words from the catalogue, code and tables as they are, but
-    for those ``tables`` that are given by name."""
+    for those tables, ``lists``, that are given by name."""
     guide = path.parent.name == "teaching"
     room, context = ("teaching", "teaching") if guide else ("pages", "README")
     catalogue, made = catalogue or load(language), []
     for kind, text in blocks(read(path)):
-        text = (tables or {}).get(kind, text)
+        text = (lists or {}).get(kind, text)
         if "(README." in text[:20]:
             text = "[English](README.md)"
         words = kind == "words" and text.strip("\n")
@@ -201,9 +184,9 @@ def anchor(heading):
     return heading.removeprefix("## ").lower().replace(" ", "-")
 
 
-def readme(language, catalogue, tables):
+def readme(language, catalogue, lists):
     """README in another language, with the addresses of what is in that language."""
-    text = document(ROOT / "README.md", language, catalogue, tables)
+    text = document(ROOT / "README.md", language, catalogue, lists)
     text = re.sub(rf'(\(|src=")(images|notebooks|teaching)/(?!{language}/)',
                   rf"\1\2/{language}/", text)
     site = address.forms(setup.address())[1]
@@ -225,25 +208,16 @@ def wanted_files(language, catalogue):
     def say(text):
         return twin(catalogue, "pages", "page", text)
 
-    lessons, deeper = ([(in_language(path, language), cells(path),
-                         translated(path, language, catalogue))
-                        for path in NOTEBOOKS if is_deeper(path) == below]
-                       for below in (False, True))
-    folder = f"notebooks/{language}/"
-    tables = {"notebooks": lesson_table(lessons, say, folder, colab=True),
-              "deeper": "\n\n".join(filter(None, [deeper_table(deeper, say, folder),
-                                                  all_behind(catalogue, say)]))}
+    made = {path: translated(path, language, catalogue) for path in NOTEBOOKS}
+    lists = tables([(in_language(path, language), cells(path), its)
+                    for path, its in made.items()], say, language)
+    cell_named(made[NOTEBOOKS[0]], "map")["source"] = lists["map"]
+    lists["deeper"] = "\n\n".join(filter(None, [lists["deeper"], all_behind(catalogue, say)]))
     files = {PACKAGE / "languages" / f"{language}.json": spoken(catalogue),
-             ROOT / f"README.{language}.md": readme(language, catalogue, tables)}
-    for path in NOTEBOOKS:
-        made = notebook(path, language, catalogue)
-        for cell in made["cells"]:
-            if cell["id"] == "map":
-                cell["source"] = "\n\n".join([lesson_table(lessons[1:], say),
-                                              deeper_table(deeper, say)])
-            cell["source"] = cell["source"].splitlines(keepends=True)
-        files[in_language(path, language)] = dumps(made)
-    return files
+             ROOT / f"README.{language}.md": readme(language, catalogue, lists)}
+    about = {"metadata": KERNEL | {"language": language}, "nbformat": 4, "nbformat_minor": 5}
+    return files | {in_language(path, language): dumps(about | {"cells": its})
+                    for path, its in made.items()}
 
 
 def main(arguments):

@@ -1,7 +1,8 @@
 """Rules of what a code cell may hold, and of the running example."""
 import ast
+import dis
+import inspect
 import re
-import symtable
 
 from . import limits
 from .notebook import ROOT, fences, rule
@@ -35,21 +36,17 @@ def fits_the_screen(cell):
 
 def names_of(statement):
     """The names that a statement takes from those before it, and those that it binds."""
-    tables = [symtable.symtable(ast.unparse(statement), "cell", "exec")]
-    bound = {name.get_name() for name in tables[0].get_symbols()
-             if name.is_assigned() or name.is_imported()}
-    taken = set()
-    for table in tables:
-        tables += table.get_children()  # functions, classes and comprehensions inside
-        taken |= {name.get_name() for name in table.get_symbols()
-                  if name.is_referenced() and name.is_global()}
-    if isinstance(statement, ast.AugAssign):
-        taken |= bound
-    elif not isinstance(statement, ast.Assign):
-        taken -= bound
-    passing = {name.id for node in ast.walk(statement) if isinstance(node, ast.comprehension)
-               for name in ast.walk(node.target) if isinstance(name, ast.Name)}
-    return taken - passing, bound - passing  # from Python 3.12 on these count as the cell's
+    codes = [compile(ast.Module([statement], []), "cell", "exec")]
+    taken, bound = set(), set()
+    for code in codes:
+        codes += filter(inspect.iscode, code.co_consts)  # functions, classes, comprehensions inside
+        stored = bound if code is codes[0] else set(bound)
+        for step in dis.get_instructions(code):
+            if step.opname == "STORE_NAME":
+                stored.add(step.argval)
+            elif step.opname in ("LOAD_NAME", "LOAD_GLOBAL") and step.argval not in stored:
+                taken.add(step.argval)
+    return taken, bound
 
 
 def names(cell):
