@@ -92,6 +92,24 @@ def browser():
         browser.close()
 
 
+@pytest.fixture
+def opened(browser):
+    """Open an empty page. All are closed at the end, and none may have complained or asked for
+    anything outside of this machine."""
+    from screen import watch
+    pages = []
+
+    def opened(width=1280, height=900, **settings):
+        page = browser.new_page(viewport={"width": width, "height": height}, **settings)
+        pages.append(watch(page))
+        return page
+
+    yield opened
+    for page in pages:
+        assert page.errors == [] and page.requests == []
+        page.close()
+
+
 @pytest.fixture(scope="module")
 def page(browser):
     """An empty page, 1280 wide, that collects its errors in ``page.errors``."""
