@@ -44,7 +44,6 @@ FAULTS = """() => [...document.querySelectorAll(".d2l-piece svg")].flatMap((svg)
 })"""
 LUMINANCE = """(piece) => getComputedStyle(piece).backgroundColor.match(/\\d+/g).slice(0, 3)
   .reduce((sum, part) => sum + Number(part), 0) / 765"""
-PAINTED = "() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))"
 VIOLATIONS = """async (scope) =>
   (await axe.run(scope, { resultTypes: ["violations"] })).violations"""
 
@@ -81,13 +80,6 @@ def show(page, explorer, head: str = ""):
     piece = page.locator(".d2l-piece")
     piece.locator(".result:not(:empty)").wait_for()
     return piece
-
-
-def result(piece) -> str:
-    """The live sentence as the page has painted it. What a key, a finger or a kernel will make of
-    it may take longer: wait for that with `said`, `expect` or `until`."""
-    piece.page.evaluate(PAINTED)
-    return piece.locator(".result").inner_text()
 
 
 def expect(part):
