@@ -10,7 +10,7 @@ from tools.notebooks import nbtext, readme
 
 if not (find_spec("ziamath") and find_spec("sphinx_revealjs")):
     pytest.skip("a deck needs what `make slides` installs", allow_module_level=True)
-from tools.publish import slides  # noqa: E402
+from tools.publish import slides
 
 LESSONS = nbtext.lessons()
 CHINESE = [nbtext.lessons("zh")[number] for number in (3, 7, 14)]
