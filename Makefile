@@ -11,7 +11,7 @@ NOTEBOOKS = $(foreach name,$(NB),$(or $(wildcard $(foreach folder,notebooks note
 	$(error No notebook is called $(name))))
 
 .PHONY: help setup lab address test quick test-browser test-clients frameworks notebooks standalone html site \
-	slides lecture student release report translation readme bench latency clean
+	slides lecture student release report translation readme bench clean
 
 help:
 	@awk -F ':[^#]*## ' '/^[a-z%-]+:.*## /{printf "make %-13s %s\n", $$1, $$2}' Makefile
@@ -75,10 +75,6 @@ readme translation: setup
 
 bench: setup  ## measure attention's time and memory as ratios to PyTorch's (half an hour)
 	@$(ONE) $(RUN) -m tools.bench.attention
-
-latency: setup  ## measure how fast interactive pieces answer a key, in a real browser
-	@$(NEEDS) browser
-	@$(ONE) $(RUN) -m tools.bench.latency
 
 mutants: setup  ## make mistakes in d2l_ext, and see whether the tests notice (hours)
 	@$(NEEDS) mutants

@@ -5,6 +5,8 @@ of the tests, in which wrong code is caught, are slow ones: `make quick` leaves 
 """
 import gc
 import importlib.util
+import os
+import shutil
 import sys
 
 import pytest
@@ -14,15 +16,18 @@ from hypothesis import HealthCheck, settings
 # nbformat loads a grammar of addresses that no notebook needs; making it takes seconds.
 sys.modules.setdefault("rfc3987_syntax", None)
 
-from tools.browser import PROGRAM, ROOT_NEEDS  # noqa: E402
-
 # Nothing here goes by the clock: on a busy machine even drawing the examples is slow.
 settings.register_profile("fixed", derandomize=True, deadline=None, database=None, max_examples=30,
                           suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("fixed")
 
-QUIET = ["--disable-background-networking", "--no-first-run", "--disable-component-update",
-         "--disable-sync"]
+MAC = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
+PROGRAM = next(filter(None, map(shutil.which, (
+    "chromium", "google-chrome", "chromium-browser", MAC))), None)
+OPTIONS = ["--disable-background-networking", "--no-first-run", "--disable-component-update",
+           "--disable-sync"]
+if sys.platform == "linux" and os.geteuid() == 0:
+    OPTIONS.append("--no-sandbox")  # Chromium refuses to run as root otherwise
 
 
 @pytest.fixture(autouse=True)
@@ -82,9 +87,27 @@ def browser():
     from playwright.sync_api import expect, sync_playwright
     expect.set_options(timeout=20_000)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=PROGRAM, args=QUIET + ROOT_NEEDS)
+        browser = playwright.chromium.launch(executable_path=PROGRAM, args=OPTIONS)
         yield browser
         browser.close()
+
+
+@pytest.fixture
+def opened(browser):
+    """Open an empty page. All are closed at the end, and none may have complained or asked for
+    anything outside of this machine."""
+    from screen import watch
+    pages = []
+
+    def opened(width=1280, height=900, **settings):
+        page = browser.new_page(viewport={"width": width, "height": height}, **settings)
+        pages.append(watch(page))
+        return page
+
+    yield opened
+    for page in pages:
+        assert page.errors == [] and page.requests == []
+        page.close()
 
 
 @pytest.fixture(scope="module")

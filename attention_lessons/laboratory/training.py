@@ -4,9 +4,7 @@ from __future__ import annotations
 import os
 import pathlib
 from collections.abc import Callable
-from functools import wraps
 from hashlib import sha256
-from inspect import signature
 
 import torch
 from torch import Tensor, nn
@@ -56,30 +54,6 @@ def fit(
             keep(model, losses, end)
     model.eval()
     return losses
-
-
-def remembered(train: Callable[..., nn.Module], steps: str) -> Callable[..., nn.Module]:
-    """The same for a lesson's own loop, which returns a model and seeds the random generator.
-
-    steps: the name of its argument for their number. Here it is the weights after eight steps that
-    tell which training it is.
-    """
-    @wraps(train)
-    def wrapper(*arguments, **options):
-        given = signature(train).bind(*arguments, **options)
-        given.apply_defaults()
-        wanted = given.arguments | {steps: ALIKE}
-        model = train(**wanted)
-        weights = [(name, W.tolist()) for name, W in model.state_dict().items()]
-        end = place(weights, given.arguments[steps])
-        if end and end.exists():
-            recall(model, end)
-            return model
-        model = train(*arguments, **options)
-        if end:
-            keep(model, [], end)
-        return model
-    return wrapper
 
 
 def place(begin: object, *settings) -> pathlib.Path | None:

@@ -1,32 +1,14 @@
-"""Pages with settings of their own, and the website."""
+"""The website, served."""
 import functools
 import http.server
 import threading
 
 import pytest
-from screen import watch
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *_):
         pass
-
-
-@pytest.fixture
-def opened(browser):
-    """Open an empty page. All are closed at the end, and none may have complained or asked for
-    anything outside of this machine."""
-    pages = []
-
-    def opened(width=1280, height=900, **settings):
-        page = browser.new_page(**{"viewport": {"width": width, "height": height}} | settings)
-        pages.append(watch(page))
-        return page
-
-    yield opened
-    for page in pages:
-        assert page.errors == [] and page.requests == []
-        page.close()
 
 
 @pytest.fixture(scope="session")

@@ -21,12 +21,11 @@ CUT = """() => [...document.querySelectorAll(".d2l-piece, .d2l-piece *")].filter
   return width && (right > innerWidth + 0.5 || left < -0.5);
 }).map((el) => el.outerHTML.slice(0, 90)).concat(
   document.documentElement.scrollWidth > innerWidth ? ["the page scrolls sideways"] : [])"""
-# Words of a picture that are cut off, or hide each other; what is drawn beyond its edges.
+# Words of a picture that hide each other; what is drawn beyond its edges.
 FAULTS = """() => [...document.querySelectorAll(".d2l-piece svg")].flatMap((svg) => {
   const texts = [...svg.querySelectorAll("text")].filter((text) => text.textContent.trim())
     .map((text) => [text.textContent, text.getBoundingClientRect()])
     .filter(([, { width }]) => width);
-  const cut = texts.filter(([, { left, right }]) => left < 0 || right > innerWidth);
   const meet = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1
     && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 6;  // lines of text may touch
   const hidden = texts.filter(([, one], i) => texts.slice(i + 1).some(([, two]) => meet(one, two)));
@@ -39,12 +38,10 @@ FAULTS = """() => [...document.querySelectorAll(".d2l-piece svg")].flatMap((svg)
         edge.bottom - bottom) < -3;
     });
   return [...beyond.map((part) => `${part.outerHTML.slice(0, 90)} is out of the picture`),
-    ...cut.map(([word]) => `${word} is cut off`),
     ...hidden.map(([word]) => `${word} meets another`)];
 })"""
 LUMINANCE = """(piece) => getComputedStyle(piece).backgroundColor.match(/\\d+/g).slice(0, 3)
   .reduce((sum, part) => sum + Number(part), 0) / 765"""
-PAINTED = "() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))"
 
 
 def watch(page):
@@ -79,13 +76,6 @@ def show(page, explorer, head: str = ""):
     piece = page.locator(".d2l-piece")
     piece.locator(".result:not(:empty)").wait_for()
     return piece
-
-
-def result(piece) -> str:
-    """The live sentence as the page has painted it. What a key, a finger or a kernel will make of
-    it may take longer: wait for that with `said`, `expect` or `until`."""
-    piece.page.evaluate(PAINTED)
-    return piece.locator(".result").inner_text()
 
 
 def expect(part):

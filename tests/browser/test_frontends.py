@@ -14,24 +14,22 @@ from pieces import LESSONS
 from screen import axe, becomes, expect, said, until, walk, watch
 
 from tools import ROOT
+from tools.notebooks import nbtext
 
-PATHS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+PATHS = nbtext.lessons()
 LAB, OTHER = "lab/tree", "notebooks"  # where a front end opens a notebook
-TOKEN = "tests"
 SETTINGS = {
     # Every cell is on the page, also those out of sight.
-    "notebook-extension/tracker": {"windowingMode": "none"},
-    "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
-    "docmanager-extension/plugin": {"autosave": False},
+    "notebook-extension:tracker": {"windowingMode": "none"},
+    "apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
+    "docmanager-extension:plugin": {"autosave": False},
 }
-OWN = "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"
 BADGE = "https://colab.research.google.com/assets/colab-badge.svg"
 NOISE = {BADGE, f"Failed to load resource: net::ERR_FAILED {BADGE}"}  # the network would have it
 ITS_OWN = {  # Notebook 7.6 raises these itself while it opens any notebook
     "Cannot read properties of undefined (reading 'schema')",
     "Command 'filebrowser:open-path' not registered."}
-SHOTS = ROOT / "dist" / "screenshots"
-THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
+THEMES = "JupyterLab Light", "JupyterLab Dark"
 CELL = "xpath=ancestor::*[contains(concat(' ', @class, ' '), ' jp-Cell ')]"
 
 SHEET = "window.jupyterapp.shell.currentWidget"
@@ -59,53 +57,41 @@ SIDEWAYS = """() => [...document.querySelectorAll(
   .map((part) => part.textContent.trim().slice(0, 60))"""
 
 
-@contextlib.contextmanager
-def serve(folder):
-    """A server for the lessons, copied into ``folder``, where it keeps its settings too."""
+@pytest.fixture(scope="module")
+def frontend(request, tmp_path_factory):
+    """A front end's path, the folder of its copied lessons, and its address. Each has a server of
+    its own: one that has served Notebook 7 no longer finds JupyterLab's fonts."""
+    folder = tmp_path_factory.mktemp("server")
     for path in PATHS:
         shutil.copy(path, folder)
-    for name, settings in SETTINGS.items():
-        path = folder / f"settings/@jupyterlab/{name}.jupyterlab-settings"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(settings))
+    settings = {f"@jupyterlab/{name}": values for name, values in SETTINGS.items()}
+    (folder / "overrides.json").write_text(json.dumps(settings))
     with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    options = {
-        "ip": "127.0.0.1", "port": port, "port-retries": 0, "IdentityProvider.token": TOKEN,
-        "ServerApp.root_dir": folder, "LabApp.user_settings_dir": folder / "settings",
-        "LabApp.workspaces_dir": folder / "workspaces", "LabApp.expose_app_in_browser": True,
-        "LabApp.news_url": None, "JupyterNotebookApp.user_settings_dir": folder / "settings",
-        "JupyterNotebookApp.expose_app_in_browser": True, "LanguageServerManager.autodetect": False,
-    }
-    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root",
-               *(f"--{name}={value}" for name, value in options.items())]
-    own = {name: str(folder / name.lower()) for name in OWN}
-    environment = os.environ | own | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
-    address = f"http://127.0.0.1:{port}"
+        address = f"http://127.0.0.1:{free.getsockname()[1]}"
+    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", *(
+        f"--{name}={value}" for name, value in {
+            "ip": "127.0.0.1", "port": address.rpartition(":")[2], "port-retries": 0,
+            "IdentityProvider.token": "", "ServerApp.root_dir": folder,
+            "LabApp.app_settings_dir": folder, "LabApp.expose_app_in_browser": True,
+            "JupyterNotebookApp.app_settings_dir": folder,
+            "JupyterNotebookApp.expose_app_in_browser": True,
+            "LanguageServerManager.autodetect": False}.items())]
+    own = {"HOME": str(folder), "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
 
     def answers():
         with contextlib.suppress(OSError):
-            return urllib.request.urlopen(f"{address}/api/status?token={TOKEN}", timeout=5)
+            return urllib.request.urlopen(f"{address}/api/status", timeout=5)
         return server.poll() is not None
 
     with open(folder / "server.log", "w") as log:
-        server = subprocess.Popen(command, stdout=log, stderr=log, env=environment, cwd=folder)
+        server = subprocess.Popen(command, stdout=log, stderr=log, env=os.environ | own, cwd=folder)
     try:
         until(answers, 60)
         assert server.poll() is None, (folder / "server.log").read_text()[-2000:]
-        yield address
+        yield request.param, folder, address
     finally:
         server.terminate()
         server.wait()
-
-
-@pytest.fixture(scope="module")
-def frontend(request, tmp_path_factory):
-    """A front end's path, its folder and address. Each has a server of its own: one that has served
-    Notebook 7 no longer finds JupyterLab's fonts."""
-    folder = tmp_path_factory.mktemp("server")
-    with serve(folder) as address:
-        yield request.param, folder, address
 
 
 @pytest.fixture
@@ -113,7 +99,7 @@ def sheet(browser, frontend, path):
     """A notebook, open."""
     place, _, address = frontend
     page = watch(browser.new_page(viewport={"width": 1280, "height": 1700}))
-    page.goto(f"{address}/{place}/{path.name}?{'reset&' * (place == LAB)}token={TOKEN}")
+    page.goto(f"{address}/{place}/{path.name}{'?reset' * (place == LAB)}")
     page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=90_000)
     page.wait_for_function(CONNECTED, timeout=90_000)
     yield page
@@ -152,20 +138,17 @@ def play(page, piece):
     indirect=["frontend"], ids=lambda part: getattr(part, "stem", part)[:4])
 def test_a_lesson_is_run_looked_at_played_and_saved(sheet, frontend, path):
     place, folder, _ = frontend
-    number, in_lab = path.stem[:2], place == LAB
+    in_lab = place == LAB
     assert not any(sheet.evaluate(PREDICTIONS))
     run(sheet)
     assert sheet.evaluate(UNRUN) == []
     until(lambda: all(sheet.evaluate(PREDICTIONS)))
-    for theme, name in THEMES.items() if in_lab else ():
+    for theme in THEMES if in_lab else ():
         change = "(theme) => jupyterapp.commands.execute('apputils:change-theme', { theme })"
-        sheet.evaluate(change, name)
-        sheet.wait_for_function("(name) => document.body.dataset.jpThemeName === name", arg=name)
+        sheet.evaluate(change, theme)
+        sheet.wait_for_function("(theme) => document.body.dataset.jpThemeName === theme", arg=theme)
         assert axe(sheet, ".jp-OutputArea-output") == []
-        if number in LESSONS:
-            SHOTS.mkdir(parents=True, exist_ok=True)
-            sheet.locator(".d2l-piece").first.screenshot(path=SHOTS / f"{path.stem}-{theme}.png")
-    if number in LESSONS:
+    if path.stem[:2] in LESSONS:
         play(sheet, sheet.locator(".d2l-piece").first)
     if in_lab:
         saved = (folder / path.name).stat().st_mtime_ns

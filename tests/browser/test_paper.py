@@ -1,19 +1,18 @@
 """Lessons of the website on paper, printed by a browser whose reader has chosen dark pages."""
 import re
 
-import nbformat
 import pypdfium2
 import pytest
 from PIL import ImageChops
 from screen import LUMINANCE
 
-from tools import ROOT
+from tools.notebooks import nbtext
 
-NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+NOTEBOOKS = [*nbtext.lessons(), nbtext.deeper()[2]]  # which has a page for pencil
 PAPERS = {"a4": 210, "letter": 215.9}  # widths in millimetres
 MARGIN = 16
 SCREEN_ONLY = """header, nav, form, .buttons, .contents, .d2l-piece, .code > summary,
-  .answer > summary, main details:not([open], .folded, .celltag_one-screen *) > summary"""
+  .answer > summary, main details:not([open], .folded) > summary"""
 # What reaches beyond the printable width, or is cut off within it.
 BEYOND = """() => [...document.querySelectorAll("body *")].filter((part) => {
   const { width, left, right } = part.getBoundingClientRect();
@@ -21,12 +20,8 @@ BEYOND = """() => [...document.querySelectorAll("body *")].filter((part) => {
     && part.scrollWidth > part.clientWidth + 1;
   return width && (right > innerWidth + 1 || left < -1 || cut);
 }).map((part) => part.outerHTML.slice(0, 90))"""
-# What is folded, and the one screen, in parts without formulas.
+# What is folded, in parts without formulas.
 FOLDED = """() => [...document.querySelectorAll("main details:not([open]) :is(p, li, pre, table)")]
-  .filter((part) => !part.closest(".celltag_one-screen, [id$='one-screen-code']"))
-  .filter((part) => !part.querySelector("math, p, ul, ol")).map((part) => part.textContent)"""
-ONE_SCREEN = """() => [...document.querySelectorAll(
-    ".celltag_one-screen :is(p, li), [id$='one-screen-code'] pre")]
   .filter((part) => !part.querySelector("math, p, ul, ol")).map((part) => part.textContent)"""
 # The first line of the questions, the one screen and a page for pencil, and of what follows each.
 STARTS = """() => {
@@ -52,41 +47,27 @@ def darkest(picture):
     return ImageChops.lighter(ImageChops.lighter(red, green), blue).getextrema()[0]
 
 
-@pytest.fixture(params=PAPERS)
-def on_paper(visit, request):
-    """Open a lesson as wide as it is printed; its first prediction has been answered."""
-    def on_paper(path):
-        width = round((PAPERS[request.param] - 2 * MARGIN) / 25.4 * 96)
-        page = visit(f"{path.stem}.html", width, scheme="dark")
-        page.emulate_media(media="print")
-        page.evaluate("document.querySelector('.answer')?.setAttribute('open', '')")
-        page.paper = request.param
-        return page
-    return on_paper
-
-
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem[:2])
-def test_a_page_fits_its_paper_and_leaves_out_what_is_for_screens(on_paper, path):
-    page = on_paper(path)
+@pytest.mark.parametrize("paper", PAPERS)
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=nbtext.place)
+def test_a_print_is_what_the_page_shows_light_and_within_its_paper(visit, path, paper):
+    """The first prediction has been answered; what is for class begins pages of its own."""
+    width = round((PAPERS[paper] - 2 * MARGIN) / 25.4 * 96)
+    page = visit(nbtext.inner(path).with_suffix(".html").as_posix(), width, scheme="dark")
+    page.emulate_media(media="print")
+    page.evaluate("document.querySelector('.answer')?.setAttribute('open', '')")
     assert page.evaluate(BEYOND) == [] and page.locator("body").evaluate(LUMINANCE) > 0.9
     assert page.locator(SCREEN_ONLY).filter(visible=True).count() == 0
     for whole, shown in ((".d2l-explorer", ".d2l-still"), (".answer[open]", ".answer .output")):
         assert page.locator(shown).filter(visible=True).count() == page.locator(whole).count()
 
-
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem[:2])
-def test_a_print_is_light_and_without_solutions_and_parts_for_class_are_apart(on_paper, path):
-    page = on_paper(path)
-    starts, folded, shown = map(page.evaluate, (STARTS, FOLDED, ONE_SCREEN))
-    cells = {cell.id for cell in nbformat.read(path, as_version=4).cells}
-    assert bool(starts) == bool(shown) == bool({"question-1", "one-screen"} & cells)
-    printed = pypdfium2.PdfDocument(page.pdf(format=page.paper, print_background=True))
+    starts, folded = map(page.evaluate, (STARTS, FOLDED))
+    assert bool(starts) == (path != NOTEBOOKS[0])
+    printed = pypdfium2.PdfDocument(page.pdf(format=paper, print_background=True))
     text = "".join(texts(printed))
     assert [part for part in folded if len(squeezed(part)) > 20 and squeezed(part) in text] == []
-    assert [part for part in shown if squeezed(part) not in text] == []
     pictures = [sheet.render(scale=0.5).to_pil().convert("RGB") for sheet in printed]
     assert all(picture.getextrema() != ((255, 255),) * 3 for picture in pictures)  # none is empty
     assert min(map(darkest, pictures)) > 80
-    tiny = texts(pypdfium2.PdfDocument(page.pdf(format=page.paper, scale=0.1)))  # few are full
+    tiny = texts(pypdfium2.PdfDocument(page.pdf(format=paper, scale=0.1)))  # few are full
     assert [start for start in starts
             if not any(sheet.startswith(squeezed(start)[:12]) for sheet in tiny)] == []

@@ -23,7 +23,7 @@ def test_nbgrader_collects_grades_gives_feedback_and_exports(tmp_path, monkeypat
     path, exercises = student.ROOT / f"notebooks/{lesson.name}.ipynb", trios(lesson.cells)
     points = {name: int(re.search(r"· (\d+) minutes?\b", text.text)[1])
               for name, (text, *_) in exercises.items()}
-    monkeypatch.setattr(student, "lessons", lambda: [path])
+    monkeypatch.setattr(student, "notebooks", lambda language: [path])
     student.main(["nbgrader"], tmp_path)
     course, assignment = tmp_path / "nbgrader", path.stem
     programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # it calls alembic

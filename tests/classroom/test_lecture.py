@@ -1,13 +1,9 @@
 """A copy cut for a lecture: what it hides and asks first, and what a rehearsal keeps."""
-import re
-
 import pytest
 from tools.classroom import lecture
-from tools.notebooks.nbtext import (KERNEL, cells_of, has, inner, lessons, make_cell, notebooks,
-                                    place, read, write)
+from tools.notebooks.nbtext import (KERNEL, cells_of, has, inner, make_cell, notebooks, place, read,
+                                    write)
 from tools.notebooks.readme import sitting
-
-LESSONS = lessons()
 
 
 def lesson(*cells):
@@ -15,16 +11,12 @@ def lesson(*cells):
             "nbformat": 4, "nbformat_minor": 5}
 
 
-def by_name(notebook):
-    return {cell["id"]: cell for cell in cells_of(notebook)}
+def code_of(cells):
+    return {cell["id"]: cell["source"] for cell in cells if cell["cell_type"] == "code"}
 
 
 def collapsed(cell):
     return cell["metadata"].get("jp-MarkdownHeadingCollapsed", False)
-
-
-def hidden(cell):
-    return cell["metadata"].get("jupyter", {}).get("source_hidden", False)
 
 
 # ---- the copy ----
@@ -36,13 +28,12 @@ def test_a_prediction_comes_first_and_running_its_cell_shows_the_result():
                       ("md", "reading", [], "It is b, as four is even."),
                       ("md", "more", [], "Go on."))
     notebook["cells"][1].update(outputs=[{"output_type": "stream"}], execution_count=3)
-    made = by_name(lecture.cut(notebook))
-    guess = made["guess"]
+    made = lecture.cut(notebook)["cells"]
+    guess, reading = made[1], made[3]
     assert guess["outputs"] == [] and guess["execution_count"] is None
     assert not {"jupyter", "collapsed"} & {*guess["metadata"]}  # else the result stays folded
-    first = made["reading"]["source"].splitlines()[0]
-    assert hidden(made["reading"]) and "even" not in first  # the bar shows the first line
-    assert not hidden(made["more"]) and not hidden(made["ask"])
+    assert "even" not in reading["source"].splitlines()[0]  # the bar shows the first line
+    assert [cell["id"] for cell in made if "jupyter" in cell["metadata"]] == ["reading"]
     assert notebook["cells"][1]["outputs"], "the lesson itself was changed"
 
 
@@ -56,19 +47,16 @@ def test_what_comes_after_the_sitting_collapses():
 
 @pytest.mark.parametrize("path", notebooks(), ids=place)
 def test_a_copy_shows_the_sitting_and_has_the_lessons_code(path, tmp_path):
-    before = path.read_bytes()
-    copy = lecture.copied(path, tmp_path / "copy")
-    assert copy == tmp_path / "copy" / inner(path)
-    assert {*map(inner, notebooks())} <= {each.relative_to(tmp_path / "copy")
-                                          for each in (tmp_path / "copy").rglob("*.ipynb")}
-    old, made = by_name(read(path)), cells_of(read(copy))
+    before, folder = path.read_bytes(), tmp_path / "copy"
+    copy = lecture.copied(path, folder)
+    assert copy == folder / inner(path)
+    assert all((folder / inner(other)).exists() for other in notebooks())
+    old, made = cells_of(read(path)), cells_of(read(copy))
     shown = sitting(made)
-    assert {cell["id"] for cell in sitting(cells_of(read(path)))} <= {cell["id"] for cell in shown}
+    assert {cell["id"] for cell in sitting(old)} <= {cell["id"] for cell in shown}
     assert not any(map(collapsed, shown))
-    code = {name: cell["source"].replace("lecture = False\n", "lecture = True\n")
-            for name, cell in old.items() if cell["cell_type"] == "code"}
-    assert code == {cell["id"]: cell["source"] for cell in made if cell["cell_type"] == "code"
-                    and not cell["id"].startswith("lecture-")}
+    assert code_of(made) == {name: source.replace("lecture = False\n", "lecture = True\n")
+                             for name, source in code_of(old).items()}
     for cell in made:
         assert not collapsed(cell) or "\n" not in cell["source"]  # its words would stay in view
         assert "colab" not in cell["source"] or cell["cell_type"] == "code"
@@ -76,14 +64,7 @@ def test_a_copy_shows_the_sitting_and_has_the_lessons_code(path, tmp_path):
     write(lesson(("md", "title", [], "# All gone")), copy)
     assert path.read_bytes() == before
     with pytest.raises(FileExistsError):  # an earlier copy, with what was typed into it, stays
-        lecture.copied(path, copy.parent)
-
-
-def test_the_switches_are_there():
-    code = {cell["id"]: cell["source"] for path in LESSONS for cell in cells_of(read(path))}
-    assert sum("lecture = False" in source.splitlines() for source in code.values()) == 1
-    for name, steps in lecture.OWN_LOOPS.items():
-        assert re.search(rf"def train\(.*{steps}=", code[name])
+        lecture.copied(path, folder)
 
 
 @pytest.mark.parametrize("words", ["", "77", "02 05"])
@@ -103,13 +84,14 @@ train(reader("GRU", 16, 8), find_marked(), 9, lengths=(5, 5), batch=4)"""
 def test_a_rehearsal_keeps_weights_names_errors_and_is_not_repeated(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(lecture, "TARGET", tmp_path)
     monkeypatch.setenv("D2L_EXT_WEIGHTS", str(tmp_path / "weights"))
-    for oops, failed in (("1 / 0", True), ("1 / 1", False)):
-        write(lesson(("code", "learn", [], TRAINING), ("code", "oops", [], oops)),
-              path := tmp_path / "02_made_up.ipynb")
+    path = tmp_path / "02_made_up.ipynb"
+    said = []
+    for last in ("1 / 0", "1 / 0", "1 / 1", "1 / 1"):
+        write(lesson(("code", "learn", [], TRAINING), ("code", "last", [], last)), path)
         before = path.read_bytes()
         lecture.rehearse(path)
-        assert ("ZeroDivisionError: " in capsys.readouterr().out) == failed
-        assert lecture.mark_of(path).exists() != failed and path.read_bytes() == before
+        said.append(capsys.readouterr().out)
+        assert path.read_bytes() == before
         assert len([*(tmp_path / "weights").glob("*.pt")]) == 1
-    lecture.rehearse(path)
-    assert capsys.readouterr().out == ""
+    assert ["ZeroDivisionError: " in words for words in said] == [True, True, False, False]
+    assert "is rehearsed" in said[2] and said[3] == ""

@@ -84,8 +84,6 @@ FILES = {  # how a file is called, its bytes, what is read of it, and what isn't
     "new.ipynb": (notebook((SPLIT,)).encode(), "–", ""),
     "latin.ipynb": ('{"cells": "é"}'.encode("latin-1"), "", "UnicodeDecodeError"),
     "broken.ipynb": (GOOD[:-9].encode(), "", "JSONDecodeError"),
-    "empty.ipynb": (b"", "", "JSONDecodeError"),
-    "other.ipynb": (b'{"cells": [7]}', "", "TypeError"),
     "old.ipynb": (b'{"worksheets": []}', "", "KeyError"),
     "deep.ipynb": (b"[" * 10**6, "", "RecursionError"),
     "page.pdf": (b"%PDF", "", "no notebook"),

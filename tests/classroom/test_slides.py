@@ -1,29 +1,19 @@
 """Decks of slides: the cut, the notes, and in a real browser that every slide fits and can be read,
 that keys reach the explorers, and what is printed and what the speaker sees."""
-import importlib.util
 import re
+from importlib.util import find_spec
 
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
-from tools import ROOT
 from tools.notebooks import nbtext, readme
 
-for package in ("ziamath", "sphinx_revealjs"):
-    if not importlib.util.find_spec(package):
-        pytest.skip(f"a deck needs {package}", allow_module_level=True)
-from tools.publish import slides  # noqa: E402
+if not (find_spec("ziamath") and find_spec("sphinx_revealjs")):
+    pytest.skip("a deck needs what `make slides` installs", allow_module_level=True)
+from tools.publish import slides
 
 LESSONS = nbtext.lessons()
-CHINESE = [ROOT / "notebooks/zh" / LESSONS[number].name for number in (3, 7, 14)]
-each_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem[:2])
-
-
-def named(path):
-    return path.relative_to(ROOT / "notebooks").as_posix()[:5]
-
-
-READY = "window.Reveal?.isReady()"
+CHINESE = [nbtext.lessons("zh")[number] for number in (3, 7, 14)]
 # What lies outside the slide that is shown or scrolls, and letters below 1/36 of its height.
 FAULTS = """() => {
   const slide = Reveal.getCurrentSlide(), box = slide.getBoundingClientRect(), found = [];
@@ -84,7 +74,7 @@ def test_notes_say_what_to_ask_what_some_think_and_how_late_it_is():
 
 
 @pytest.mark.slow
-@each_lesson
+@pytest.mark.parametrize("lesson", LESSONS, ids=nbtext.place)
 def test_the_cut_shows_every_cell_of_the_sitting_that_is_not_skipped(lesson):
     """A fragment that stands where no slide has begun would vanish unseen."""
     made = slides.page(read(lesson), {})
@@ -103,48 +93,31 @@ def test_the_cut_shows_every_cell_of_the_sitting_that_is_not_skipped(lesson):
 # ---- in a browser --------------------------------------------------------------------------------
 
 @pytest.fixture
-def opened(browser, tmp_path):
-    """Open the deck of a notebook. At the end, no page may have complained or asked for a file."""
-    from screen import watch
-    pages = []
-
-    def open_deck(notebook, plan=None, query=""):
+def deck(opened, tmp_path):
+    """Open the deck of a notebook."""
+    def deck(notebook, plan=None, query=""):
         path = tmp_path / "deck.html"
         path.write_text(slides.page(notebook, plan or {}), encoding="utf-8")
         assert path.stat().st_size < 2 * 2**20
-        pages.append(watch(browser.new_page(viewport={"width": 1920, "height": 1080})))
-        pages[-1].goto(path.as_uri() + query)
-        pages[-1].wait_for_function(READY)
-        return pages[-1]
+        page = opened(1920, 1080)
+        page.goto(path.as_uri() + query)
+        page.wait_for_function("window.Reveal?.isReady()")
+        return page
 
-    yield open_deck
-    for page in pages:
-        assert page.errors == page.requests == []
-        page.close()
+    return deck
 
 
-def steps(page):
-    """Press an arrow key until the deck ends; the number of the slide at each step."""
-    page.evaluate("Reveal.slide(0)")
-    while True:
-        page.wait_for_function(DRAWN)
-        yield page.evaluate("Reveal.getIndices().h + 1")
-        if page.evaluate("Reveal.isLastSlide() && !Reveal.availableFragments().next"):
-            return
-        page.keyboard.press("ArrowRight")
-
-
-@pytest.mark.parametrize("lesson", [*LESSONS, *CHINESE], ids=named)
-def test_every_slide_fits_and_can_be_read(opened, lesson):
-    page = opened(read(lesson))
-    faults = {number: found for number in steps(page) if (found := page.evaluate(FAULTS))}
-    assert faults == {}
-
-
-@each_lesson
-def test_everybody_can_use_the_slides(opened, lesson):
+@pytest.mark.parametrize("lesson", [*LESSONS, *CHINESE], ids=nbtext.place)
+def test_every_slide_fits_and_everybody_can_read_it(deck, lesson):
+    """At each step to the deck's end; axe looks at the first slide of each kind."""
     from screen import axe
-    page = opened(read(lesson))
+    page, faults = deck(read(lesson)), {}
+    while not page.evaluate("Reveal.isLastSlide() && !Reveal.availableFragments().next"):
+        page.keyboard.press("ArrowRight")
+        page.wait_for_function(DRAWN)
+        if found := page.evaluate(FAULTS):
+            faults[page.evaluate("Reveal.getIndices().h + 1")] = found
+    assert faults == {}
     for number in [0, *page.evaluate(KINDS)]:
         page.evaluate("(number) => Reveal.slide(number)", number)
         page.evaluate("while (Reveal.nextFragment());")
@@ -156,56 +129,38 @@ def made_up(*cells):
     return new_notebook(cells=[cell("md", "# 98 Made up", "slide", id="title"), *cells])
 
 
-def text_of(page, number):
-    return page.evaluate("(i) => Reveal.getSlide(i).querySelector('.jp-Cell').innerText", number)
-
-
-def test_what_does_not_fit_goes_on_to_the_next_slide(opened):
+def test_what_does_not_fit_goes_on_to_the_next_slide(deck):
     lines = "\n".join(f"x{i} = {i}" for i in range(15))
-
-    def open_with(output):
+    # there is room for an output beside such short lines, or none, or for none that is wide
+    for output, count in (("out\n" * 14, 2), (("out " * 20 + "\n") * 12, 3)):
         outputs = [new_output("stream", name="stdout", text=output)]
-        return opened(made_up(
+        page = deck(made_up(
             cell("md", "## Head\n\nBefore:", "slide", id="words"),
             cell("code", lines, "fragment", id="code", outputs=outputs),
             cell("md", "It explains.", "-", id="after")), {"ask": {"code": ["Why?", "So."]}})
-
-    outputs = "Reveal.getSlide(1).querySelectorAll('.jp-OutputArea-child').length"
-    page = open_with("out\n" * 14)  # there is room for it beside such short lines
-    assert page.evaluate("Reveal.getTotalSlides()") == 2
-    assert page.evaluate(outputs) == 1
-    page = open_with(("out " * 20 + "\n") * 12)
-    assert page.evaluate("Reveal.getTotalSlides()") == 3
-    assert page.evaluate(outputs) == 0
-    running, rest = page.evaluate("""() => [".running", ".jp-MarkdownOutput"].map((name) =>
-      Reveal.getSlide(2).querySelector(name).innerText.trim())""")
-    assert (running, rest) == ("Head", "It explains.")
+        slide = page.locator(".slides > section > section")
+        assert slide.count() == count
+        assert slide.nth(1).locator(".jp-OutputArea-child").count() == (count == 2)
+    assert slide.nth(2).locator(".running").text_content() == "Head"
+    assert slide.nth(2).locator(".jp-MarkdownOutput").text_content().strip() == "It explains."
     # on the slide before, the answer waits; what goes on is there at once
-    page.evaluate("Reveal.slide(1)")
-    assert page.locator(".present .fragment:not(.visible)").count() == 1
-    page.evaluate("Reveal.slide(2)")
-    assert page.locator("section.present section.present .fragment").count() == 0
+    assert [slide.nth(number).locator(".fragment").count() for number in (1, 2)] == [1, 0]
     for number in (1, 2):
-        assert "Why?" in page.evaluate("(i) => Reveal.getSlideNotes(Reveal.getSlide(i))", number)
+        assert "Why?" in slide.nth(number).locator(".notes").inner_text()
 
 
-def test_what_leads_to_something_stays_with_it(opened):
-    page = opened(made_up(
+def test_what_leads_to_something_stays_with_it_and_a_prediction_stands_alone(deck):
+    page = deck(made_up(
         cell("md", "word\n\n" * 10, "slide"), cell("md", "## Late\n\nNow:", "-"),
-        cell("code", "x = 1\n" * 8, "-")))
-    assert page.evaluate("Reveal.getSlide(1).querySelector('h2')") is None
-    assert text_of(page, 2).split() == ["Late", "Now:"]
-
-
-def test_a_prediction_stands_alone_with_its_options(opened):
-    page = opened(made_up(
+        cell("code", "x = 1\n" * 8, "-"),
         cell("md", "Words. **Predict:** which?\n\n- a\n- b\n\nMore.", "slide")))
-    said = [text_of(page, number).split() for number in range(1, 4)]
-    assert said == [["Words."], ["Predict:", "which?", "a", "b"], ["More."]]
+    first = "(i) => Reveal.getSlide(i).querySelector('.jp-Cell').innerText"
+    assert [page.evaluate(first, number).split() for number in range(1, 6)] == [
+        ["word"] * 10, ["Late", "Now:"], ["Words."], ["Predict:", "which?", "a", "b"], ["More."]]
 
 
-def test_answers_wait_for_a_key(opened):
-    page = opened(made_up(cell(
+def test_answers_wait_for_a_key(deck):
+    page = deck(made_up(cell(
         "md", "Ask?\n\n<details><summary>Answer</summary>\n\nSo.\n\n</details>", "slide")))
     page.keyboard.press("ArrowRight")
     answer = page.locator(".present").get_by_text("So.").last
@@ -215,8 +170,8 @@ def test_answers_wait_for_a_key(opened):
 
 
 @pytest.mark.parametrize("lesson", LESSONS[3:8:4], ids=lambda path: path.stem[:2])
-def test_keys_reach_an_explorer_and_leave_it(opened, lesson):
-    page = opened(read(lesson))
+def test_keys_reach_an_explorer_and_leave_it(deck, lesson):
+    page = deck(read(lesson))
     slide = page.evaluate(
         "Reveal.getSlides().findIndex((each) => each.querySelector('.d2l-explorer'))")
     page.evaluate("(number) => Reveal.slide(number)", slide)
@@ -236,18 +191,18 @@ def test_keys_reach_an_explorer_and_leave_it(opened, lesson):
     assert page.evaluate("Reveal.getIndices().h") == slide + 1
 
 
-def test_print_gives_a_page_for_each_slide(opened):
-    page = opened(read(LESSONS[3]))
+def test_print_gives_a_page_for_each_slide(deck):
+    page = deck(read(LESSONS[3]))
     count = page.evaluate("Reveal.getTotalSlides()")
-    page = opened(read(LESSONS[3]), query="?print-pdf")
+    page = deck(read(LESSONS[3]), query="?print-pdf")
     page.wait_for_function("(n) => document.querySelectorAll('.pdf-page').length === n", arg=count)
     assert page.locator(".fragment:not(.visible)").count() == 0
     printed = page.pdf(prefer_css_page_size=True)
     assert len(re.findall(rb"/Type\s*/Page\b", printed)) == count
 
 
-def test_the_speaker_sees_slides_and_notes(opened):
-    page = opened(made_up(cell("md", "word", "slide", id="word")),
+def test_the_speaker_sees_slides_and_notes(deck):
+    page = deck(made_up(cell("md", "word", "slide", id="word")),
                   {"board": "A line.", "ask": {"word": ["Which?", "The first."]}})
     with page.expect_popup() as opening:
         page.keyboard.press("s")

@@ -104,32 +104,3 @@ def test_a_stored_training_ends_as_it_did_and_another_one_is_really_made(tmp_pat
     for other in ({"steps": 13}, {"rate": 1e-3}, {"seed": 1}):
         _, losses, count, _ = trained(**other)
         assert count == len(losses) == other.get("steps", 12)
-
-
-def test_a_lessons_own_loop_is_remembered(tmp_path, monkeypatch):
-    done = []
-
-    def loop(width, seed, updates=30):
-        torch.manual_seed(seed)
-        model = nn.Linear(3, width)
-        optimizer = torch.optim.SGD(model.parameters(), 0.01)
-        for _ in range(updates):
-            done.append(seed)
-            model(torch.randn(5, 3)).square().mean().backward()
-            optimizer.step()
-        return model
-
-    def steps_made(width, seed, **options):
-        done.clear()
-        model = training.remembered(loop, "updates")(width, seed, **options)
-        made, drawn = len(done), torch.rand(2)
-        wanted = loop(width, seed, **options)
-        assert torch.equal(model.weight, wanted.weight)
-        assert torch.equal(drawn, torch.rand(2))
-        return made
-
-    assert steps_made(1, 0) == 38  # nothing is kept where no folder is named
-    monkeypatch.setenv("D2L_EXT_WEIGHTS", str(tmp_path))
-    assert [steps_made(1, 0) for _ in range(2)] == [38, 8]
-    assert [steps_made(1, seed=1), steps_made(2, 0)] == [38, 38]
-    assert [steps_made(1, 0, updates=20) for _ in range(2)] == [28, 8]

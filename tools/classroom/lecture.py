@@ -4,9 +4,9 @@
 
 "deeper/02" opens a deeper notebook. In the copy, what comes after the sitting is collapsed, and
 what a prediction is about has yet to be run; the words about it are folded until Shift+Enter gets
-there. The first time, the lesson is rehearsed: it runs once, and what its trainings ended with is
-kept, so that in the lecture they take a moment. Each copy has a folder of its own in dist/lecture;
-the lessons stay as they are.
+there. The first time, the lesson is rehearsed: it runs once, and what the laboratory's trainings
+ended with is kept, so that in the lecture they take a moment. Each copy has a folder of its own in
+dist/lecture; the lessons stay as they are.
 """
 import os
 import pathlib
@@ -22,32 +22,18 @@ from nbclient.exceptions import CellExecutionError
 from tools import ROOT
 from tools.lab import serve
 from tools.notebooks.execute import executed
-from tools.notebooks.nbtext import (BADGE, NOTEBOOKS, cells_of, has, inner, make_cell, notebooks,
-                                    place, read, words_cell, write)
+from tools.notebooks.nbtext import (BADGE, NOTEBOOKS, cells_of, has, inner, notebooks, place, read,
+                                    words_cell, write)
 from tools.notebooks.readme import sitting
 
 TARGET = ROOT / "dist/lecture"
 AFTER = "<!-- After the prediction: what it shows -->\n"  # all that is seen of a folded cell
-OWN_LOOPS = {"race-train": "updates"}  # a cell that defines `train`, and its argument for the steps
-REMEMBER = """# @title In a lecture: what a rehearsal trained is read, not trained again
-from attention_lessons.laboratory.training import remembered
-train = remembered(train, "{steps}")
-"""
 
 
 # ---- the copy -----------------------------------------------------------------------------------
 
-def level(cell: dict) -> int:
-    """Of a heading: 1 for the largest. 0 for other cells."""
-    heading = re.match("#+ ", cell["source"])
-    return len(heading[0]) - 1 if heading and cell["cell_type"] == "markdown" else 0
-
-
-def fold(cell: dict) -> None:
-    """Hide a cell's source behind a bar, and of a code cell its output as well."""
-    cell["metadata"]["jupyter"] = {"source_hidden": True}
-    if cell["cell_type"] == "code":
-        cell["metadata"]["jupyter"]["outputs_hidden"] = True
+def is_heading(cell: dict) -> bool:
+    return cell["cell_type"] == "markdown" and cell["source"].startswith("#")
 
 
 def collapsed(cells: list[dict]) -> list[dict]:
@@ -57,7 +43,7 @@ def collapsed(cells: list[dict]) -> list[dict]:
     for cell in cells:
         head, _, rest = cell["source"].partition("\n")
         made.append(cell)
-        if level(cell):
+        if is_heading(cell):
             cell["source"] = head
             cell["metadata"]["jp-MarkdownHeadingCollapsed"] = True
             if rest.strip():
@@ -76,25 +62,20 @@ def ask_first(cells: list[dict]) -> None:
             cell["metadata"].pop("collapsed", None)
             open_question = True
         elif open_question and cell["cell_type"] == "markdown":
-            if not level(cell):
-                fold(cell)
+            if not is_heading(cell):
+                cell["metadata"]["jupyter"] = {"source_hidden": True}
                 cell["source"] = AFTER + cell["source"]
             open_question = False
 
 
 def cut(notebook: dict) -> dict:
     """The lesson as a lecture needs it; ``notebook`` stays as it is."""
-    cells = []
-    for cell in cells_of(notebook):
+    cells = cells_of(notebook)
+    for cell in cells:
         if cell["cell_type"] == "markdown":
             cell["source"] = BADGE.sub("", cell["source"])
-        else:  # 07 has a switch of its own
-            cell["source"] = re.sub("^lecture = False$", "lecture = True", cell["source"],
-                                    flags=re.M)
-        cells.append(cell)
-        if steps := OWN_LOOPS.get(cell["id"]):
-            text = REMEMBER.format(steps=steps).strip()
-            cells.append(make_cell("code", f"lecture-{cell['id']}", ["folded"], text, {}))
+        else:  # 08 has a switch of its own
+            cell["source"] = re.sub("(?m)^lecture = False$", "lecture = True", cell["source"])
     ask_first(cells)
     shown = sitting(cells)
     return notebook | {"cells": shown + collapsed(cells[len(shown):])}
@@ -109,15 +90,11 @@ def copied(path: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
 
 # ---- the rehearsal ------------------------------------------------------------------------------
 
-def mark_of(path: pathlib.Path) -> pathlib.Path:
-    """The file that says that this copy was rehearsed with this version of PyTorch."""
-    known = sha256(path.read_bytes() + version("torch").encode()).hexdigest()[:16]
-    return TARGET / "weights" / f"{path.stem[:2]}-{known}.rehearsed"
-
-
 def rehearse(path: pathlib.Path) -> None:
-    """Run the copy once, so that its trainings are kept. The file stays as it is."""
-    mark = mark_of(path)
+    """Run the copy once with this version of PyTorch, so that its trainings are kept. The file
+    stays as it is."""
+    known = sha256(path.read_bytes() + version("torch").encode()).hexdigest()[:16]
+    mark = TARGET / "weights" / f"{path.stem[:2]}-{known}.rehearsed"
     if mark.exists():
         return
     print(f"{path.stem} is rehearsed once, so that its trainings are kept.", flush=True)

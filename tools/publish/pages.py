@@ -22,10 +22,8 @@ from latex2mathml.converter import convert
 from markupsafe import Markup
 from nbconvert import HTMLExporter
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
-from PIL import Image
 
 from attention_lessons.languages import catalogue
-from attention_lessons.pieces.base import OWN
 from tools.notebooks.nbtext import inner
 
 HERE = pathlib.Path(__file__).parent
@@ -198,33 +196,7 @@ def body(notebook: nbformat.NotebookNode) -> BeautifulSoup:
         chips(heading)
     for code in page.select(".celltag_predict"):
         ask(code, _("Predict"))
-    lighten(page)
     return page
-
-
-def lighten(page: BeautifulSoup) -> None:
-    """The same in fewer bytes: figures as WebP, which loses nothing; drawings as text; no marks
-    around code that has the text's colour; what pieces share once a page, each one's own part in a
-    block."""
-    for image in page.select('img[src^="data:image/png"]'):
-        png, webp = io.BytesIO(data_of(image)), io.BytesIO()
-        Image.open(png).save(webp, "webp", lossless=True, quality=100)
-        image["src"] = f"data:image/webp;base64,{base64.b64encode(webp.getvalue()).decode()}"
-    for image in page.select('img[src^="data:image/svg"]'):
-        svg = data_of(image).decode()
-        if "'" not in svg:
-            image["src"] = "data:image/svg+xml," + re.sub(
-                "[<>&#%\n]", lambda sign: f"%{ord(sign[0]):02X}", svg.replace('"', "'"))
-    boxes = ".inner_cell, .input_area, .output_wrapper, .output_area"  # which nothing asks for
-    for mark in page.select(f".highlight :is(.n, .nn, .p, .w), {boxes}"):
-        mark.unwrap()
-    scripts = page.select(".d2l-explorer script[type=module]")
-    parts = [script.string.partition(OWN) for script in scripts]
-    if len({shared for shared, _, _ in parts}) == 1:
-        own = [re.sub("(?m)^export ", "", own) for _, _, own in parts]
-        scripts[0].string = "".join([parts[0][0], *(f"{{\n{each}}}\n" for each in own)])
-        for script in scripts[1:]:
-            script.decompose()
 
 
 def data_of(image) -> bytes:
