@@ -7,7 +7,6 @@ import inspect
 import math
 import sys
 import warnings
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
@@ -21,14 +20,13 @@ from torch.nn.modules.module import register_module_forward_hook, register_modul
 from torch.overrides import TorchFunctionMode, handle_torch_function
 
 from .attention import MultiHeadAttention
-from .checks import check_size
 
 ARGUMENTS = "query", "key", "value", "attn_mask", "dropout_p", "is_causal"  # by position
 FAST = nn.MultiheadAttention, nn.TransformerEncoderLayer, nn.TransformerEncoder
-SEEN = "d2l_ext's MultiHeadAttention, nn.MultiheadAttention or F.scaled_dot_product_attention"
-ELSEWHERE = (f"attention is computed there without {SEEN}. A model of transformers calls the last "
-             'if it is made with attn_implementation="sdpa", one of timm if it is made after '
-             "timm.layers.set_fused_attn(experimental=True)")
+SEEN = ("d2l_ext's MultiHeadAttention, nn.MultiheadAttention, and F.scaled_dot_product_attention "
+        "on queries (batch, heads, steps, size). A model of transformers calls the last if it is "
+        'made with attn_implementation="sdpa", one of timm if it is made after '
+        "timm.layers.set_fused_attn(experimental=True)")
 
 
 def eagerly() -> AbstractContextManager[object]:
@@ -55,7 +53,7 @@ class Watch(TorchFunctionMode):
         self.running: list[nn.Module] = []  # the innermost stands last
         self.ran: dict[nn.Module, None] = {}  # in this order
         self.seen: set[str] = set()  # the modules whose attention was seen
-        self.reasons: dict[str, str] = {}  # why the attention of a module is missing
+        self.unseen: dict[str, None] = {}  # those that attend in another way
 
     def __enter__(self) -> Self:
         self.handles = [register_module_forward_pre_hook(self.enters),
@@ -91,16 +89,13 @@ class Watch(TorchFunctionMode):
         self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None,
     ) -> Any:
         kwargs = kwargs or {}
-        if (self.running and self.is_here(self.running[-1])
-                and not isinstance(self.running[-1], MultiHeadAttention)):
+        if self.running and self.is_here(self.running[-1]):
             if func is F.scaled_dot_product_attention:
                 given = dict(zip(ARGUMENTS, args)) | kwargs
                 if given["query"].dim() == 4:
                     self.seen.add(self.name)
                     return self.fused(given)
-                self.reasons[self.name] = (
-                    "F.scaled_dot_product_attention got queries of shape "
-                    f"{tuple(given['query'].shape)}, expected (batch, heads, queries, size)")
+                self.unseen[self.name] = None
             if func is F.multi_head_attention_forward:
                 self.seen.add(self.name)
                 return self.packed(inspect.signature(func).bind(*args, **kwargs).arguments)
@@ -112,21 +107,15 @@ class Watch(TorchFunctionMode):
     def packed(self, given: dict[str, Any]) -> Any:
         return F.multi_head_attention_forward(**given)
 
-    def missing(self) -> str:
-        """Which modules attend unseen, and why; "" if none does."""
-        why = defaultdict(list)
-        for name, reason in self.reasons.items():
-            why[reason].append(name)
-        met = {*self.seen, *self.reasons}
+    def missing(self) -> list[str]:
+        """The names of modules that attend unseen, as those do that are called attention."""
         for module in reversed(self.ran):  # parts come before what they are parts of
             name = self.names[module]
             if "attention" in type(module).__name__.lower() and not any(
-                    f"{each}.".startswith(f"{name}." if name else "") for each in met):
-                met.add(name)
-                why[ELSEWHERE].append(name)
-        return "; ".join(
-            f"{', '.join(repr(name or 'model') for name in names[:3])}"
-            f"{', ...' * (len(names) > 3)}: {reason}" for reason, names in why.items())
+                    f"{each}.".startswith(f"{name}." if name else "")
+                    for each in (*self.seen, *self.unseen)):
+                self.unseen[name] = None
+        return [repr(name or "model") for name in self.unseen]
 
 
 # ---- weights ----
@@ -162,17 +151,12 @@ def without_mode(recorder: "Recorder", forward: Callable[..., Any], *args: Any, 
 
 
 class Recorder(Watch):
-    """Keeps the weights of every attention, by name, and why others are missing.
-
-    Nothing that goes wrong here reaches the model's run.
-    """
+    """Keeps the weights of every attention, by name."""
 
     making: ContextVar["Recorder | None"] = ContextVar("making", default=None)  # others wait
 
-    def __init__(self, model: nn.Module, most_bytes: int):
+    def __init__(self, model: nn.Module):
         super().__init__(model)
-        check_size(0, most_bytes=most_bytes)
-        self.most, self.kept = most_bytes, 0
         self.recorded: dict[str, list[Tensor]] = {}
         self.paused = False
 
@@ -215,66 +199,52 @@ class Recorder(Watch):
                 output = forward(*args, **kwargs)
         finally:
             self.paused = False
-        if ours:
-            with torch.random.fork_rng(enabled=module.training):
-                self.keep(lambda: forward(*args, **kwargs | {"need_weights": True})[1])
-        else:
-            with self.apart():
+        with self.apart():
+            if ours:
+                with torch.random.fork_rng(enabled=module.training):
+                    self.keep(forward(*args, **kwargs | {"need_weights": True})[1])
+            else:
                 forward(*args, **kwargs)
         return output
 
     @contextmanager
     def apart(self) -> Iterator[None]:
-        """Other recorders don't look at what runs within, nor does an error reach the model's run:
-        it is why weights are missing."""
+        """While open, other recorders don't look at what runs."""
         token = self.making.set(self)
         try:
             with torch.no_grad():
                 yield
-        except Exception as error:
-            self.reasons[self.name] = f"{error}"[:200]
         finally:
             self.making.reset(token)
 
-    def keep(self, make: Callable[[], Tensor]) -> None:
-        """Keep what ``make`` returns, if there is room."""
-        with self.apart():
-            weights = make().detach()  # one map alone may be too large
-            if self.kept + weights.nbytes > self.most:
-                raise ValueError(f"maps are missing, beyond most_bytes={self.most:,}")
-            self.recorded.setdefault(self.name or "attention", []).append(weights)
-            self.kept += weights.nbytes
+    def keep(self, weights: Tensor) -> None:
+        self.recorded.setdefault(self.name or "attention", []).append(weights)
 
     def fused(self, given: dict[str, Any]) -> Tensor:
-        output = super().fused(given)
-        self.keep(lambda: fused_weights(**given))
-        return output
+        with self.apart():
+            self.keep(fused_weights(**given))
+        return super().fused(given)
 
     def packed(self, given: dict[str, Any]) -> Any:
         asked = {"need_weights": True, "average_attn_weights": False, "training": False}
-        output = super().packed(given)
-
-        def weights() -> Any:
-            found: Any = F.multi_head_attention_forward(**given | asked)[1]
-            return found if given["query"].dim() == 3 else found[None]  # without a batch
-
-        self.keep(weights)
-        return output
+        with self.apart():
+            weights: Any = F.multi_head_attention_forward(**given | asked)[1]
+            self.keep(weights if given["query"].dim() == 3 else weights[None])  # without a batch
+        return super().packed(given)
 
     def tell(self) -> None:
         """Refuse if nothing was recorded, and warn of what is missing."""
-        missing = self.missing()
+        names = self.missing()
+        where = ", ".join(names[:3]) + ", ..." * (len(names) > 3) or type(self.model).__name__
+        unseen = f"record_attention saw no attention in {where}: it sees {SEEN}"
         if not self.recorded:
-            unseen = f"no module of {type(self.model).__name__} that ran called {SEEN}"
-            raise ValueError(f"record_attention recorded nothing: {missing or unseen}")
-        if missing:
-            warnings.warn(f"record_attention left out {missing}", stacklevel=4)
+            raise ValueError(unseen)
+        if names:
+            warnings.warn(unseen, stacklevel=4)
 
 
 @contextmanager
-def record_attention(
-    model: nn.Module, most_bytes: int = 2**30,
-) -> Iterator[dict[str, list[Tensor]]]:
+def record_attention(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
     """While open, records the weights of attention inside ``model``, asked for or not.
 
     Yields name of the module that attends (``"attention"`` if that is the model) -> list of
@@ -282,12 +252,12 @@ def record_attention(
     and come from our ``MultiHeadAttention``, ``nn.MultiheadAttention`` and calls of
     ``F.scaled_dot_product_attention``. Windows that a model folds into its batch stay there, as do
     heads that it counts among the queries. Beam search changes which sequence a row of the batch
-    holds from call to call. At most ``most_bytes`` are kept.
+    holds from call to call.
 
     The model's outputs stay the same to the last bit, but for rounding where models are compiled,
     call flex_attention, or have a part that is recorded at the same time.
-    Warns of classes named attention that attend in another way, and of weights that are missing;
-    raises ValueError when nothing was recorded.
+    Warns of modules that attend in another way and are called attention; raises ValueError when
+    nothing was recorded.
 
     >>> attention = MultiHeadAttention(8, 2)
     >>> with record_attention(attention) as weights:
@@ -295,6 +265,6 @@ def record_attention(
     >>> weights["attention"][0].shape
     torch.Size([1, 2, 3, 3])
     """
-    with eagerly(), Recorder(model, most_bytes) as recorder:
+    with eagerly(), Recorder(model) as recorder:
         yield recorder.recorded
     recorder.tell()

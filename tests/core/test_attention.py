@@ -9,12 +9,10 @@ import torch
 from torch import nn
 from torch.func import vmap
 from torch.nn import functional as F
-from torch.utils.flop_counter import FlopCounterMode
 from slow import assert_same, lengths_mask, outcome, slow_attention, slow_outcome, slow_softmax
 
 from d2l_ext import AdditiveAttention, ALiBi, MultiHeadAttention
 from d2l_ext import dot_product_attention, masked_softmax, merge_heads, split_heads, window
-from d2l_ext.sequence import visible_products
 
 # batch 2, queries 3, keys 4, heads 2, hiddens 8: no two alike where it matters
 SIZES = dict(query_size=5, key_size=7, value_size=9, head_size=3)
@@ -236,20 +234,6 @@ def test_weights_move_from_torch_and_back(widths, bias, batch_first):
     assert back.batch_first and back.dropout == ours.dropout.p == 0.25
     assert not back.training and not ours.training
     assert {p.dtype for p in (*ours.parameters(), *back.parameters())} == {torch.float64}
-
-
-@both_paths
-def test_keys_beyond_the_longest_length_are_not_computed(attend):
-    m, queries, keys, values = cross()
-
-    def operations(*inputs, **options):
-        with visible_products(), FlopCounterMode(display=False) as counter:
-            attend(m, *inputs, **options)
-        return counter.get_total_flops()
-
-    for longest in range(5):
-        cut, lengths = (keys[:, :longest], values[:, :longest]), torch.tensor([0, longest])
-        assert operations(queries, keys, values, valid_lens=lengths) == operations(queries, *cut)
 
 
 @pytest.mark.filterwarnings("ignore:There is a performance drop")

@@ -51,7 +51,8 @@ def alone(model, *args, **kwargs):
             output = model(*args, **kwargs)
     first = [each[0] if isinstance(each, tuple) else each for each in (output, wanted)]
     assert torch.equal(*first) and torch.rand(1) == then
-    (weights,), = (calls for calls in seen.values() if calls)
+    (weights,), = seen.values()
+    assert not weights.requires_grad
     return weights
 
 
@@ -153,17 +154,6 @@ def test_other_modes_stay_on():
         assert torch.equal(model(X, src_key_padding_mask=PADDING), wanted)
 
 
-class OneInput(nn.MultiheadAttention):
-    def forward(self, X):
-        return super().forward(X, X, X, need_weights=False)[0]
-
-
-def test_a_subclass_with_a_signature_of_its_own_is_recorded():
-    model, X, plain = OneInput(12, 4, batch_first=True).eval(), torch.randn(2, 5, 12), packed()
-    plain.load_state_dict(model.state_dict())
-    torch.testing.assert_close(alone(model, X), theirs(plain, X))
-
-
 # ---- ours ----------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("asks", [False, True])
@@ -213,19 +203,10 @@ def test_nothing_stays_after_an_error_but_what_came_before(broken):
             model(X)
         finally:
             attend(X)  # of no module
-    assert {name: len(calls) for name, calls in before.items() if calls} == {"blocks.0": 1}
+    assert {name: len(calls) for name, calls in before.items()} == {"blocks.0": 1}
     assert not modules._global_forward_hooks and not modules._global_forward_pre_hooks
     assert model.blocks[1].forward is fail
     alone(Calls(attend), X)  # torch functions are seen again
-
-
-def test_beyond_the_limit_calls_are_left_out_and_named():
-    model, X = Blocks(Calls(attend), Calls(attend)), torch.randn(2, 3, 4, 5)
-    words = ("^record_attention left out 'blocks.0', 'blocks.1': maps are missing, beyond "
-             "most_bytes=1,000$")
-    with pytest.warns(UserWarning, match=words), record_attention(model, most_bytes=1000) as seen:
-        model(X), model(X)
-    assert [len(calls) for calls in seen.values()] == [1, 1]
 
 
 def test_a_copy_that_is_made_meanwhile_has_its_own_weights():
@@ -237,25 +218,17 @@ def test_a_copy_that_is_made_meanwhile_has_its_own_weights():
     assert not made(X, X, X).any() and len(seen["attention"]) == 1
 
 
-HOW = (r"attention is computed there without d2l_ext's MultiHeadAttention, nn.MultiheadAttention "
-       "or F.scaled_dot_product_attention. A model of transformers calls the last if it is made "
-       'with attn_implementation="sdpa", one of timm if it is made after timm.layers.set_fused')
-OTHERS = {  # a module that attends in a way that is not seen, and why
-    "written out": (lambda: SomeAttention(written_out), HOW),
-    "windows": (lambda: Calls(lambda X: attend(X[:, None])[:, 0]),
-                r"queries of shape \(2, 1, 3, 4, 4\), expected \(batch, heads, queries, size\)"),
-}
-
-
-@pytest.mark.parametrize("make, why", OTHERS.values(), ids=OTHERS)
-def test_what_is_not_seen_is_refused_or_said_where_the_block_stands(make, why):
+@pytest.mark.parametrize("make", [
+    lambda: SomeAttention(written_out), lambda: Calls(lambda X: attend(X[:, None])[:, 0])],
+    ids=["written out", "windows"])
+def test_what_is_not_seen_is_refused_or_said_where_the_block_stands(make):
     """Alone it is refused, beside others it is named; no bit changes."""
     X, model, both = torch.randn(2, 3, 4, 4), make(), Blocks(Calls(attend), make())
-    with pytest.raises(ValueError, match=f"^record_attention recorded nothing: 'model': .*{why}"):
+    with pytest.raises(ValueError, match="^record_attention saw no attention in 'model': it sees "):
         with record_attention(model):
             model(X)
     wanted = both(X)
-    words = f"^record_attention left out 'blocks.1': .*{why}"
+    words = "^record_attention saw no attention in 'blocks.1': it sees d2l_ext's MultiHeadAttention"
     with pytest.warns(UserWarning, match=words) as warned, record_attention(both) as seen:
         assert torch.equal(both(X), wanted)
     assert warned[-1].filename == __file__ and [*seen] == ["blocks.0"]
@@ -265,11 +238,11 @@ def test_what_is_not_seen_is_refused_or_said_where_the_block_stands(make, why):
     (SomeAttention(Blocks(SomeAttention(written_out))), "'attend.blocks.0': "),
     (Blocks(*(SomeAttention(written_out) for _ in "abcd")),
      "'blocks.3', 'blocks.2', 'blocks.1', ...: "),
-    (SomeAttention(lambda X: flex_attention(X, X, X)), "'model': attention is computed"),
-    (Blocks(Calls(written_out)), "no module of Blocks that ran called d2l_ext's MultiHead"),
+    (SomeAttention(lambda X: flex_attention(X, X, X)), "'model': "),
+    (Blocks(Calls(written_out)), "Blocks: "),
 ], ids=["parts", "four alike", "flex, other bits", "nothing"])
 def test_what_attends_unseen_is_named_once(model, words):
-    with pytest.raises(ValueError, match=f"^record_attention recorded nothing: {words}"):
+    with pytest.raises(ValueError, match=f"^record_attention saw no attention in {words}"):
         with record_attention(model):
             model(torch.randn(2, 3, 4, 4))
 
