@@ -1,4 +1,5 @@
 """Gates, the four measures and pruning, each against a slow definition; wrong ones are noticed."""
+import copy
 import math
 
 import pytest
@@ -6,7 +7,7 @@ import torch
 from test_bad_input import assert_refused
 from torch import nn
 
-from d2l_ext import MultiHeadAttention, RotaryEmbedding, merge_heads, record_attention, split_heads
+from d2l_ext import MultiHeadAttention, RotaryEmbedding, record_attention
 from d2l_ext.heads import ablate_one, all_heads, attention_layers, beside, closed, gates
 from d2l_ext.heads import gradient, greedy, keep_one, patched, prune, prune_heads
 from d2l_ext.heads import rank_correlation
@@ -39,27 +40,21 @@ def losses(made):
     return made(*GIVEN).square().mean((1, 2))
 
 
-# ---- gates ---------------------------------------------------------------------------------------
-
-def by_hand(attention, X, gate):
-    """The layer with gates, from its parts."""
-    linears = attention.W_q, attention.W_k, attention.W_v
-    q, k, v = (split_heads(linear(X), linear.out_features // attention.head_size)
-               for linear in linears)
-    k, v = (Y.repeat_interleave(q.shape[1] // Y.shape[1], dim=1) for Y in (k, v))
-    heads = (q @ k.mT / attention.head_size ** 0.5).softmax(-1) @ v
-    return attention.W_o(merge_heads(heads * gate[..., None, None]))
-
+# ---- gates ----
 
 @pytest.mark.parametrize("gate", [torch.tensor([0.5, 2, -1, 0]), torch.arange(8.).reshape(2, 4)],
                          ids=["for all", "per example"])
 @pytest.mark.parametrize("sizes", [dict(bias=True, head_size=5), dict(num_kv_heads=2)], ids=str)
 def test_gates_multiply_heads(gate, sizes):
+    """As if the columns of the output projection were multiplied, for each example."""
     attention, X = layer(**sizes), torch.randn(2, 5, 12)
     with gates(attention, {"": gate}):
         outputs = attention(X, X, X), attention(X, X, X, need_weights=True)[0]
-    for output in outputs:
-        torch.testing.assert_close(output, by_hand(attention, X, gate))
+    for i, numbers in enumerate(gate.expand(2, 4)):
+        scaled = copy.deepcopy(attention)
+        scaled.W_o.weight.data *= numbers.repeat_interleave(attention.head_size)
+        for output in outputs:
+            torch.testing.assert_close(output[i], scaled(*[X[i:i + 1]] * 3)[0])
 
 
 @pytest.mark.slow
@@ -109,7 +104,7 @@ def test_what_does_not_fit_is_refused(row):
     assert_refused(*row)
 
 
-# ---- measures: on scores that can be worked out by hand ------------------------------------------
+# ---- measures: on scores that can be worked out by hand ----
 
 class Gated(nn.Module):
     """Layers of heads that each return a constant: the output is the sum of the gated constants."""
@@ -166,7 +161,7 @@ def test_rank_correlation_is_spearmans():
     assert math.isnan(rank_correlation([1, 1], [1, 2]))
 
 
-# ---- pruning -------------------------------------------------------------------------------------
+# ---- pruning ----
 
 @pytest.mark.parametrize("heads", [{1, 2}, set()])
 @pytest.mark.parametrize("sizes", [
@@ -203,7 +198,7 @@ def test_a_layer_in_two_places_is_pruned_in_both_and_a_layer_alone_too():
     assert made[0] is shared and shared.num_heads == 4 == 1 + prune(shared, [("", 1)]).num_heads
 
 
-# ---- two prompts or models -----------------------------------------------------------------------
+# ---- two prompts or models ----
 
 def test_two_recordings_side_by_side_have_their_difference():
     first, second = torch.rand(2, 1, 3, 4, 4)

@@ -56,7 +56,7 @@ def alone(model, *args, **kwargs):
     return weights
 
 
-# ---- fused calls: their output is the weights where values are rows of an identity ---------------
+# ---- fused calls: their output is the weights where values are rows of an identity ----
 
 FUSED = {
     "scale": ((2, 3, 4, 6), (2, 3, 5, 6), {"scale": 0.9}),
@@ -88,7 +88,7 @@ def test_dropout_and_empty_rows_of_fused_calls():
     torch.testing.assert_close(weights.sum(-1), mask.any(-1).float().expand(2, 3, 4))
 
 
-# ---- PyTorch's own modules -----------------------------------------------------------------------
+# ---- PyTorch's own modules ----
 
 def packed(**change):
     sizes = dict(embed_dim=12, num_heads=4, batch_first=True) | change
@@ -154,7 +154,7 @@ def test_other_modes_stay_on():
         assert torch.equal(model(X, src_key_padding_mask=PADDING), wanted)
 
 
-# ---- ours ----------------------------------------------------------------------------------------
+# ---- ours ----
 
 @pytest.mark.parametrize("asks", [False, True])
 @pytest.mark.parametrize("options", [{}, {"causal": True}, {"valid_lens": torch.tensor([3, 0])}],
@@ -165,7 +165,7 @@ def test_ours(options, asks):
     torch.testing.assert_close(weights, model(X, X, X, need_weights=True, **options)[1])
 
 
-# ---- names, limits, and what can't be seen -------------------------------------------------------
+# ---- names, limits, and what can't be seen ----
 
 class Blocks(nn.Module):
     def __init__(self, *blocks):
@@ -251,7 +251,7 @@ def test_attention_around_what_was_recorded_is_not_missing():
     alone(SomeAttention(Blocks(Calls(attend))), torch.randn(2, 3, 4, 4))
 
 
-# ---- gates ---------------------------------------------------------------------------------------
+# ---- gates ----
 
 class Same(nn.Module):
     """Self-attention by a layer that takes queries, keys and values."""
