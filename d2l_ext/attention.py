@@ -9,7 +9,7 @@ from torch.nn import functional as F
 from . import torch_weights
 from .checks import (check_causal, check_divides, check_float, check_inputs, check_shape,
                      check_size)
-from .hidden import cut_padding, hide, unmask_empty_rows, widened
+from .hidden import hide, unmask_empty_rows
 from .masks import Attend, as_4d, combine
 from .relative import RelativePosition
 
@@ -188,8 +188,6 @@ class MultiHeadAttention(nn.Module):
         keep = None if is_causal else combine(*sizes, valid_lens, mask, causal, queries.device)
         if keep is not None:
             queries, keys, values = hide(keep.any(1), queries, keys, values)
-            if self.position is None:  # which counts from the last key
-                keep, keys, values = cut_padding(valid_lens, keep, keys, values)
         q = split_heads(self.W_q(queries), self.num_heads)
         k = split_heads(self.W_k(keys), self.num_kv_heads)
         v = split_heads(self.W_v(values), self.num_kv_heads)
@@ -200,7 +198,7 @@ class MultiHeadAttention(nn.Module):
         if not need_weights:
             return self.W_o(merge_heads(self._fused(q, k, v, keep, bias, is_causal)))
         heads, weights = self._explicit(q, k, v, keep, bias)
-        return self.W_o(merge_heads(heads)), widened(weights, sizes[3])
+        return self.W_o(merge_heads(heads)), weights
 
     def _explicit(
         self, q: Tensor, k: Tensor, v: Tensor, keep: Tensor | None, bias: Tensor | None,

@@ -1,24 +1,21 @@
 """Which heads matter: gates on heads, four measures of their worth, and smaller layers.
 
 A head is named by its layer, as in ``model.named_modules()``, and its number:
-``("decoder.0.cross", 2)``. All but pruning works on any model whose attention
-``record_attention`` sees. Gates for each example need heads that have an axis for these.
+``("decoder.0.cross", 2)``. Layers are ``MultiHeadAttention`` or, except for pruning,
+``nn.MultiheadAttention``.
 """
 import copy
-import functools
 import operator
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from .attention import MultiHeadAttention
-from .recording import Watch, as_heads, eagerly
+from .recording import Watch, eagerly
 
 Head = tuple[str, int]
 Score = Callable[[], float]  # runs the model; higher is better
@@ -30,20 +27,11 @@ def attention_layers(model: nn.Module) -> dict[str, MultiHeadAttention]:
     return {name: layer for name, layer in modules if isinstance(layer, MultiHeadAttention)}
 
 
-def all_heads(model: nn.Module, run: Callable[[], object] | None = None) -> list[Head]:
-    """Every head of every layer, in the model's order; all measures below keep this order.
-
-    run: runs the model, which shows the heads of layers of other classes than
-    ``MultiHeadAttention`` and ``nn.MultiheadAttention``. Warns of layers whose heads can't be told.
-    """
-    watch = Gating(model, {})
-    if run is not None:
-        with eagerly(), watch:
-            run()
-        if missing := watch.missing():
-            warnings.warn(f"no head can be closed in {missing}", stacklevel=2)
-    return [(name, head) for name in watch.names.values()
-            for head in range(watch.found.get(name, 0))]
+def all_heads(model: nn.Module) -> list[Head]:
+    """Every head of every layer, in the model's order; all measures below keep this order."""
+    kinds = MultiHeadAttention, nn.MultiheadAttention
+    return [(name, head) for name, layer in model.named_modules() if isinstance(layer, kinds)
+            for head in range(layer.num_heads)]
 
 
 def by_layer(heads: Iterable[Head]) -> dict[str, list[int]]:
@@ -68,79 +56,53 @@ def check_numbers(numbers: Iterable[int], count: int, layer: str = "the layer") 
 
 # ---- gates ----
 
+def gate_of(name: str, value: Tensor | list[int], count: int) -> Tensor:
+    """The gates of a layer of so many heads, from what ``gates`` takes."""
+    if not count:
+        raise KeyError(f"{name!r} is no layer with heads: all_heads(model) lists them")
+    if isinstance(value, list):
+        check_numbers(value, count, repr(name))
+        return torch.ones(count).index_fill(0, torch.tensor(value), 0.0)
+    if value.shape[-1:] != (count,) or value.dim() > 2:
+        raise ValueError(f"gates of {name!r} have shape {tuple(value.shape)}, "
+                         f"expected ({count},) or (batch, {count})")
+    return value
+
+
 def multiplied(merged: Tensor, gate: Tensor) -> Tensor:
     """Heads side by side, (..., heads * size), each multiplied by its gate."""
     return merged * gate.repeat_interleave(merged.shape[-1] // gate.shape[-1], -1).to(merged)
 
 
 class Gating(Watch):
-    """What ``gates`` opens. ``found``: how many heads each layer has, known or seen at work."""
+    """What ``gates`` opens."""
 
     def __init__(self, model: nn.Module, values: Mapping[str, Tensor | list[int]]):
         super().__init__(model)
-        self.values = values
-        self.found = {name: module.num_heads for module, name in self.names.items()
-                      if isinstance(module, (MultiHeadAttention, nn.MultiheadAttention))}
-        for name in values:
-            if name not in self.names.values():
-                raise KeyError(f"there is no layer {name!r}: all_heads(model, run) lists heads")
-            if name in self.found:
-                self.gate(name)
-
-    def gate(self, name: str) -> Tensor:
-        """The gates of a layer whose heads are known."""
-        value, heads = self.values[name], self.found[name]
-        if isinstance(value, list):
-            check_numbers(value, heads, repr(name))
-            return torch.ones(heads).index_fill(0, torch.tensor(value), 0.0)
-        if value.shape[-1:] != (heads,) or value.dim() > 2:
-            raise ValueError(f"gates of {name!r} have shape {tuple(value.shape)}, "
-                             f"expected ({heads},) or (batch, {heads})")
-        return value
+        counts = Counter(name for name, _ in all_heads(model))
+        self.gates = {name: gate_of(name, value, counts[name]) for name, value in values.items()}
 
     def enters(self, module, args):
         """Before our ``W_o`` the heads stand side by side, (batch, steps, heads * size)."""
         layer = self.running[-1] if self.running else None
         super().enters(module, args)
         if (self.is_here(module) and isinstance(layer, MultiHeadAttention) and module is layer.W_o
-                and self.names[layer] in self.values):
-            return multiplied(args[0], self.gate(self.names[layer])[..., None, :])
-
-    def fused(self, given):
-        """The output of each head, multiplied."""
-        name, layer = self.name, self.running[-1]
-        output = F.scaled_dot_product_attention(**given)
-        try:
-            heads = as_heads(output, layer, given["query"], given["key"])
-        except ValueError as error:
-            if name in self.values:
-                raise ValueError(f"{name!r}: {error}") from None
-            self.reasons[name] = str(error)
-            return output
-        self.found.setdefault(name, heads.shape[1])
-        if name not in self.values:
-            return output
-        gate = self.gate(name)
-        if gate.dim() == 2 and len(gate) != len(heads):
-            raise ValueError(f"gates of {name!r} are for {len(gate)} examples, and the batch of "
-                             f"its heads is {len(heads)}: give the same gates (heads,) to all")
-        return (heads * gate[..., None, None].to(heads)).reshape(output.shape)
+                and self.names[layer] in self.gates):
+            return multiplied(args[0], self.gates[self.names[layer]][..., None, :])
 
     def packed(self, given):
         """The heads side by side, multiplied, and only then projected."""
-        self.found.setdefault(self.name, given["num_heads"])
-        if self.name not in self.values:
-            return F.multi_head_attention_forward(**given)
+        if self.name not in self.gates:
+            return super().packed(given)
         W_o, bias = given["out_proj_weight"], given["out_proj_bias"]
         alone = {"out_proj_weight": torch.eye(len(W_o)).to(W_o), "out_proj_bias": None}
         merged, weights = F.multi_head_attention_forward(**given | alone)
-        return F.linear(multiplied(merged, self.gate(self.name)), W_o, bias), weights
+        return F.linear(multiplied(merged, self.gates[self.name]), W_o, bias), weights
 
     def __exit__(self, *error):
         super().__exit__(*error)
-        if error == (None, None, None) and (idle := sorted(self.values.keys() - self.found)):
-            raise ValueError(f"no attention ran in {', '.join(map(repr, idle))} while gates were "
-                             "open: all_heads(model, run) lists where it does")
+        if error == (None, None, None) and (idle := sorted(self.gates.keys() - self.seen)):
+            raise ValueError(f"no attention ran in {idle} while gates were open")
 
 
 @contextmanager
@@ -162,16 +124,16 @@ def closed(model: nn.Module, heads: Iterable[Head]) -> AbstractContextManager[No
 # ---- four measures, in evaluation mode ----
 
 @contextmanager
-def measuring(model: nn.Module, run: Callable[[], Any]) -> Iterator[tuple[list[Head], Any]]:
-    """While open, ``model`` is in evaluation mode. Yields its heads and what ``run`` returned."""
-    modes, results = [(module, module.training) for module in model.modules()], []
+def measuring(model: nn.Module) -> Iterator[list[Head]]:
+    """While open, ``model`` is in evaluation mode. Yields its heads."""
+    modes = [(module, module.training) for module in model.modules()]
+    heads = all_heads(model)
+    if not heads:
+        raise ValueError(f"{type(model).__name__} has no head that can be closed: none of its "
+                         "layers is a MultiHeadAttention or an nn.MultiheadAttention")
     model.eval()
     try:
-        heads = all_heads(model, lambda: results.append(run()))
-        if not heads:
-            raise ValueError("no head of this model can be closed: record_attention(model) says "
-                             "why")
-        yield heads, results[0]
+        yield heads
     finally:
         for module, training in modes:
             module.training = training
@@ -188,7 +150,8 @@ def ablate_one(model: nn.Module, score: Score) -> Tensor:
 
     Returns one number per head, (heads,); below 0 where the head did harm.
     """
-    with measuring(model, score) as (heads, full):
+    with measuring(model) as heads:
+        full = score()
         return torch.tensor([full - score_without(model, score, [head]) for head in heads])
 
 
@@ -200,7 +163,7 @@ def keep_one(model: nn.Module, score: Score) -> Tensor:
     def others(head: Head) -> list[Head]:
         return [other for other in heads if other[0] == head[0] and other != head]
 
-    with measuring(model, score) as (heads, _):
+    with measuring(model) as heads:
         return torch.tensor([score_without(model, score, others(head)) for head in heads])
 
 
@@ -211,7 +174,8 @@ def gradient(model: nn.Module, losses: Callable[[], Tensor]) -> Tensor:
     losses: runs the model and returns the loss of each example, (batch,). Returns one number per
     head, (heads,), from one backward pass: every example has gates of its own.
     """
-    with measuring(model, torch.no_grad()(losses)) as (heads, first):
+    with measuring(model) as heads:
+        first = torch.no_grad()(losses)()
         if first.dim() != 1:
             raise ValueError("losses() must return one loss per example, (batch,), "
                              f"got shape {tuple(first.shape)}")
@@ -228,8 +192,8 @@ def greedy(model: nn.Module, score: Score) -> tuple[list[Head], list[float]]:
     Returns the heads in the order of closing, and the scores: with all open, then after each.
     """
     order: list[Head] = []
-    with measuring(model, score) as (remaining, full):
-        scores = [full]
+    with measuring(model) as remaining:
+        scores = [score()]
         while remaining:
             results = {head: score_without(model, score, [*order, head]) for head in remaining}
             best = max(remaining, key=results.get)
@@ -257,17 +221,13 @@ def prune_heads(attention: MultiHeadAttention, heads: Iterable[int]) -> MultiHea
     Their rows of W_q, W_k, W_v and their columns of W_o are gone; outputs are those of
     ``attention`` with the heads closed, but for rounding. Its ``state_dict`` loads into
     ``MultiHeadAttention(num_hiddens, heads left, head_size=...)``. Raises ValueError for a position
-    module, for heads that share keys and values, and for a projection that isn't an ``nn.Linear``.
+    module, and for heads that share keys and values.
     """
     position, num_heads, num_kv_heads = (
         attention.position, attention.num_heads, attention.num_kv_heads)
     if position is not None or num_kv_heads != num_heads:
         raise ValueError("can't prune heads with a position module, or that share keys and "
                          f"values, got {position=}, {num_heads=}, {num_kv_heads=}")
-    for name, linear in attention.named_children():
-        if name.startswith("W_") and type(linear) is not nn.Linear:
-            raise ValueError(f"can't prune {name}, a {type(linear).__name__}: it must be a plain "
-                             "nn.Linear. Prune before you quantize, normalise or wrap it")
     gone, size = {operator.index(head) for head in heads}, attention.head_size
     check_numbers(gone, num_heads)
     kept = torch.tensor([head for head in range(num_heads) if head not in gone])
@@ -298,7 +258,7 @@ def prune(model: nn.Module, heads: Iterable[Head]) -> nn.Module:
     return copy.deepcopy(model, small)  # where the copy meets a layer again, it takes the small one
 
 
-# ---- two prompts or models, and all layers ----
+# ---- two prompts or models ----
 
 def beside(first: Mapping[str, Sequence[Tensor]], second: Mapping[str, Sequence[Tensor]],
            ) -> dict[str, Tensor]:
@@ -315,16 +275,6 @@ def beside(first: Mapping[str, Sequence[Tensor]], second: Mapping[str, Sequence[
                          f"compared: their maps are {shapes[0]} and {shapes[1]}")
     return {name: torch.stack([one, other, one - other])
             for name, one, other in zip(first, *maps)}
-
-
-def rollout(maps: Iterable[Tensor]) -> Tensor:
-    """How much of each input token stands in each output, by attention alone: (batch, n, n).
-
-    A layer passes on half of what comes and half of the mean of its heads (Abnar & Zuidema 2020,
-    section 3). maps: the weights (batch, heads, n, n) of each layer, the first layer first.
-    """
-    shares = [(weights.mean(1) + torch.eye(weights.shape[-1]).to(weights)) / 2 for weights in maps]
-    return functools.reduce(lambda below, share: share @ below, shares)
 
 
 @contextmanager

@@ -1,9 +1,6 @@
 """Guards: a weight of 0 would let NaN through, since 0 x NaN is NaN; so what is hidden is 0."""
 import torch
 from torch import Tensor
-from torch.nn import functional as F
-
-from .reading import extremes, readable
 
 
 def unmask_empty_rows(keep: Tensor) -> tuple[Tensor, Tensor]:
@@ -27,22 +24,3 @@ def hide(keep: Tensor, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor,
     hidden = torch.where(seen, k, 0.0)
     return (torch.where(sees, q, 0.0), hidden,
             hidden if v is k else torch.where(seen, v, 0.0))
-
-
-def cut_padding(
-    valid_lens: Tensor | None, keep: Tensor, keys: Tensor, values: Tensor,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """All three without the keys beyond the longest length, where it is known and worth a copy."""
-    longest = keys.shape[1]
-    if valid_lens is not None and readable(valid_lens):
-        _, longest = extremes(valid_lens)
-    if longest > keys.shape[1] * 7 // 8:  # measured: below an eighth the copy costs more
-        return keep, keys, values
-    cut = keys[:, :longest].contiguous()  # one copy, where each projection would make its own
-    return keep[..., :longest], cut, cut if values is keys else values[:, :longest]
-
-
-def widened(weights: Tensor, keys: int) -> Tensor:
-    """``weights`` with zeros for the keys that were cut off."""
-    cut = keys - weights.shape[-1]
-    return F.pad(weights, (0, cut)) if cut else weights

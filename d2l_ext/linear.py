@@ -106,8 +106,11 @@ class Memory(nn.Module):
         """
         check_sequence(X, self.W_q.in_features)
         heads, size = self.num_heads, self.head_size
-        check_state(state, len(X), heads, size, size + self.extra)
-        q, k, v = (W(X).to(at_least_single(X)).unflatten(-1, (heads, size))
+        shape = len(X), heads, size, size + self.extra
+        if state is not None and state.shape != shape:
+            raise ValueError(f"state has shape {tuple(state.shape)}, expected {shape}")
+        single = torch.promote_types(X.dtype, torch.float32)  # half precision loses sums
+        q, k, v = (W(X).to(single).unflatten(-1, (heads, size))
                    for W in (self.W_q, self.W_k, self.W_v))
         if self.feature_map is not None:
             q, k = self.feature_map(q), self.feature_map(k)
@@ -206,14 +209,3 @@ class DeltaRule(Memory):
         self, S: Tensor | None, q: Tensor, k: Tensor, v: Tensor, rate: Tensor,
     ) -> tuple[Tensor, Tensor]:
         return advance(S, q, k, corrections(S, k, v, rate))
-
-
-def at_least_single(X: Tensor) -> torch.dtype:
-    """The dtype of a memory: that of ``X``, but no half precision, in which sums get lost."""
-    return torch.promote_types(X.dtype, torch.float32)
-
-
-def check_state(state: Tensor | None, *shape: int) -> None:
-    """``state`` has this shape, if there is any."""
-    if state is not None and state.shape != shape:
-        raise ValueError(f"state has shape {tuple(state.shape)}, expected {shape}")

@@ -6,9 +6,7 @@ module they are called.
 import inspect
 import math
 import sys
-import threading
 import warnings
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
@@ -22,16 +20,13 @@ from torch.nn.modules.module import register_module_forward_hook, register_modul
 from torch.overrides import TorchFunctionMode, handle_torch_function
 
 from .attention import MultiHeadAttention
-from .checks import check_size
 
 ARGUMENTS = "query", "key", "value", "attn_mask", "dropout_p", "is_causal"  # by position
-SOFTMAXES = {F.softmax, torch.softmax, torch.special.softmax, Tensor.softmax}
 FAST = nn.MultiheadAttention, nn.TransformerEncoderLayer, nn.TransformerEncoder
-SEEN = "d2l_ext's MultiHeadAttention, nn.MultiheadAttention or F.scaled_dot_product_attention"
-ELSEWHERE = (f"attention is computed there without {SEEN}. A model of transformers calls the last "
-             'if it is made with attn_implementation="sdpa", one of timm if it is made after '
-             "timm.layers.set_fused_attn(experimental=True)")
-
+SEEN = ("d2l_ext's MultiHeadAttention, nn.MultiheadAttention, and F.scaled_dot_product_attention "
+        "on queries (batch, heads, steps, size). A model of transformers calls the last if it is "
+        'made with attn_implementation="sdpa", one of timm if it is made after '
+        "timm.layers.set_fused_attn(experimental=True)")
 
 
 def eagerly() -> AbstractContextManager[object]:
@@ -49,22 +44,18 @@ class Watch(TorchFunctionMode):
     ``F.multi_head_attention_forward``. They return the output.
     """
 
-    fused: Callable[[dict[str, Any]], Tensor]
-    packed: Callable[[dict[str, Any]], Any]
-
     def __init__(self, model: nn.Module):
         if not isinstance(model, nn.Module):
             raise TypeError(f"model must be an nn.Module, got {type(model).__name__}")
         super().__init__()
+        self.model = model
         self.names = {module: name for name, module in model.named_modules()}
         self.running: list[nn.Module] = []  # the innermost stands last
         self.ran: dict[nn.Module, None] = {}  # in this order
         self.seen: set[str] = set()  # the modules whose attention was seen
-        self.others: dict[str, None] = {}  # those that attend in another way
-        self.reasons: dict[str, str] = {}  # why the attention of a module is missing
+        self.unseen: dict[str, None] = {}  # those that attend in another way
 
     def __enter__(self) -> Self:
-        self.thread = threading.get_ident()
         self.handles = [register_module_forward_pre_hook(self.enters),
                         register_module_forward_hook(self.leaves, always_call=True)]
         return super().__enter__()
@@ -75,9 +66,8 @@ class Watch(TorchFunctionMode):
         super().__exit__(*error)
 
     def is_here(self, module: nn.Module) -> bool:
-        """Whether this is a module of the model, in this thread, and uncompiled."""
-        return (not torch.compiler.is_compiling() and module in self.names
-                and self.thread == threading.get_ident())
+        """Whether this is a module of the model, and uncompiled."""
+        return not torch.compiler.is_compiling() and module in self.names
 
     def enters(self, module: nn.Module, args: Any) -> None:
         if self.is_here(module):
@@ -87,9 +77,8 @@ class Watch(TorchFunctionMode):
                 self.seen.add(self.name)
 
     def leaves(self, module: nn.Module, *_: Any) -> None:
-        if self.is_here(module) and module in self.running:
-            while self.running.pop() is not module:
-                pass  # what an error ended
+        if self.running and self.running[-1] is module:
+            self.running.pop()
 
     @property
     def name(self) -> str:
@@ -100,61 +89,33 @@ class Watch(TorchFunctionMode):
         self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None,
     ) -> Any:
         kwargs = kwargs or {}
-        if (self.running and self.is_here(self.running[-1])
-                and not isinstance(self.running[-1], MultiHeadAttention)):
+        if self.running and self.is_here(self.running[-1]):
             if func is F.scaled_dot_product_attention:
-                self.seen.add(self.name)
-                return self.fused(dict(zip(ARGUMENTS, args)) | kwargs)
+                given = dict(zip(ARGUMENTS, args)) | kwargs
+                if given["query"].dim() == 4:
+                    self.seen.add(self.name)
+                    return self.fused(given)
+                self.unseen[self.name] = None
             if func is F.multi_head_attention_forward:
                 self.seen.add(self.name)
                 return self.packed(inspect.signature(func).bind(*args, **kwargs).arguments)
-            if (func in SOFTMAXES and over_keys(*args, **kwargs)
-                    or getattr(func, "__name__", "") == "flex_attention"):
-                self.others[self.name] = None
         return func(*args, **kwargs)
 
-    def missing(self) -> str:
-        """Which modules attend unseen, and why; "" if none does."""
-        def met(name: str) -> bool:
-            """Whether attention was met in this module or a part of it."""
-            return any(f"{each}.".startswith(f"{name}." if name else "")
-                       for each in (*self.seen, *self.others, *self.reasons))
+    def fused(self, given: dict[str, Any]) -> Tensor:
+        return F.scaled_dot_product_attention(**given)
 
+    def packed(self, given: dict[str, Any]) -> Any:
+        return F.multi_head_attention_forward(**given)
+
+    def missing(self) -> list[str]:
+        """The names of modules that attend unseen, as those do that are called attention."""
         for module in reversed(self.ran):  # parts come before what they are parts of
-            if "attention" in type(module).__name__.lower() and not met(self.names[module]):
-                self.others[self.names[module]] = None
-        why = defaultdict(list)
-        elsewhere = {name: ELSEWHERE for name in self.others if name not in self.seen}
-        for name, reason in (elsewhere | self.reasons).items():
-            why[reason].append(repr(name or "model"))
-        return "; ".join(
-            f"{', '.join(names[:3])}{f' and {len(names) - 3} more' * (len(names) > 3)}: {reason}"
-            for reason, names in why.items())
-
-
-def over_keys(input: Tensor, dim: int | None = None, *_: Any, **options: Any) -> bool:
-    """Whether a softmax is over the last of four axes or more."""
-    return input.dim() > 3 and dim in (-1, input.dim() - 1)
-
-
-def as_heads(X: Tensor, module: nn.Module, query: Tensor, key: Tensor) -> Tensor:
-    """The output or weights of a fused call as (batch, heads, queries, any), a view.
-
-    Where heads share keys, transformers calls it with one query as if the heads of a group were
-    queries. Raises ValueError where the axes of the call can't be told.
-    """
-    if query.dim() != 4:
-        raise ValueError("F.scaled_dot_product_attention got queries of shape "
-                         f"{tuple(query.shape)}, expected (batch, heads, queries, size)")
-    heads, groups = query.shape[1], getattr(module, "num_key_value_groups", 1)
-    if heads == key.shape[1] and query.shape[2] == groups > 1:
-        known = getattr(getattr(module, "config", None), "num_attention_heads", None)
-        if known == heads * groups:
-            return X.reshape(len(X), known, 1, X.shape[3])
-        if known != heads:
-            raise ValueError(f"these are {heads} heads of {groups} queries, or {heads * groups} of "
-                             f"one, and config.num_attention_heads is {known}")
-    return X
+            name = self.names[module]
+            if "attention" in type(module).__name__.lower() and not any(
+                    f"{each}.".startswith(f"{name}." if name else "")
+                    for each in (*self.seen, *self.unseen)):
+                self.unseen[name] = None
+        return [repr(name or "model") for name in self.unseen]
 
 
 # ---- weights ----
@@ -190,17 +151,12 @@ def without_mode(recorder: "Recorder", forward: Callable[..., Any], *args: Any, 
 
 
 class Recorder(Watch):
-    """Keeps the weights of every attention, by name, and why others are missing.
-
-    Nothing that goes wrong here reaches the model's run.
-    """
+    """Keeps the weights of every attention, by name."""
 
     making: ContextVar["Recorder | None"] = ContextVar("making", default=None)  # others wait
 
-    def __init__(self, model: nn.Module, most_bytes: int):
+    def __init__(self, model: nn.Module):
         super().__init__(model)
-        check_size(0, most_bytes=most_bytes)
-        self.most, self.kept = most_bytes, 0
         self.recorded: dict[str, list[Tensor]] = {}
         self.paused = False
 
@@ -243,81 +199,65 @@ class Recorder(Watch):
                 output = forward(*args, **kwargs)
         finally:
             self.paused = False
-        if ours:
-            with torch.random.fork_rng(enabled=module.training):
-                self.keep(lambda: forward(*args, **kwargs | {"need_weights": True})[1])
-        else:
-            with self.apart():
+        with self.apart():
+            if ours:
+                with torch.random.fork_rng(enabled=module.training):
+                    self.keep(forward(*args, **kwargs | {"need_weights": True})[1])
+            else:
                 forward(*args, **kwargs)
         return output
 
     @contextmanager
     def apart(self) -> Iterator[None]:
-        """Other recorders don't look at what runs within, nor does an error reach the model's run:
-        it is why weights are missing."""
+        """While open, other recorders don't look at what runs."""
         token = self.making.set(self)
         try:
             with torch.no_grad():
                 yield
-        except Exception as error:
-            self.reasons[self.name] = f"{error}"[:200]
         finally:
             self.making.reset(token)
 
-    def keep(self, make: Callable[[], Tensor]) -> None:
-        """Keep what ``make`` returns, if there is room."""
-        with self.apart():
-            weights = make().detach()  # one map alone may be too large
-            if self.kept + weights.nbytes > self.most:
-                raise ValueError(f"maps are missing, beyond most_bytes={self.most:,}")
-            self.recorded.setdefault(self.name or "attention", []).append(weights)
-            self.kept += weights.nbytes
+    def keep(self, weights: Tensor) -> None:
+        self.recorded.setdefault(self.name or "attention", []).append(weights)
 
     def fused(self, given: dict[str, Any]) -> Tensor:
-        output, module = F.scaled_dot_product_attention(**given), self.running[-1]
-        self.keep(lambda: as_heads(fused_weights(**given), module, given["query"], given["key"]))
-        return output
+        with self.apart():
+            self.keep(fused_weights(**given))
+        return super().fused(given)
 
     def packed(self, given: dict[str, Any]) -> Any:
         asked = {"need_weights": True, "average_attn_weights": False, "training": False}
-        output = F.multi_head_attention_forward(**given)
-
-        def weights() -> Any:
-            found: Any = F.multi_head_attention_forward(**given | asked)[1]
-            return found if given["query"].dim() == 3 else found[None]  # without a batch
-
-        self.keep(weights)
-        return output
+        with self.apart():
+            weights: Any = F.multi_head_attention_forward(**given | asked)[1]
+            self.keep(weights if given["query"].dim() == 3 else weights[None])  # without a batch
+        return super().packed(given)
 
     def tell(self) -> None:
         """Refuse if nothing was recorded, and warn of what is missing."""
-        missing = self.missing()
+        names = self.missing()
+        where = ", ".join(names[:3]) + ", ..." * (len(names) > 3) or type(self.model).__name__
+        unseen = f"record_attention saw no attention in {where}: it sees {SEEN}"
         if not self.recorded:
-            kinds = dict.fromkeys(type(module).__name__ for module in self.ran)
-            ran = f"{', '.join([*kinds][:5])} ran without {SEEN}" if kinds else (
-                "no module of the model ran in this thread while it was open")
-            raise ValueError(f"record_attention recorded nothing: {missing or ran}")
-        if missing:
-            warnings.warn(f"record_attention left out {missing}", stacklevel=4)
+            raise ValueError(unseen)
+        if names:
+            warnings.warn(unseen, stacklevel=4)
 
 
 @contextmanager
-def record_attention(
-    model: nn.Module, most_bytes: int = 2**30,
-) -> Iterator[dict[str, list[Tensor]]]:
+def record_attention(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
     """While open, records the weights of attention inside ``model``, asked for or not.
 
     Yields name of the module that attends (``"attention"`` if that is the model) -> list of
     detached weights before dropout, one per call, (batch, heads, queries, keys). They are exact,
     and come from our ``MultiHeadAttention``, ``nn.MultiheadAttention`` and calls of
-    ``F.scaled_dot_product_attention``. Windows that a model folds into its batch stay there. Beam
-    search changes which sequence a row of the batch holds from call to call. At most
-    ``most_bytes`` are kept.
+    ``F.scaled_dot_product_attention``. Windows that a model folds into its batch stay there, as do
+    heads that it counts among the queries. Beam search changes which sequence a row of the batch
+    holds from call to call.
 
     The model's outputs stay the same to the last bit, but for rounding where models are compiled,
     call flex_attention, or have a part that is recorded at the same time.
-    Warns of modules that attend in another way, or whose weights are missing; raises ValueError
-    when nothing was recorded.
+    Warns of modules that attend in another way and are called attention; raises ValueError when
+    nothing was recorded.
 
     >>> attention = MultiHeadAttention(8, 2)
     >>> with record_attention(attention) as weights:
@@ -325,6 +265,6 @@ def record_attention(
     >>> weights["attention"][0].shape
     torch.Size([1, 2, 3, 3])
     """
-    with eagerly(), Recorder(model, most_bytes) as recorder:
+    with eagerly(), Recorder(model) as recorder:
         yield recorder.recorded
     recorder.tell()

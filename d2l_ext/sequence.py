@@ -8,7 +8,9 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from math import ceil
+from timeit import timeit
 from typing import Any, NamedTuple
 
 import torch
@@ -240,28 +242,22 @@ def longest_chain(layer: Layer, n: int, d: int) -> int:
     return length[end]
 
 
+@torch.no_grad()
 def fastest(runs: Sequence[tuple[Layer, int, int]], repeats: int = 5) -> list[float]:
     """Seconds of a forward pass for each (layer, n, d) in ``runs``, on the CPU, with one thread.
 
     The least of ``repeats`` rounds through all runs, after one that isn't counted: whatever
     disturbs a measurement makes it longer, and disturbs the runs of a round alike.
     """
-    threads = torch.get_num_threads()
+    threads, passes = torch.get_num_threads(), [
+        partial(layer, torch.ones(1, n, d)) for layer, n, d in runs]
     torch.set_num_threads(1)
     try:
-        rounds = [[seconds(*run) for run in runs] for _ in range(repeats + 1)]
+        rounds = [[timeit(run, timer=CLOCK, number=1) for run in passes]
+                  for _ in range(repeats + 1)]
     finally:
         torch.set_num_threads(threads)
     return [min(times) for times in zip(*rounds[1:])]
-
-
-@torch.no_grad()
-def seconds(layer: Layer, n: int, d: int) -> float:
-    """Of one forward pass."""
-    X = torch.ones(1, n, d)
-    start = CLOCK()
-    layer(X)
-    return CLOCK() - start
 
 
 def slope(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:

@@ -66,7 +66,6 @@ BUILDING = [
     (lambda: MultiHeadAttention(8, 2, query_size=5).to_torch(),
      "no position: got query_size=5, num_heads=2, num_kv_heads=2, head_size=4, num_hiddens=8"),
     (lambda: MultiHeadAttention(8, 2, position=ALiBi(2)).to_torch(), "position=ALiBi"),
-    (lambda: record_attention(ATTENTION, -1).__enter__(), "most_bytes=-1"),
     (lambda: record_attention([ATTENTION]).__enter__(),
      "model must be an nn.Module, got list", TypeError),
     (lambda: attention_lessons.language("xx"), "code='xx' has no catalogue: choose from en, zh"),

@@ -36,7 +36,7 @@ def elsewhere():
     room.__del__()
 
 
-# ---- rooms ------------------------------------------------------------------------------------
+# ---- rooms ----
 
 @pytest.mark.parametrize("kind", ["here", pytest.param("elsewhere", marks=pytest.mark.slow)])
 def test_a_room_runs_cells_and_calls_functions(kind, request, capsys):
@@ -105,7 +105,7 @@ def test_the_switch_has_the_latest_code_and_marks_what_differs(empty):
     assert [(tab, shows[tab]) for tab, _, _ in tabs] == [(label, title) for _, label, title in tabs]
 
 
-# ---- the lesson -------------------------------------------------------------------------------
+# ---- the lesson ----
 
 @pytest.mark.slow
 def test_lesson_14_runs_to_its_end_without_frameworks():

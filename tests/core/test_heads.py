@@ -1,4 +1,5 @@
 """Gates, the four measures and pruning, each against a slow definition; wrong ones are noticed."""
+import copy
 import math
 
 import pytest
@@ -6,13 +7,11 @@ import torch
 from test_bad_input import assert_refused
 from torch import nn
 
-from d2l_ext import MultiHeadAttention, RotaryEmbedding, merge_heads, record_attention, split_heads
+from d2l_ext import MultiHeadAttention, RotaryEmbedding, record_attention
 from d2l_ext.heads import ablate_one, all_heads, attention_layers, beside, closed, gates
 from d2l_ext.heads import gradient, greedy, keep_one, patched, prune, prune_heads
-from d2l_ext.heads import rank_correlation, rollout
+from d2l_ext.heads import rank_correlation
 from d2l_ext.transformer import EncoderDecoder
-
-pytestmark = pytest.mark.filterwarnings("error:no head can be closed")
 
 SOURCE, TARGET = torch.arange(12).reshape(2, 6) % 7, torch.arange(8).reshape(2, 4) % 5
 LENGTHS = torch.tensor([6, 3])
@@ -32,37 +31,30 @@ def layer(**change):
     return MultiHeadAttention(**dict(num_hiddens=12, num_heads=4) | change).eval()
 
 
-def wrapped():
-    made = layer()
-    nn.utils.parametrizations.weight_norm(made.W_k)
-    return made
+def unused():
+    with closed(layer(), [("", 0)]):
+        pass
 
 
 def losses(made):
     return made(*GIVEN).square().mean((1, 2))
 
 
-# ---- gates ---------------------------------------------------------------------------------------
-
-def by_hand(attention, X, gate):
-    """The layer with gates, from its parts."""
-    linears = attention.W_q, attention.W_k, attention.W_v
-    q, k, v = (split_heads(linear(X), linear.out_features // attention.head_size)
-               for linear in linears)
-    k, v = (Y.repeat_interleave(q.shape[1] // Y.shape[1], dim=1) for Y in (k, v))
-    heads = (q @ k.mT / attention.head_size ** 0.5).softmax(-1) @ v
-    return attention.W_o(merge_heads(heads * gate[..., None, None]))
-
+# ---- gates ----
 
 @pytest.mark.parametrize("gate", [torch.tensor([0.5, 2, -1, 0]), torch.arange(8.).reshape(2, 4)],
                          ids=["for all", "per example"])
 @pytest.mark.parametrize("sizes", [dict(bias=True, head_size=5), dict(num_kv_heads=2)], ids=str)
 def test_gates_multiply_heads(gate, sizes):
+    """As if the columns of the output projection were multiplied, for each example."""
     attention, X = layer(**sizes), torch.randn(2, 5, 12)
     with gates(attention, {"": gate}):
         outputs = attention(X, X, X), attention(X, X, X, need_weights=True)[0]
-    for output in outputs:
-        torch.testing.assert_close(output, by_hand(attention, X, gate))
+    for i, numbers in enumerate(gate.expand(2, 4)):
+        scaled = copy.deepcopy(attention)
+        scaled.W_o.weight.data *= numbers.repeat_interleave(attention.head_size)
+        for output in outputs:
+            torch.testing.assert_close(output[i], scaled(*[X[i:i + 1]] * 3)[0])
 
 
 @pytest.mark.slow
@@ -80,12 +72,13 @@ def test_heads_of_a_compiled_model_close_and_are_recorded(compiled):
 
 @pytest.mark.parametrize("row", [
     (lambda: gates(model(), {"cross": torch.zeros(3)}).__enter__(),
-     "there is no layer 'cross': all_heads(model, run) lists heads", KeyError),
+     "'cross' is no layer with heads: all_heads(model) lists them", KeyError),
     (lambda: gates(model(), {CROSS: torch.zeros(4)}).__enter__(),
      "gates of 'decoder.0.cross' have shape (4,), expected (3,) or (batch, 3)"),
     (lambda: gates(model(), {CROSS: torch.zeros(1, 1, 3)}).__enter__(), "(1, 1, 3)"),
     (lambda: closed(model(), [(CROSS, 3)]).__enter__(),
      "there are no heads [3] in 'decoder.0.cross': it has 0 to 2"),
+    (unused, "no attention ran in [''] while gates were open"),
     (lambda: prune(model(), [0]),
      "a head is a pair such as ('decoder.0.cross', 2), got 0", TypeError),
     (lambda: closed(model(), (CROSS, 0)), "is a pair ... , got 'decoder.0.cross'", TypeError),
@@ -97,12 +90,11 @@ def test_heads_of_a_compiled_model_close_and_are_recorded(compiled):
     (lambda: prune_heads(layer(position=RotaryEmbedding(4), head_size=4), [0]),
      "can't prune heads with ... position=RotaryEmbedding(), num_heads=4, num_kv_heads=4"),
     (lambda: prune_heads(layer(num_kv_heads=2), [0]), "num_heads=4, num_kv_heads=2"),
-    (lambda: prune_heads(wrapped(), [0]), "can't prune W_k, a ParametrizedLinear: it must"),
     (lambda: prune(layer().to_torch(), [("", 0)]),
      "and '' is a MultiheadAttention: ... from_torch", TypeError),
     (lambda: gradient(model(), lambda: torch.tensor(1.0)),
      "losses() must return ... , got shape ()"),
-    (lambda: ablate_one(nn.Linear(1, 1), lambda: 1.0), "no head of this model can be closed: re"),
+    (lambda: ablate_one(nn.Linear(1, 1), lambda: 1.0), "Linear has no head that can be closed"),
     (lambda: patched(layer().W_o, 0, 4, lambda: None).__enter__(),
      "run() never called the projection"),
     (lambda: beside({"a": [torch.ones(1, 3, 4, 4)]}, {"a": [torch.ones(1, 3, 4, 3)]}),
@@ -112,39 +104,36 @@ def test_what_does_not_fit_is_refused(row):
     assert_refused(*row)
 
 
-# ---- measures: on scores that can be worked out by hand ------------------------------------------
+# ---- measures: on scores that can be worked out by hand ----
 
 class Gated(nn.Module):
-    """Four heads that each return a constant: the output is the sum of the gated constants."""
+    """Layers of heads that each return a constant: the output is the sum of the gated constants."""
 
-    def __init__(self, *constants):
+    def __init__(self, *layers):
         super().__init__()
-        self.layer = MultiHeadAttention(1, len(constants), head_size=1)
-        nn.init.ones_(self.layer.W_o.weight)
-        self.layer.W_v.weight.data[:, 0] = torch.tensor(constants)
+        self.layers = nn.ModuleList(
+            MultiHeadAttention(1, len(constants), head_size=1) for constants in layers)
+        for layer, constants in zip(self.layers, layers):
+            nn.init.ones_(layer.W_o.weight)
+            layer.W_v.weight.data[:, 0] = torch.tensor(constants)
 
-    def forward(self, batch=1):
-        X = torch.ones(batch, 1, 1, device=self.layer.W_v.weight.device)
-        return self.layer(X, X, X)[:, 0, 0]
+    def forward(self):
+        X = torch.ones(1, 1, 1)
+        return sum(layer(X, X, X)[:, 0, 0] for layer in self.layers)
 
 
 def test_measures_by_hand():
-    """A head that matters, one that matters less, one that does harm, an idle one."""
-    made = Gated(5.0, 1.0, -2.0, 0.0)
+    """A head that matters, one that matters less, one that does harm, an idle one; idle layers."""
+    made = Gated([5.0, 1.0, -2.0, 0.0], [3.0], [0.0])
     score = lambda: made().item()
-    assert ablate_one(made, score).tolist() == keep_one(made, score).tolist() == [5, 1, -2, 0]
+    assert ablate_one(made, score).tolist() == [5, 1, -2, 0, 3, 0]
+    assert keep_one(made, score).tolist() == [8, 4, 1, 3, 7, 7]
     order, scores = greedy(made, score)
-    assert [head for _, head in order] == [2, 3, 1, 0] and scores == [4, 6, 6, 5, 0]
+    assert [all_heads(made).index(head) for head in order] == [2, 3, 5, 1, 4, 0]
+    assert scores == [7, 9, 9, 9, 8, 5, 0]
     wanted = torch.tensor([5.0, 1.0, 2.0, 0.0])
-    torch.testing.assert_close(gradient(made, made), wanted / wanted.norm())
-
-
-def test_a_layer_that_moves_nothing_has_no_slope_instead_of_nan():
-    made = model()
-    nn.init.zeros_(made.decoder[0].attention.W_o.weight)
-    found = gradient(made, lambda: losses(made))
-    idle = [name == "decoder.0.attention" for name, _ in all_heads(made)]
-    assert (found == 0).tolist() == idle and not found.isnan().any()
+    wanted = torch.tensor([*wanted / wanted.norm(), 1, 0])
+    torch.testing.assert_close(gradient(made, made), wanted)
 
 
 def scoring(made):
@@ -172,7 +161,7 @@ def test_rank_correlation_is_spearmans():
     assert math.isnan(rank_correlation([1, 1], [1, 2]))
 
 
-# ---- pruning -------------------------------------------------------------------------------------
+# ---- pruning ----
 
 @pytest.mark.parametrize("heads", [{1, 2}, set()])
 @pytest.mark.parametrize("sizes", [
@@ -209,21 +198,13 @@ def test_a_layer_in_two_places_is_pruned_in_both_and_a_layer_alone_too():
     assert made[0] is shared and shared.num_heads == 4 == 1 + prune(shared, [("", 1)]).num_heads
 
 
-# ---- two prompts or models, and all layers -------------------------------------------------------
+# ---- two prompts or models ----
 
 def test_two_recordings_side_by_side_have_their_difference():
     first, second = torch.rand(2, 1, 3, 4, 4)
     both = beside({"a": [first]}, {"b": [second, first]})
     assert list(both) == ["a"]
     assert torch.equal(both["a"], torch.stack([first, second, first - second]))
-
-
-def test_rollout_is_abnars_product_of_halves():
-    first, second = torch.rand(2, 3, 4, 4).softmax(-1), torch.rand(2, 5, 4, 4).softmax(-1)
-    halves = [0.5 * torch.eye(4) + 0.5 * sum(maps.unbind(1)) / maps.shape[1]
-              for maps in (first, second)]
-    torch.testing.assert_close(rollout([first, second]), halves[1] @ halves[0])
-    torch.testing.assert_close(rollout([first, second]).sum(-1), torch.ones(2, 4))
 
 
 def test_a_patched_head_is_that_of_the_other_prompt_and_no_other_changes():

@@ -35,7 +35,7 @@ def sequence(n=7, batch=2):
     return torch.randn(batch, n, WIDTH)
 
 
-# ---- slow and right: one sequence, one head, one step at a time ----------------------------------
+# ---- slow and right: one sequence, one head, one step at a time ----
 
 def heads_of(W, x):
     return W(x).split(WIDTH // HEADS)
@@ -82,7 +82,7 @@ def call(m, X, **options):
     return m(X, **options)
 
 
-# ---- what every layer promises -------------------------------------------------------------------
+# ---- what every layer promises ----
 
 @every_layer
 def test_it_is_its_definition(make):
@@ -118,7 +118,7 @@ def test_half_precision_stays_near_the_exact_answer(make):
         assert error < 6 * torch.finfo(dtype).eps, error
 
 
-# ---- parts ---------------------------------------------------------------------------------------
+# ---- parts ----
 
 def test_starts_and_decays_are_those_of_the_papers():
     mask = decay_mask(torch.full((1, 4), math.log(0.9)))
@@ -130,7 +130,7 @@ def test_starts_and_decays_are_those_of_the_papers():
     assert elu_plus_one(torch.tensor([-80.0])) > 0
 
 
-# ---- costs ---------------------------------------------------------------------------------------
+# ---- costs ----
 
 def test_costs_are_what_pytorch_counts():
     for n, d, c, h in [(12, 4, 3, 1), (12, 10, 4, 5), (5, 8, 64, 2)]:

@@ -12,7 +12,7 @@ LENGTHS = torch.tensor([0, 2, 5])
 LENGTHS_PER_QUERY = torch.tensor([[0, 2, 5, 1], [4, 3, 0, 5], [5, 1, 2, 0]])
 
 
-# ---- predicates ----------------------------------------------------------------------------------
+# ---- predicates ----
 
 RULES = {causal(): lambda q, k: k <= q, causal(-2): lambda q, k: k <= q - 2,
          causal(3): lambda q, k: k <= q + 3, window(0): lambda q, k: k == q,
@@ -49,7 +49,7 @@ def test_and_or_not_leave_their_parts_as_they_were():
         assert Mask(shapeless).tensor(3, 5).shape == (3, 5)
 
 
-# ---- all constraints together --------------------------------------------------------------------
+# ---- all constraints together ----
 
 @pytest.mark.parametrize("shape", [(4, 4), (3, 4, 4), (1, 4, 4), (3, 1, 4, 4), (3, 2, 4, 4),
                                    (1, 2, 4, 4), (1, 1, 4, 4)])
@@ -61,7 +61,7 @@ def test_combine_ands_all_constraints(shape):
     assert torch.equal(found.expand(3, 2, 4, 4), expected.expand(3, 2, 4, 4))
 
 
-# ---- PyTorch's two conventions -------------------------------------------------------------------
+# ---- PyTorch's two conventions ----
 
 def visible(*shape):
     """Every query sees something; PyTorch answers NaN where none is seen."""

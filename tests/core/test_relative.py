@@ -18,7 +18,7 @@ WIDTH = HEADS * SIZE
 PERIODS = 1.5, 40.0
 
 
-# ---- slow and right: the score of one query and the key ``offset`` places to its right -----------
+# ---- slow and right: the score of one query and the key ``offset`` places to its right ----
 
 def slow_bucket(offset, num_buckets, max_distance, bidirectional):
     """In whole numbers: beyond E, the distances with a bucket each, there are L buckets.
@@ -163,7 +163,7 @@ def test_alibis_slopes():
     assert row == pytest.approx([-2 * slope, -slope, 0], rel=1e-12), "double to the last digit"
 
 
-# ---- what runs -----------------------------------------------------------------------------------
+# ---- what runs ----
 
 class Watched(TorchDispatchMode):
     """Notes the names of all kernels that run, and the size of the largest tensor they return."""

@@ -16,7 +16,7 @@ def sequence(n, d=4, batch=2):
     return torch.randn(batch, n, d, dtype=torch.float64)
 
 
-# ---- slow and right ------------------------------------------------------------------------------
+# ---- slow and right ----
 
 def slow_convolution(weight, X, dilation, causal):
     """Place by place; weight (out, in, kernel), X (n, d)."""
@@ -49,7 +49,7 @@ def walk(n, neighbours, done):
     return layers
 
 
-# ---- layers --------------------------------------------------------------------------------------
+# ---- layers ----
 
 @pytest.mark.parametrize("kernel, dilation, causal", [
     (3, 1, False), (3, 2, False), (2, 1, True), (3, 4, True), (1, 1, False)])
@@ -78,7 +78,7 @@ def test_self_attention_is_its_definition(options):
     torch.testing.assert_close(model(X), slow_attention(model.attention, X, X, X, keep)[0])
 
 
-# ---- formulas ------------------------------------------------------------------------------------
+# ---- formulas ----
 
 @pytest.mark.parametrize("n, d, k", [(5, 8, 3), (12, 4, 5), (7, 6, 7)])
 def test_costs_are_what_pytorch_counts(n, d, k):
@@ -111,7 +111,7 @@ def test_paths_are_the_walked_ones(n):
         check(every, every, kind, n, 4)
 
 
-# ---- measurements --------------------------------------------------------------------------------
+# ---- measurements ----
 
 def test_reach_is_what_moves():
     for model in [Convolution(4, 3, dilation=2, causal=True), LSTM(4), SelfAttention(4, 2),
