@@ -1,9 +1,14 @@
 """A lesson, its deeper notebook and a start that keep every rule, in few words."""
-from rules.code import SENTENCE
 from rules.notebook import Notebook
 
 from tools.notebooks import nbtext
 
+SENTENCE = """\
+tokens = ["dog", "bites", "man"]
+features = ["animal", "person", "action", "height"]
+X = torch.tensor([[1., 0., 0., 1.],   # dog: an animal, one dog tall
+                  [0., 0., 1., 0.],   # bites: an action
+                  [0., 1., 0., 3.]])  # man: a person, three dogs tall"""
 CLASS = "class Mine:\n    'What it does.'\n"
 
 
@@ -208,7 +213,7 @@ def shows(text, kind="text/html"):
 
 
 ALT = {"weights": "A map of weights, all alike."}
-NUMBERS = {("02", "0.39"): "weights"}
+NUMBERS = {("02", "0.39"): (1, "weights")}
 NOTEBOOKS = [notebook("00_start", START),
              notebook("02_tiny", LESSON, {"weights": shows(f'<img alt="{ALT["weights"]}"> 0.39')}),
              notebook("deeper/02_tiny_deeper", DEEPER)]

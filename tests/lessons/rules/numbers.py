@@ -1,44 +1,52 @@
-"""Numbers in sentences: those that aren't small or round have a source.
+"""Numbers in sentences: none changes by itself, and those that aren't small have a source.
 
-numbers.csv says of a notebook, "05" or "deeper/05", where a number comes from: the code cell that
-shows it, or words. `python -m tests.lessons.rules` brings it up to date; what its diff shows is to
-be read. Where no cell shows a number it writes "?", in whose place belongs a source in words.
+numbers.csv says how often a notebook, "05" or "deeper/05", says a number, and where one that is
+neither small nor round comes from: the code cell that shows it, or words. `python -m
+tests.lessons.rules` brings it up to date; what its diff shows is to be read. Where no cell shows a
+number it writes "?", in whose place belongs where the number is from.
 """
 import csv
 import re
+from collections import Counter
 from functools import cache
 
 from .notebook import ROOT, all_notebooks, rule
 
 TABLE = ROOT / "tests/lessons/numbers.csv"
+WORDS = ("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
+         "fifteen sixteen seventeen eighteen nineteen twenty").split()
 ELSEWHERE = {"references", "next", "map", "contents", "symbols"}  # other rules' cells
 BARE = [r"```.*?```|`[^`]*`",
         r"(?m:^# .*|^## Question \d)|\d+ minutes?|level \d|\*\*Minutes:\*\*[^\n]*",
         r"\]\([^)]*\)|\[(?:[Ll]esson )?\d\d[^\]]*\]|(?m:^ *\d+\. )",
         r"\b(?:19|20)\d\d\b"]
-NUMBER = re.compile(r"(?<![\w.^_{])(?:\d[\d,]*\d|\d)(?:\.\d+)?(?!\w)")
+TOKEN = re.compile(r"(?<![\w.^_{])(?:\d[\d,]*\d|\d)(?:\.\d+)?(?!\w)|[½⅓⅔¼¾]"
+                   r"|(?:\\mathcal )?\bO\([^)]*\)|\b(?:" + "|".join(WORDS[2:])
+                   + r"|half|twice|third|quarter|dozen|hundred|thousand)\b", re.I)
 SMALL = {*range(13), *(2**power for power in range(20))}
 
 
 def said(text):
-    """The numbers of a text, outside of code, links and years, that need a source: those that are
-    not small, round or a power of two."""
+    """The numbers of a text, outside of code, links and years."""
     text = text.replace("{,}", ",")
     for pattern in BARE:
         text = re.sub(pattern, " ", text, flags=re.S)
-    return {number for number in NUMBER.findall(text) if value(number) not in SMALL
-            and len(re.sub("[.,]", "", number).strip("0")) > 1}
+    return Counter(token.lower() for token in TOKEN.findall(text))
 
 
-def value(number):
-    return float(number.replace(",", ""))
+def telling(token):
+    """Whether a number needs a source: it isn't small, round or a power of two."""
+    if not token[0].isdigit():
+        return False
+    digits = re.sub("[.,]", "", token).strip("0")
+    return len(digits) > 1 and float(token.replace(",", "")) not in SMALL
 
 
-def shows(cell, number):
+def shows(cell, token):
     """Whether code or outputs of a cell hold a number, perhaps with more digits or as a share of
     1."""
-    digits = len(number.partition(".")[2])
-    return any(abs(round(scale * other, digits) - value(number)) < 1e-9
+    number, digits = float(token.replace(",", "")), len(token.partition(".")[2])
+    return any(abs(round(scale * other, digits) - number) < 1e-9
                for other in held(cell) for scale in (1, 100))
 
 
@@ -51,18 +59,20 @@ def held(cell):
 
 
 def sentences(notebook):
-    """Number -> the first cell that says it; those of alternative texts, too: `alt/two-rows`."""
-    alt = {f"alt/{name}": entry if isinstance(entry, str) else entry["text"]
-           for name, entry in notebook.alt.items()}
-    texts = {cell.id: cell.text for cell in notebook.words if cell.id not in ELSEWHERE} | alt
-    return {number: name for name, text in reversed(texts.items()) for number in said(text)}
+    """Cell -> its numbers; those of alternative texts, too: `alt/two-rows`."""
+    for cell in notebook.words:
+        if cell.id not in ELSEWHERE:
+            yield cell.id, said(cell.text)
+    for name, entry in notebook.alt.items():
+        yield f"alt/{name}", said(entry if isinstance(entry, str) else entry["text"])
 
 
 @cache
 def table():
-    """(notebook, number) -> its source."""
+    """(notebook, number) -> how often it is said, its source."""
     with open(TABLE, encoding="utf-8", newline="") as file:
-        return {(place, number): source for place, number, source in csv.reader(file)}
+        return {(place, number): (int(times), source)
+                for place, number, times, source in csv.reader(file)}
 
 
 @rule()
@@ -70,28 +80,35 @@ def numbers_have_sources(notebook):
     """Is it true? `python -m tests.lessons.rules` writes numbers.csv, where a number has its
     source: a code cell that shows it, or words."""
     code = {cell.id: cell for cell in notebook.code}
-    listed = {number: source for (place, number), source in table().items()
-              if place == notebook.place}
-    places = sentences(notebook)
-    for number in sorted(listed.keys() - places):
-        yield notebook.place, f"{number} is listed, and no sentence says it"
-    for number, place in sorted(places.items()):
-        source = listed.get(number, "?")
-        if " " not in source and (source not in code or not shows(code[source], number)):
-            yield place, f"{number}: `{source}` shows no such number"
+    listed = {number: row for (other, number), row in table().items() if other == notebook.place}
+    places = dict(sentences(notebook))
+    counted = sum(places.values(), Counter())
+    for number in sorted(counted.keys() | listed):
+        times, source = listed.get(number, (0, ""))
+        if counted[number] != times:
+            where = ", ".join(cell for cell in places if number in places[cell]) or notebook.place
+            yield where, f"{number}: {counted[number]} in sentences, {times} listed"
+        elif telling(number) and " " not in source and (
+                source not in code or not shows(code[source], number)):
+            yield source, f"it shows no {number}"
 
 
 def proposed(notebook):
-    """The rows of a notebook: (place, number, source). A known source stays; a new one is the code
-    cell nearest to the sentence that shows the number."""
+    """The rows of a notebook: (place, number, how often, source). A known source stays; a new one
+    is the code cell nearest to the sentence that shows the number."""
     order = {name: i for i, name in enumerate(notebook.ids)}
-    for number, name in sorted(sentences(notebook).items()):
-        here = order.get(name.removeprefix("alt/"), 0)
+    counted, first = Counter(), {}
+    for cell, found in sentences(notebook):
+        counted += found
+        here = order.get(cell.removeprefix("alt/"), 0)
+        first = dict.fromkeys(found, here) | first
+    for number, times in sorted(counted.items()):
+        known = table().get((notebook.place, number), (0, "?"))[1]
         cells = [cell for cell in notebook.code
-                 if "explorer" not in cell.tags and shows(cell, number)]
-        ids = sorted((cell.id for cell in cells), key=lambda name: abs(order[name] - here))
-        known = table().get((notebook.place, number), "?")
-        yield notebook.place, number, known if known in ids or " " in known else [*ids, "?"][0]
+                 if telling(number) and "explorer" not in cell.tags and shows(cell, number)]
+        ids = sorted((cell.id for cell in cells), key=lambda name: abs(order[name] - first[number]))
+        source = known if known in ids or " " in known else [*ids, "?"][0]
+        yield notebook.place, number, times, source if telling(number) else ""
 
 
 def write():
