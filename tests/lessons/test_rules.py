@@ -176,7 +176,7 @@ BAD = [  # rule, what is changed, words of the complaint: cell, what is wrong
     ("claims", swap(PROOF, "[idea](#cell-id=idea)"), "claims: `an idea`"),
     ("sources", swap("abs/1706.03762", "abs/1234.56789"), "references: https://arxiv"),
     ("sources", words("As Nobody et al. (1999) say."), "new: Nobody 1999 is not in the cell"),
-    ("every_source_is_cited", swap("abs/2002.07028", "abs/0"), "bhojanapalli2020: no lesson"),
+    ("every_source_is_cited", swap("abs/1706.03762", "abs/0"), "vaswani2017: no lesson cites"),
     ("symbols", swap("`num_heads`", "num_heads", place="00"), "symbols: `$h$` is not of this"),
     ("symbols", swap("`num_heads`", "`heads_there`", place="00"), "`heads_there` does not occur"),
 ]
