@@ -94,6 +94,16 @@ def test_cells_that_lag_are_shown_in_english_and_counted(tiny_lesson):
     assert made["recall"].startswith("**From") and made["idea"].startswith("## An idea")
 
 
+def test_minutes_of_sections_are_those_of_the_english_words(tmp_path):
+    path, words = tmp_path / "deeper/02_tiny_deeper.ipynb", "word " * 520
+    path.parent.mkdir()
+    nbtext.write(nbtext.pack(f"{tiny.DEEPER}\n%% md more\n{words.strip()}\n", {}), path)
+    short = {"02": [Entry("deeper/02/more", words.strip(), "词")], "pages": []}
+    made = {cell["id"]: cell["source"] for cell in translation.translated(path, "zh", short)}
+    assert made["more"] == "词" and made["why"].startswith("## And why? · 8 minutes")
+    assert "- [And why?](#cell-id=why) · 8 minutes" in made["contents"]
+
+
 def test_an_output_goes_when_its_code_changed(tiny_lesson):
     path, whole = tiny_lesson
     cells = translation.translated(path, "zh", whole)

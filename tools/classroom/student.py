@@ -20,7 +20,7 @@ from tools import ROOT
 from tools.classroom.guide import bullets, folder, known, plain, teaching
 from tools.notebooks.nbtext import (BADGE, cells_of, has, in_language, inner, notebooks, read,
                                     words_cell, write)
-from tools.notebooks.standalone import members, needed, translated
+from tools.notebooks.standalone import members
 
 from attention_lessons.exercises import find
 from attention_lessons.languages import catalogue, language, languages, t
@@ -164,13 +164,11 @@ def requirements() -> str:
     return "\n".join([*project["dependencies"], *project["optional-dependencies"]["lab"], ""])
 
 
-def put_package(target: pathlib.Path, file, wanted) -> None:
-    """Write the packages and their licenses into a folder: ``file(place, content)`` of each file
-    for which ``wanted(place)`` holds."""
-    for place, path in members().items():
-        if wanted(place):
-            (target / place).parent.mkdir(parents=True, exist_ok=True)
-            (target / place).write_bytes(file(place, path.read_bytes()))
+def put_package(target: pathlib.Path, file) -> None:
+    """Write the packages and their licenses into a folder: ``file(place, content)`` of each."""
+    for place, path in members(language()).items():
+        (target / place).parent.mkdir(parents=True, exist_ok=True)
+        (target / place).write_bytes(file(place, path.read_bytes()))
     for name in ("LICENSE", "LICENSE-text"):
         shutil.copy(ROOT / name, target)
 
@@ -184,8 +182,7 @@ def hand_out(target: pathlib.Path, use: str, lesson, file=lambda place, content:
         made = target / inner(in_language(path))
         made.parent.mkdir(exist_ok=True)
         write(lesson(path), made)
-    put_package(target, file, lambda place: not translated(place)
-                or re.search(rf"/{language()}[./]", place))
+    put_package(target, file)
     (target / "requirements.txt").write_text(requirements(), encoding="utf-8")
     (target / "README.md").write_text(str(t(README.text, use)), encoding="utf-8")
     size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
@@ -217,11 +214,9 @@ def course(target: pathlib.Path) -> None:
     shutil.rmtree(target, ignore_errors=True)
     for path in notebooks(folder()):
         assignment, notebook = target / "source" / path.stem, with_tests(read(path))
-        code = "\n".join("".join(cell["source"]) for cell in notebook["cells"])
         assignment.mkdir(parents=True)
         write(notebook, assignment / path.name)
-        put_package(assignment, sealed,
-                    lambda place: needed(place, path.stem[:2], code, language()))
+        put_package(assignment, sealed)
     (target / "nbgrader_config.py").write_text(SETTINGS, encoding="utf-8")
     print(f"{target}: {len(notebooks(folder()))} assignments", flush=True)
 
