@@ -70,9 +70,14 @@ def words(code: str) -> dict:
             if entry.twin and not entry.fuzzy}
 
 
-def say(text: str) -> str:
-    """A text of the guide in the language that is spoken."""
-    return words(language()).get(text, text)
+def say(part, code: str = ""):
+    """A text of the guide, or all texts of a plan's part, in a language: in that which is spoken,
+    without one."""
+    if isinstance(part, dict):
+        return {key: say(each, code) for key, each in part.items()}
+    if isinstance(part, list):
+        return [say(each, code) for each in part]
+    return words(code or language()).get(part, part)
 
 
 def folder() -> str:
@@ -145,16 +150,7 @@ def teaching(number: str, code: str = "") -> dict:
         if not isinstance(pair, list) or len(pair) != 2:
             raise ValueError(f"teaching/{number}.toml: ask.{name} must be a question and what is "
                              f"usually answered, got {pair!r}")
-    return in_twins(plan, words(code or language()))
-
-
-def in_twins(part, said: dict):
-    """A plan's part with its texts as ``said``."""
-    if isinstance(part, dict):
-        return {key: in_twins(each, said) for key, each in part.items()}
-    if isinstance(part, list):
-        return [in_twins(each, said) for each in part]
-    return said.get(part, part)
+    return say(plan, code)
 
 
 # ---- a lesson's page --------------------------------------------------------------------------

@@ -50,11 +50,11 @@ def read(path: pathlib.Path) -> dict:
 
 
 def drawing(lesson: dict) -> str | None:
-    """The address of a lesson's first drawing or, without one, of its piece's picture."""
+    """The address of a lesson's drawing that comes first in it, if it has one."""
     folder, text = ROOT / "images" / lesson["place"].rpartition("/")[0], str(lesson["cells"])
-    found = sorted(folder.glob(f"{lesson['number']}_*.svg"),
-                   key=lambda path: (path.stem not in text, text.find(path.stem)))
-    return found[0].relative_to(ROOT).as_posix() if found else None
+    first = min(folder.glob(f"{lesson['number']}_*.svg"), default=None,
+                key=lambda path: (path.stem not in text, text.find(path.stem)))
+    return first and first.relative_to(ROOT).as_posix()
 
 
 # ---- symbols and references ---------------------------------------------------------------------

@@ -16,7 +16,7 @@ from tools.publish.pages import (TEMPLATES, Exporter, font, html, letters_of, pl
 from tools.classroom.guide import teaching
 from tools.classroom.student import remarks
 from tools.notebooks.nbtext import in_language
-from tools.notebooks.readme import cell_minutes
+from tools.notebooks.readme import minutes
 
 
 class Deck(Exporter, SlidesExporter):
@@ -35,11 +35,6 @@ def kind(cell) -> str:
     return cell.metadata.get("slideshow", {}).get("slide_type", "-")
 
 
-def minutes(cell) -> float:
-    tags = set(cell.metadata.get("tags", []))
-    return cell_minutes(cell.cell_type == "markdown", tags, cell.source)
-
-
 def notes(cells: list, plan: dict, counted: list | None = None,
           language: str = "en") -> dict[str, dict[str, str]]:
     """For each cell on a slide what the notes say there, as HTML: words, and the minute after it.
@@ -48,7 +43,7 @@ def notes(cells: list, plan: dict, counted: list | None = None,
     Minutes are those of ``counted``, the English cells; without it, of the cells themselves.
     """
     _, shown = speaker(language), [cell for cell in cells if kind(cell) != "skip"]
-    lasts = {cell.id: minutes(cell) for cell in counted or cells}
+    lasts = {cell.id: minutes([cell]) for cell in counted or cells}
     total, spent, made = sum(lasts[cell.id] for cell in shown), 0.0, {}
     for cell in shown:
         lines = [cell.source]
