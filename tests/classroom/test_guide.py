@@ -19,7 +19,7 @@ def test_what_is_generated_is_up_to_date():
 @each_number
 def test_a_plan_is_whole_and_names_cells(number):
     plan, cells = guide.teaching(number), guide.lesson(number)
-    assert len(plan["expect"]) == 3 and len(plan["ask"]) >= 8
+    assert len(plan["expect"]) >= 3 and len(plan["ask"]) >= 5
     cures = {each["cure"] for each in plan["expect"]}
     assert {*plan["ask"], *cures, *re.findall(r"`([a-z0-9-]+)`", plan["leave_out"])} <= {*cells}
     asked = {name for name, cell in cells.items() if has(cell, "predict", "explorer")

@@ -280,7 +280,7 @@ def encoder(s):
         for above in mini:
             s.dot(left, above, STRONG)
             s.dot(right, above, STRONG)
-    for x, label in ((135, "lesson 05"), (344, "this lesson")):
+    for x, label in ((135, "lesson 05"), (344, "lesson 02")):
         s.text(x, 208, label, bold=True, colour=STRONG)
     s.bold(344, 316, "all tokens meet")
     s.text(135, 316, "each alone", size=BODY)

@@ -63,7 +63,8 @@ def fixed_cells(notebook):
     if "references" in wanted and notebook.ids[-2:] != wanted[-2:]:
         yield "title", "end with claims and references"
     for cell in notebook.cells:
-        due = {cell.id} & ID_IS_TAG or {cell.id.split("-")[0]} & {"question"}
+        due = ({cell.id} & ID_IS_TAG or {cell.id.split("-")[0]} & {"question"}
+               or {cell.id.split("-")[-1]} & {"homework"})
         if cell.tags & (ID_IS_TAG | {"question"}) != due:
             yield cell.id, "id and tag differ"
 
