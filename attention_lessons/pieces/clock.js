@@ -1,5 +1,5 @@
-// Sinusoidal positions: drag a clock's bold hand, the wave or the curve of similarity, and see what
-// an offset turns, how alike rows are, and how long a round takes.
+// Sinusoidal positions: drag a bold hand, the wave or the curve of similarity, and see what
+// an offset turns, how alike rows are, and how long a full turn takes.
 import { h } from "./vendor/preact.js";
 import {
   END, MIDDLE, box, choice, closest, digits, disc, inside, line, near, panels, places, points,
@@ -37,9 +37,9 @@ const columns = (hand) => `${2 * hand}, ${2 * hand + 1}`;
 function tell({ position, offset, width, hand }) {
   const from = t("From position {0} to {1}", position, position + offset);
   const each = speed(hand, width);
-  return offset ? t("{0} the hand of columns {1} and {2} turns by {3}°; the similarity of both " +
-    "rows (their dot product, divided by d/2) is {4}, as from anywhere. A round takes {5} " +
-    "positions.", from, 2 * hand, 2 * hand + 1, rough(offset * each * 180 / Math.PI),
+  return offset ? t("{0} the hand of columns {1} and {2} turns by {3}°; the similarity of the " +
+    "two clocks (their dot product, divided by d/2) is {4}, as from anywhere. A full turn takes " +
+    "{5} positions.", from, 2 * hand, 2 * hand + 1, rough(offset * each * 180 / Math.PI),
   digits(similarity(offset, width)), rough(2 * Math.PI / each))
     : t("{0} nothing turns: the rotation is the identity, and a position's similarity to " +
       "itself is 1.", from);
@@ -47,7 +47,7 @@ function tell({ position, offset, width, hand }) {
 
 // ---- the picture ----
 
-const [RADIUS, DOWN] = [24, 74];  // of a clock, and from line to line
+const [RADIUS, DOWN] = [24, 74];  // of a dial, and from line to line
 const HIGH = 94;  // of a plot's paper, with the mark above its curves
 const [INK, BOLD] = ["currentColor", "var(--query)"];
 const pen = (stroke, width) => ({ stroke, "stroke-width": width, fill: "none" });
@@ -58,19 +58,19 @@ function view({ data, state, width, set }) {
   const part = { ...data, ...state, hand, count, set };
   const [left, right] = width < 640 ? [width, width] : [0.6 * width - 24, 0.4 * width];
   return {
-    label: t("{0} clocks with a thin hand at position i and a bold one δ later; the waves of " +
-      "the chosen one, and how similar positions are.", count),
-    picture: panels(width, [clocks(part, width), waves(part, left), alike(part, right)]),
+    label: t("A clock with {0} hands, each on its own dial: thin at position i, and bold δ " +
+      "later; the waves of the chosen hand, and how similar the two clocks are.", count),
+    picture: panels(width, [dials(part, width), waves(part, left), alike(part, right)]),
     sentence: tell(part),
     controls: [
-      range({ name: t("clock of columns (dimensions)"), max: count - 1, value: hand,
+      range({ name: t("hand of columns (dimensions)"), max: count - 1, value: hand,
         text: columns(hand), pick: (chosen) => set({ hand: chosen }) }),
       choice({ state, set }, "width", t("width d"), data.widths)],
   };
 }
 
-/** The clocks in lines: the bold hand of each is dragged, a press chooses its columns. */
-function clocks(part, width) {
+/** The dials in lines: the bold hand of each is dragged, a press chooses its columns. */
+function dials(part, width) {
   const { position, offset, width: d, hand, count, offsets, set } = part;
   const inLine = Math.min(count, Math.floor(width / 54), Math.max(8, count / 2));
   const across = Math.min(width / inLine, 102);
@@ -83,7 +83,7 @@ function clocks(part, width) {
     const [from, turns] = [position, offset].map((steps) => steps * speed(each, d));
     const chosen = each === hand;
     const held = slider({
-      name: t("clock of columns {0}", columns(each)), value: offset, max: offsets,
+      name: t("hand of columns {0}", columns(each)), value: offset, max: offsets,
       at: (right, below) => turned(Math.atan2(right - x, y - below), part, each),
       put: (number) => set({ hand: each, offset: number }),
     });
@@ -98,7 +98,7 @@ function clocks(part, width) {
       text(0, RADIUS + 11, columns(each), { ...MIDDLE, bold: chosen }),
     ], { ...held, tabindex: chosen ? 0 : -1, onClick: () => set({ hand: each }) });
   });
-  const what = width < 760 ? "" : t("Two columns of the table of positions make a clock. ");
+  const what = width < 760 ? "" : t("Each hand has two columns, and here its own dial. ");
   return {
     title: what + t("Thin hand: position i = {0}, bold: i + δ = {1}", position, position + offset),
     width, height: Math.ceil(count / inLine) * DOWN, parts,

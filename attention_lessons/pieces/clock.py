@@ -7,7 +7,7 @@ WIDTHS, POSITIONS, OFFSETS = [4, 8, 16, 32, 64], 63, 16
 
 def clock_explorer(num_hiddens: int = 32) -> Explorer:
     """Sinusoidal positions 0 to 63: clock hands at a position and up to 16 positions later, their
-    waves, how similar the rows are, and how many positions a round takes.
+    waves, how similar two clocks are, and how many positions a full turn takes.
 
     Raises ValueError for a width that is not among 4, 8, 16, 32, 64.
     """

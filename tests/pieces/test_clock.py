@@ -1,4 +1,4 @@
-"""The piece of 04: clocks, waves and similarity are the package's sinusoids."""
+"""The piece of 05: clocks, waves and similarity are the package's sinusoids."""
 
 import math
 import re
@@ -33,8 +33,8 @@ def test_all_that_is_shown_is_the_packages(width, hand, i, offset, room):
     angle = offset / 10_000 ** (2 * hand / width)
     assert shown.sentence == (
         f"From position {i} to {i + offset} the hand of columns {pair[0]} and {pair[1]} turns by "
-        f"{math.degrees(angle):.3g}°; the similarity of both rows (their dot product, divided by "
-        f"d/2) is {similar[offset]:.2f}, as from anywhere. A round takes "
+        f"{math.degrees(angle):.3g}°; the similarity of the two clocks (their dot product, divided "
+        f"by d/2) is {similar[offset]:.2f}, as from anywhere. A full turn takes "
         f"{2 * math.pi * offset / angle:.3g} positions.")
 
 

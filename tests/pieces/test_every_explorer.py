@@ -57,7 +57,7 @@ MOVED = {  # keys on a control, and the state or what the page keeps to itself
               ("bites", ["End"], {"order": "2031"}), ("dog", [DOWN], {"order": "2013"})],
     "clock": [("offset δ", ["End"], {"offset": 16}), ("offset δ", [DOWN], {"offset": 1}),
               ("position i", [RIGHT, UP], {"position": 8}),
-              ("clock of columns 0, 1", [UP], {"hand": 0, "offset": 3})],
+              ("hand of columns 0, 1", [UP], {"hand": 0, "offset": 3})],
     "compare": [("layers of convolution", [DOWN, DOWN, UP], {"layers": 2}),
                 ("layers of recurrence", [UP], {"layers": 1}),
                 ("output of recurrence", [LEFT], {"out": 7}), ("tokens n", [RIGHT], {"n": 128})],

@@ -5,7 +5,7 @@ drawn, in every language.
 """
 
 import sys
-from math import cos, degrees, exp, sin, sqrt
+from math import cos, exp, sin, sqrt
 from pathlib import Path
 
 from tools import ROOT
@@ -325,34 +325,30 @@ def offsets(s):
 
 @drawing(466)
 def clock_hands(s):
-    width, pairs, radius = 32, 4, 36
-    x0, y0, across, down = 130, 124, 100, 92
-    for j in range(pairs):
-        speed = 10000 ** (-2 * j / width)
+    x0, y0, across, down, radius = 180, 124, 180, 92, 36
+    for j, (name, turn, frequency) in enumerate((
+            ("fast hand", "57° a position", 1), ("slow hand", "0.57° a position", 1 / 100))):
         x = x0 + j * across
-        s.head(x, 30, f"{2 * j}, {2 * j + 1}")
-        s.text(x, 54, t("{0}° a step", f"{degrees(speed):.0f}"))
-        for i in range(4):
-            clock(s, x, y0 + i * down, radius, i * speed, [n * speed for n in range(i)])
-    s.text(20, 30, "columns", "start")
+        s.head(x, 30, name)
+        s.text(x, 54, turn)
+        for row, position in enumerate((1, 2, 3, 45)):
+            clock(s, x, y0 + row * down, radius, position * frequency)
     s.text(20, 88, "position", "start")
-    for i in range(4):
-        s.head(44, y0 + i * down, str(i))
-    for y in (30, *(y0 + i * down for i in range(4))):
-        s.text(x0 + 3 * across + 62, y, "…", size=HEAD)
+    for row, position in enumerate(("1", "2", "3", "45")):
+        s.head(44, y0 + row * down, position)
+    s.text(44, y0 + 2.5 * down, "…", size=HEAD)
 
-    x, y, r, angle = 640, 246, 88, 1.0
+    x, y, r, angle = 620, 246, 88, 1.0
     tip = x + r * sin(angle), y - r * cos(angle)
     clock(s, x, y, r, angle, sector=True)
     s.line([(x, tip[1]), tip], SKY, 4)
     s.line([(tip[0], y), tip], AMBER, 4)
     s.dot(*tip, STRONG, 4.5)
-    s.say(x + r * sin(angle) / 2, tip[1] - 13, "sin θ")
-    s.say(x + r + 8, (y + tip[1]) / 2, "cos θ", "start")
-    s.say(x + 12, y - 30, "θ")
+    s.say(x + r * sin(angle) / 2, tip[1] - 13, "sine")
+    s.say(x + r + 8, (y + tip[1]) / 2, "cosine", "start")
     s.lines(x, 112, "each hand is two numbers:", "how far across, how far up")
-    s.lines(x, 366, "θ = position × speed", "a step turns every hand",
-            "by its own fixed angle;", "32 columns are 16 hands")
+    s.lines(x, 366, "angle = position × frequency", "one step turns a hand",
+            "by the same angle everywhere")
 
 
 def clock(s, x, y, radius, angle, ghosts=(), sector=False):
