@@ -1,14 +1,9 @@
 """A lesson, its deeper notebook and a start that keep every rule, in few words."""
+from rules.code import SENTENCE
 from rules.notebook import Notebook
 
 from tools.notebooks import nbtext
 
-SENTENCE = """\
-tokens = ["dog", "bites", "man"]
-features = ["animal", "person", "action", "height"]
-X = torch.tensor([[1., 0., 0., 1.],   # dog: an animal, one dog tall
-                  [0., 0., 1., 0.],   # bites: an action
-                  [0., 1., 0., 3.]])  # man: a person, three dogs tall"""
 CLASS = "class Mine:\n    'What it does.'\n"
 
 
