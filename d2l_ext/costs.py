@@ -66,6 +66,8 @@ def cost(kind: str, n: int, d: int, k: int = 3, c: int = 64, num_heads: int = 1)
     check_choice("kind", kind, formulas)
     check_size(n=n, d=d, c=c, num_heads=num_heads)
     check_size(3, k=k)
+    if kind == "convolution" and k % 2 == 0:
+        raise ValueError(f"{k=} has no middle: a centred kernel is odd")
     check_divides(num_heads, d)
     c = min(c, n)
     operations, sequential, *moves = (

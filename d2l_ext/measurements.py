@@ -29,7 +29,11 @@ def influence(model: nn.Module, n: int, num_hiddens: int | None = None) -> Tenso
     check_size(n=n)
     model = copy.deepcopy(model).cpu().double().eval()
     if num_hiddens is None:
-        num_hiddens = next(W.shape[1] for W in model.parameters() if W.dim() > 1)
+        widths = [W.shape[1] for W in model.parameters() if W.dim() > 1]
+        if not widths:
+            raise ValueError("the model has no matrix that shows its input's width: "
+                             "give num_hiddens")
+        num_hiddens = widths[0]
     options: Any = {"generator": torch.Generator().manual_seed(0), "dtype": torch.float64}
     X = torch.randn(1, n, num_hiddens, **options)
     # Copy i is asked about output i, so that one pass backwards answers all.
