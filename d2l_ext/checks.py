@@ -8,7 +8,7 @@ from numbers import Integral
 import torch
 from torch import Tensor
 
-from .reading import extremes
+from .host_values import min_and_max
 
 
 def check_size(least: int = 1, **sizes: int) -> None:
@@ -22,8 +22,29 @@ def check_size(least: int = 1, **sizes: int) -> None:
 
 def check_divides(num_heads: int, num_hiddens: int, hint: str = "") -> None:
     """Heads of equal width fill the hiddens."""
+    check_size(num_heads=num_heads)
     if num_hiddens % num_heads:
         raise ValueError(f"{num_heads=} does not divide {num_hiddens=}{hint}")
+
+
+def multi_head_sizes(
+    num_hiddens: int, num_heads: int, query_size: int | None, key_size: int | None,
+    value_size: int | None, head_size: int | None, num_kv_heads: int | None,
+) -> tuple[int, int, int, int, int]:
+    """The last five, checked; where they are None, those that follow from the first two."""
+    sizes = {"query_size": query_size, "key_size": key_size, "value_size": value_size}
+    widths = {name: num_hiddens if size is None else size for name, size in sizes.items()}
+    num_kv_heads = num_heads if num_kv_heads is None else num_kv_heads
+    check_size(num_hiddens=num_hiddens, num_heads=num_heads, num_kv_heads=num_kv_heads, **widths)
+    if num_heads % num_kv_heads:
+        raise ValueError(f"{num_kv_heads=} does not divide {num_heads=}: "
+                         "each must serve as many heads as the others")
+    if head_size is None:
+        check_divides(num_heads, num_hiddens,
+                      "; give head_size to choose the width of a head yourself")
+        head_size = num_hiddens // num_heads
+    check_size(head_size=head_size)
+    return *widths.values(), head_size, num_kv_heads  # type: ignore[return-value]
 
 
 def check_choice(what: str, chosen: str, choices: Iterable[str]) -> None:
@@ -116,7 +137,7 @@ def check_lengths(valid_lens: Tensor, sizes: tuple[int, int, int] | None = None)
             valid_lens.dtype == torch.bool or torch.is_floating_point(valid_lens)):
         raise TypeError(f"valid_lens must hold integers, got {kind(valid_lens)}")
     check_shape("valid_lens", valid_lens, "(batch,)", "(batch, queries)")
-    low, high = extremes(valid_lens)
+    low, high = min_and_max(valid_lens)
     if low < 0:
         raise ValueError(f"valid_lens contains {low}: a length must not be negative")
     if sizes is None:

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from .checks import check_boolean, check_lengths, check_size, kind
+from .host_values import surely_all
 
 Predicate = Callable[[Tensor, Tensor], Tensor]  # (query, key) -> may attend
 
@@ -44,7 +45,8 @@ class Mask:
         return Mask(lambda query, key: a(query, key) & b(query, key))
 
     def __or__(self, other: Predicate) -> Mask:
-        return ~(~self & ~Mask(other))
+        a, b = self.predicate, Mask(other).predicate
+        return Mask(lambda query, key: a(query, key) | b(query, key))
 
     __rand__, __ror__ = __and__, __or__
 
@@ -64,7 +66,7 @@ class Mask:
         return answer.broadcast_to(torch.broadcast_shapes(answer.shape, (queries, keys)))
 
 
-Attend = Mask | Predicate | Tensor  # what ``mask=`` takes: who may attend to whom
+MaskLike = Mask | Predicate | Tensor  # what ``mask=`` takes: who may attend to whom
 
 
 def causal(offset: int = 0) -> Mask:
@@ -92,29 +94,43 @@ def window(size: int) -> Mask:
 def padding(valid_lens: Tensor) -> Mask:
     """A query sees the first keys: key < valid_lens, integers, (batch,) or (batch, queries)."""
     check_lengths(valid_lens)
+    return Mask(lambda query, key: counted(valid_lens, key))
+
+
+def counted(valid_lens: Tensor, key: Tensor) -> Tensor:
+    """Which keys count, by their positions (keys,): (batch, 1 or queries, keys)."""
     lengths = valid_lens[:, None, None] if valid_lens.dim() == 1 else valid_lens[..., None]
-    return Mask(lambda query, key: key < lengths.to(key.device, torch.int64))
+    return key < lengths.to(key.device, torch.int64)
 
 
-def combine(
+def all_constraints(
     batch: int, heads: int, queries: int, keys: int, valid_lens: Tensor | None = None,
-    mask: Attend | None = None, causal_: bool = False, device: torch.device | None = None,
+    mask: MaskLike | None = None, is_causal: bool = False, device: torch.device | None = None,
 ) -> Tensor | None:
     """All constraints together: booleans (batch|1, heads|1, queries|1, keys), None without any."""
     parts = []
     if valid_lens is not None:
         check_lengths(valid_lens, (batch, queries, keys))
-        key = torch.arange(keys, device=device)
-        parts.append(padding(valid_lens).predicate(key, key)[:, None])  # the query doesn't matter
+        parts.append(counted(valid_lens, torch.arange(keys, device=device))[:, None])
     if mask is not None:
         parts.append(mask_tensor(mask, batch, heads, queries, keys, device))
-    if causal_:
+    if is_causal:
         parts.append(as_4d(causal().tensor(queries, keys, device)))
     return functools.reduce(operator.and_, parts) if parts else None
 
 
+def unmask_empty_rows(keep: Tensor) -> tuple[Tensor, Tensor | None]:
+    """``keep`` with its empty rows set to True, and which rows weren't empty.
+
+    A softmax over nothing is NaN; set the weights of these rows to 0 afterwards. Without such rows,
+    where this is known at once, the second is None and nothing needs to be done.
+    """
+    sees = keep.any(-1, keepdim=True)
+    return (keep, None) if surely_all(sees) else (keep | ~sees, sees)
+
+
 def mask_tensor(
-    mask: Attend, batch: int, heads: int, queries: int, keys: int,
+    mask: MaskLike, batch: int, heads: int, queries: int, keys: int,
     device: torch.device | None = None,
 ) -> Tensor:
     """``mask`` as booleans of four axes, if it is one of these sizes."""

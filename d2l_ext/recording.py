@@ -37,11 +37,11 @@ def eagerly() -> AbstractContextManager[object]:
 
 # ---- where a model is ----
 
-class Watch(TorchFunctionMode):
-    """While open, each attention inside ``model`` goes through ``fused`` or ``packed``.
+class AttentionSpy(TorchFunctionMode):
+    """While open, attention inside ``model`` goes through ``on_attention`` or ``on_torch_mha``.
 
-    ``fused`` gets the arguments of ``F.scaled_dot_product_attention`` by name, ``packed`` those of
-    ``F.multi_head_attention_forward``. They return the output.
+    They get the arguments of ``F.scaled_dot_product_attention`` and of
+    ``F.multi_head_attention_forward`` by name, and return the output.
     """
 
     def __init__(self, model: nn.Module):
@@ -94,17 +94,17 @@ class Watch(TorchFunctionMode):
                 given = dict(zip(ARGUMENTS, args)) | kwargs
                 if given["query"].dim() == 4:
                     self.seen.add(self.name)
-                    return self.fused(given)
+                    return self.on_attention(given)
                 self.unseen[self.name] = None
             if func is F.multi_head_attention_forward:
                 self.seen.add(self.name)
-                return self.packed(inspect.signature(func).bind(*args, **kwargs).arguments)
+                return self.on_torch_mha(inspect.signature(func).bind(*args, **kwargs).arguments)
         return func(*args, **kwargs)
 
-    def fused(self, given: dict[str, Any]) -> Tensor:
+    def on_attention(self, given: dict[str, Any]) -> Tensor:
         return F.scaled_dot_product_attention(**given)
 
-    def packed(self, given: dict[str, Any]) -> Any:
+    def on_torch_mha(self, given: dict[str, Any]) -> Any:
         return F.multi_head_attention_forward(**given)
 
     def missing(self) -> list[str]:
@@ -150,7 +150,7 @@ def without_mode(recorder: "Recorder", forward: Callable[..., Any], *args: Any, 
     """
 
 
-class Recorder(Watch):
+class Recorder(AttentionSpy):
     """Keeps the weights of every attention, by name."""
 
     making: ContextVar["Recorder | None"] = ContextVar("making", default=None)  # others wait
@@ -220,19 +220,19 @@ class Recorder(Watch):
     def keep(self, weights: Tensor) -> None:
         self.recorded.setdefault(self.name or "attention", []).append(weights)
 
-    def fused(self, given: dict[str, Any]) -> Tensor:
+    def on_attention(self, given: dict[str, Any]) -> Tensor:
         with self.apart():
             self.keep(fused_weights(**given))
-        return super().fused(given)
+        return super().on_attention(given)
 
-    def packed(self, given: dict[str, Any]) -> Any:
+    def on_torch_mha(self, given: dict[str, Any]) -> Any:
         asked = {"need_weights": True, "average_attn_weights": False, "training": False}
         with self.apart():
             weights: Any = F.multi_head_attention_forward(**given | asked)[1]
             self.keep(weights if given["query"].dim() == 3 else weights[None])  # without a batch
-        return super().packed(given)
+        return super().on_torch_mha(given)
 
-    def tell(self) -> None:
+    def warn_of_missing(self) -> None:
         """Refuse if nothing was recorded, and warn of what is missing."""
         names = self.missing()
         where = ", ".join(names[:3]) + ", ..." * (len(names) > 3) or type(self.model).__name__
@@ -267,4 +267,4 @@ def record_attention(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
     """
     with eagerly(), Recorder(model) as recorder:
         yield recorder.recorded
-    recorder.tell()
+    recorder.warn_of_missing()

@@ -7,9 +7,8 @@ import torch
 from torch import Tensor
 
 from .checks import check_inputs, check_size
-from .hidden import hide
-from .masks import Attend, as_4d, mask_tensor
-from .reading import known
+from .host_values import surely_all
+from .masks import MaskLike, as_4d, mask_tensor
 
 
 class Running(NamedTuple):
@@ -70,7 +69,7 @@ def tiled_traffic(queries: int, keys: int, width: int, value_width: int, key_til
 
 
 def tiled_attention(
-    queries: Tensor, keys: Tensor, values: Tensor, mask: Attend | None = None, *,
+    queries: Tensor, keys: Tensor, values: Tensor, *, mask: MaskLike | None = None,
     query_tile: int = 64, key_tile: int = 64,
 ) -> tuple[Tensor, Traffic]:
     """``dot_product_attention`` without its weights (Dao et al. 2022, algorithm 1).
@@ -89,7 +88,7 @@ def tiled_attention(
         K, V = k[:, :, start:start + key_tile], v[:, :, start:start + key_tile]
         keep = tile_of_mask(mask, q, k, start, K.shape[2])
         keeps = [None] * len(Qs) if keep is None else keep.split(query_tile, dim=2)
-        seen = [i for i, part in enumerate(keeps) if part is None or not known(~part)]
+        seen = [i for i, part in enumerate(keeps) if part is None or not surely_all(~part)]
         if seen:
             traffic.load(K, V)
         for i in seen:
@@ -101,15 +100,13 @@ def tiled_attention(
 
 def scored(Q: Tensor, K: Tensor, V: Tensor, keep: Tensor | None) -> tuple[Tensor, Tensor]:
     """The scores and values of a tile of keys, of which ``keep`` allows some."""
-    if keep is not None:
-        Q, K, V = hide(keep, Q, K, V)
     Q, K, V = (X.to(torch.promote_types(X.dtype, torch.float32)) for X in (Q, K, V))
     scores = Q / math.sqrt(Q.shape[-1]) @ K.mT
     return scores if keep is None else scores.masked_fill(~keep, -math.inf), V
 
 
 def tile_of_mask(
-    mask: Attend | None, q: Tensor, k: Tensor, start: int, count: int,
+    mask: MaskLike | None, q: Tensor, k: Tensor, start: int, count: int,
 ) -> Tensor | None:
     """``mask`` for all queries and ``count`` keys from ``start`` on, None without any."""
     if mask is None:

@@ -1,35 +1,43 @@
 """Weights that move between ``MultiHeadAttention`` and PyTorch's ``nn.MultiheadAttention``."""
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
+import torch
 from torch import Tensor, nn
 
-if TYPE_CHECKING:
-    from .attention import MultiHeadAttention
+from .attention import MultiHeadAttention
 
 
-def sizes_from_torch(attention: nn.MultiheadAttention) -> dict[str, Any]:
-    """Arguments of ``MultiHeadAttention`` for the sizes of PyTorch's class."""
+def from_torch(attention: nn.MultiheadAttention) -> MultiHeadAttention:
+    """A ``MultiHeadAttention`` with the same weights and dropout, batch first.
+
+    Raises ValueError for ``add_bias_kv`` and ``add_zero_attn``, which have no counterpart.
+    """
     if attention.bias_k is not None or attention.add_zero_attn:
         raise ValueError("nn.MultiheadAttention with add_bias_kv or add_zero_attn "
                          "has no counterpart here")
-    return {"num_hiddens": attention.embed_dim, "num_heads": attention.num_heads,
-            "dropout": attention.dropout, "bias": attention.in_proj_bias is not None,
-            "key_size": attention.kdim, "value_size": attention.vdim}
+    ours = MultiHeadAttention(
+        attention.embed_dim, attention.num_heads, attention.dropout,
+        attention.in_proj_bias is not None, key_size=attention.kdim, value_size=attention.vdim)
+    ours.to(attention.out_proj.weight).load_state_dict(parts(attention))
+    return ours.train(attention.training)
 
 
-def sizes_to_torch(ours: MultiHeadAttention) -> dict[str, Any]:
-    """Arguments of ``nn.MultiheadAttention`` for the sizes of ours, if it can have them."""
+def to_torch(ours: MultiHeadAttention) -> nn.MultiheadAttention:
+    """A batch-first ``nn.MultiheadAttention`` with the same weights and dropout.
+
+    Raises ValueError where it can't compute the same, as with a position module.
+    """
     hiddens, inner, query_size = ours.W_o.out_features, ours.W_o.in_features, ours.W_q.in_features
     num_heads, num_kv_heads, position = ours.num_heads, ours.num_kv_heads, ours.position
     if position is not None or num_kv_heads != num_heads or not inner == query_size == hiddens:
         raise ValueError("nn.MultiheadAttention has one size for queries, heads and outputs, and "
                          f"no position: got {query_size=}, {num_heads=}, {num_kv_heads=}, "
                          f"head_size={ours.head_size}, num_hiddens={hiddens}, {position=}")
-    return {"embed_dim": hiddens, "num_heads": num_heads, "batch_first": True,
-            "dropout": ours.dropout.p, "bias": ours.W_q.bias is not None,
-            "kdim": ours.W_k.in_features, "vdim": ours.W_v.in_features}
+    theirs = nn.MultiheadAttention(
+        hiddens, num_heads, ours.dropout.p, ours.W_q.bias is not None, batch_first=True,
+        kdim=ours.W_k.in_features, vdim=ours.W_v.in_features).to(ours.W_o.weight)
+    with torch.no_grad():
+        for name, part in parts(theirs).items():
+            part.copy_(ours.get_parameter(name))
+    return theirs.train(ours.training)
 
 
 def parts(attention: nn.MultiheadAttention) -> dict[str, Tensor]:

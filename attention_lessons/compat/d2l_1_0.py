@@ -20,8 +20,6 @@ from torch import reshape, stack, tensor, zeros  # noqa: F401 -- D2L's names, as
 from d2l_ext import masked_softmax
 from d2l_ext.attention import merge_heads, split_heads
 from d2l_ext.checks import check_divides, check_inputs, check_size
-from d2l_ext.hidden import hide
-from d2l_ext.masks import combine
 from d2l_ext.positional import PositionalEncoding  # noqa: F401
 
 Module = nn.Module  # D2L's can draw while it trains
@@ -116,9 +114,6 @@ class MultiHeadAttention(nn.Module):
         widths = [W.in_features or X.shape[-1] for W, X in given.items()]  # 0 before the first call
         check_inputs(queries, keys, values, widths)
         if valid_lens is not None:
-            sizes = len(queries), 1, queries.shape[1], keys.shape[1]
-            keep = combine(*sizes, valid_lens, device=queries.device)
-            queries, keys, values = hide(keep.any(1), queries, keys, values)
             valid_lens = valid_lens.repeat_interleave(self.num_heads, dim=0)
         projected = self.W_q(queries), self.W_k(keys), self.W_v(values)
         q, k, v = (transpose_qkv(X, self.num_heads) for X in projected)

@@ -8,9 +8,9 @@ import torch
 from torch import nn
 
 from d2l_ext.checks import check_choice, check_size
+from d2l_ext.layers import SelfAttention
 from d2l_ext.positional import LearnedPositionalEncoding
 from d2l_ext.relative import ALiBi, RotaryEmbedding, ShawRelativeKeys, T5RelativeBias
-from d2l_ext.sequence import SelfAttention
 from ..progress import progress_bar
 from .readers import Reader, train
 from .tasks import Task, copy_back, repeat, reverse

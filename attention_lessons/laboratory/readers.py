@@ -8,10 +8,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from d2l_ext.checks import check_choice, check_size
+from d2l_ext.layers import GRU, LSTM, Convolution, Recurrence, SelfAttention
 from d2l_ext.linear import DeltaRule, LinearAttention
 from d2l_ext.masks import window
 from d2l_ext.positional import PositionalEncoding
-from d2l_ext.sequence import GRU, LSTM, Convolution, Recurrence, SelfAttention
 from .tasks import Task
 from .training import fit
 

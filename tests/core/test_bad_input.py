@@ -13,10 +13,10 @@ import attention_lessons
 from d2l_ext import AdditiveAttention, ALiBi, Convolution, LearnedPositionalEncoding, Mask
 from d2l_ext import MultiHeadAttention, PositionalEncoding, Recurrence, RotaryEmbedding
 from d2l_ext import ShawRelativeKeys, T5RelativeBias, causal, cost, dot_product_attention
-from d2l_ext import masked_softmax, merge_heads, padding, record_attention
-from d2l_ext import sinusoids, split_heads, to_sdpa, window
+from d2l_ext import from_torch, masked_softmax, merge_heads, padding, record_attention
+from d2l_ext import influence, sinusoids, split_heads, state_size, to_sdpa, to_torch, window
+from d2l_ext.costs import FORMULAS, LINEAR_FORMULAS
 from d2l_ext.linear import DeltaRule, LinearAttention
-from d2l_ext.sequence import FORMULAS, LINEAR_FORMULAS, influence, state_size
 from d2l_ext.tiles import tiled_attention
 from d2l_ext.transformer import DecoderBlock, EncoderBlock, EncoderDecoder
 
@@ -56,16 +56,17 @@ BUILDING = [
     (lambda: MultiHeadAttention(8, 4, num_kv_heads=0), "num_kv_heads=0"),
     (lambda: MultiHeadAttention(8, 4, num_kv_heads=3),
      "num_kv_heads=3 does not divide num_heads=4: each must"),
+    (lambda: AdditiveAttention(8, query_size=0), "query_size=0 must be at least 1"),
     (lambda: MultiHeadAttention(8, 2, 1.5), "between 0 and 1, but got 1.5"),
     # D2L 0.17's order of arguments
     (lambda: MultiHeadAttention(100, 100, 100, 100, 5, 0.5), "positional arguments", TypeError),
-    (lambda: MultiHeadAttention.from_torch(nn.MultiheadAttention(8, 2, add_bias_kv=True)),
+    (lambda: from_torch(nn.MultiheadAttention(8, 2, add_bias_kv=True)),
      "add_bias_kv or add_zero_attn has no counterpart"),
-    (lambda: MultiHeadAttention.from_torch(nn.MultiheadAttention(8, 2, add_zero_attn=True)),
+    (lambda: from_torch(nn.MultiheadAttention(8, 2, add_zero_attn=True)),
      "zero"),
-    (lambda: MultiHeadAttention(8, 2, query_size=5).to_torch(),
+    (lambda: to_torch(MultiHeadAttention(8, 2, query_size=5)),
      "no position: got query_size=5, num_heads=2, num_kv_heads=2, head_size=4, num_hiddens=8"),
-    (lambda: MultiHeadAttention(8, 2, position=ALiBi(2)).to_torch(), "position=ALiBi"),
+    (lambda: to_torch(MultiHeadAttention(8, 2, position=ALiBi(2))), "position=ALiBi"),
     (lambda: record_attention([ATTENTION]).__enter__(),
      "model must be an nn.Module, got list", TypeError),
     (lambda: attention_lessons.language("xx"), "code='xx' has no catalogue: choose from en, zh"),
@@ -85,6 +86,7 @@ INPUTS = [
      "scores must have shape (queries, keys) or (batch, queries, keys) or ... , got (5,)"),
     (lambda: masked_softmax(S.long()), "scores must be a floating-point", TypeError),
     (lambda: split_heads(Q, 3), "num_heads=3 does not"),
+    (lambda: split_heads(Q, 0), "num_heads=0 must be at least 1"),
     (lambda: split_heads(S[0], 1), "X must have shape (batch, steps, heads * head_size), got"),
     (lambda: Recurrence(8)(Q.long()), "X must be a floating-point", TypeError),
     (lambda: merge_heads(Q), "X must have shape (batch, heads, steps, head_size), got (2, 3, 8)"),
@@ -151,8 +153,10 @@ SEQUENCE = [
     (lambda: cost("lstm", 5, 2),
      f"there is no kind 'lstm': choose from {str([*FORMULAS, *LINEAR_FORMULAS])[1:-1]}"),
     (lambda: state_size("convolution", 2, 2, 1), "k=1"),
+    (lambda: cost("convolution", 5, 2, k=4), "k=4 has no middle"),
     (lambda: cost("recurrence", 0, 2), "n=0"),
     (lambda: influence(Recurrence(8), 0), "n=0"),
+    (lambda: influence(nn.Identity(), 3), "the model has no matrix ... : give num_hiddens"),
     (lambda: cost("recurrence", 5, 6, num_heads=4), "num_heads=4 does not"),
     (lambda: tiled_attention(Q, K, V, query_tile=0), "query_tile=0"),
     (lambda: tiled_attention(Q, K, V[:, :4]), "there are 5 keys but 4 values"),

@@ -7,8 +7,8 @@ import torch
 from test_bad_input import assert_refused
 from torch import nn
 
-from d2l_ext import MultiHeadAttention, RotaryEmbedding, record_attention
-from d2l_ext.heads import ablate_one, all_heads, attention_layers, beside, closed, gates
+from d2l_ext import MultiHeadAttention, RotaryEmbedding, record_attention, to_torch
+from d2l_ext.heads import ablate_one, all_heads, attention_layers, closed, compare_recordings, gates
 from d2l_ext.heads import gradient, greedy, keep_one, patched, prune, prune_heads
 from d2l_ext.heads import rank_correlation
 from d2l_ext.transformer import EncoderDecoder
@@ -90,14 +90,14 @@ def test_heads_of_a_compiled_model_close_and_are_recorded(compiled):
     (lambda: prune_heads(layer(position=RotaryEmbedding(4), head_size=4), [0]),
      "can't prune heads with ... position=RotaryEmbedding(), num_heads=4, num_kv_heads=4"),
     (lambda: prune_heads(layer(num_kv_heads=2), [0]), "num_heads=4, num_kv_heads=2"),
-    (lambda: prune(layer().to_torch(), [("", 0)]),
+    (lambda: prune(to_torch(layer()), [("", 0)]),
      "and '' is a MultiheadAttention: ... from_torch", TypeError),
     (lambda: gradient(model(), lambda: torch.tensor(1.0)),
      "losses() must return ... , got shape ()"),
     (lambda: ablate_one(nn.Linear(1, 1), lambda: 1.0), "Linear has no head that can be closed"),
     (lambda: patched(layer().W_o, 0, 4, lambda: None).__enter__(),
      "run() never called the projection"),
-    (lambda: beside({"a": [torch.ones(1, 3, 4, 4)]}, {"a": [torch.ones(1, 3, 4, 3)]}),
+    (lambda: compare_recordings({"a": [torch.ones(1, 3, 4, 4)]}, {"a": [torch.ones(1, 3, 4, 3)]}),
      "their maps are [(1, 3, 4, 4)] and [(1, 3, 4, 3)]"),
 ])
 def test_what_does_not_fit_is_refused(row):
@@ -202,7 +202,7 @@ def test_a_layer_in_two_places_is_pruned_in_both_and_a_layer_alone_too():
 
 def test_two_recordings_side_by_side_have_their_difference():
     first, second = torch.rand(2, 1, 3, 4, 4)
-    both = beside({"a": [first]}, {"b": [second, first]})
+    both = compare_recordings({"a": [first]}, {"b": [second, first]})
     assert list(both) == ["a"]
     assert torch.equal(both["a"], torch.stack([first, second, first - second]))
 

@@ -9,8 +9,10 @@ from torch.nn import functional as F
 from slow import assert_same, outcome, slow_outcome
 
 from d2l_ext import GRU, LSTM, Convolution, Recurrence, SelfAttention, cost, flops, reach
+from d2l_ext import state_size
+from d2l_ext.costs import LINEAR_FORMULAS, STATES
 from d2l_ext.linear import DeltaRule, LinearAttention, decay_mask, elu_plus_one
-from d2l_ext.sequence import LINEAR_FORMULAS, STATES, longest_chain, state_size
+from d2l_ext.measurements import longest_chain
 
 WIDTH, HEADS = 6, 2
 

@@ -5,8 +5,8 @@ from torch import nn
 from torch.nn import functional as F
 from slow import lengths_mask
 
-from d2l_ext import Mask, MultiHeadAttention, causal, padding, to_sdpa, to_torch_mha, window
-from d2l_ext.masks import combine
+from d2l_ext import Mask, causal, from_torch, padding, to_sdpa, to_torch_mha, window
+from d2l_ext.masks import all_constraints
 
 LENGTHS = torch.tensor([0, 2, 5])
 LENGTHS_PER_QUERY = torch.tensor([[0, 2, 5, 1], [4, 3, 0, 5], [5, 1, 2, 0]])
@@ -57,7 +57,7 @@ def test_combine_ands_all_constraints(shape):
     mask, lengths = torch.rand(shape) < 0.7, torch.tensor([0, 3, 4])
     four = mask[:, None] if mask.dim() == 3 else mask
     expected = four & lengths_mask(lengths, 4, 4) & causal().tensor(4, 4)
-    found = combine(3, 2, 4, 4, lengths, mask, True)
+    found = all_constraints(3, 2, 4, 4, lengths, mask, True)
     assert torch.equal(found.expand(3, 2, 4, 4), expected.expand(3, 2, 4, 4))
 
 
@@ -83,7 +83,7 @@ def test_to_sdpa_keeps_true_as_may_attend():
 def test_to_torch_mha_turns_the_mask_around(shape):
     theirs, mask = nn.MultiheadAttention(6, 2, batch_first=True), visible(*shape)
     inputs, before = [torch.randn(3, steps, 6) for steps in (4, 5, 5)], mask.clone()
-    found = MultiHeadAttention.from_torch(theirs)(*inputs, mask=mask, need_weights=True)
+    found = from_torch(theirs)(*inputs, mask=mask, need_weights=True)
     hidden = to_torch_mha(mask, num_heads=2)
     expected = theirs(*inputs, attn_mask=hidden, average_attn_weights=False)
     torch.testing.assert_close(found, expected)

@@ -9,7 +9,7 @@ from torch.nn import functional as F
 from torch.nn.attention.flex_attention import flex_attention
 from torch.nn.modules import module as modules
 
-from d2l_ext import MultiHeadAttention, record_attention
+from d2l_ext import MultiHeadAttention, record_attention, to_torch
 from d2l_ext.heads import closed, gates
 
 LENGTHS = torch.tensor([5, 2])
@@ -270,7 +270,7 @@ class Same(nn.Module):
 def test_gates_on_pytorchs_class_are_those_on_ours(gate):
     """Outputs, and the gradients of gates, on which all measures rest."""
     ours, X, found = MultiHeadAttention(12, 3, bias=True).eval(), torch.randn(2, 5, 12), []
-    for model in (Same(ours), Same(ours.to_torch())):
+    for model in (Same(ours), Same(to_torch(ours))):
         opened = gate.clone().requires_grad_()
         before = model(X)
         with gates(model, {"layer": opened}):

@@ -9,7 +9,8 @@ from torch.nn import functional as F
 from slow import slow_attention
 
 from d2l_ext import GRU, LSTM, Convolution, Recurrence, SelfAttention, cost, flops, influence, reach
-from d2l_ext.sequence import FORMULAS, fastest, longest_chain, slope
+from d2l_ext.costs import FORMULAS
+from d2l_ext.measurements import fastest, longest_chain, slope
 
 
 def sequence(n, d=4, batch=2):
@@ -144,7 +145,7 @@ def test_influence_is_the_absolute_derivative():
 def test_fastest_is_the_least_of_the_repeats(monkeypatch):
     """By a clock that the layers move. The warm-up is faster than any repeat, and not counted."""
     now, pauses, shapes = [0.0], iter([0, 30, 2, 30]), []
-    monkeypatch.setattr("d2l_ext.sequence.CLOCK", lambda: now[0])
+    monkeypatch.setattr("d2l_ext.measurements.CLOCK", lambda: now[0])
 
     def layer(X):
         assert torch.get_num_threads() == 1 and not torch.is_grad_enabled()

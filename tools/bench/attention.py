@@ -15,8 +15,8 @@ from typing import NamedTuple
 import torch
 from torch.nn import functional as F
 
-from d2l_ext import MultiHeadAttention, causal, padding, to_torch_mha
-from d2l_ext.sequence import CLOCK
+from d2l_ext import MultiHeadAttention, causal, padding, to_torch, to_torch_mha
+from d2l_ext.measurements import CLOCK
 
 README = pathlib.Path(__file__).with_name("README.md")
 BARE, OURS, OUR_WEIGHTS = "bare call", "ours", "ours, weights"
@@ -93,7 +93,7 @@ def candidate(name, case):
         options["attn_mask"] = to_torch_mha(causal().tensor(case.steps, case.steps))
     if lengths is not None:
         options["key_padding_mask"] = ~padding(lengths).tensor(1, case.steps)[:, 0]
-    theirs = ours.to_torch()
+    theirs = to_torch(ours)
     return lambda X: theirs(X, X, X, **options)
 
 

@@ -18,7 +18,7 @@ from tools.notebooks.catalogue import FOLDER, load
 from tools.notebooks.nbtext import cells_of, is_deeper, notebooks, place
 from tools.notebooks.readme import MADE, TABLES, WRITTEN, read, uncounted
 
-from d2l_ext.sequence import FORMULAS, LINEAR_FORMULAS, STATES
+from d2l_ext.costs import FORMULAS, LINEAR_FORMULAS, STATES
 from attention_lessons.laboratory import MAKERS, RECALLERS, TRIALS, results
 
 NOTEBOOKS = notebooks()

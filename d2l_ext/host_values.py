@@ -1,4 +1,4 @@
-"""Reading the values of tensors, where they have any."""
+"""Reading the values of tensors, where they exist: not under compile, vmap or on ``meta``."""
 import torch
 from torch import Tensor
 
@@ -15,14 +15,14 @@ def readable(X: Tensor) -> bool:
     return True
 
 
-def extremes(X: Tensor) -> tuple[int, int]:
-    """Smallest and largest of integers; 0 and 0 where there are none or they can't be read."""
+def min_and_max(X: Tensor) -> tuple[int, int]:
+    """Of integers, read at once; 0 and 0 where there are none or they can't be read."""
     if not X.numel() or not readable(X):
         return 0, 0
-    X = X.long()
-    return int(X.min().item()), int(X.max().item())
+    low, high = torch.stack(X.long().aminmax()).tolist()
+    return low, high
 
 
-def known(answer: Tensor) -> bool:
+def surely_all(answer: Tensor) -> bool:
     """Whether all are True and this is known at once: reading from a GPU would wait for it."""
     return answer.device.type == "cpu" and readable(answer) and bool(answer.all())
