@@ -126,14 +126,15 @@ def multi_head_block(s):
         s.arrow([(x_attend + 110, centre), (x_stack, middle + block)], OUTPUT, curve="h")
     for x in (x_project + wide / 2, x_attend + 55):
         s.text(x, (centres[1] + centres[2]) / 2, "⋮", size=24, colour=STRONG)
-    stack = [["*h*_1"], ["*h*_2"], ["⋮"], ["*h*_{*h*}"]]
+    stack = [["*o*_1"], ["*o*_2"], ["⋮"], ["*o*_{*h*}"]]
     s.grid(x_stack, middle - 104, stack, 52, OUTPUT, text=HEAD)
     s.arrow([(x_stack + 52, middle), (x_mix, middle)], OUTPUT)
     s.box(x_mix, middle - 26, 52, 52, LINE, "*W*_o", HEAD, amount=0.1)
     s.arrow([(x_mix + 52, middle), (x_out, middle)], OUTPUT)
     s.box(x_out, middle - 24, 76, 48, OUTPUT, "output")
-    for x, label in ((x_project + wide / 2, "project"), (x_attend + 55, "attend"),
-                     (x_stack + 26, "concatenate"), (x_mix + 26, "project")):
+    for x, label in ((x_in + 48, "inputs"), (x_project + wide / 2, "project"),
+                     (x_attend + 55, "attend"), (x_stack + 26, "concatenate"),
+                     (x_mix + 26, "project")):
         s.head(x, 30, label)
     s.text((x_project + x_attend + 110) / 2, 53, "all heads at the same time")
 
