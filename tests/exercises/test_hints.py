@@ -17,7 +17,8 @@ PART = rf"~?(?:[\w.]*\w|\.?\w*{GROUP})(?:\.\w+|{GROUP})*"
 CODE = rf"{PART}(?: (?:[-+*/@&|<>]|\*\*|[<>]=) {PART})*"
 TOLD = {  # of the lesson's code, or of mathematics, and nothing to write
     "shift": ["sin(a + b)"],
-    "decoder-block-class": ["X + dropout(part(norm(X)))"], "tiles-class": ["exp(score - largest)"],
+    "decoder-block-class": ["X + dropout(sublayer(norm(X)))"],
+    "tiles-class": ["exp(score - largest)"],
     "linear-class": ["S / (q·z)"],
     "share-chunk": ["a.cumprod(0)", "since[-1] * S"],  # the solution goes another way
 }
