@@ -190,16 +190,16 @@ class MultiHeadAttention(nn.Module):
         as many queries as keys. Returns the output (batch, queries, num_hiddens), with
         ``need_weights=True`` also the weights before dropout (batch, heads, queries, keys).
 
-        Guaranteed for finite inputs: a position that may not be seen reaches neither output nor
-        gradients, and a query with nothing to attend to gets zeros before ``W_o``, in weights,
-        values and gradients. No input is modified.
+        Guaranteed for finite inputs: a key reaches neither the outputs of queries that may not see
+        it nor, through them, any gradient, and a query with nothing to attend to gets zeros before
+        ``W_o``, in weights, values and gradients. No input is modified.
         """
         check_inputs(queries, keys, values,
                      (self.W_q.in_features, self.W_k.in_features, self.W_v.in_features))
         check_causal(causal, queries.shape[1], keys.shape[1])
         sizes = queries.shape[0], self.num_heads, queries.shape[1], keys.shape[1]
-        is_causal = causal and not need_weights and (  # and nothing else: the kernel's own mask
-            valid_lens is mask is self.position is None)
+        alone = valid_lens is None and mask is None and self.position is None
+        is_causal = causal and alone and not need_weights  # the fused routine's own mask
         keep = None if is_causal else all_constraints(*sizes, valid_lens, mask, causal,
                                                       queries.device)
 

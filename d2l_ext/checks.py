@@ -44,7 +44,8 @@ def multi_head_sizes(
                       "; give head_size to choose the width of a head yourself")
         head_size = num_hiddens // num_heads
     check_size(head_size=head_size)
-    return *widths.values(), head_size, num_kv_heads  # type: ignore[return-value]
+    query_size, key_size, value_size = widths.values()
+    return query_size, key_size, value_size, head_size, num_kv_heads
 
 
 def check_choice(what: str, chosen: str, choices: Iterable[str]) -> None:

@@ -53,7 +53,7 @@ def test_and_or_not_leave_their_parts_as_they_were():
 
 @pytest.mark.parametrize("shape", [(4, 4), (3, 4, 4), (1, 4, 4), (3, 1, 4, 4), (3, 2, 4, 4),
                                    (1, 2, 4, 4), (1, 1, 4, 4)])
-def test_combine_ands_all_constraints(shape):
+def test_all_constraints_hold_together(shape):
     mask, lengths = torch.rand(shape) < 0.7, torch.tensor([0, 3, 4])
     four = mask[:, None] if mask.dim() == 3 else mask
     expected = four & lengths_mask(lengths, 4, 4) & causal().tensor(4, 4)
