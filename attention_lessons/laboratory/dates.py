@@ -20,9 +20,9 @@ from torch.nn import functional as F
 from d2l_ext.checks import check_size
 from d2l_ext.recording import record_attention
 from d2l_ext.transformer import EncoderDecoder
+from .stored import DATA, load_weights, save_weights
 from .training import fit
 
-DATA = pathlib.Path(__file__).with_name("data")
 TABLE = json.loads((DATA / "date_formats.json").read_text(encoding="utf-8"))
 PIECES = [re.findall(r"E+|M+|d+|y+|[ ,./-]", pattern) for pattern in TABLE["patterns"]]
 NAMES = {name: TABLE[name] for name in ("MMM", "MMMM", "E", "EEEE")}  # of months and weekdays
@@ -219,9 +219,7 @@ def read(model: EncoderDecoder, text: str) -> Reading:
 
 def save(model: EncoderDecoder, path: str | pathlib.Path) -> None:
     """Store the weights as safetensors, in half precision."""
-    from safetensors.torch import save_file
-    halves = {name: W.half().contiguous() for name, W in model.state_dict().items()}
-    save_file(halves, path)
+    save_weights(model, path)
 
 
 def load(path: str | pathlib.Path = DATA / "dates.safetensors") -> EncoderDecoder:
@@ -230,7 +228,6 @@ def load(path: str | pathlib.Path = DATA / "dates.safetensors") -> EncoderDecode
     Without a path, with the weights that come with the package. Raises FileNotFoundError where
     there is no such file.
     """
-    from safetensors.torch import load_file
     model = date_reader()
-    model.load_state_dict({name: W.float() for name, W in load_file(path).items()})
-    return model.eval()
+    load_weights(model, path)
+    return model

@@ -13,6 +13,7 @@ from d2l_ext.positional import LearnedPositionalEncoding
 from d2l_ext.relative import ALiBi, RotaryEmbedding, ShawRelativeKeys, T5RelativeBias
 from ..progress import progress_bar
 from .readers import Reader, train
+from .stored import DATA, load_weights
 from .tasks import Task, copy_back, repeat, reverse
 
 ENCODINGS = ("none", "none, causal", "sinusoidal", "learned", "Shaw", "T5", "ALiBi",
@@ -63,12 +64,8 @@ def one_thread():
 
 
 @one_thread()
-def try_encoding(name: str, encoding: str, seed: int = 0, *, layers: int | None = None) -> Reader:
-    """A reader of width 64 with four heads, trained on ``TRIALS[name]`` with one of ``ENCODINGS``.
-
-    layers: how many, in place of the trial's own. The weights depend on the arguments alone. Raises
-    ValueError for an unknown task or encoding, TypeError or ValueError for layers below 1.
-    """
+def untrained(name: str, encoding: str, seed: int = 0, layers: int | None = None) -> Reader:
+    """A reader of width 64 with four heads for ``TRIALS[name]``, with one of ``ENCODINGS``."""
     check_choice("task", name, TRIALS)
     check_choice("encoding", encoding, ENCODINGS)
     trial, (base, _, masked) = TRIALS[name], encoding.partition(", ")
@@ -88,7 +85,28 @@ def try_encoding(name: str, encoding: str, seed: int = 0, *, layers: int | None 
         model = Reader(stack, 64, symbols, symbols, positions=base == "sinusoidal")
         if base == "learned":
             model.positions = LearnedPositionalEncoding(64, max_len=64)
+    return model
+
+
+def try_encoding(name: str, encoding: str, seed: int = 0, *, layers: int | None = None) -> Reader:
+    """A reader of width 64 with four heads, trained on ``TRIALS[name]`` with one of ``ENCODINGS``.
+
+    layers: how many, in place of the trial's own. The weights depend on the arguments alone, and a
+    little on the processor and PyTorch's version. Raises ValueError for an unknown task or
+    encoding, TypeError or ValueError for layers below 1.
+    """
+    model, trial = untrained(name, encoding, seed, layers), TRIALS[name]
     train(model, trial.task, trial.steps, lengths=trial.lengths, rate=trial.rate, seed=seed)
+    return model
+
+
+def trained_repeater() -> Reader:
+    """``try_encoding("repeat", "rotary", layers=2)`` with stored weights, as lesson 09 shows it.
+
+    Training goes another way on another processor, and then other heads look back.
+    """
+    model = untrained("repeat", "rotary", layers=2)
+    load_weights(model, DATA / "repeater.safetensors")
     return model
 
 

@@ -7,6 +7,7 @@ import pathlib
 from collections.abc import Iterable, Sequence
 
 import torch
+from torch import nn
 
 from d2l_ext.checks import check_choice
 
@@ -35,3 +36,19 @@ def store(lesson: str, command: str, seeds: Sequence[int], rows: Iterable[dict])
     found = ",\n  ".join(lines)
     text = json.dumps(about)[:-1] + f',\n "rows": [\n  {found}\n]}}\n'
     (DATA / f"{lesson}.json").write_text(text, encoding="utf-8")
+
+
+def save_weights(model: nn.Module, path: str | pathlib.Path) -> None:
+    """Store the weights as safetensors, in half precision."""
+    from safetensors.torch import save_file
+    save_file({name: W.half().contiguous() for name, W in model.state_dict().items()}, path)
+
+
+def load_weights(model: nn.Module, path: str | pathlib.Path) -> None:
+    """Give a model the weights that ``save_weights`` stored, and put it into evaluation mode.
+
+    Raises FileNotFoundError where there is no such file.
+    """
+    from safetensors.torch import load_file
+    model.load_state_dict({name: W.float() for name, W in load_file(path).items()})
+    model.eval()

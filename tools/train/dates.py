@@ -1,13 +1,13 @@
-"""Train the date readers of lesson 09 with three seeds: some minutes.
+"""Train the models of lesson 09: date readers with three seeds, and the repeater. Some minutes.
 
-`python tools/train/dates.py` writes into `laboratory/data/` the first one's weights,
-dates.safetensors, and a table of how good all are and what their heads do, 09.json.
+`python tools/train/dates.py` writes into `laboratory/data/` the weights of the first date reader
+and of the repeater, and a table of how good the readers are and what their heads do, 09.json.
 """
 import torch
 
 from d2l_ext import heads, record_attention
-from attention_lessons.laboratory import dates
-from attention_lessons.laboratory.stored import store
+from attention_lessons.laboratory import dates, try_encoding
+from attention_lessons.laboratory.stored import DATA, save_weights, store
 
 SEEDS = 0, 1, 2
 
@@ -50,11 +50,13 @@ def rows():
         model = dates.date_reader(seed=seed)
         dates.train(model, seed=seed)
         if seed == SEEDS[0]:
-            dates.save(model, dates.DATA / "dates.safetensors")
+            save_weights(model, DATA / "dates.safetensors")
         yield {"seed": seed, "exact on 5000 unseen": round(dates.exact(model, tested), 4),
                "mask one with keep one": agreement(model, few), **looks(model, few)}
 
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
+    repeater = try_encoding("repeat", "rotary", layers=2)
+    save_weights(repeater, DATA / "repeater.safetensors")
     store("09", "python tools/train/dates.py", SEEDS, rows())
