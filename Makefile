@@ -62,7 +62,7 @@ lecture: setup  ## open a copy of a lesson that is cut for a lecture: make lectu
 	@$(RUN) -m tools.classroom.lecture $(NB) $(ARGS)
 
 student: setup  ## write editions for students and for teachers into dist/student, dist/instructor
-	@$(RUN) -m tools.classroom.student $(ARGS)
+	@$(RUN) -m tools.classroom.editions $(ARGS)
 
 report: setup  ## report what `check` said in notebooks handed in: make report FOLDER=submissions
 	@$(RUN) -m tools.classroom.report "$(or $(FOLDER),submissions)"
@@ -70,7 +70,7 @@ report: setup  ## report what `check` said in notebooks handed in: make report F
 readme:  ## write what is made from the lessons: minutes, tables, other languages, teachers' pages
 translation:  ## the same; both name what is not translated yet
 readme translation: setup
-	@wrong=0; for tool in notebooks.readme notebooks.translation classroom.guide; do \
+	@wrong=0; for tool in notebooks.readme notebooks.translation classroom.teacher_pages; do \
 		$(RUN) -m tools.$$tool $(ARGS) || wrong=1; done; exit $$wrong
 
 bench: setup  ## measure attention's time and memory as ratios to PyTorch's (half an hour)

@@ -6,7 +6,7 @@ The classes that the lessons are about are in ``d2l_ext``. Here a lesson finds t
 from importlib import import_module
 from pathlib import Path
 
-WHERE = {
+MODULES = {
     "exercises": "check hint",
     "plotting": "bars curves heatmaps picture table",
     "pieces": "",  # PIECES
@@ -20,17 +20,17 @@ WHERE = {
 PIECES = {f"{path.stem}_explorer": f"pieces.{path.stem}"
           for path in sorted(Path(__file__).parent.glob("pieces/*.py"))
           if path.with_suffix(".js").exists()}
-PLACES = PIECES | {name: place for place, names in WHERE.items() for name in names.split()}
-__all__ = sorted(PLACES)
+HOMES = PIECES | {name: place for place, names in MODULES.items() for name in names.split()}
+__all__ = sorted(HOMES)
 
 
 def __getattr__(name: str):
-    if name in PLACES:
-        return getattr(import_module(f".{PLACES[name]}", __name__), name)
-    if name in WHERE:
+    if name in HOMES:
+        return getattr(import_module(f".{HOMES[name]}", __name__), name)
+    if name in MODULES:
         return import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__():
-    return [*__all__, *WHERE]
+    return [*__all__, *MODULES]

@@ -1,6 +1,6 @@
 """Pictures and tables as functions of data.
 
-Each picture is a ``Drawing``: shown once, with an alternative text, and with its numbers as text.
+Each picture is a ``Plot``: shown once, with an alternative text, and with its numbers as text.
 """
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def array(values) -> np.ndarray:
     return np.asarray(values, dtype=float)
 
 
-class Shown:
+class ImageWithAlt:
     """An image that is shown, where a cell returns it, in HTML: JupyterLab shows an image/png
     without its alternative text. Its repr has all words, for those who compare texts."""
 
@@ -80,7 +80,7 @@ class Shown:
         return f"[picture] {said}"
 
 
-class Drawing(Shown):
+class Plot(ImageWithAlt):
     """matplotlib's ``figure``, with ``alt``, its alternative text, and ``data``, what it draws.
 
     ``name`` "02-two-rows" is the entry ``two-rows`` of ``lesson_02/alt.toml``: a text, or a table
@@ -118,12 +118,12 @@ def heatmaps(
     values, rows: Sequence, columns: Sequence, *, name: str = "", titles: Sequence[str] = (),
     signed: bool = False, numbers: bool | None = None, row_label: str = t("query"),
     column_label: str = t("key"), size: float = 0.62,
-) -> Drawing:
+) -> Plot:
     """Maps side by side in one colour scale, from white at 0 to 1.
 
     values: (rows, columns), or (maps, rows, columns) for several. A colour bar stands beside maps
     that show no numbers, unless they are booleans. rows, columns: tick labels. name: as in
-    ``Drawing``. titles: one per map. signed: the scale is symmetric about 0 instead. numbers:
+    ``Plot``. titles: one per map. signed: the scale is symmetric about 0 instead. numbers:
     whether each cell shows its value; left out, maps of up to 64 cells do. size: inches per cell;
     large maps get smaller cells.
     Raises ValueError for values that can't be drawn, or that labels or titles don't fit, for
@@ -158,8 +158,8 @@ def heatmaps(
     if not (numbers or whole):
         figure.colorbar(image, ax=axes, shrink=0.9, pad=0.02 if len(maps) > 1 else 0.04)
     labels = [*titles, f"columns {listed(columns)}", f"rows {listed(rows)}"]
-    told = (describe(panel, rows, columns, *titles[i:i + 1]) for i, panel in enumerate(maps))
-    return Drawing(figure, name, "\n".join(told), "; ".join(labels))
+    description = (describe(panel, rows, columns, *titles[i:i + 1]) for i, panel in enumerate(maps))
+    return Plot(figure, name, "\n".join(description), "; ".join(labels))
 
 
 def checked_maps(
@@ -214,10 +214,10 @@ def curves(
     x, lines: dict[str, Sequence], *, xlabel: str, ylabel: str, name: str = "", title: str = "",
     log: bool = False, markers: bool = False, height: float = 3.2,
     points: dict[str, tuple[Sequence, Sequence]] = {}, marks: dict[str, float] = {},
-) -> Drawing:
+) -> Plot:
     """Lines over ``x``, each named at its end instead of in a legend.
 
-    name: as in ``Drawing``. log: both axes are logarithmic. height: of the
+    name: as in ``Plot``. log: both axes are logarithmic. height: of the
     axes, in inches. points: name -> (x, y), dots that no line joins. marks: name -> x,
     upright lines, for example at the length of training. NaN leaves a gap in a line.
     Raises ValueError for lines that aren't as long as ``x``, and for numbers that can't be drawn:
@@ -261,9 +261,9 @@ def curves(
                           in drawn.items() for there in [np.isfinite(up)]})
     axes = f"{title}: " * bool(title) + f"{ylabel} over {xlabel}"
     numbers = {xlabel: x} | {what: up for what, (_, up) in drawn.items()}
-    told = [axes, *(f"{what}: {sample(values)}" for what, values in numbers.items()),
+    description = [axes, *(f"{what}: {sample(values)}" for what, values in numbers.items()),
             *(f"{mark} at {place:g}" for mark, place in marks.items())]
-    return Drawing(figure, name, "\n".join(told), axes)
+    return Plot(figure, name, "\n".join(description), axes)
 
 
 def name_line_ends(axis, ends: dict[str, tuple[float, float]]) -> None:
@@ -282,8 +282,8 @@ def name_line_ends(axis, ends: dict[str, tuple[float, float]]) -> None:
 @rc_context(STYLE)
 def bars(
     values, labels: Sequence[str], *, ylabel: str, name: str = "", title: str = "",
-) -> Drawing:
-    """One bar per label, its value written above it. name: as in ``Drawing``.
+) -> Plot:
+    """One bar per label, its value written above it. name: as in ``Plot``.
 
     Raises ValueError for values that can't be drawn, or that aren't as many as the labels.
     """
@@ -297,8 +297,8 @@ def bars(
     axis.set_xticks(range(len(labels)), labels=[fill(plain(label), 13) for label in labels])
     axis.set(ylabel=plain(ylabel), title=plain(title))
     head = f"{title}: " * bool(title) + ylabel
-    told = ", ".join(f"{label} {height:.3g}" for label, height in zip(labels, heights))
-    return Drawing(figure, name, f"{head}: {told}", f"{head}: {listed(labels)}")
+    description = ", ".join(f"{label} {height:.3g}" for label, height in zip(labels, heights))
+    return Plot(figure, name, f"{head}: {description}", f"{head}: {listed(labels)}")
 
 
 # ---- what they share ----
@@ -411,7 +411,7 @@ def cell_text(value, digits: int) -> str:
 
 # ---- drawings ----
 
-class Picture(Shown):
+class Picture(ImageWithAlt):
     """The drawing ``images/NAME.svg``, with its own description as alternative text.
 
     Raises FileNotFoundError where there is none.

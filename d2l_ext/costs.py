@@ -40,10 +40,10 @@ STATES = {  # what a causal layer must keep of n tokens, to go on with the next
 }
 
 
-def worth(formula: str, **sizes: int) -> int:
+def evaluate(formula: str, **sizes: int) -> int:
     """The number of a formula as it is written here, rounded up.
 
-    >>> worth("⌈2(n - 1)/(k - 1)⌉ + n²d", n=4, k=3, d=2)
+    >>> evaluate("⌈2(n - 1)/(k - 1)⌉ + n²d", n=4, k=3, d=2)
     35
     """
     written = formula.translate({ord("²"): "**2", ord("⌈"): "ceil(", ord("⌉"): ")"})
@@ -71,7 +71,7 @@ def cost(kind: str, n: int, d: int, k: int = 3, c: int = 64, num_heads: int = 1)
     check_divides(num_heads, d)
     c = min(c, n)
     operations, sequential, *moves = (
-        worth(formulas[kind][field], n=n, d=d, k=k, c=c, h=num_heads) for field in Cost._fields)
+        evaluate(formulas[kind][field], n=n, d=d, k=k, c=c, h=num_heads) for field in Cost._fields)
     return Cost(operations, sequential, *(min(n - 1, way) for way in moves))
 
 
@@ -81,4 +81,4 @@ def state_size(kind: str, n: int, d: int, k: int = 3, num_heads: int = 1) -> int
     ``STATES`` has them in writing; arguments are those of ``cost``. A normaliser keeps d more.
     """
     cost(kind, n, d, k, num_heads=num_heads)  # checks them
-    return worth(STATES[kind], n=n, d=d, k=k, h=num_heads)
+    return evaluate(STATES[kind], n=n, d=d, k=k, h=num_heads)

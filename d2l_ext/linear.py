@@ -119,13 +119,13 @@ class Memory(nn.Module):
         if gate is not None:
             inputs.append(gate.to(q.dtype).mT.flatten(0, 1))
         S = None if state is None else state.to(q.dtype).flatten(0, 1)
-        Y, S = self.walk(S, need_state, *inputs)
+        Y, S = self.run_chunks(S, need_state, *inputs)
         output = self.W_o(merge_heads(Y.unflatten(0, (-1, heads))).to(X.dtype))
         if S is None or not need_state:
             return output
         return output, S.unflatten(0, (-1, heads))
 
-    def walk(
+    def run_chunks(
         self, S: Tensor | None, need_state: bool, *inputs: Tensor,
     ) -> tuple[Tensor, Tensor | None]:
         """One chunk after another; the last may be shorter."""
@@ -169,7 +169,7 @@ class LinearAttention(Memory):
     def gate(self, X: Tensor) -> Tensor | None:
         return None if self.decay is None else F.logsigmoid(self.W_a(X))
 
-    def walk(
+    def run_chunks(
         self, S: Tensor | None, need_state: bool, *inputs: Tensor,
     ) -> tuple[Tensor, Tensor | None]:
         q, k, v, *gate = inputs
@@ -177,7 +177,7 @@ class LinearAttention(Memory):
         if S is None and self.chunk_size is None and not need_state:
             Y = products(q, k, v, *gate)
         else:
-            Y, S = super().walk(S, need_state, q, k, v, *gate)
+            Y, S = super().run_chunks(S, need_state, q, k, v, *gate)
         if self.extra:
             Y = Y[..., :-1] / Y[..., -1:].clamp(min=torch.finfo(Y.dtype).tiny)
         return Y, S

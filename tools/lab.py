@@ -39,7 +39,7 @@ def first(words, environ=os.environ):
 def options(notebook, words=()):
     """JupyterLab's options for this machine, then those that were given."""
     made = [f"--LabApp.default_url=/lab/tree/{notebook}",
-            "--ServerApp.contents_manager_class=tools.opened.Notebooks"]
+            "--ServerApp.contents_manager_class=tools.jupyter_contents.Notebooks"]
     if getattr(os, "geteuid", lambda: 1)() == 0:
         made.append("--allow-root")
     return [*made, *words]

@@ -22,8 +22,8 @@ from .kinds import (  # noqa: F401  # to write your own
 
 LESSONS = Path(__file__).parents[1]
 SHARED = Path(__file__).with_name("heads.toml")  # slips that several lessons know
-seen: dict[str, int] = {}  # the last hint shown, by exercise
-known: dict[str, Exercise] = {}  # by name, as far as it was asked for
+hints_shown: dict[str, int] = {}  # the last hint shown, by exercise
+registry: dict[str, Exercise] = {}  # by name, as far as it was asked for
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,10 @@ def hint(name: str, step: int | None = None) -> Hint:
     Raises KeyError for an unknown name.
     """
     hints = find(name).hints
-    step = min(seen.get(name, 0) + 1, len(hints)) if step is None else step
+    step = min(hints_shown.get(name, 0) + 1, len(hints)) if step is None else step
     if not 1 <= step <= len(hints):
-        return Hint(t("There are {0} hints: ask for step 1 to {1}.", len(hints),
-                      len(hints)))
-    seen[name] = step
+        return Hint(t("There are {0} hints: ask for step 1 to {0}.", len(hints)))
+    hints_shown[name] = step
     more = t("That was the last hint; the solution is folded below.")
     if step < len(hints):
         more = t("Call it again for the next.")
@@ -72,33 +71,33 @@ def find(name: str) -> Exercise:
     Nothing of other lessons is imported.
     """
     for path in LESSONS.glob("lesson_*/exercises.toml"):
-        if name not in known and f"[{name}]\n" in path.read_text(encoding="utf-8"):
+        if name not in registry and f"[{name}]\n" in path.read_text(encoding="utf-8"):
             load(path, name)
-    if name not in known and name not in all_exercises():
-        raise KeyError(f"no exercise {name!r}; there are {', '.join(sorted(known))}")
-    return known[name]
+    if name not in registry and name not in all_exercises():
+        raise KeyError(f"no exercise {name!r}; there are {', '.join(sorted(registry))}")
+    return registry[name]
 
 
 def register(exercise: Exercise) -> None:
     """Add an exercise of your own: ``check`` and ``hint`` know it by its name from now on."""
-    known[exercise.name] = exercise
+    registry[exercise.name] = exercise
 
 
 def all_exercises() -> dict[str, Exercise]:
     """Every exercise of every lesson, and your own, by name."""
     for path in sorted(LESSONS.glob("lesson_*/exercises.toml")):
-        load(path, *told(path))
-    return known
+        load(path, *read_words(path))
+    return registry
 
 
 def load(path: Path, *names: str) -> None:
     """Make exercises: of words alone, or, where these say ``code``, of words and what the lesson's
     ``exercises.py`` has by this name. Slips may name those of ``heads.toml``."""
     for name in names:
-        words = {**told(path)[name]}
+        words = {**read_words(path)[name]}
         if slips := words.get("slips"):
             words["slips"] = [each for slip in slips for each in (
-                told(SHARED)[slip] if isinstance(slip, str) else [slip])]
+                read_words(SHARED)[slip] if isinstance(slip, str) else [slip])]
         if words.pop("code", False):
             module = import_module(f"attention_lessons.{path.parent.name}.exercises")
             code = next(each for each in module.EXERCISES if each.name == name)
@@ -106,11 +105,11 @@ def load(path: Path, *names: str) -> None:
         else:
             kind = Lines if "lines" in words else Order if "needs" in words else Choice
             made = kind(name, **words)
-        known.setdefault(name, made)
+        registry.setdefault(name, made)
 
 
 @cache
-def told(path: Path) -> dict[str, dict]:
+def read_words(path: Path) -> dict[str, dict]:
     """What a lesson's exercises say, by name. For students it is sealed: tools/classroom."""
     found = tomllib.loads(path.read_text(encoding="utf-8"))
     if "sealed" in found:

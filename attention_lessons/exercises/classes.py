@@ -1,4 +1,4 @@
-"""Classes written from an empty cell, tried in stages beside a class that keeps the promise.
+"""Classes written from an empty cell, tried in stages beside one that does what is asked.
 
 Both are built, given the same weights and inputs, and report results by name. What is said
 concerns the first stage in which they differ.
@@ -29,7 +29,7 @@ class Trouble(Exception):
 
 @dataclass
 class FromScratch(Build):
-    """A class, compared with ``reference``, which keeps the promise.
+    """A class, compared with ``reference``, which does what the docstring says.
 
     stages: what is looked at, one after the other. A slip explains what was found in the first in
     which the answer fails, and before it.
@@ -44,8 +44,8 @@ class FromScratch(Build):
 
     def fault(self, answer):
         if not isinstance(answer, type):
-            return t("Give the class itself, got {0}: check('{1}', TheClass), without brackets "
-                     "behind it.", type(answer).__name__, self.name)
+            return t("Pass the class itself, without parentheses: check('{1}', TheClass); got {0}.",
+                     type(answer).__name__, self.name)
         if not issubclass(answer, nn.Module):
             return t("A layer is an nn.Module: begin with class {0}(nn.Module).", answer.__name__)
         written = methods(answer)
@@ -54,7 +54,7 @@ class FromScratch(Build):
         for method in ("__init__", "forward"):
             if method not in written:
                 promise = f"{method}{inspect.signature(getattr(self.reference, method))}"
-                return t("There is no {0} yet. The promise asks for {1}.", method, promise)
+                return t("There is no {0} yet. The docstring asks for {1}.", method, promise)
         return super().fault(answer)
 
     def run(self, code, case):
@@ -63,10 +63,10 @@ class FromScratch(Build):
     def raised(self, answer, case, error):
         return error.args[0] if isinstance(error, Trouble) else raises(error)
 
-    def telling(self, case):
+    def deciding_cases(self, case):
         return self.stages[self.stages.index(case)::-1]
 
-    def told(self, given, wanted, case):
+    def explain_difference(self, given, wanted, case):
         what = next(name for name in wanted if differs(given[name], wanted[name]))
         if isinstance(wanted[what], str):
             return t("{0}: expected {1}, yours: {2}.", what, wanted[what], given[what])
@@ -109,8 +109,8 @@ def build(answer: type, right: type, *sizes, **options) -> nn.Module:
     layer = trying(what, answer, *sizes, **options)
     state, own = right(*sizes, **options).state_dict(), layer.state_dict()
     if missing := [name for name in state if name not in own]:
-        raise Trouble(t("The state_dict of {0} has no {1}: it holds {2}. The promise says what the "
-                        "parts are called.", what, ", ".join(missing), listed(own)))
+        raise Trouble(t("The state_dict of {0} has no {1}: it holds {2}. The docstring says what "
+                        "the parts are called.", what, ", ".join(missing), listed(own)))
     if surplus := [name for name in own if name not in state]:
         trained = {weight.requires_grad for name, weight in layer.named_parameters()
                    if name in surplus}
@@ -118,8 +118,8 @@ def build(answer: type, right: type, *sizes, **options) -> nn.Module:
             "persistent=False keeps a buffer out of it")
         if True in trained:
             why = t("a parameter is trained and saved")
-        raise Trouble(t("The state_dict of {0} holds {1}, which the promise doesn't ask for: {2}.",
-                        what, ", ".join(surplus), why))
+        raise Trouble(t("The state_dict of {0} holds {1}, which the docstring doesn't ask for: "
+                        "{2}.", what, ", ".join(surplus), why))
     generator = torch.Generator().manual_seed(4)
     for name, weight in state.items():
         if own[name].shape != weight.shape:
@@ -141,7 +141,7 @@ def draw(*shapes: tuple) -> list[Tensor]:
 
 
 @dataclass
-class Trial:
+class ClassTrial:
     """How a class is tried: the sizes that it is built with, and the inputs of ``forward``.
 
     inputs: their names and shapes. last: the name of a last argument, such as lengths, which is
@@ -211,7 +211,7 @@ def refusal(call: Callable, *arguments) -> str:
     return t("no error")
 
 
-class Watch(TorchFunctionMode):
+class TensorCounter(TorchFunctionMode):
     """How many numbers are made, in all and at once, and whether PyTorch's attention is called."""
 
     total, largest, fused = 0, 0, False

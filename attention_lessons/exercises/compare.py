@@ -52,7 +52,7 @@ def differs(given, wanted, atol: float = 1e-5) -> Message | None:
                 place = next(i for i, words in enumerate(found) if words)
                 return t("Result {0} of {1}: {2}", place + 1, len(wanted), found[place])
         elif isinstance(wanted, tuple):
-            return t("Return {0} things, got {1}.", len(wanted), kind(given))
+            return t("Return {0} values, got {1}.", len(wanted), kind(given))
         elif not isinstance(given, (tuple, list)):
             return t("Return a list, got {0}.", kind(given))
     elif equal(one_number(given), wanted):

@@ -27,10 +27,10 @@ class Exhibit(Choice):
     """An answer is ``{"symptom": letter, "line": number or text, "test": function}``, of which
     parts may be blank: "", 0, and a function without a body.
 
-    fine: a function or class that keeps the promise. All else is a change of its text.
+    fine: a function or class that does what the docstring says. All else is a change of its text.
     use: code -> a function of X (batch, steps, hiddens), whose answers are (batch, steps, ...), and
     lengths (batch,), through which the lesson's five checks see it.
-    promises: which of "padding", "order" (of steps) and "causal" right code keeps.
+    promises: which of "padding", "order" (of steps) and "causal" correct code keeps.
     other: to code that keeps it in another way.
     slips: first the exhibit's mistake, then two siblings. A sibling's words go on from "code that".
     careful: to code that does more than is promised, with words for a test that asks for it.
@@ -62,14 +62,14 @@ class Exhibit(Choice):
 
     def code(self, slip: int | None = None) -> Callable:
         """The same as objects of their own: what a test does to them changes no others."""
-        return self.version(slip).made(self.fine)
+        return self.version(slip).build(self.fine)
 
     def version(self, slip: int | None) -> Slip:
         return Slip([""]) if slip is None else self.slips[slip]
 
     def second(self) -> Callable:
         """The other right version."""
-        return Slip([*self.other, ""]).made(self.fine)
+        return Slip([*self.other, ""]).build(self.fine)
 
     # ---- what is said ----
 
@@ -106,8 +106,8 @@ class Exhibit(Choice):
     def fault_of_test(self, test):
         if not callable(test):
             return t('hand in the function itself, "test": test; got {0}.', type(test).__name__)
-        rights = [tried(test, code) for code in (self.code(), self.second())]
-        wrongs = [tried(test, self.code(slip)) for slip in range(3)]
+        rights = [run_test(test, code) for code in (self.code(), self.second())]
+        wrongs = [run_test(test, self.code(slip)) for slip in range(3)]
         if isinstance(rights[0].error, NotImplementedError):
             raise NotImplementedError
         if words := returns(rights + wrongs):
@@ -117,8 +117,8 @@ class Exhibit(Choice):
         return refuses(rights, wrongs) or self.misses(test, [run.passed for run in wrongs])
 
     def passes(self, test, slip: tuple) -> bool:
-        """Whether the test passes right code with such a change."""
-        return tried(test, Slip(slip).made(self.fine)).passed
+        """Whether the test passes correct code with such a change."""
+        return run_test(test, Slip(slip).build(self.fine)).passed
 
     def misses(self, test, passed: list[bool]) -> str | None:
         """Why the test lets the exhibit pass, or which siblings it does."""
@@ -126,10 +126,10 @@ class Exhibit(Choice):
             if self.careless and not self.passes(test, self.careless):
                 return self.careless[-1]
             for through, words in PROBES:
-                if tried(test, changed(self.code(), through)).passed:
+                if run_test(test, wrap_answers(self.code(), through)).passed:
                     return words
-            return t("it passes right code, and the exhibit as well. Look for inputs on which the "
-                     "two differ: sizes, lengths and numbers that are all different.")
+            return t("it passes correct code, and the exhibit as well. Look for inputs on which "
+                     "the two differ: sizes, lengths and numbers that are all different.")
         missed = [t(slip.words) for slip, each in zip(self.slips[1:], passed[1:]) if each]
         if len(missed) == 1:
             return t("the exhibit is caught, but not code that {0}.", *missed)
@@ -152,7 +152,7 @@ class Run:
     def passed(self) -> bool:
         return self.error is None
 
-    def told(self) -> str:
+    def in_words(self) -> str:
         """What happened, as a sentence without its full stop."""
         says = f"{' '.join(str(self.error).split()):.160}"
         place = t("its line {0}", self.line) if self.line else t("it")
@@ -167,7 +167,7 @@ class Endless(Exception):
     """A test ran more than ``LINES`` lines."""
 
 
-def tried(test: Callable, code: Callable) -> Run:
+def run_test(test: Callable, code: Callable) -> Run:
     """The test's run on some code, with the same seed each time and settings of its own."""
     dtype = torch.get_default_dtype()
     try:
@@ -223,24 +223,24 @@ def returns(runs: list[Run]) -> str | None:
 
 
 def refuses(rights: list[Run], wrongs: list[Run]) -> str | None:
-    """What to say where a test fails right code."""
-    failed = [run.told() for run in rights if not run.passed]
+    """What to say where a test fails correct code."""
+    failed = [run.in_words() for run in rights if not run.passed]
     if not failed:
         return None
     if len(failed) == 2 and not any(run.passed for run in wrongs):
-        return t("it fails whatever it is given, right code too; {0}.", failed[0])
+        return t("it fails whatever it is given, correct code too; {0}.", failed[0])
     if wrongs[0].passed:
-        return t("it passes the exhibit and refuses right code: what it expects has the same "
-                 "mistake. On right code, {0}.", failed[0])
+        return t("it passes the exhibit and refuses correct code: what it expects has the same "
+                 "mistake. On correct code, {0}.", failed[0])
     if rights[0].passed:
-        return t("it refuses right code that is written in another way. Test what the promise "
+        return t("it refuses correct code that is written in another way. Test what the docstring "
                  "says, to about five digits, not how it is done; {0}.", failed[0])
-    return t("it refuses right code; {0}.", failed[0])
+    return t("it refuses correct code; {0}.", failed[0])
 
 
 # ---- code that a weak test lets pass -------------------------------------------------------------
 
-def changed(code: Callable, through: Callable) -> Callable:
+def wrap_answers(code: Callable, through: Callable) -> Callable:
     """Code whose answers go through a function."""
     if isinstance(code, type):
         return type(code.__name__, (code,), {
@@ -273,7 +273,7 @@ PROBES = [  # what becomes of answers. The first with which a test passes tells 
      t("it can't fail: it passes even code that returns nothing at all.")),
     (partial(numbers, partial(noise, 3.0)), t(
         "it passes code that returns random numbers of the right shape, so no number matters to "
-        "it. In what do right code and the exhibit differ?")),
+        "it. In what do correct code and the exhibit differ?")),
     (partial(numbers, partial(noise, 0.1)), t(
         "it passes code whose numbers are all off by about a tenth. Its tolerance is wider than "
         "the mistake.")),

@@ -97,7 +97,7 @@ class Choice(Exercise):
 
 
 class Slip(tuple):
-    """A mistake as a change of right code, with the words for whoever made it.
+    """A mistake as a change of correct code, with the words for whoever made it.
 
     ``(old, new, words)`` replaces a part of its text, and takes more pairs before the words;
     ``(new, words)`` replaces what a function returns. Diagnosis, teachers' pages and tests are made
@@ -109,8 +109,8 @@ class Slip(tuple):
         return self[-1]
 
     def text(self, right: Callable) -> str:
-        """The right code's text with the mistake in it; of a class, with its bases' beside it."""
-        text, changes = "\n\n".join(map(inspect.getsource, beside(right))), self[:-1]
+        """The correct code's text with the mistake in it; of a class, with its bases' beside it."""
+        text, changes = "\n\n".join(map(inspect.getsource, source_parts(right))), self[:-1]
         if len(changes) == 1:
             return text[:text.rindex("return ")] + f"return {changes[0]}\n"
         for old, new in zip(changes[::2], changes[1::2], strict=True):
@@ -119,25 +119,25 @@ class Slip(tuple):
             text = text.replace(old, new)
         return text
 
-    def made(self, right: Callable) -> Callable:
+    def build(self, right: Callable) -> Callable:
         """The function or class with the mistake in it, an object of its own."""
-        names = {name: thing for each in beside(right)
+        names = {name: thing for each in source_parts(right)
                  for name, thing in vars(sys.modules[each.__module__]).items()}
         exec(self.text(right), names)
         return names[right.__name__]
 
-    of = cache(made)  # the same, made once
+    of = cache(build)  # the same, built once
 
 
-def slips_of(told: Sequence) -> list[Slip]:
+def slips_of(parts: Sequence) -> list[Slip]:
     """Slips from their parts; ``[[old, new, ...], [old, new, ...], words]`` is several ways to make
-    a mistake, which hear the same."""
-    ways = [[told] if isinstance(told[0], str) else [[*way, told[-1]] for way in told[:-1]]
-            for told in told]
+    a mistake, which get the same message."""
+    ways = [[slip] if isinstance(slip[0], str) else [[*way, slip[-1]] for way in slip[:-1]]
+            for slip in parts]
     return [Slip(way) for way in chain(*ways)]
 
 
-def beside(right: Callable) -> list[Callable]:
+def source_parts(right: Callable) -> list[Callable]:
     """A function, or a class behind its bases in lessons."""
     return [base for base in reversed(getattr(right, "__mro__", [right]))
             if not base.__module__.startswith(("builtins", "torch", "d2l_ext"))]
@@ -181,27 +181,28 @@ class Build(Exercise):
                 return t("Your function returns None: is `return` missing?")
             wanted = self.run(self.reference, case)
             if differs(given, wanted):
-                return self.known(answer, self.telling(case)) or self.told(given, wanted, case)
+                slip = self.diagnose(answer, self.deciding_cases(case))
+                return slip or self.explain_difference(given, wanted, case)
 
     def run(self, code: Callable, case: tuple):
         """What is looked at: what the code returns, given arguments of its own."""
         return code(*copies(case))
 
-    def telling(self, case: tuple) -> list[tuple]:
+    def deciding_cases(self, case: tuple) -> list[tuple]:
         """The cases in which a mistake must do what the answer does, if it failed in this one."""
         return self.inputs()
 
-    def known(self, answer: Callable, cases: list[tuple]) -> str | None:
+    def diagnose(self, answer: Callable, cases: list[tuple]) -> str | None:
         """The words for the slip that does what the answer does, if any does.
 
         Of several it is the first of those that agree in most cases.
         """
         tried = self.tries(answer, cases)
-        known = [slip for slip in self.slips if all(self.alike(slip, tried))]
-        if len(known) > 1:
+        agreeing = [slip for slip in self.slips if all(self.alike(slip, tried))]
+        if len(agreeing) > 1:
             tried = self.tries(answer, self.inputs())
-            known.sort(key=lambda slip: -sum(self.alike(slip, tried)))
-        return known[0].words if known else None
+            agreeing.sort(key=lambda slip: -sum(self.alike(slip, tried)))
+        return agreeing[0].words if agreeing else None
 
     def tries(self, answer: Callable, cases: list[tuple]) -> list[tuple]:
         return [(case, attempt(self.run, answer, case)) for case in cases]
@@ -211,7 +212,7 @@ class Build(Exercise):
         wrong = slip.of(self.reference)
         return (agrees(given, attempt(self.run, wrong, case)) for case, given in tried)
 
-    def told(self, given, wanted, case: tuple) -> str:
+    def explain_difference(self, given, wanted, case: tuple) -> str:
         """What differs first, in words."""
         return differs(given, wanted) + called_with(case)
 
@@ -356,7 +357,7 @@ def bare(*arguments):
 
 
 def documented(*arguments):
-    """Nothing but a promise."""
+    """Nothing but a docstring."""
 
 
 EMPTY = {function.__code__.co_code for function in (bare, documented)}

@@ -63,7 +63,6 @@ def one_thread():
         torch.set_num_threads(threads)
 
 
-@one_thread()
 def untrained(name: str, encoding: str, seed: int = 0, layers: int | None = None) -> Reader:
     """A reader of width 64 with four heads for ``TRIALS[name]``, with one of ``ENCODINGS``."""
     check_choice("task", name, TRIALS)
@@ -88,6 +87,7 @@ def untrained(name: str, encoding: str, seed: int = 0, layers: int | None = None
     return model
 
 
+@one_thread()
 def try_encoding(name: str, encoding: str, seed: int = 0, *, layers: int | None = None) -> Reader:
     """A reader of width 64 with four heads, trained on ``TRIALS[name]`` with one of ``ENCODINGS``.
 

@@ -124,10 +124,10 @@ class ToldFully(DeltaRule):
 class ToldSum(LinearAttention):
     """A sum of keys and values, told when to write."""
 
-    def walk(
+    def run_chunks(
         self, S: Tensor | None, need_state: bool, q: Tensor, k: Tensor, v: Tensor,
     ) -> tuple[Tensor, Tensor | None]:
-        return super().walk(S, need_state, q, k, v * writes(v.shape[1]))
+        return super().run_chunks(S, need_state, q, k, v * writes(v.shape[1]))
 
 
 RECALLERS = {  # layers of one head; of 4,096 numbers, the delta rules' of 4,129

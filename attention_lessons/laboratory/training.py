@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from ..progress import progress_bar
 
-ALIKE = 8  # two trainings with the same losses in their first eight steps are one and the same
+STEPS_THAT_IDENTIFY = 8  # two trainings with the same losses in so many steps are the same
 
 
 def fit(
@@ -44,33 +44,35 @@ def fit(
         losses.append(loss.item())
         if bar is not None and step % 10 == 0:
             bar.value, bar.description = step, f"{progress}, loss {losses[-1]:.3f}"
-        if step == ALIKE and (end := place(losses, steps, rate, one_cycle)) and end.exists():
-            losses = recall(model, end)
+        if step == STEPS_THAT_IDENTIFY:
+            end = path_of(losses, steps, rate, one_cycle)
+        if step == STEPS_THAT_IDENTIFY and end and end.exists():
+            losses = load_end(model, end)
             if bar is not None:
                 bar.value, bar.description = steps, f"{progress}, stored weights"
             break
     else:
         if end:
-            keep(model, losses, end)
+            save_end(model, losses, end)
     model.eval()
     return losses
 
 
-def place(begin: object, *settings) -> pathlib.Path | None:
+def path_of(begin: object, *settings) -> pathlib.Path | None:
     """Where the end of the training that begins so is kept, if it is kept at all."""
     folder = os.environ.get("D2L_EXT_WEIGHTS")
     name = sha256(repr((begin, settings)).encode()).hexdigest()[:32]
     return pathlib.Path(folder, f"{name}.pt") if folder else None
 
 
-def keep(model: nn.Module, losses: list[float], end: pathlib.Path) -> None:
+def save_end(model: nn.Module, losses: list[float], end: pathlib.Path) -> None:
     end.parent.mkdir(parents=True, exist_ok=True)
     random, part = torch.get_rng_state(), end.with_suffix(f".{os.getpid()}")
     torch.save({"weights": model.state_dict(), "losses": losses, "random": random}, part)
     part.replace(end)  # whole, or not at all
 
 
-def recall(model: nn.Module, end: pathlib.Path) -> list[float]:
+def load_end(model: nn.Module, end: pathlib.Path) -> list[float]:
     """Give the model its weights of the end, and the random generator its state; the losses."""
     kept = torch.load(end)
     model.load_state_dict(kept["weights"])

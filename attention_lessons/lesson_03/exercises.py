@@ -1,7 +1,7 @@
 """The exercises of lesson 03, multi-head attention."""
 import torch
 
-from ..exercises.classes import FromScratch, Trial
+from ..exercises.classes import FromScratch, ClassTrial
 from ..exercises.heads import REFUSES, Heads
 from ..exercises.kinds import Build
 
@@ -31,7 +31,8 @@ def count(num_hiddens, num_heads, head_size, query_size, key_size, value_size, b
 
 # ---- multi-head-class ----
 
-TRIAL = Trial(Heads, (10, 2), {"queries": (3, 4, 10), "keys": (3, 7, 10), "values": (3, 7, 10)})
+TRIAL = ClassTrial(Heads, (10, 2), {
+    "queries": (3, 4, 10), "keys": (3, 7, 10), "values": (3, 7, 10)})
 
 
 EXERCISES = [

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import torch
 
-from ..exercises.classes import FromScratch, Trial
+from ..exercises.classes import FromScratch, ClassTrial
 from ..exercises.heads import LENGTHS, REFUSES, Heads, eighths, low_scores
 from ..exercises.kinds import Build, Drawing, Exercise
 from ..languages import t
@@ -69,7 +69,7 @@ KNOWN = {
     "valid_lens[:, None, None, None].",
     "shape of the mask": "An index must have the scores' own shape. "
     "masked_fill stretches axes of length 1: scores.masked_fill(~keep, lowest)."}
-TRIAL = Trial(SelfHeads, (10, 2), {"X": (3, 7, 10)}, "valid_lens", KNOWN)
+TRIAL = ClassTrial(SelfHeads, (10, 2), {"X": (3, 7, 10)}, "valid_lens", KNOWN)
 
 
 def low(X):

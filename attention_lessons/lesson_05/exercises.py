@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from d2l_ext.positional import sinusoids
-from ..exercises.classes import FromScratch, Trial, build, draw, refusal
+from ..exercises.classes import FromScratch, ClassTrial, build, draw, refusal
 from ..exercises.kinds import Build
 from ..languages import t
 
@@ -68,7 +68,7 @@ class Positions(nn.Module):
         return X + rows
 
 
-TRIAL = Trial(Positions, (6,), {"X": (3, 5, 6)})
+TRIAL = ClassTrial(Positions, (6,), {"X": (3, 5, 6)})
 
 
 def table(answer):

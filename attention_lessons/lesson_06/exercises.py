@@ -3,7 +3,7 @@ import torch
 from torch import Tensor, nn
 
 from d2l_ext.relative import T5RelativeBias
-from ..exercises.classes import FromScratch, Trial, build, draw, refuses, trying
+from ..exercises.classes import FromScratch, ClassTrial, build, draw, refuses, trying
 from ..exercises.kinds import Build
 from ..languages import t
 
@@ -58,7 +58,7 @@ class Rotary(nn.Module):
         return Y.to(X.dtype)
 
 
-TRIAL = Trial(Rotary, (8,), {"X": (2, 3, 5, 8)}, last="offset")
+TRIAL = ClassTrial(Rotary, (8,), {"X": (2, 3, 5, 8)}, last="offset")
 
 
 def narrow(X=None):

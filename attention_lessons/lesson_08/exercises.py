@@ -4,7 +4,7 @@ from functools import partial, reduce
 import torch
 
 from d2l_ext.transformer import DecoderBlock
-from ..exercises.classes import FromScratch, Trial, build, draw, trying
+from ..exercises.classes import FromScratch, ClassTrial, build, draw, trying
 from ..exercises.compare import copies, differs
 from ..exercises.heads import LENGTHS, REFUSES
 from ..exercises.kinds import Build
@@ -38,7 +38,7 @@ class Block(DecoderBlock):
 
 
 THEIRS = "The lengths are the source's. In self-attention they hide steps of the target."
-TRIAL = Trial(Block, (10, 2), {"X": (3, 4, 10), "memory": (3, 7, 10)}, last="valid_lens",
+TRIAL = ClassTrial(Block, (10, 2), {"X": (3, 4, 10), "memory": (3, 7, 10)}, last="valid_lens",
               known={"valid_lens contains 5": THEIRS})
 PARTS = {"attention": "attention.W_o.weight", "cross": "cross.W_o.weight",
          "network": "network.2.weight"}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from ..exercises.classes import FromScratch, Trial, Watch, build, refuses, trying
+from ..exercises.classes import FromScratch, ClassTrial, TensorCounter, build, refuses, trying
 from ..exercises.kinds import Build, Choice, NotYet
 from ..languages import t
 
@@ -92,7 +92,8 @@ class Tiles(nn.Module):
         return summed / total
 
 
-TRIAL = Trial(Tiles, (3,), {"queries": (2, 3, 4, 5), "keys": (2, 3, 7, 5), "values": (2, 3, 7, 6)})
+TRIAL = ClassTrial(Tiles, (3,), {
+    "queries": (2, 3, 4, 5), "keys": (2, 3, 7, 5), "values": (2, 3, 7, 6)})
 
 
 def loud(factor):
@@ -108,7 +109,7 @@ def low(queries, keys, values):
 
 def memory(answer):
     layer, n = build(answer, Tiles, 4), 64
-    with Watch() as seen:
+    with TensorCounter() as seen:
         trying("forward(queries, keys, values)", layer, *torch.zeros(3, 1, 1, n, 2))
     return {t("A tensor with a number for each query and key is made"):
             t("yes") if seen.largest >= n * n else t("no"),

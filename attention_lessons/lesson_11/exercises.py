@@ -3,7 +3,7 @@ import torch
 from torch import nn
 
 from d2l_ext.attention import merge_heads, split_heads
-from ..exercises.classes import FromScratch, Trial, Watch, build, trying
+from ..exercises.classes import FromScratch, ClassTrial, TensorCounter, build, trying
 from ..exercises.heads import REFUSES
 from ..exercises.kinds import Build
 from ..languages import t
@@ -49,13 +49,13 @@ class Linear(nn.Module):
         return nn.functional.elu(X) + 1
 
 
-TRIAL = Trial(Linear, (10, 2), {"X": (3, 7, 10)})
+TRIAL = ClassTrial(Linear, (10, 2), {"X": (3, 7, 10)})
 
 
 def growth(answer):
     layer, made = build(answer, Linear, 10, 2), []
     for steps in (200, 400):
-        with Watch() as seen:
+        with TensorCounter() as seen:
             trying("forward(X)", layer, torch.zeros(1, steps, 10))
         made.append(seen.total)
     return {t("Twice the steps make this many times the numbers"): f"{made[1] / made[0]:.0f}"}

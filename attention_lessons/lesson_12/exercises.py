@@ -1,4 +1,4 @@
-"""The exercises of lesson 12, a museum of silent bugs: right code, and what goes wrong in it."""
+"""The exercises of lesson 12, a museum of silent bugs: correct code, and what goes wrong in it."""
 import math
 
 import torch

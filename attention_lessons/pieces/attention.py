@@ -47,9 +47,10 @@ at bites, 0.8.
     heads = [*map(len, maps.values())]
     count = sum(heads) * high * wide
     if max(sizes) > MOST_SIDE or count > MOST_WEIGHTS:
-        raise ValueError(f"shows up to {MOST_SIDE:,} queries or keys and {MOST_WEIGHTS:,} weights, "
-                         f"got {high} x {wide} in {sum(heads)} maps, {count:,}: give fewer, such "
-                         "as one layer's [weights[:1, :8, :280, :280]], and the tokens of these")
+        raise ValueError(f"the figure shows up to {MOST_SIDE:,} queries or keys and "
+                         f"{MOST_WEIGHTS:,} weights, got {high} x {wide} in {sum(heads)} maps, "
+                         f"{count:,}: give fewer, such as one layer's "
+                         "[weights[:1, :8, :280, :280]], and the tokens of these")
 
     rows = torch.cat([each.flatten(0, 1) for each in maps.values()])
     left = len(calls) - len(maps)

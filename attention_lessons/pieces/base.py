@@ -1,8 +1,8 @@
 """What all explorers share: their HTML, what a page without scripts shows, checks of what is given.
 
 ``kit.js`` and a piece's own file make its source. It runs in whatever page shows the piece, without
-a kernel. Where scripts don't run, a still picture or its words stand in; tools/draw/_stills.py
-makes them from the piece's own description.
+a kernel. Where scripts don't run, a still picture or its words stand in;
+tools/draw/pieces_in_node.py makes them from the piece's own description.
 """
 import base64
 import hashlib
@@ -125,10 +125,11 @@ def sizes_of(shapes: str, *given, **limits: tuple[int, int]) -> dict[str, int]:
         names = re.findall(r"\w+", axes)
         if len(names) != len(sizes) or any(
                 found.setdefault(name, size) != size for name, size in zip(names, sizes)):
-            raise ValueError(f"must have shapes {shapes}, got {', '.join(map(str, got))}")
+            raise ValueError(f"the figure's inputs must have shapes {shapes}, "
+                             f"got {', '.join(map(str, got))}")
     for name, (least, most) in limits.items():
         if not least <= found[name] <= most:
-            raise ValueError(f"shows {least} to {most} {name}, got {found[name]}")
+            raise ValueError(f"the figure shows {least} to {most} {name}, got {found[name]}")
     return found
 
 
@@ -141,7 +142,7 @@ def layer_data(attention: MultiHeadAttention, X: Tensor, tokens: Sequence, featu
     """
     bias, position = attention.W_q.bias is not None, getattr(attention, "position", None)
     if bias or position is not None:
-        raise ValueError("needs attention with bias=False and position=None, "
+        raise ValueError("the figure needs attention with bias=False and position=None, "
                          f"got {bias=}, {position=}")
     weights = {name: getattr(attention, name).weight for name in ("W_q", "W_k", "W_v", "W_o")}
     matrices = dict(zip(("X", *weights), finite(X=X, **weights)))

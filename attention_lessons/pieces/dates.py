@@ -19,7 +19,7 @@ def dates_explorer(model: EncoderDecoder, text: str = "24/12/1999") -> Explorer:
     """
     if (not isinstance(model, EncoderDecoder) or len(model.encoder) != 1
             or len(model.decoder) != 1 or model.scores.out_features != STEPS + 2):
-        raise ValueError("needs a model as laboratory.dates.date_reader makes it, with "
+        raise ValueError("the figure needs a model as laboratory.dates.date_reader makes it, with "
                          f"layers=1, got {type(model).__name__}")
     weights = {name: W.cpu().float().flatten() for name, W in model.state_dict().items()}
     flat = torch.cat([*weights.values()])

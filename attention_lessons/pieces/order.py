@@ -18,7 +18,8 @@ def order_explorer(attention: MultiHeadAttention, X: Tensor, tokens: Sequence[st
     Raises ValueError for what doesn't fit, equal tokens, numbers not finite or above 1e30 in size.
     """
     if attention.num_heads != 1:
-        raise ValueError(f"needs attention with num_heads=1, got num_heads={attention.num_heads}")
+        raise ValueError(f"the figure needs attention with num_heads=1, "
+                         f"got num_heads={attention.num_heads}")
     # a second layer needs outputs of the features' width
     data = layer_data(attention, X, tokens, features, "features", (2, 5))
     labels = data["tokens"]

@@ -151,7 +151,7 @@ def test_predictions_and_folds_say_what_they_hold(site):
         assert card.p.strong.text.startswith("Predict") and card.select_one("details.answer")
     folds = [fold.summary.text for fold in page.select("details.folded:not(.answer)")]
     assert folds[:2] == ["Set-up", "This picture's code"]
-    assert any(fold.startswith("Proof: two rows read") for fold in folds)
+    assert any(fold.startswith("Proof: two heads against one") for fold in folds)
 
 
 def test_sentences_are_set_with_their_spaces(site):

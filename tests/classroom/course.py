@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from rules.notebook import all_notebooks, fences, trios
-from tools.classroom import student
+from tools.classroom import editions
 
 from attention_lessons.exercises import check
 
@@ -20,11 +20,11 @@ ENDLESS = "def my_split(X, num_heads):\n    while True:\n        pass\n"
 
 def test_nbgrader_collects_grades_gives_feedback_and_exports(tmp_path, monkeypatch):
     lesson = next(each for each in all_notebooks() if NAME in trios(each.cells))
-    path, exercises = student.ROOT / f"notebooks/{lesson.name}.ipynb", trios(lesson.cells)
+    path, exercises = editions.ROOT / f"notebooks/{lesson.name}.ipynb", trios(lesson.cells)
     points = {name: int(re.search(r"· (\d+) minutes?\b", text.text)[1])
               for name, (text, *_) in exercises.items()}
-    monkeypatch.setattr(student, "notebooks", lambda language: [path])
-    student.main(["nbgrader"], tmp_path)
+    monkeypatch.setattr(editions, "notebooks", lambda language: [path])
+    editions.main(["nbgrader"], tmp_path)
     course, assignment = tmp_path / "nbgrader", path.stem
     programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # it calls alembic
 

@@ -8,7 +8,7 @@ from torch import nn
 import d2l_ext
 from attention_lessons.exercises import check, find
 from attention_lessons.exercises.classes import (
-    FromScratch, Trial, precision, refusal, refuses, trying)
+    FromScratch, ClassTrial, precision, refusal, refuses, trying)
 from attention_lessons.exercises.kinds import Slip
 from attention_lessons.lesson_08.exercises import in_words
 from d2l_ext.transformer import DecoderBlock
@@ -66,7 +66,7 @@ class Narrow(Gate):
 
 
 LENS = torch.tensor([1, 4, 0])
-TRIAL = Trial(Gate, (6, 2), {"X": (3, 4, 6)}, "lens", {"'no'": "Known."})
+TRIAL = ClassTrial(Gate, (6, 2), {"X": (3, 4, 6)}, "lens", {"'no'": "Known."})
 HIDES, LOST = "if lens is not None:", "The lengths have no effect."
 GATE = FromScratch(
     "gate", Gate, sizes="3 sentences", praise="Well done.",
@@ -77,22 +77,21 @@ GATE = FromScratch(
         (HIDES, "if False:", LOST), ("< lens", "<= lens", "One too many."),
         ("self.W(X)", "self.W(X.detach())", HIDES, "if False:", "Not both."),
     ])
-HOLDS, DOESNT_ASK = "The state_dict of Gate(6, 2) holds", "which the promise doesn't ask for: "
+HOLDS, DOESNT_ASK = "The state_dict of Gate(6, 2) holds", "which the docstring doesn't ask for: "
 FORWARD = "    def forward(self, X, lens=None):\n"
 
 
 @pytest.mark.parametrize("answer, words", [
-    (Gate(6), "Give the class itself, got Gate: check('gate', TheClass), without brackets behind "
-              "it."),
+    (Gate(6), "Pass the class itself, without parentheses: check('gate', TheClass); got Gate."),
     (type("Plain", (), {}), "A layer is an nn.Module: begin with class Plain(nn.Module)."),
     (type("Half", (nn.Module,), {"__init__": Gate.__init__}),
-     "There is no forward yet. The promise asks for forward(self, X, lens=None)."),
-    (type("Half", (nn.Module,), {"forward": Gate.forward}), "There is no __init__ yet. The promise "
-     "asks for __init__(self, width, parts=1)."),
+     "There is no forward yet. The docstring asks for forward(self, X, lens=None)."),
+    (type("Half", (nn.Module,), {"forward": Gate.forward}),
+     "There is no __init__ yet. The docstring asks for __init__(self, width, parts=1)."),
     *((Slip(slip).of(Gate), slip[-1]) for slip in [
         ("self.W", "self.V", "self.b", "self.c",
-         "The state_dict of Gate(6, 2) has no b, W.weight: it holds c, V.weight. The promise says "
-         "what the parts are called."),
+         "The state_dict of Gate(6, 2) has no b, W.weight: it holds c, V.weight. The docstring "
+         "says what the parts are called."),
         ("bias=False)", "bias=False); self.register_buffer('q', torch.ones(2))",
          f"{HOLDS} q, {DOESNT_ASK}persistent=False keeps a buffer out of it."),
         ("bias=False", "bias=True",

@@ -32,7 +32,7 @@ NAMES = {"torch": torch, "math": math, "nn": nn, "F": F, "np": np, "d2l_ext": d2
          "check": check, "hint": hint}
 
 
-def known(exercise):
+def misconceptions(exercise):
     """What goes wrong in ways that the check knows: answers, and the words for each."""
     for letter, why in getattr(exercise, "reasons", {}).items():
         several = len(getattr(exercise, "right", "")) > 1
@@ -79,7 +79,7 @@ def test_untouched_stub_is_no_attempt(name):
     "read-figure", *ORDERS,
     *(pytest.param(name, marks=pytest.mark.slow) for name in CLASSES if name != "rotary-class")])
 def test_every_mistake_hears_its_own_words(name):
-    for answer, words in known(EXERCISES[name]):
+    for answer, words in misconceptions(EXERCISES[name]):
         result = check(name, answer)
         assert (result.state, result.message) == ("wrong", words)
 

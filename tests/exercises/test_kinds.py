@@ -113,8 +113,8 @@ def test_a_check_imports_what_it_needs(name, imported):
 
 @pytest.fixture(autouse=True)
 def own(monkeypatch):
-    monkeypatch.setattr(exercises, "known", {})
-    monkeypatch.setattr(exercises, "seen", {})
+    monkeypatch.setattr(exercises, "registry", {})
+    monkeypatch.setattr(exercises, "hints_shown", {})
     for exercise in OWN:
         register(exercise)
 
@@ -160,8 +160,8 @@ OFF = "The shape is right, 1 of 2 numbers are not. The first at [0]: expected "
     (PAIR[None], PAIR, "The shape should be (2,), yours is (1, 2)."),
     (PAIR[:1], PAIR, "The shape should be (2,), yours is (1,)."),
     (5, PAIR, "Return one tensor, got int."), ((PAIR,), PAIR, "Return one tensor, got tuple of 1."),
-    ([1.0, [2.0]], (1.0, [2.0]), None), (PAIR, (PAIR, PAIR), "Return 2 things, got Tensor."),
-    ([PAIR], (PAIR, PAIR), "Return 2 things, got list of 1."),
+    ([1.0, [2.0]], (1.0, [2.0]), None), (PAIR, (PAIR, PAIR), "Return 2 values, got Tensor."),
+    ([PAIR], (PAIR, PAIR), "Return 2 values, got list of 1."),
     ((PAIR, 3.0), (PAIR, 2.0), "Result 2 of 2: Expected 2.0, got 3.0."),
     ((1.0, 2.0), [1.0, 2.0], None), ({1, 2}, [1, 2], "Return a list, got set."),
     ([1.0], [1.0, 2.0], "Expected [1.0, 2.0], got [1.0]."), ([1, 2], 2, "Expected 2, got [1, 2].")])

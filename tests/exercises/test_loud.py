@@ -27,7 +27,7 @@ MIX = "(a * x + b * y) / (a + b)"
 READ = "(q[:, :, i] * z).sum(-1, keepdim=True)"
 NORM, WIDTH = "F.layer_norm(Y, Y.shape[-1:], eps=1e-6)", "Y.shape[-1]"
 PAST, LEFT = "(q @ k.T * M) @ v + since[:, None] * (q @ S)", "(k * M[-1][:, None]).T @ v"
-RIGHT = {  # changes of right code that keep it right: old, new, old, new, ...
+RIGHT = {  # changes of correct code that keep it right: old, new, old, new, ...
     "merge-states": [
         (MIX, "a / (a + b) * x + b / (a + b) * y"), (MIX, "x + (y - x) * b / (a + b)"),
         ("s * math.exp(m - new)", "math.exp(m - new + math.log(s)) if s else 0.0")],

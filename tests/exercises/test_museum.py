@@ -9,7 +9,7 @@ from torch import nn
 
 from attention_lessons import CASES, check, language
 from attention_lessons.exercises import exhibits
-from attention_lessons.exercises.exhibits import PROBES, distorted, numbers, tried
+from attention_lessons.exercises.exhibits import PROBES, distorted, numbers, run_test
 from attention_lessons.lesson_12 import exercises as lesson
 
 MUSEUM, = (notebook.number for notebook in all_notebooks() if notebook.kind == "museum")
@@ -55,11 +55,12 @@ def test_mistakes_are_real_and_silent(name):
     """Right versions agree; the good test fails on others, which run, with finite numbers."""
     case, test = CASES[name], good_test(name)
     right = answers(name, case.code())
-    assert not differ((answers(name, case.second()), right)) and tried(test, case.second()).passed
+    assert not differ((answers(name, case.second()), right))
+    assert run_test(test, case.second()).passed
     for slip in range(3):
         wrong = answers(name, case.code(slip))
         assert wrong.shape == right.shape and wrong.isfinite().all()
-        assert isinstance(tried(test, case.code(slip)).error, AssertionError)
+        assert isinstance(run_test(test, case.code(slip)).error, AssertionError)
 
 
 # ---- what is said of tests -----------------------------------------------------------------------
@@ -142,15 +143,15 @@ GIVEN = NUMBERS[:6].view(2, 3, 6), *[NUMBERS[6:].view(2, 5, 6)] * 2, torch.tenso
 
 @pytest.mark.parametrize("test, words", [
     (lambda read: print(end=""), PROBES[0][1]), (shape_alone, PROBES[1][1]), (loose, PROBES[2][1]),
-    (equal_lengths_twice, PROBES[3][1]), (one_token, "it passes right code, and the exhibit"),
+    (equal_lengths_twice, PROBES[3][1]), (one_token, "it passes correct code, and the exhibit"),
     (padding_of_nan, CASES["polarity"].careful[-1]),
     (double_alone, CASES["table"].careless[-1]),
     (one_key_later, "the exhibit is caught, but not code that lets one key too many through."),
-    (like(0), "it passes the exhibit and refuses right code: what it expects has the same mistake. "
-              "On right code, there its line 2 fails and says: no"),
-    (like(None), "it refuses right code that is written in another way."),
-    (needs_much, "it fails whatever it is given, right code too; there it raises TypeError: "),
-    (on_right_code, "it fails whatever it is given, right code too; there its line 3 raises "
+    (like(0), "it passes the exhibit and refuses correct code: what it expects has the same "
+              "mistake. On correct code, there its line 2 fails and says: no"),
+    (like(None), "it refuses correct code that is written in another way."),
+    (needs_much, "it fails whatever it is given, correct code too; there it raises TypeError: "),
+    (on_right_code, "it fails whatever it is given, correct code too; there its line 3 raises "
                     "TypeError: list indices"),
     (lambda read: False, "it returns False, which nobody looks at."),
     (lambda read: [3], "it returns a list, which"), (3, "hand in the function itself, ")])
@@ -195,7 +196,7 @@ def test_a_loop_without_end_is_left(monkeypatch):
 
     monkeypatch.setattr(exhibits, "LINES", 500)
     assert "raises Endless: it went on for more than 500 lines" in hand_in(endless).message
-    assert hand_in(endless_on_bugs).message.startswith("Right so far")  # it ends on right code
+    assert hand_in(endless_on_bugs).message.startswith("Right so far")  # it ends on correct code
 
 
 def test_a_debugger_keeps_its_trace():

@@ -97,7 +97,7 @@ def test_a_stored_training_ends_as_it_did_and_another_one_is_really_made(tmp_pat
     monkeypatch.setenv("D2L_EXT_WEIGHTS", str(tmp_path / "new/weights"))
     assert trained()[2] == 12  # the rehearsal
     again, same_losses, count, same_draw = trained()
-    assert count == training.ALIKE and not again.training
+    assert count == training.STEPS_THAT_IDENTIFY and not again.training
     assert same_losses == losses and torch.equal(same_draw, drawn)
     for name, W in model.state_dict().items():
         assert torch.equal(again.state_dict()[name], W)

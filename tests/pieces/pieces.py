@@ -1,7 +1,7 @@
 """Each explorer as its lesson shows it, and tokens that nobody expects."""
 import torch
-from tools.draw._stills import LESSONS as MAKERS
-from tools.draw._stills import TOKENS
+from tools.draw.pieces_in_node import LESSONS as MAKERS
+from tools.draw.pieces_in_node import TOKENS
 
 from attention_lessons.pieces import attention_explorer
 

@@ -1,7 +1,7 @@
 """The piece of any model's heads: its words, its maps as recorded."""
 import torch
 from pieces import attention, near
-from tools.draw._stills import described, in_node, scene
+from tools.draw.pieces_in_node import described, in_node, scene
 
 from attention_lessons.pieces import attention_explorer, source
 from attention_lessons.pieces.attention import joined

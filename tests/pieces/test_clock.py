@@ -6,7 +6,7 @@ import re
 import pytest
 import torch
 from pieces import corners, near
-from tools.draw._stills import described, in_node
+from tools.draw.pieces_in_node import described, in_node
 
 from attention_lessons.pieces import clock_explorer, source
 from d2l_ext import sinusoids

@@ -1,7 +1,7 @@
 """The piece of 06 and 10: costs and what an output knows are the package's, wherever shown."""
 import torch
 from pieces import corners, near
-from tools.draw._stills import described, in_node
+from tools.draw.pieces_in_node import described, in_node
 from torch import nn
 
 from attention_lessons.pieces import compare_explorer, source

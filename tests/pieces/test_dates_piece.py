@@ -3,7 +3,7 @@ and without some; and so are its maps, threads and words."""
 import pytest
 import torch
 from pieces import HOSTILE, near
-from tools.draw._stills import dates, described, in_node
+from tools.draw.pieces_in_node import dates, described, in_node
 
 from attention_lessons.laboratory.dates import (DIGITS, START, STEPS, date_reader, encode, load,
                                                 pairs, read)

@@ -6,7 +6,7 @@ import pytest
 import torch
 from bs4 import BeautifulSoup
 from pieces import HOSTILE, PIECES
-from tools.draw._stills import heads, in_node, scene, tiles
+from tools.draw.pieces_in_node import heads, in_node, scene, tiles
 
 from attention_lessons.languages import languages
 from attention_lessons.pieces import heads_explorer, source

@@ -3,7 +3,7 @@ import re
 
 import torch
 from pieces import near
-from tools.draw._stills import described, heads, in_node
+from tools.draw.pieces_in_node import described, heads, in_node
 from torch import nn
 
 from attention_lessons.pieces import heads_explorer, source

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 from pieces import near
-from tools.draw._stills import CHANCE, described, lengths
+from tools.draw.pieces_in_node import CHANCE, described, lengths
 
 from attention_lessons.laboratory import results
 

@@ -4,7 +4,7 @@ import re
 import pytest
 import torch
 from pieces import near
-from tools.draw._stills import ORDER, PADDED, described, layer, order
+from tools.draw.pieces_in_node import ORDER, PADDED, described, layer, order
 
 import d2l_ext
 

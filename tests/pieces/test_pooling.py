@@ -3,7 +3,7 @@ import math
 
 import torch
 from pieces import corners, near
-from tools.draw._stills import KEYS, described, in_node, pooling
+from tools.draw.pieces_in_node import KEYS, described, in_node, pooling
 
 from d2l_ext import dot_product_attention
 from attention_lessons.pieces import source

@@ -4,7 +4,7 @@ import re
 import pytest
 import torch
 from pieces import near
-from tools.draw._stills import described, tiles
+from tools.draw.pieces_in_node import described, tiles
 
 from d2l_ext.tiles import Traffic, nothing_yet, update
 

@@ -1,6 +1,6 @@
 """The small words that all pieces say, and their softmax, at the edges of each rule."""
 import pytest
-from tools.draw._stills import in_node
+from tools.draw.pieces_in_node import in_node
 
 from attention_lessons.pieces import source
 

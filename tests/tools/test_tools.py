@@ -237,7 +237,7 @@ def test_lab_opens_the_lessons_in_the_language_asked_for(words, environ, wanted)
 
 def test_a_lesson_is_read_as_jupyterlab_makes_it_so_that_it_does_not_count_as_changed(
         tmp_path, monkeypatch):
-    from tools.opened import Notebooks  # Jupyter's server takes half a second
+    from tools.jupyter_contents import Notebooks  # Jupyter's server takes half a second
     monkeypatch.setenv("JUPYTER_CONFIG_DIR", str(tmp_path))  # Jupyter notes there that it was here
     stored = nbformat.writes(nbformat.v4.new_notebook(metadata={"language_info": {"name": "x"}}))
     (tmp_path / "a.ipynb").write_text(stored)

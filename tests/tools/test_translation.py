@@ -11,7 +11,7 @@ import tiny
 import torch
 from answers import WRONG
 from tools import ROOT
-from tools.notebooks import catalogue, faults, nbtext, texts, translation
+from tools.notebooks import catalogue, check_translation, nbtext, translatable, translation
 from tools.notebooks.catalogue import Entry
 
 import attention_lessons
@@ -22,7 +22,7 @@ from attention_lessons.languages import outside, translations_in
 from attention_lessons.pieces import pooling_explorer, source
 
 ZH = catalogue.load("zh")
-needed = cache(texts.everything)
+needed = cache(translatable.everything)
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_every_text_is_translated_and_nothing_is_out_of_date(monkeypatch, capsys
     monkeypatch.setattr(translation, "wanted_files", lambda *given: {ROOT / "new": ""})
     assert translation.main(["--check"]) == 1 and not (ROOT / "new").exists()
     assert capsys.readouterr().out == (
-        f"new is out of date\nzh: pages: fuzzy: {faults.name(wrong['pages'][0].key)}\n")
+        f"new is out of date\nzh: pages: fuzzy: {check_translation.name(wrong['pages'][0].key)}\n")
 
 
 LONG = "A message of an exercise that says at length what is the matter with an answer."
@@ -61,22 +61,22 @@ def test_what_has_changed_is_brought_up_to_date_and_asked_for():
     cell, new, message, other = made["02"]
     assert (cell.fuzzy, cell.twin) == (True, CELL.twin)
     assert (message.fuzzy, message.twin) == (True, MESSAGE.twin) and other == PIECE
-    assert [*faults.faults(made, {"02": keys})] == [f"02: fuzzy: {message.text!r}"]
-    assert [entry for entry in made["02"] if faults.lags(entry)] == [cell, new]
+    assert [*check_translation.faults(made, {"02": keys})] == [f"02: fuzzy: {message.text!r}"]
+    assert [entry for entry in made["02"] if check_translation.lags(entry)] == [cell, new]
     assert " More." not in translation.spoken(made)
 
 
 @pytest.fixture
 def tiny_lesson(tmp_path):
-    """A tiny lesson's path, and a catalogue that has a twin of each of its texts."""
+    """A tiny lesson's path, and a catalogue that has a twin of each of its translatable."""
     path = tmp_path / "02_tiny.ipynb"
     content = nbtext.pack(tiny.LESSON + '\n%% code label\ntable(["Some words"])\n', {})
     nbtext.write(content, path)
     (tmp_path / "zh").mkdir()
-    keys = [texts.key(path, cell) for cell in nbtext.cells_of(content)
-            if texts.translates(cell)] + [("code", "Some words")]
+    keys = [translatable.key(path, cell) for cell in nbtext.cells_of(content)
+            if translatable.translates(cell)] + [("code", "Some words")]
     return path, {"02": [Entry(*key, f"译{key[1]}") for key in keys],
-                  "pages": [Entry("page", texts.BEHIND, "未译：{0}。")]}
+                  "pages": [Entry("page", translatable.BEHIND, "未译：{0}。")]}
 
 
 def test_cells_that_lag_are_shown_in_english_and_counted(tiny_lesson):
@@ -126,7 +126,7 @@ def test_an_output_goes_when_its_code_changed(tiny_lesson):
     ("so **(yes)**", "这样**（是）**", "bold that does not open")])
 def test_a_wrong_translation_is_named(text, twin, fault):
     entry = Entry("02/idea", text, twin)
-    found = [*faults.faults({"02": [entry]}, {"02": [entry.key]})]
+    found = [*check_translation.faults({"02": [entry]}, {"02": [entry.key]})]
     assert len(found) == 1 and found[0].startswith(f"02: 02/idea: {fault}"), found
 
 
@@ -135,7 +135,7 @@ KEPT = {"symptom", "rotary", "Recurrence", "cache", "decay"}  # of a name, and o
 
 def test_words_alone_say_what_the_english_ones_say():
     """Terms alone are those of the glossary; two words of pieces are not called the same."""
-    glossary, called = faults.terms("zh")[0], {}
+    glossary, called = check_translation.terms("zh")[0], {}
     entries = [(room, entry) for room in ZH for entry in ZH[room]
                if "/" not in entry.context and entry.context != "README"]
     for room, (_, english, chinese, _) in entries:
@@ -185,8 +185,8 @@ def test_no_word_of_a_table_stays_english():
     lists = tomllib.loads(translation.read(ROOT / "translations/zh/glossary.toml"))
     stays = set(lists["stays"]["words"].split())
     left, used = set(), set()
-    for path in texts.NOTEBOOKS:
-        for cell in texts.cells(nbtext.in_language(path, "zh")):
+    for path in translatable.NOTEBOOKS:
+        for cell in translatable.cells(nbtext.in_language(path, "zh")):
             for text in words_of_tables(cell):
                 words = set(re.findall(r"(?<![\w.])[A-Za-z][a-z]{2,}(?![\w(=.])", text))
                 used |= words & stays
@@ -232,14 +232,14 @@ def test_a_piece_speaks_it(chinese):
     assert piece.words == {}
 
 
-@pytest.mark.parametrize("path", sorted((texts.PACKAGE / "pieces").glob("*.js")),
+@pytest.mark.parametrize("path", sorted((translatable.PACKAGE / "pieces").glob("*.js")),
                          ids=lambda path: path.stem)
 def test_each_text_of_a_script_is_found_and_goes_into_its_page(path, chinese):
     """Also one within the arguments of another call, where Babel sees none."""
     twins = {entry.text: entry.twin for entry in ZH["pieces"]}
-    for start in re.findall(r'\bt\(\s*"([^"]*)"', texts.read(path)):
+    for start in re.findall(r'\bt\(\s*"([^"]*)"', translatable.read(path)):
         assert any(text.startswith(start) for text in twins), start
-    said = {text: twins[text] for text in texts.texts_in_calls(path) if twins[text] != text}
+    said = {text: twins[text] for text in translatable.texts_in_calls(path) if twins[text] != text}
     assert said.items() <= translations_in(source(path.stem)).items()
 
 

@@ -9,7 +9,7 @@ from math import cos, exp, sin, sqrt
 from pathlib import Path
 
 from tools import ROOT
-from tools.draw import _stills
+from tools.draw import pieces_in_node
 from tools.draw._style import (AMBER, BODY, FAINT, HEAD, KEY, LINE, OUTPUT, QUERY, SKY, SMALL,
                                STROKE, STRONG, VALUE, WORDS, Sheet, tint, toward)
 
@@ -18,7 +18,7 @@ from attention_lessons.languages import language, languages, t
 TOKENS = "dog", "bites", "man"
 VECTORS = (1, 0, 0, 1), (0, 0, 1, 0), (0, 1, 0, 3)  # animal, person, action, height
 ROLES = {"q": QUERY, "k": KEY, "v": VALUE}
-PICTURES = dict(_stills.PICTURES)  # name -> what makes its SVG
+PICTURES = dict(pieces_in_node.PICTURES)  # name -> what makes its SVG
 
 
 def drawing(height):
@@ -609,8 +609,8 @@ def arcs(s):
     places = 150, 400, 650
     for x, word in zip(places, str(t("dog / bites / man")).split(" / ")):
         s.text(x, 170, word, size=52, bold=True, colour=STRONG)
-    for weights, colour, y, end, label in zip(_stills.arcs()[1], (QUERY, KEY), (128, 216), (8, 336),
-                                              ("head 1", "head 2")):
+    for weights, colour, y, end, label in zip(pieces_in_node.arcs()[1], (QUERY, KEY), (128, 216),
+                                              (8, 336), ("head 1", "head 2")):
         for x, weight in zip(places, weights):
             if weight >= 0.005:
                 s.arc(400, x, y, end, colour, 24 * weight)

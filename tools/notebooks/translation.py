@@ -26,12 +26,12 @@ from fontTools.ttLib import TTCollection, TTFont
 
 from tools import ROOT, address, setup
 from tools.notebooks.catalogue import FOLDER, load, merged, po
-from tools.notebooks.faults import faults, lags
+from tools.notebooks.check_translation import faults, lags
 from tools.notebooks.nbtext import KERNEL, dumps, in_language, inner, place
 from tools.notebooks.readme import cell_named, read, renew, tables, with_counts
-from tools.notebooks.texts import (ALL_BEHIND, BEHIND, CELL_TITLE, NOTEBOOKS, PACKAGE, blocks,
-                                   cells, everything, key, keys_of, labels, parsed, strings,
-                                   translates)
+from tools.notebooks.translatable import (
+    ALL_BEHIND, BEHIND, CELL_TITLE, NOTEBOOKS, PACKAGE, blocks, cells, everything, key, keys_of,
+    labels, parsed, strings, translates)
 
 from attention_lessons.languages import PLACE
 

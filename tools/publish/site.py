@@ -18,7 +18,7 @@ import nbformat
 from markupsafe import Markup
 
 from tools import ROOT, setup
-from tools.draw import _stills
+from tools.draw import pieces_in_node
 from tools.publish import slides
 from tools.publish.pages import body, frame, headings, letters_of, style, text_of
 from tools.notebooks import nbtext, readme
@@ -123,7 +123,7 @@ def edition(target: pathlib.Path, language: str) -> set[str]:
     write("references.html", "references.html.j2", references=references(), cited=cited,
           notebooks=both)
     write("search.html", "search.html.j2")
-    write("index.html", "index.html.j2", repository=REPOSITORY, weights=_stills.arcs(),
+    write("index.html", "index.html.j2", repository=REPOSITORY, weights=pieces_in_node.arcs(),
           drawings={lesson["name"]: drawing(lesson) for lesson in lessons},
           routes=text(lessons[0], "routes").partition("\n\n")[2])
     return letters

@@ -13,8 +13,8 @@ from nbconvert import SlidesExporter
 
 from tools.publish.pages import (TEMPLATES, Exporter, font, html, letters_of, place, speaker,
                                  text_of, title_of)
-from tools.classroom.guide import teaching
-from tools.classroom.student import remarks
+from tools.classroom.teacher_pages import teaching
+from tools.classroom.editions import remarks
 from tools.notebooks.nbtext import in_language
 from tools.notebooks.readme import minutes
 

@@ -216,11 +216,11 @@ SOURCES = [
     ("attention_lessons/laboratory/*.py", "", texts_in_calls),
     *((f"tools/publish/{name}", "page", texts_in_calls)
       for name in ("pages.py", "slides.py", "site.py", "*.j2")),
-    ("tools/classroom/student.py", "page", texts_in_calls),
+    ("tools/classroom/editions.py", "page", texts_in_calls),
     ("tools/draw/words.toml", "drawing",
      lambda path: itertools.chain(*(words.values() for words in entries_of(path)))),
     ("tools/draw/draw.py", "drawing", said_by_drawing),
-    ("tools/draw/_stills.py", "drawing", texts_in_calls)]
+    ("tools/draw/pieces_in_node.py", "drawing", texts_in_calls)]
 
 
 def blocks(text):
@@ -242,7 +242,7 @@ def paragraphs(path):
 
 def taught():
     """What teachers read: of each lesson's plan, of the routes, and of the guide."""
-    yield from texts_in_calls(ROOT / "tools/classroom/guide.py")
+    yield from texts_in_calls(ROOT / "tools/classroom/teacher_pages.py")
     for route in tomllib.loads(read(TEACHING / "routes.toml"))["route"]:
         yield from (route["name"], *(meeting["name"] for meeting in route["meeting"]))
     for path in sorted(TEACHING.glob("??.toml")):

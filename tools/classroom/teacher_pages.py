@@ -1,8 +1,8 @@
 """Write a teacher's page for each lesson, and the routes into teaching/README.md: `make readme`.
 In each language: teaching/zh has the Chinese pages, their words stand in translations/zh.
 
-    python -m tools.classroom.guide           rewrite what is out of date
-    python -m tools.classroom.guide --check   change nothing, end with 1 if something is
+    python -m tools.classroom.teacher_pages           rewrite what is out of date
+    python -m tools.classroom.teacher_pages --check   change nothing, end with 1 if something is
 
 A page is made of the lesson and its deeper notebook, of teaching/NN.toml, and of what the checks
 know; the routes stand in teaching/routes.toml. Minutes are counted as those of the lessons are
@@ -169,7 +169,7 @@ def in_words(minutes: float) -> str:
     return f"{minutes:.0f}" if minutes >= 0.75 else "½"
 
 
-def known(exercise) -> list[str]:
+def misconceptions(exercise) -> list[str]:
     """What ``check`` says to those who go wrong in a way that it knows, each once."""
     said = [f"{letter}: {t(why)}" for letter, why in getattr(exercise, "reasons", {}).items()]
     if not isinstance(exercise, Exhibit):  # whose slips nobody makes, but meets
@@ -192,7 +192,8 @@ def exercises(cells: dict) -> dict:
             asks = cells.get(name.replace("answer-", "exercise-"))
             heading = cell["heading"] if on_paper else asks["source"].splitlines()[0]
             title = heading.lstrip("# ").split(" · ")[0]
-            found[title] = known(find(re.search(r'check\(\s*"([\w-]+)"', cell["source"])[1]))
+            name = re.search(r'check\(\s*"([\w-]+)"', cell["source"])[1]
+            found[title] = misconceptions(find(name))
     return found
 
 

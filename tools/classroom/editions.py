@@ -1,6 +1,6 @@
 """Write the lessons for students and for teachers: `make student`.
 
-    python -m tools.classroom.student [LANGUAGE] [nbgrader]
+    python -m tools.classroom.editions [LANGUAGE] [nbgrader]
 
 dist/student has no answers: no solutions, no outputs of exercises, and a package whose exercises
 nobody reads by accident. dist/instructor has all answers in view, what the checks know, and what
@@ -17,7 +17,7 @@ import tomllib
 import zlib
 
 from tools import ROOT
-from tools.classroom.guide import bullets, folder, known, plain, teaching
+from tools.classroom.teacher_pages import bullets, folder, misconceptions, plain, teaching
 from tools.notebooks.nbtext import (BADGE, cells_of, has, in_language, inner, notebooks, read,
                                     words_cell, write)
 from tools.notebooks.standalone import members
@@ -42,7 +42,7 @@ text = zlib.decompress(base64.b85decode("{packed}")).decode()
 linecache.cache[__file__] = len(text), None, text.splitlines(True), __file__
 exec(compile(text, __file__, "exec"))
 '''
-SEALED_WORDS = 'sealed = "{packed}"\n# {asks}\n'  # attention_lessons.exercises.told unpacks it
+SEALED_WORDS = 'sealed = "{packed}"\n# {asks}\n'  # exercises.read_words unpacks it
 MINUTES = re.compile(r"^#+ .*?· (\d+)", re.M)  # of an exercise, in its heading
 TEST = """from attention_lessons.exercises import check
 result = check("{0}", {1})
@@ -138,7 +138,7 @@ def opened(cell: dict) -> dict:
 def about_exercise(name: str) -> list:
     """What the check of an exercise knows, and its hints."""
     exercise = find(name)
-    parts = {t("What `check` says to mistakes, {0}", f"`{name}`"): known(exercise),
+    parts = {t("What `check` says to mistakes, {0}", f"`{name}`"): misconceptions(exercise),
              t("Hints"): exercise.hints, t("When it is right"): [exercise.praise]}
     return [(head, words and "\n\n" + bullets(plain(str(t(each))) for each in words))
             for head, words in parts.items()]
@@ -152,7 +152,7 @@ def for_teacher(notebook: dict, number: str) -> dict:
         made += [opened(cell), *about] if cell["id"] == "title" else [*about, opened(cell)]
         name = found[1] if (found := asked(cell)) else name
         if has(cell, "solution"):
-            made += note("known", cell, about_exercise(name))
+            made += note("misconceptions", cell, about_exercise(name))
     return notebook | {"cells": made}
 
 

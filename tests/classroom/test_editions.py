@@ -6,14 +6,14 @@ import subprocess
 import sys
 
 import pytest
-from tools.classroom import guide, student
+from tools.classroom import editions, teacher_pages
 from tools.notebooks.nbtext import cells_of, has, in_language, inner, notebooks, read
 
 from attention_lessons.exercises import all_exercises
 from attention_lessons.languages import language
 
 pytestmark = pytest.mark.slow  # all lessons are written anew
-ROOT = student.ROOT
+ROOT = editions.ROOT
 LESSONS = notebooks()
 
 
@@ -35,15 +35,15 @@ def secrets():
     """Texts that nothing handed out may hold: folded answers, their code, and what exercises know,
     but for what a lesson says elsewhere."""
     cells = [cell for path in LESSONS
-             for cell in cells_of(read(in_language(path, guide.folder())))]
-    folded = [part for cell in cells if has(cell, "solution", *student.ANSWERED) for part in
+             for cell in cells_of(read(in_language(path, teacher_pages.folder())))]
+    folded = [part for cell in cells if has(cell, "solution", *editions.ANSWERED) for part in
               re.findall("<details><summary>.*?</summary>(.*?)</details>", cell["source"], re.S)]
-    plain = even("\n".join(re.sub(student.FOLDED, "", cell["source"])
+    plain = even("\n".join(re.sub(editions.FOLDED, "", cell["source"])
                            for cell in cells if not has(cell, "solution")))
     for text in [*folded]:
         folded += re.findall("```python(.*?)```", text, re.S)
-    words = [re.sub("^[a-z]: ", "", str(student.t(text))) for each in all_exercises().values()
-             for text in [each.praise, *each.hints, *student.known(each)]]
+    words = [re.sub("^[a-z]: ", "", str(editions.t(text))) for each in all_exercises().values()
+             for text in [each.praise, *each.hints, *editions.misconceptions(each)]]
     return {text for text in map(even, folded + words) if text not in plain}
 
 
@@ -56,7 +56,7 @@ def given_away(folder):
 
 @pytest.fixture(scope="module", params=["en", "zh"])
 def made(request, tmp_path_factory):
-    student.main([request.param], folder := tmp_path_factory.mktemp("editions"))
+    editions.main([request.param], folder := tmp_path_factory.mktemp("editions"))
     language("en")
     return request.param, sorted(folder.iterdir(), reverse=True)
 
@@ -95,16 +95,16 @@ def test_nothing_handed_out_answers_and_the_sealed_package_checks_and_helps(edit
                           capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     said = done.stdout.splitlines()
-    wrong = student.t(exercises["four-heads"].reasons["b"])
+    wrong = editions.t(exercises["four-heads"].reasons["b"])
     assert said[:2] == [f"{len(exercises)} right", f"✗ {wrong} right"]
-    assert said[-1] == str(student.LAST_HINT)
+    assert said[-1] == str(editions.LAST_HINT)
 
 
 @pytest.mark.parametrize("path", [*LESSONS, *notebooks("zh")],
                          ids=lambda path: inner(path).as_posix())
 def test_a_students_lesson_has_all_but_the_answers(path):
     lesson = read(path)
-    made = student.for_student(lesson)["cells"]
+    made = editions.for_student(lesson)["cells"]
     assert lesson == read(path)
     old = [cell for cell in cells_of(lesson) if not has(cell, "solution")]
     for cell, was in zip(made, old, strict=True):
@@ -112,7 +112,7 @@ def test_a_students_lesson_has_all_but_the_answers(path):
         if cell["cell_type"] == "code":
             assert cell["source"] == was["source"]
             assert cell["outputs"] == ([] if has(cell, "exercise") else was["outputs"])
-            assert not has(cell, "exercise") or student.asked(cell)[1] in all_exercises()
+            assert not has(cell, "exercise") or editions.asked(cell)[1] in all_exercises()
         else:
             assert not re.search("colab|[Ss]olutions? (is|are)|解答|折叠在下面", cell["source"])
             folds = re.findall(r"<summary>(?:<b>)?(\w+)", cell["source"])
@@ -123,11 +123,11 @@ def test_nbgrader_gets_a_locked_test_behind_each_answer(tmp_path, monkeypatch):
     """Nothing else of the student's lesson is changed, and a test has the points that the heading
     says in minutes."""
     path = LESSONS[12]
-    monkeypatch.setattr(student, "notebooks", lambda language: [path])
-    student.main(["nbgrader"], tmp_path)
+    monkeypatch.setattr(editions, "notebooks", lambda language: [path])
+    editions.main(["nbgrader"], tmp_path)
     folder = tmp_path / "nbgrader/source" / path.stem
     cells = cells_of(read(folder / path.name))
-    plain = student.for_student(read(path))["cells"]
+    plain = editions.for_student(read(path))["cells"]
     assert [cell for cell in cells if "nbgrader" not in cell["metadata"]] == plain
     found, minutes = [], []
     for answer, test in zip(cells, cells[1:]):
@@ -145,11 +145,11 @@ def test_nbgrader_gets_a_locked_test_behind_each_answer(tmp_path, monkeypatch):
 
 def test_words_that_mean_nothing_get_a_sentence():
     with pytest.raises(SystemExit, match="ARGS may be en, zh and nbgrader; got anna"):
-        student.main(["anna"])
+        editions.main(["anna"])
 
 
 def test_teachers_see_answers_what_checks_know_and_notes():
-    cells = student.for_teacher(read(LESSONS[3]), "03")["cells"]
+    cells = editions.for_teacher(read(LESSONS[3]), "03")["cells"]
     made = {cell["id"]: cell["source"] for cell in cells}
     names = [*made]
     solutions = [name for name in names if name.startswith("solution-")]
@@ -158,10 +158,10 @@ def test_teachers_see_answers_what_checks_know_and_notes():
         about = f"known-{name}"
         assert names[names.index(name) + 1] == about and made[name].startswith("<details open>")
         exercise = all_exercises()[name.removeprefix("solution-")]
-        for words in [*student.known(exercise), *exercise.hints, exercise.praise]:
-            assert student.plain(words) in made[about]
+        for words in [*editions.misconceptions(exercise), *exercise.hints, exercise.praise]:
+            assert editions.plain(words) in made[about]
     assert not any("folded below" in text for text in made.values())
-    plan = guide.teaching("03")
+    plan = teacher_pages.teaching("03")
     assert plan["board"] in made["notes-title"]
     asked = {name: said for name, said in plan["ask"].items() if name in made}
     cured = [each for each in plan["expect"] if each["cure"] in made]  # others in deeper notebooks

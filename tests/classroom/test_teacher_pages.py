@@ -3,22 +3,22 @@ import re
 
 import pytest
 from tools import environments
-from tools.classroom import guide
+from tools.classroom import teacher_pages
 from tools.notebooks.nbtext import has
 from tools.notebooks.readme import ROOT, read
 
-NUMBERS = sorted(path.stem for path in guide.TEACHING.glob("??.toml"))
+NUMBERS = sorted(path.stem for path in teacher_pages.TEACHING.glob("??.toml"))
 each_number = pytest.mark.parametrize("number", NUMBERS)
-MEETINGS = [meeting for route in guide.routes() for meeting in route["meeting"]]
+MEETINGS = [meeting for route in teacher_pages.routes() for meeting in route["meeting"]]
 
 
 def test_what_is_generated_is_up_to_date():
-    assert guide.main(["--check"]) == 0, "make readme"
+    assert teacher_pages.main(["--check"]) == 0, "make readme"
 
 
 @each_number
 def test_a_plan_is_whole_and_names_cells(number):
-    plan, cells = guide.teaching(number), guide.lesson(number)
+    plan, cells = teacher_pages.teaching(number), teacher_pages.lesson(number)
     assert len(plan["expect"]) >= 3 and len(plan["ask"]) >= 5
     cures = {each["cure"] for each in plan["expect"]}
     assert {*plan["ask"], *cures, *re.findall(r"`([a-z0-9-]+)`", plan["leave_out"])} <= {*cells}
@@ -29,12 +29,12 @@ def test_a_plan_is_whole_and_names_cells(number):
 
 @each_number
 def test_minutes_by_section_and_of_routes_are_those_of_the_title(number):
-    cells = guide.lesson(number)
+    cells = teacher_pages.lesson(number)
     stated, = re.findall(r"\*\*Minutes:\*\* (\d+)", cells["afterwards"]["source"])
-    assert round(sum(guide.sections(cells, "lesson").values())) == int(stated)
-    assert guide.minutes({number: "lesson"}) == int(stated)
+    assert round(sum(teacher_pages.sections(cells, "lesson").values())) == int(stated)
+    assert teacher_pages.minutes({number: "lesson"}) == int(stated)
     deeper = [cell["minutes"] for cell in cells.values() if cell["part"] == "deeper"]
-    assert guide.minutes({number: "deeper"}) == round(sum(deeper))
+    assert teacher_pages.minutes({number: "deeper"}) == round(sum(deeper))
 
 
 @pytest.mark.parametrize("plan, words", [
@@ -45,29 +45,30 @@ def test_minutes_by_section_and_of_routes_are_those_of_the_title(number):
 def test_a_cell_that_is_not_there_is_named(monkeypatch, plan, words):
     whole = {"ask": {}, "board": "", "leave_out": "",
              "expect": [{"thinks": "So.", "cure": plan.get("cure", "title")}]} | plan
-    monkeypatch.setattr(guide, "teaching", lambda number: whole)
+    monkeypatch.setattr(teacher_pages, "teaching", lambda number: whole)
     with pytest.raises(ValueError, match=re.escape(words)):
-        guide.page("02")
-        guide.shown("02", plan["show"])
+        teacher_pages.page("02")
+        teacher_pages.shown("02", plan["show"])
 
 
 def test_a_page_has_the_misconceptions_of_every_exercise():
     """Of choices, functions, classes and lines on paper."""
     empty, total = [], 0
     for number in NUMBERS:
-        text = guide.page(number)[1]
-        for name, words in guide.exercises(guide.lesson(number)).items():
+        text = teacher_pages.page(number)[1]
+        for name, words in teacher_pages.exercises(teacher_pages.lesson(number)).items():
             assert f"**{name}**" in text and len(words) == len({*words})
-            assert all(f"- {guide.plain(each)}\n" in text for each in words)
+            assert all(f"- {teacher_pages.plain(each)}\n" in text for each in words)
             total += len(words)
             empty += [name] * (not words)
     assert total > 450 and empty == ["Break: defeat a mask"]
-    assert guide.plain("a_b * [1]\n <d|") == r"a\_b \* \[1\] \<d\|"
+    assert teacher_pages.plain("a_b * [1]\n <d|") == r"a\_b \* \[1\] \<d\|"
 
 
 def test_a_route_takes_the_time_that_it_says():
     for meeting in MEETINGS:
-        assert 0 < guide.minutes(meeting["show"]) <= meeting["limit"] <= 120, meeting["name"]
+        minutes = teacher_pages.minutes(meeting["show"])
+        assert 0 < minutes <= meeting["limit"] <= 120, meeting["name"]
 
 
 @pytest.mark.parametrize("text, words", [
@@ -75,11 +76,11 @@ def test_a_route_takes_the_time_that_it_says():
                                      "answered, got ['Which?']"),
     ("board = ", "98.toml: Invalid value (at end of document)")])
 def test_a_plan_that_cannot_be_read_is_named(tmp_path, monkeypatch, text, words):
-    monkeypatch.setattr(guide, "TEACHING", tmp_path)
+    monkeypatch.setattr(teacher_pages, "TEACHING", tmp_path)
     (tmp_path / "98.toml").write_text(text)
     with pytest.raises(ValueError, match=re.escape(words)):
-        guide.teaching("98")
-    assert guide.teaching("99") == {}
+        teacher_pages.teaching("98")
+    assert teacher_pages.teaching("99") == {}
 
 
 BY_CELL = [(number, names, meeting["first"][number]) for meeting in MEETINGS if "first" in meeting
@@ -89,7 +90,7 @@ BY_CELL = [(number, names, meeting["first"][number]) for meeting in MEETINGS if 
 @pytest.mark.slow
 @pytest.mark.parametrize("number, names, first", BY_CELL, ids=[part[0] for part in BY_CELL])
 def test_a_routes_cells_run_without_those_left_out(number, names, first):
-    cells, known = guide.lesson(number), {"__name__": "__main__"}
+    cells, known = teacher_pages.lesson(number), {"__name__": "__main__"}
     assert names == [name for name in cells if name in names] and not {*names} & {*first}
     for name in cells:
         if cells[name]["cell_type"] == "code" and name in {"setup", *names, *first}:
@@ -104,16 +105,16 @@ def dead_links(path):
         titles = re.findall(r"(?m)^#+ (.*)", read(there)) if there.suffix == ".md" else []
         places = [re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles]
         if place.startswith("cell-id="):
-            places = [f"cell-id={name}" for name in guide.lesson(there.name[:2])]
+            places = [f"cell-id={name}" for name in teacher_pages.lesson(there.name[:2])]
         dead += [target] * (not there.exists() or place not in ["", *places])
     return dead
 
 
 def test_links_and_commands_lead_somewhere():
-    pages = [*guide.TEACHING.rglob("*.md")]
+    pages = [*teacher_pages.TEACHING.rglob("*.md")]
     assert {path: dead_links(path) for path in pages} == {path: [] for path in pages}
     made = set(re.findall(r"(?m)^([a-z-]+):.*## ", read(ROOT / "Makefile")))
     made |= {f"test-{leg}" for leg in environments.LEGS}
-    named = set(re.findall(r"\bmake ([a-z-]+)", read(guide.TEACHING / "README.md")))
+    named = set(re.findall(r"\bmake ([a-z-]+)", read(teacher_pages.TEACHING / "README.md")))
     assert {"slides", "lecture", "student", "report", "standalone", "html"} <= named
     assert named <= made
