@@ -163,8 +163,8 @@ class LinearAttention(Memory):
         self.decay, self.extra = decay, int(normalise)
         if decay == "input":
             self.W_a = nn.Linear(num_hiddens, num_heads)
-            starts = 1 - 2.0 ** (-5 - torch.arange(num_heads))
-            self.W_a.bias.data = starts.logit().to(self.W_a.bias)
+            odds = 2.0 ** (5 + torch.arange(num_heads)) - 1  # of a = 1 - 1 / 2^(5 + head)
+            self.W_a.bias.data = odds.log().to(self.W_a.bias)
 
     def gate(self, X: Tensor) -> Tensor | None:
         return None if self.decay is None else F.logsigmoid(self.W_a(X))

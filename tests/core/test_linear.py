@@ -129,6 +129,8 @@ def test_starts_and_decays_are_those_of_the_papers():
     assert DeltaRule(4).max_rate == 1
     start = LinearAttention(8, 4, decay="input").W_a.bias.sigmoid()
     torch.testing.assert_close(start, torch.tensor([31 / 32, 63 / 64, 127 / 128, 255 / 256]))
+    many = LinearAttention(64, 32, decay="input").W_a.bias  # 1 - 1 / 2^36 is 1 in single precision
+    torch.testing.assert_close(many, math.log(2) * torch.arange(5.0, 37), rtol=0, atol=0.04)
     assert elu_plus_one(torch.tensor([-80.0])) > 0
 
 

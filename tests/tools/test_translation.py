@@ -64,6 +64,9 @@ def test_what_has_changed_is_brought_up_to_date_and_asked_for():
     assert [*check_translation.faults(made, {"02": keys})] == [f"02: fuzzy: {message.text!r}"]
     assert [entry for entry in made["02"] if check_translation.lags(entry)] == [cell, new]
     assert " More." not in translation.spoken(made)
+    assert catalogue.entries(catalogue.po(made["02"], "zh")) == made["02"]
+    again = catalogue.merged(made, {"02": [("02/idea", "Others.")]})["02"]
+    assert (cell.previous, again[0].previous) == (CELL.text, CELL.text)  # what the twin belongs to
 
 
 @pytest.fixture
@@ -138,7 +141,7 @@ def test_words_alone_say_what_the_english_ones_say():
     glossary, called = check_translation.terms("zh")[0], {}
     entries = [(room, entry) for room in ZH for entry in ZH[room]
                if "/" not in entry.context and entry.context != "README"]
-    for room, (_, english, chinese, _) in entries:
+    for room, (_, english, chinese, *_) in entries:
         assert glossary.get(english.lower(), chinese) == chinese or english in KEPT, english
         if room == "pieces":
             word = re.sub(r"s\b", "", english.lower())
