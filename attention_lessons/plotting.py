@@ -7,7 +7,6 @@ from __future__ import annotations
 import base64
 import html
 import io
-import json
 import pathlib
 import re
 import tomllib
@@ -24,17 +23,18 @@ from matplotlib.font_manager import fontManager
 from PIL import Image
 
 from .languages import language, name_of, t
+from .palette import PALETTE
 
 HERE = pathlib.Path(__file__).parent  # in lesson_02/alt.toml: the alternative texts of 02
-# Okabe and Ito's colours, one for each job, for figures, pieces and drawings.
-PALETTE = json.loads((HERE / "palette.json").read_text(encoding="utf-8"))
 COLOURS = tuple(PALETTE[name]["light"] for name in (
     "query", "key", "value", "output", "amber", "sky", "grey"))
 QUERY, KEY, VALUE, OUTPUT, _, _, TEXT = COLOURS
 DARK = PALETTE["ink"]["light"]
 LINES = ("-", "--", "-.", ":")
 LOOKS = {kind: role["light"] for role in PALETTE.values() for kind in role.get("of", ())}
-WIDEST = 14  # inches of cells, for any number of maps
+PIXELS = 84  # of a page in an inch of a figure: letters of 12 points are 14 pixels high
+SHARP = 110  # pixels of the stored image in an inch
+WIDEST = 9.9  # inches of cells in a row: with labels 950 pixels, as wide as the website's page
 SMALLEST = 0.3  # inches of a cell that holds a number
 WEIGHTS = LinearSegmentedColormap.from_list("weights", ["white", QUERY])
 BOOLEANS = LinearSegmentedColormap.from_list("booleans", ["#F2F2F2", "#66AACF"])  # of 0 and 1
@@ -71,7 +71,7 @@ class ImageWithAlt:
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         mime, content, style = self.image()
-        shown = (f'<img alt="{html.escape(self.alt)}" style="max-width: 100%; {style}" '
+        shown = (f'{folded()}<img alt="{html.escape(self.alt)}" style="max-width: 100%; {style}" '
                  f'src="data:{mime};base64,{base64.b64encode(content).decode()}">')
         return {"text/html": shown, "text/plain": repr(self)}
 
@@ -105,10 +105,11 @@ class Plot(ImageWithAlt):
     def image(self) -> tuple[str, bytes, str]:
         """In 256 colours, which take a third of the size."""
         png, small = io.BytesIO(), io.BytesIO()
-        self.figure.savefig(png, format="png", dpi=110, bbox_inches="tight")
+        self.figure.savefig(png, format="png", dpi=SHARP, bbox_inches="tight")
         picture = Image.open(png).convert("RGB").quantize(256, dither=Image.Dither.NONE)
         picture.save(small, "png", optimize=True)
-        return "image/png", small.getvalue(), "height: auto"
+        width = round(picture.width / SHARP * PIXELS)
+        return "image/png", small.getvalue(), f"width: {width}px; height: auto"
 
 
 # ---- maps ----
@@ -119,7 +120,7 @@ def heatmaps(
     signed: bool = False, numbers: bool | None = None, row_label: str = t("query"),
     column_label: str = t("key"), size: float = 0.62,
 ) -> Plot:
-    """Maps side by side in one colour scale, from white at 0 to 1.
+    """Maps side by side, four or more in two rows, in one colour scale from white at 0 to 1.
 
     values: (rows, columns), or (maps, rows, columns) for several. A colour bar stands beside maps
     that show no numbers, unless they are booleans. rows, columns: tick labels. name: as in
@@ -137,17 +138,20 @@ def heatmaps(
         colours = {"cmap": SIGNED, "vmin": -limit, "vmax": limit}
     numbers = maps[0].size <= 64 if numbers is None else numbers
     digits = 0 if np.all(maps == maps.round()) else 2
-    size = min(size, WIDEST / max(len(rows), len(maps) * len(columns)))
+    beside = in_a_row(len(maps), len(columns) * size)
+    size = min(size, WIDEST / max(len(rows), beside * len(columns)))
     if numbers and size < SMALLEST:
         raise ValueError(f"cells of {size:.2f} inches are too small for numbers, which need "
                          f"{SMALLEST}: leave out numbers=True")
-    figure, axes = panels(len(maps), max(len(columns) * size, 1.6), max(len(rows) * size, 1.0))
+    wide, high = max(len(columns) * size, 1.6), max(len(rows) * size, 1.0)
+    figure, axes = panels(len(maps), wide, high, beside)
     for i, (axis, panel) in enumerate(zip(axes, maps)):
         image = axis.imshow(panel, aspect="auto", **colours)
+        first = i % beside == 0
         label_ticks(axis.xaxis, columns, size)
-        label_ticks(axis.yaxis, rows if i == 0 else [""] * len(rows), size)
+        label_ticks(axis.yaxis, rows if first else [""] * len(rows), size)
         axis.set(title=plain(titles[i]) if titles else "", xlabel=plain(column_label),
-                 ylabel=plain(row_label) if i == 0 else "")
+                 ylabel=plain(row_label) if first else "")
         axis.tick_params(length=0)
         # without edges, two maps that end in white would look like one
         axis.spines[:].set(visible=len(maps) > 1 and not numbers, color="#BBBBBB")
@@ -160,6 +164,12 @@ def heatmaps(
     labels = [*titles, f"columns {listed(columns)}", f"rows {listed(rows)}"]
     description = (describe(panel, rows, columns, *titles[i:i + 1]) for i, panel in enumerate(maps))
     return Plot(figure, name, "\n".join(description), "; ".join(labels))
+
+
+def in_a_row(count: int, width: float) -> int:
+    """How many maps of so many inches stand in a row: all, up to three or as far as they fit."""
+    fit = count <= 3 or count * max(width, 1.6) <= WIDEST
+    return count if fit else ceil(count / 2)
 
 
 def checked_maps(
@@ -235,10 +245,12 @@ def curves(
         drawable(repr(what), up[~np.isnan(up)], log)
     for mark, place in marks.items():
         drawable(f"mark {mark!r}", array([place]), log)
-    figure, (axis,) = panels(1, 6.4, height)
+    figure, (axis,) = panels(1, 6.05, height)
+    inks = {}
     for i, (what, (across, up)) in enumerate(drawn.items()):
         style = LINES[i % len(LINES)]  # 28 lines all differ
         colour = LOOKS.get(what.partition(":")[0], COLOURS[i % len(COLOURS)])
+        inks[what] = TEXT if what in points else colour
         if what in points:
             axis.plot(across, up, "o", color=TEXT, markersize=4, zorder=1)
         else:
@@ -258,7 +270,7 @@ def curves(
     axis.grid(color="#EEEEEE")
     figure.canvas.draw()
     name_line_ends(axis, {what: (across[there][-1], up[there][-1]) for what, (across, up)
-                          in drawn.items() for there in [np.isfinite(up)]})
+                          in drawn.items() for there in [np.isfinite(up)]}, inks)
     axes = f"{title}: " * bool(title) + f"{ylabel} over {xlabel}"
     numbers = {xlabel: x} | {what: up for what, (_, up) in drawn.items()}
     description = [axes, *(f"{what}: {sample(values)}" for what, values in numbers.items()),
@@ -266,7 +278,9 @@ def curves(
     return Plot(figure, name, "\n".join(description), axes)
 
 
-def name_line_ends(axis, ends: dict[str, tuple[float, float]]) -> None:
+def name_line_ends(
+    axis, ends: dict[str, tuple[float, float]], inks: dict[str, str],
+) -> None:
     """Write each name beside its line's end, higher where it would overlap the one below."""
     height, lowest = 20, -np.inf
     for name, end in sorted(ends.items(), key=lambda item: item[1][1]):
@@ -276,7 +290,7 @@ def name_line_ends(axis, ends: dict[str, tuple[float, float]]) -> None:
         moved = place - y > 3  # then a thin line leads back to the end
         offset = (28 if moved else 8, (place - y) * 72 / axis.figure.dpi)
         axis.annotate(plain(name), end, xytext=offset, textcoords="offset points", va="center",
-                      color=DARK, annotation_clip=False, arrowprops=LEADER if moved else None)
+                      color=inks[name], annotation_clip=False, arrowprops=LEADER if moved else None)
 
 
 @rc_context(STYLE)
@@ -291,10 +305,12 @@ def bars(
     if heights.shape != (len(labels),):
         raise ValueError(f"values have shape {heights.shape}, but there are {len(labels)} labels")
     drawable("values", heights)
-    figure, (axis,) = panels(1, max(1.0 * len(labels), 3), 2.6)
+    width = min(1.0, WIDEST / len(labels))  # of a bar's place
+    figure, (axis,) = panels(1, max(width * len(labels), 3), 2.6)
     drawn = axis.bar(range(len(labels)), heights, color=QUERY, width=0.6)  # a label may come twice
     axis.bar_label(drawn, fmt="%.3g", padding=2)
-    axis.set_xticks(range(len(labels)), labels=[fill(plain(label), 13) for label in labels])
+    axis.set_xticks(range(len(labels)), labels=[
+        fill(plain(label), max(int(width * 12), 4)) for label in labels])
     axis.set(ylabel=plain(ylabel), title=plain(title))
     head = f"{title}: " * bool(title) + ylabel
     description = ", ".join(f"{label} {height:.3g}" for label, height in zip(labels, heights))
@@ -313,14 +329,26 @@ def drawable(what: str, numbers: np.ndarray, log: bool = False) -> None:
 
 
 @rc_context(STYLE)
-def panels(count: int, width: float, height: float) -> tuple[Figure, list]:
-    """A figure with ``count`` axes in a row, each ``width`` by ``height`` inches."""
-    figure = Figure((count * width + 1.4, height + 0.9), layout="constrained")
-    return figure, list(figure.subplots(1, count, squeeze=False)[0])
+def panels(count: int, width: float, height: float, beside: int = 0) -> tuple[Figure, list]:
+    """A figure with ``count`` axes, each ``width`` by ``height`` inches, ``beside`` in a row."""
+    beside = beside or count
+    rows = ceil(count / beside)
+    figure = Figure((beside * width + 1.4, rows * (height + 0.9)), layout="constrained")
+    axes = list(figure.subplots(rows, beside, squeeze=False).flat)
+    for axis in axes[count:]:
+        axis.remove()
+    return figure, axes[:count]
+
+
+def folded() -> str:
+    """What JupyterLab shows of an output that is folded: its first line."""
+    return f"<!-- {t('Predict first, then click here')} -->\n"
 
 
 def plain(label) -> str:
-    """A label as it is drawn, where a dollar is a dollar, not a formula's beginning."""
+    """A label as it is drawn, where a dollar is a dollar, not a formula's beginning, and a tensor
+    of one number this number."""
+    label = label.item() if isinstance(label, torch.Tensor) and label.numel() == 1 else label
     return name_of(str(label)).replace("$", r"\$")
 
 
@@ -384,7 +412,7 @@ class Table:
         for first, *rest in self.rows:
             cells = "".join(f"<td>{cell_html(value)}</td>" for value in rest)
             body += f'<tr><th scope="row">{cell_html(first)}</th>{cells}</tr>'
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return f"{folded()}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
     def __repr__(self) -> str:
         rows = [[value.replace("`", "") for value in row] for row in (self.columns, *self.rows)]

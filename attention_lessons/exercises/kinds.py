@@ -1,7 +1,9 @@
 """The kinds of exercises: letters to choose, functions to build, lines to work out on paper."""
 from __future__ import annotations
 
+import html
 import inspect
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -11,9 +13,13 @@ from itertools import chain
 import torch
 
 from ..languages import t
+from ..palette import PALETTE
 from .compare import agrees, attempt, copies, differs, is_index
 
 MARKS = {"not attempted": "○", "wrong": "✗", "right": "✓"}
+COLOURS = {"not attempted": PALETTE["grey"], "wrong": PALETTE["key"], "right": PALETTE["value"]}
+RULE = ('<div style="border-left: 4px solid {}; padding: 2px 12px; '
+        'white-space: pre-wrap; overflow-wrap: normal">{}</div>')
 
 
 @dataclass(frozen=True)
@@ -25,6 +31,15 @@ class Result:
 
     def __repr__(self) -> str:
         return f"{MARKS[self.state]} {t(self.message)}"
+
+    def _repr_html_(self) -> str:
+        """The same, its first words bold, after a coloured rule."""
+        said = html.escape(str(t(self.message)))
+        if self.state == "wrong":
+            said = f"{t('Not yet.')} {said}"
+        first = re.match("[^.:,。：，]*[.:,。：，]?", said)[0]
+        return RULE.format(COLOURS[self.state]["light"],
+                           f"{MARKS[self.state]} <b>{first}</b>{said[len(first):]}")
 
 
 class NotYet(Exception):

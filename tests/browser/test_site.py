@@ -148,7 +148,7 @@ def test_a_word_on_the_first_page_shows_its_arcs_by_touch_and_keyboard(visit):
     assert said.inner_text().startswith("bites") and page.locator(".arcs path:visible").count() == 2
     assert page.locator(".arcs .number:visible").count() == 0
     page.get_by_label("Numbers").check()
-    assert page.locator(".arcs .number:visible").count() == 6
+    assert page.locator(".arcs .number:visible").count() == 2
 
 
 def test_an_answer_is_marked_and_opens_the_reasons(visit):

@@ -247,6 +247,20 @@ def test_a_lesson_is_read_as_jupyterlab_makes_it_so_that_it_does_not_count_as_ch
     assert (tmp_path / "a.ipynb").read_text() == stored
 
 
+def test_lessons_are_trusted_as_they_came_and_no_others(tmp_path, monkeypatch):
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "data"))
+    for name in "ab":
+        nbformat.write(nbformat.v4.new_notebook(), tmp_path / f"{name}.ipynb")
+    for command in "init -q", "add .", "-c user.name=me -c user.email=me@here commit -qm one":
+        subprocess.run(["git", *command.split()], cwd=tmp_path, check=True)
+    cells = [nbformat.v4.new_code_cell("mine")]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "b.ipynb")
+    lab.sign(tmp_path)
+    trusted = [nbformat.sign.NotebookNotary().check_signature(
+        nbformat.read(tmp_path / f"{name}.ipynb", as_version=4)) for name in "ab"]
+    assert trusted == [True, False]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("home", [None, "/proc"])  # none, and one that can't be written
 def test_make_lab_serves_the_first_lesson_to_whoever_asks(home, tmp_path):

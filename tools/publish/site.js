@@ -3,9 +3,7 @@
 // The contents are open beside a wide page, closed above a narrow one.
 const contents = document.querySelector(".contents");
 const wide = matchMedia("(min-width: 1100px)");
-const fold = () => { if (contents) contents.open = wide.matches; };
-wide.addEventListener("change", fold);
-fold();
+wide.addEventListener("change", () => { if (contents) contents.open = wide.matches; });
 
 // The contents show where one is.
 const links = [...document.querySelectorAll(".contents a")];
@@ -19,7 +17,7 @@ function place() {
 }
 addEventListener("scroll", place, { passive: true });
 
-// Answers to a question are buttons: a click marks the answer and opens the reasons.
+// Answers to a question are buttons: a click marks the answer and shows the reason of its letter.
 for (const question of document.querySelectorAll(".celltag_question:has(details)")) {
   const reasons = question.querySelector("details");
   for (const item of question.querySelectorAll("ul:not(details ul) > li")) {
@@ -34,6 +32,8 @@ for (const question of document.querySelectorAll(".celltag_question:has(details)
         .startsWith(document.body.dataset.right);
       button.classList.add(right ? "right" : "wrong");
       button.ariaDescription = reason.textContent;
+      for (const each of reasons.open ? [] : reasons.querySelectorAll("li")) each.hidden = true;
+      reason.hidden = false;
       reasons.open = true;
     });
   }

@@ -17,7 +17,7 @@ import bibtexparser
 import nbformat
 from markupsafe import Markup
 
-from tools import ROOT, setup
+from tools import ROOT, address, setup
 from tools.draw import pieces_in_node
 from tools.publish import slides
 from tools.publish.pages import body, frame, headings, letters_of, style, text_of
@@ -44,7 +44,7 @@ def read(path: pathlib.Path) -> dict:
     counted = map(readme.section_minutes, readme.sections(english)) if below else [
         readme.minutes(readme.sitting(english))]
     return {"title": readme.title(notebook.cells), "minutes": round(sum(counted)),
-            "able": "" if below else readme.able(notebook.cells), "colab": readme.colab(path),
+            "able": "" if below else readme.able(notebook.cells), "colab": readme.colab(path) if setup.address() != address.NOBODYS else "",
             "number": path.name[:2], "place": inner.as_posix(), "deeper": below,
             "name": "deeper/" * below + path.stem, "cells": notebook.cells, "notebook": notebook}
 
