@@ -342,7 +342,8 @@ def panels(count: int, width: float, height: float, beside: int = 0) -> tuple[Fi
 
 def folded() -> str:
     """What JupyterLab shows of an output that is folded: its first line."""
-    return f"<!-- {t('Predict first, then click here')} -->\n"
+    words = t("Predict first, then click here")
+    return f"<!-- {words} -->\n"
 
 
 def plain(label) -> str:

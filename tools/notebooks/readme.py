@@ -78,7 +78,7 @@ def minutes(cells):
 
 TABLES = "map", "contents"  # cells that are written here
 MADE = "\n\n**Minutes:** "  # so is what follows in the cell `afterwards`
-SECTION = re.compile(r"\A## (.+?)(?: · \d+ minutes?)?$", re.M)
+SECTION = re.compile(r"\A## (.+?)(?: · \d+[^·\n]*)?$", re.M)  # minutes, in any language
 END = "claims", "references"  # what comes after a deeper notebook's sections
 
 
