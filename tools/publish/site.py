@@ -44,7 +44,8 @@ def read(path: pathlib.Path) -> dict:
     counted = map(readme.section_minutes, readme.sections(english)) if below else [
         readme.minutes(readme.sitting(english))]
     return {"title": readme.title(notebook.cells), "minutes": round(sum(counted)),
-            "able": "" if below else readme.able(notebook.cells), "colab": "" if REPOSITORY == address.NOBODYS else readme.colab(path),
+            "able": "" if below else readme.able(notebook.cells),
+            "colab": "" if REPOSITORY == address.NOBODYS else readme.colab(path),
             "number": path.name[:2], "place": inner.as_posix(), "deeper": below,
             "name": "deeper/" * below + path.stem, "cells": notebook.cells, "notebook": notebook}
 
