@@ -16,7 +16,7 @@ from textwrap import fill
 
 import numpy as np
 import torch
-from matplotlib import rc_context
+from matplotlib import style
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.font_manager import fontManager
@@ -52,6 +52,11 @@ STYLE = {"font.size": 12, "font.family": FONTS,
          "figure.facecolor": "white", "axes.facecolor": "white"}
 LEADER = {"arrowstyle": "-", "color": "#888888", "linewidth": 0.8, "relpos": (0, 0.5),
           "shrinkA": 1, "shrinkB": 3}
+
+
+def own_style():
+    """matplotlib's own settings and ours, whatever the user's are."""
+    return style.context(["default", STYLE])
 
 
 def array(values) -> np.ndarray:
@@ -102,6 +107,7 @@ class Plot(ImageWithAlt):
             self.alt = str(t(entry["text"]))
             self.data = labels if entry.get("varies") else data
 
+    @own_style()
     def image(self) -> tuple[str, bytes, str]:
         """In 256 colours, which take a third of the size."""
         png, small = io.BytesIO(), io.BytesIO()
@@ -114,7 +120,7 @@ class Plot(ImageWithAlt):
 
 # ---- maps ----
 
-@rc_context(STYLE)
+@own_style()
 def heatmaps(
     values, rows: Sequence, columns: Sequence, *, name: str = "", titles: Sequence[str] = (),
     signed: bool = False, numbers: bool | None = None, row_label: str = t("query"),
@@ -219,7 +225,7 @@ def readable_on(colour: Sequence[float]) -> str:
 
 # ---- lines and bars ----
 
-@rc_context(STYLE)
+@own_style()
 def curves(
     x, lines: dict[str, Sequence], *, xlabel: str, ylabel: str, name: str = "", title: str = "",
     log: bool = False, markers: bool = False, height: float = 3.2,
@@ -293,7 +299,7 @@ def name_line_ends(
                       color=inks[name], annotation_clip=False, arrowprops=LEADER if moved else None)
 
 
-@rc_context(STYLE)
+@own_style()
 def bars(
     values, labels: Sequence[str], *, ylabel: str, name: str = "", title: str = "",
 ) -> Plot:
@@ -328,7 +334,7 @@ def drawable(what: str, numbers: np.ndarray, log: bool = False) -> None:
         raise ValueError(f"{what} must be {wanted}, got {number:g}")
 
 
-@rc_context(STYLE)
+@own_style()
 def panels(count: int, width: float, height: float, beside: int = 0) -> tuple[Figure, list]:
     """A figure with ``count`` axes, each ``width`` by ``height`` inches, ``beside`` in a row."""
     beside = beside or count

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from numbers import Integral
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn.modules.linear import NonDynamicallyQuantizableLinear
 
 from .host_values import min_and_max
 
@@ -46,6 +47,28 @@ def multi_head_sizes(
     check_size(head_size=head_size)
     query_size, key_size, value_size = widths.values()
     return query_size, key_size, value_size, head_size, num_kv_heads
+
+
+def check_linear(**modules: nn.Module) -> None:
+    """Each is a plain ``nn.Linear``, whose output is Wx + b with the W and b that it holds.
+
+    Not one that is quantized, pruned, parametrized or adapted (LoRA).
+    """
+    for name, module in modules.items():
+        plain = type(module) in (nn.Linear, NonDynamicallyQuantizableLinear)
+        if not plain or "weight" not in module._parameters:
+            raise ValueError(f"{name} must be a plain nn.Linear, whose weight is all there is to "
+                             f"it: got {type(module).__name__}, with the parameters "
+                             + (", ".join(name for name, _ in module.named_parameters()) or "none"))
+
+
+def check_biases(**modules: nn.Module) -> bool:
+    """All have a bias, or none has: whether they have."""
+    having = [name for name, module in modules.items() if module.bias is not None]
+    if having and len(having) < len(modules):
+        raise ValueError(f"{', '.join(having)} {'has' if len(having) == 1 else 'have'} a bias, "
+                         f"and others of {', '.join(modules)} have none")
+    return bool(having)
 
 
 def check_choice(what: str, chosen: str, choices: Iterable[str]) -> None:

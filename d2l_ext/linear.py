@@ -14,6 +14,7 @@ from torch.nn import functional as F
 
 from .attention import merge_heads
 from .checks import check_divides, check_sequence, check_size
+from .settings import no_autocast
 
 FeatureMap = Callable[[Tensor], Tensor]
 
@@ -112,14 +113,15 @@ class Memory(nn.Module):
         single = torch.promote_types(X.dtype, torch.float32)  # half precision loses sums
         q, k, v = (W(X).to(single).unflatten(-1, (heads, size))
                    for W in (self.W_q, self.W_k, self.W_v))
-        if self.feature_map is not None:
-            q, k = self.feature_map(q), self.feature_map(k)
-        inputs = [part.transpose(1, 2).flatten(0, 1) for part in (q, k, v)]
         gate = self.gate(X)
-        if gate is not None:
-            inputs.append(gate.to(q.dtype).mT.flatten(0, 1))
-        S = None if state is None else state.to(q.dtype).flatten(0, 1)
-        Y, S = self.run_chunks(S, need_state, *inputs)
+        with no_autocast(X):  # it would round each product, and with it the memory
+            if self.feature_map is not None:
+                q, k = self.feature_map(q), self.feature_map(k)
+            inputs = [part.transpose(1, 2).flatten(0, 1) for part in (q, k, v)]
+            if gate is not None:
+                inputs.append(gate.to(q.dtype).mT.flatten(0, 1))
+            S = None if state is None else state.to(q.dtype).flatten(0, 1)
+            Y, S = self.run_chunks(S, need_state, *inputs)
         output = self.W_o(merge_heads(Y.unflatten(0, (-1, heads))).to(X.dtype))
         if S is None or not need_state:
             return output

@@ -14,11 +14,13 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from .checks import check_size
+from .settings import default_settings
 
 Layer = Callable[[Tensor], Tensor]
 CLOCK = time.thread_time  # on a busy machine it is steadier than wall time
 
 
+@default_settings()
 def influence(model: nn.Module, n: int, num_hiddens: int | None = None) -> Tensor:
     """How strongly input j moves output i: Σ_c |∂(r · y_i) / ∂x_jc|, c over the input's width.
 
@@ -57,6 +59,7 @@ def visible_products() -> Iterator[None]:
             yield
 
 
+@default_settings()
 def flops(layer: Layer, n: int, d: int) -> int:
     """Operations that PyTorch counts for (1, n, d): matrix products and convolutions."""
     with visible_products(), FlopCounterMode(display=False) as counter:
@@ -64,6 +67,7 @@ def flops(layer: Layer, n: int, d: int) -> int:
     return counter.get_total_flops()
 
 
+@default_settings()
 def longest_chain(layer: Layer, n: int, d: int) -> int:
     """The most matrix products that wait for each other, in PyTorch's graph for (1, n, d)."""
     with visible_products():
@@ -82,6 +86,7 @@ def longest_chain(layer: Layer, n: int, d: int) -> int:
     return length[end]
 
 
+@default_settings()
 @torch.no_grad()
 def fastest(runs: Sequence[tuple[Layer, int, int]], repeats: int = 5) -> list[float]:
     """Seconds of a forward pass for each (layer, n, d) in ``runs``, on the CPU, with one thread.

@@ -1,4 +1,6 @@
 """Positional encodings: what tells attention where a token stands."""
+from typing import Any, Self
+
 import torch
 from torch import Tensor, nn
 
@@ -21,7 +23,7 @@ def sinusoids(steps: int, num_hiddens: int) -> Tensor:
 
 def periods(num_hiddens: int) -> Tensor:
     """10000^(2j/d) for each pair of columns: how many steps an angle takes for one radian."""
-    columns = torch.arange(0, num_hiddens, 2, dtype=torch.float64)
+    columns = torch.arange(0, num_hiddens, 2, dtype=torch.float64, device="cpu")  # never on meta
     return 10_000 ** (columns / num_hiddens)
 
 
@@ -43,8 +45,16 @@ class PositionalEncoding(nn.Module):
     def __init__(self, num_hiddens: int, dropout: float = 0.0, max_len: int = 1000):
         super().__init__()
         self.dropout = nn.Dropout(dropout)
-        table = sinusoids(max_len, num_hiddens).to(torch.get_default_dtype())
+        table = sinusoids(max_len, num_hiddens).to(torch.empty(0))  # default dtype and device
         self.register_buffer("P", table[None], persistent=False)
+
+    def _apply(self, *args: Any, **options: Any) -> Self:
+        """As modules do; after ``to_empty`` the table would hold whatever was in memory."""
+        super()._apply(*args, **options)
+        if "P" in self._buffers:
+            _, max_len, num_hiddens = self.P.shape
+            self.P = sinusoids(max_len, num_hiddens)[None].to(self.P)
+        return self
 
     def forward(self, X: Tensor) -> Tensor:
         _, max_len, num_hiddens = self.P.shape

@@ -67,8 +67,6 @@ class T5RelativeBias(RelativePosition):
     heads).
     """
 
-    edges: Tensor
-
     def __init__(
         self, num_heads: int, num_buckets: int = 32, max_distance: int = 128,
         bidirectional: bool = True,
@@ -84,9 +82,13 @@ class T5RelativeBias(RelativePosition):
         growth = (max_distance / exact) ** (1 / (side - exact))
         # Rounded, as 31.999999 is 32.
         wide = [math.ceil(round(exact * growth ** b, 6)) for b in range(1, side - exact)]
-        edges = torch.tensor([*range(1, exact + 1), *wide])  # where all buckets but the first begin
-        self.register_buffer("edges", edges, persistent=False)
+        self.starts = [*range(1, exact + 1), *wide]  # of all buckets but the first
         self.right = side if bidirectional else 0  # the first bucket for keys to the right
+
+    @property
+    def edges(self) -> Tensor:
+        """Where all buckets but the first begin."""
+        return torch.tensor(self.starts, device=self.table.device)
 
     def bucket(self, offset: Tensor) -> Tensor:
         """The bucket of each offset, key minus query: how many edges its distance has reached."""

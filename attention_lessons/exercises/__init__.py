@@ -16,6 +16,7 @@ from pathlib import Path
 
 import torch
 
+from d2l_ext.settings import default_settings
 from ..languages import t
 from .kinds import (  # noqa: F401  # to write your own
     Build, Choice, Exercise, Lines, Order, Result, Slip)
@@ -39,13 +40,14 @@ class Hint:
 def check(name: str, answer=None) -> Result:
     """Judge an answer to the exercise ``name``, and leave the answer as it was.
 
-    Whatever the answer raises becomes part of the message. Raises KeyError for an unknown name.
+    The verdict doesn't depend on what a notebook has set: gradients, defaults, autocast. Whatever
+    the answer raises becomes part of the message. Raises KeyError for an unknown name.
 
     >>> check("split-heads", None)
     ○ Not attempted yet. Try hint("split-heads").
     """
     exercise = find(name)
-    with torch.random.fork_rng(devices=[]):
+    with torch.random.fork_rng(devices=[]), default_settings():
         return exercise.judge(answer)
 
 

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from d2l_ext.attention import MultiHeadAttention
+from d2l_ext.checks import check_linear
 from ..plotting import Picture
 from ..languages import Message, t, translations_in
 
@@ -140,11 +141,14 @@ def layer_data(attention: MultiHeadAttention, X: Tensor, tokens: Sequence, featu
     Raises ValueError for attention with bias or positions, for what doesn't fit, for a number of
     tokens beyond ``counts``, for numbers that aren't finite or above 1e30 in size.
     """
-    bias, position = attention.W_q.bias is not None, getattr(attention, "position", None)
+    linears = {name: getattr(attention, name) for name in ("W_q", "W_k", "W_v", "W_o")}
+    check_linear(**linears)
+    bias = any(linear.bias is not None for linear in linears.values())
+    position = getattr(attention, "position", None)
     if bias or position is not None:
         raise ValueError("the figure needs attention with bias=False and position=None, "
                          f"got {bias=}, {position=}")
-    weights = {name: getattr(attention, name).weight for name in ("W_q", "W_k", "W_v", "W_o")}
+    weights = {name: linear.weight for name, linear in linears.items()}
     matrices = dict(zip(("X", *weights), finite(X=X, **weights)))
     sizes_of("tokens (tokens,), features (features,), X (tokens, features), "
              "W_q (hiddens, features), W_k (hiddens, features), W_v (hiddens, features), "

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from ..settings import default_settings
 from .gates import Head, all_heads, closed, gates
 
 Score = Callable[[], float]  # runs the model; higher is better
@@ -56,6 +57,7 @@ def keep_one(model: nn.Module, score: Score) -> Tensor:
         return torch.tensor([score_without(model, score, others(head)) for head in heads])
 
 
+@default_settings()
 def gradient(model: nn.Module, losses: Callable[[], Tensor]) -> Tensor:
     """How much the loss would move with each gate: I_h = E_x |∂L(x) / ∂ξ_h|.
 

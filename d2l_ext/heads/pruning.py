@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from ..attention import MultiHeadAttention
+from ..checks import check_linear
 from .gates import Head, by_layer, check_numbers
 
 
@@ -16,8 +17,9 @@ def prune_heads(attention: MultiHeadAttention, heads: Iterable[int]) -> MultiHea
     Their rows of W_q, W_k, W_v and their columns of W_o are gone; outputs are those of
     ``attention`` with the heads closed, but for rounding. Its ``state_dict`` loads into
     ``MultiHeadAttention(num_hiddens, heads left, head_size=...)``. Raises ValueError for a position
-    module, and for heads that share keys and values.
+    module, for heads that share keys and values, and for projections that aren't plain weights.
     """
+    check_linear(W_q=attention.W_q, W_k=attention.W_k, W_v=attention.W_v, W_o=attention.W_o)
     position, num_heads, num_kv_heads = (
         attention.position, attention.num_heads, attention.num_kv_heads)
     if position is not None or num_kv_heads != num_heads:

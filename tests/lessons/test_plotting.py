@@ -47,6 +47,15 @@ def column(values=(1.0, 2.0), labels=("one", "two"), ylabel="score", name="99-fi
 # ---- words ---------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("draw", [weights, lines, column])
+def test_a_drawing_does_not_depend_on_the_users_settings(draw, monkeypatch):
+    before = draw().image()
+    for name, value in {"axes.grid": True, "image.origin": "lower", "savefig.facecolor": "black",
+                        "ytick.labelleft": False, "text.usetex": True}.items():
+        monkeypatch.setitem(matplotlib.rcParams, name, value)
+    assert draw().image() == before
+
+
+@pytest.mark.parametrize("draw", [weights, lines, column])
 def test_a_drawing_is_a_picture_with_words(draw):
     before, drawing = dict(matplotlib.rcParams), draw()
     data, _ = DisplayFormatter().format(drawing)

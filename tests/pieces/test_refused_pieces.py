@@ -1,4 +1,6 @@
 """What each piece refuses, and what it says."""
+import warnings
+
 import pytest
 import torch
 from tools.draw.pieces_in_node import (CHANCE, KEYS, TOKENS, X, features, lengths, order, pooling,
@@ -32,6 +34,19 @@ def reader(layers=1, broken=0.0):
     return model
 
 
+def biased(name):
+    attention = MultiHeadAttention(4, 2)
+    setattr(attention, name, torch.nn.Linear(4, 4))
+    return attention
+
+
+def quantized():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # PyTorch's, of what it will remove
+        quantize = torch.ao.quantization.quantize_dynamic
+        return quantize(MultiHeadAttention(4, 2), {torch.nn.Linear})
+
+
 def maps(**sizes):
     return {name: [torch.full((1, 1, *size), 0.1)] for name, size in sizes.items()}
 
@@ -62,6 +77,8 @@ REFUSED = [
     # what a piece can't do
     (heads, {"attention": MultiHeadAttention(4, 2, bias=True)},
      "needs attention with bias=False and position=None, got bias=True, position=None"),
+    (heads, {"attention": biased("W_o")}, "needs attention with bias=False .* got bias=True, .*"),
+    (heads, {"attention": quantized()}, "W_q must be a plain nn.Linear, .* got Linear, .*"),
     (heads, {"attention": MultiHeadAttention(4, 2, position=RotaryEmbedding(2))},
      "needs .* got bias=False, position=Rotary.*"),
     (dates_explorer, {"model": reader(layers=2)}, "needs a model as laboratory.dates.date_reader "
