@@ -13,8 +13,8 @@ from torch.nn.utils import parametrizations, prune
 
 from attention_lessons.exercises import all_exercises, check
 from d2l_ext import (DeltaRule, LearnedPositionalEncoding, LinearAttention, LSTM,
-                     MultiHeadAttention, PositionalEncoding, RotaryEmbedding, SelfAttention, T5RelativeBias, flops,
-                     from_torch, influence, to_torch)
+                     MultiHeadAttention, PositionalEncoding, RotaryEmbedding, SelfAttention,
+                     T5RelativeBias, flops, from_torch, influence, to_torch)
 from d2l_ext.heads import gradient, prune_heads
 from d2l_ext.measurements import longest_chain
 from d2l_ext.settings import default_settings
