@@ -259,3 +259,13 @@ def test_no_message_of_a_check_stays_english(chinese):
         left |= {(name, text): english for text in said
                  if (english := english_left(re.sub("抛出.*|return output, weights", "", text)))}
     assert left == {}
+
+
+def test_what_an_exercise_asks_for_in_its_code_is_translated():
+    source = 'class A:\n    """One,\n    two."""\n\nx = ""  # one word\ny = 1  # (n, d)\n'
+    cell = {"cell_type": "code", "source": source, "metadata": {"tags": ["exercise"]}}
+    assert [token.string for token in translatable.comments(cell)] == ["# one word"]
+    assert translatable.comments(cell | {"metadata": {}}) == []
+    twins = {"One,\n    two.": "一，\n    二。", "# one word": "# 一个词"}
+    made = translation.relabelled(cell, twins)
+    assert made == 'class A:\n    """一，\n    二。"""\n\nx = ""  # 一个词\ny = 1  # (n, d)\n'

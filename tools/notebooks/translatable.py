@@ -4,9 +4,11 @@ A lesson's cell is a text of its own; code has texts in calls, which Babel finds
 exercise says, and in the arguments of figures and tables.
 """
 import ast
+import io
 import itertools
 import json
 import re
+import tokenize
 import tomllib
 from functools import cache
 from pathlib import Path
@@ -116,6 +118,22 @@ def labels(tree, own=frozenset()):
             yield node, text
 
 
+def documents(tree):
+    """The docstrings of a lesson's code, nodes: the exercises' are what a reader has to do."""
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node):
+            yield node.body[0].value
+
+
+def comments(cell):
+    """The comments of an exercise's code, which say what to write there: tokens."""
+    if "exercise" not in cell["metadata"].get("tags", []) or cell["cell_type"] != "code":
+        return []
+    tokens = tokenize.generate_tokens(io.StringIO(cell["source"]).readline)
+    return [token for token in tokens if token.type == tokenize.COMMENT
+            and WORD.search(token.string) and not CELL_TITLE.match(token.string)]
+
+
 @cache
 def keys_of(path):
     """The keys of the dictionaries that a lesson writes."""
@@ -131,13 +149,15 @@ def keys_of(path):
 
 def drawn_by(path):
     """The texts of a lesson's code that are translated: those of figures and tables, those that a
-    catalogue has already, and titles of cells."""
+    catalogue has already, docstrings, comments of exercises, and titles of cells."""
     known, own = called().get(path.name[:2], ()), keys_of(path)
     for cell in cells(path):
         if cell["cell_type"] == "code":
             tree = parsed(cell)
             drawn = {part for node in ast.walk(tree) if isinstance(node, ast.Call)
                      and getattr(node.func, "id", "") in DRAWS for part in ast.walk(node)}
+            drawn.update(documents(tree))
+            yield from (token.string for token in comments(cell))
             yield from (text for node, text in labels(tree, own)
                         if text in known or node in drawn)
             if cell["id"] != "setup":  # other tools look for its text

@@ -30,8 +30,8 @@ from tools.notebooks.check_translation import faults, lags
 from tools.notebooks.nbtext import KERNEL, dumps, in_language, inner, place
 from tools.notebooks.readme import cell_named, read, renew, tables, with_counts
 from tools.notebooks.translatable import (
-    ALL_BEHIND, BEHIND, CELL_TITLE, NOTEBOOKS, PACKAGE, blocks, cells, everything, key, keys_of,
-    labels, parsed, strings, translates)
+    ALL_BEHIND, BEHIND, CELL_TITLE, NOTEBOOKS, PACKAGE, blocks, cells, comments, everything, key,
+    keys_of, labels, parsed, strings, translates)
 
 from attention_lessons.languages import PLACE
 
@@ -82,8 +82,15 @@ def make_font(catalogue, target):
 
 # ---- notebooks -----------------------------------------------------------------------------------
 
-def relabelled(source, twins, own=frozenset()):
+def relabelled(cell, twins, own=frozenset()):
     """The code of a cell with other labels: twins are text -> its translation."""
+    source = cell["source"]
+    for token in reversed(comments(cell)):
+        rows = source.splitlines(keepends=True)
+        row, column = token.start
+        rows[row - 1] = rows[row - 1][:column] + rows[row - 1][column:].replace(
+            token.string, twins.get(token.string, token.string))
+        source = "".join(rows)
     lines = [line.encode() for line in source.splitlines(keepends=True)]
     starts = [0, *itertools.accumulate(map(len, lines))]
     made, end = source.encode(), len(source.encode())
@@ -105,7 +112,8 @@ def written(node, literal, twins):
     """The Python of a label in the other language."""
     twin = twins[strings(ast.Expression(node))[node]]
     if isinstance(node, ast.Constant):
-        return json.dumps(twin, ensure_ascii=False)
+        long = literal.startswith('"""')
+        return f'"""{twin}"""' if long else json.dumps(twin, ensure_ascii=False)
     parts = re.findall(r"\{(?:[^{}]|\{[^{}]*\})*\}", literal)
     quote = "'" if '"' in twin + "".join(parts) else '"'
     return f"f{quote}{re.sub(PLACE, lambda place: parts[int(place[1])], twin)}{quote}"
@@ -130,7 +138,7 @@ def translated(path, language, catalogue):
                 start, _, imports = cell["source"].partition("\n\n")
                 cell["source"] = f"{start}\n{SET_UP.format(language)}\n\n{imports}".strip()
             else:
-                cell["source"] = relabelled(cell["source"], twins, own)
+                cell["source"] = relabelled(cell, twins, own)
             kept = before.get(cell["id"], {})
             kept = kept if kept.get("source") == cell["source"] else {}
             cell |= {name: kept.get(name, empty)
@@ -152,6 +160,7 @@ def keys(path, cell):
     if translates(cell):
         return [key(path, cell)]
     shown = [text for _, text in labels(parsed(cell), keys_of(path))]
+    shown += [token.string for token in comments(cell)]
     return [("code", text) for text in (*shown, *CELL_TITLE.findall(cell["source"]))]
 
 
