@@ -72,6 +72,7 @@ def test_no_lesson_an_unknown_one_or_two_get_a_sentence(words):
     with pytest.raises(SystemExit, match=f"00, .*as in make lecture NB=02; got '{words}'."):
         lecture.asked_for(words.split())
     assert lecture.asked_for(["02", "--no-browser"]).name.startswith("02")
+    assert lecture.asked_for(["zh/02"]).parent.name == "zh"
 
 
 # ---- trainings that are not repeated ----

@@ -2,11 +2,11 @@
 
     python -m tools.classroom.lecture 02 [OPTION OF JUPYTERLAB ...]
 
-"deeper/02" opens a deeper notebook. In the copy, what comes after the sitting is collapsed, and
-what a prediction is about has yet to be run; the words about it are folded until Shift+Enter gets
-there. The first time, the lesson is rehearsed: it runs once, and what the laboratory's trainings
-ended with is kept, so that in the lecture they take a moment. Each copy has a folder of its own in
-dist/lecture; the lessons stay as they are.
+"deeper/02" opens a deeper notebook, "zh/02" a Chinese one. In the copy, what comes after the sitting
+is collapsed, and what a prediction is about has yet to be run; the words about it are folded until
+Shift+Enter gets there. The first time, the lesson is rehearsed: it runs once, and what the
+laboratory's trainings ended with is kept, so that in the lecture they take a moment. Each copy has a
+folder of its own in dist/lecture; the lessons stay as they are.
 """
 import os
 import pathlib
@@ -22,9 +22,11 @@ from nbclient.exceptions import CellExecutionError
 from tools import ROOT
 from tools.lab import serve
 from tools.notebooks.execute import executed
-from tools.notebooks.nbtext import (BADGE, NOTEBOOKS, cells_of, has, inner, notebooks, place, read,
-                                    words_cell, write)
+from tools.notebooks.nbtext import (BADGE, NOTEBOOKS, cells_of, has, in_language, inner, notebooks,
+                                    place, read, words_cell, write)
 from tools.notebooks.readme import sitting
+
+from attention_lessons.languages import languages
 
 TARGET = ROOT / "dist/lecture"
 AFTER = "<!-- After the prediction: what it shows -->\n"  # all that is seen of a folded cell
@@ -110,6 +112,8 @@ def rehearse(path: pathlib.Path) -> None:
 def asked_for(words: list[str]) -> pathlib.Path:
     """The notebook that the first word names, by its place; options may follow."""
     lessons = {place(path): path for path in notebooks()}
+    lessons |= {f"{language}/{name}": in_language(path, language)
+                for name, path in [*lessons.items()] for language in languages()[1:]}
     names = [word for word in words[:2] if not word.startswith("-")]
     if len(names) != 1 or names[0] not in lessons:
         sys.exit(f"Name one of the lessons {', '.join(lessons)}, as in make lecture NB=02; "

@@ -95,7 +95,9 @@ def unsaid(text, twin):
 
 @cache
 def differences(text, twin):
-    """What a translation lost or added, and what is untidy in it."""
+    """What a translation lost or added, and what is untidy in it; commands may be others."""
+    if text.startswith("```"):
+        return []
     ours, theirs = kept(text), kept(twin)
     faults = [f"a number: lacks {word}" for word in unsaid(text, twin)]
     for kind in KEEPS:
@@ -105,6 +107,12 @@ def differences(text, twin):
     bare = re.sub(r"```.*?```|\$\$.*?\$\$|^# \d\d ", "", twin, flags=re.S)
     return faults + [f"{fault}: {found!r}" for fault, rule in UNTIDY.items()
                      for found in re.findall(rule, bare)]
+
+
+@cache
+def links(language):
+    """The glossary's links: the English one -> what stands in its place."""
+    return tomllib.loads(read(FOLDER / language / "glossary.toml")).get("links", {})
 
 
 @cache

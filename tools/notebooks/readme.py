@@ -144,8 +144,8 @@ def able(cells):
 
 
 def badge(path):
-    """The line that leads to a notebook in Colab."""
-    return f"[Open in Colab]({colab(path)})"
+    """The line that leads to an English notebook in Colab: from China it can't be reached."""
+    return f"[Open in Colab]({colab(path)})" if nbtext.in_language(path) == path else ""
 
 
 def colab(path):
@@ -160,7 +160,7 @@ def afterwards(own, path, cells, say=str):
     lines = [own, say(WITH_EXERCISES if exercises else SITTING).format(spent, exercises)]
     if (deeper := nbtext.deeper_of(nbtext.in_language(path))).exists():
         lines.append(say(WAY_DEEPER).format(f"deeper/{deeper.name}"))
-    return "\n\n".join([*lines, badge(path)])
+    return "\n\n".join(filter(None, [*lines, badge(path)]))
 
 
 def counted(section, say=str):
@@ -179,7 +179,7 @@ def contents(path, cells, english, say=str):
     """The list of a deeper notebook's sections, and the way to Colab."""
     lines = [f"- [{question(section)}](#cell-id={section[0]['id']}){counted(its, say)}"
              for section, its in zip(sections(cells), sections(english))]
-    return "\n\n".join(["\n".join(lines), badge(path)])
+    return "\n\n".join(filter(None, ["\n".join(lines), badge(path)]))
 
 
 def with_counts(path, cells, english, say=str):
@@ -201,7 +201,7 @@ def tables(notebooks, say=str, language=""):
                        for below in (False, True))
     folder = f"notebooks/{language}/" if language else "notebooks/"
     return {"map": "\n\n".join([lesson_table(lessons[1:], say), deeper_table(deeper, say)]),
-            "notebooks": lesson_table(lessons, say, folder, colab=True),
+            "notebooks": lesson_table(lessons, say, folder, colab=not language),
             "deeper": deeper_table(deeper, say, folder)}
 
 

@@ -35,6 +35,7 @@ CALLS = {"_": None, "t": None, "plural": (2, 3)}  # which arguments are texts; N
 DRAWS = {"heatmaps", "curves", "bars", "table", "progress_bar"}
 WORD = re.compile(r"[A-Za-z][a-z]")
 SENTENCE = re.compile(r"[A-Z][a-z]* [a-z0-9('{]")
+OPENS = re.compile(r"\blab\b|make lecture")
 CELL_TITLE = re.compile(r"^# @title (.+)")
 
 
@@ -255,9 +256,11 @@ def blocks(text):
 
 
 def paragraphs(path):
-    """The words of a page in Markdown."""
-    return [words for kind, text in blocks(read(path)) if kind == "words"
-            and (words := text.strip("\n")) and not words.startswith("    ")]
+    """The words of a page in Markdown, and its commands that open a lesson: they name the language.
+    """
+    return [words for kind, text in blocks(read(path))
+            if kind == "words" or kind == "code" and OPENS.search(text)
+            if (words := text.strip("\n")) and not words.startswith("    ")]
 
 
 def taught():

@@ -26,7 +26,7 @@ from fontTools.ttLib import TTCollection, TTFont
 
 from tools import ROOT, address, setup
 from tools.notebooks.catalogue import FOLDER, load, merged, po
-from tools.notebooks.check_translation import faults, lags
+from tools.notebooks.check_translation import faults, lags, links
 from tools.notebooks.nbtext import KERNEL, dumps, in_language, inner, place
 from tools.notebooks.readme import cell_named, read, renew, tables, with_counts
 from tools.notebooks.translatable import (
@@ -132,7 +132,7 @@ def translated(path, language, catalogue):
     made = cells(path)
     for cell in made:
         if translates(cell):
-            cell["source"] = twin(catalogue, room, *key(path, cell))
+            cell["source"] = with_links(twin(catalogue, room, *key(path, cell)), language)
         elif cell["cell_type"] == "code":
             if cell["id"] == "setup":
                 start, _, imports = cell["source"].partition("\n\n")
@@ -170,6 +170,13 @@ def twin(catalogue, room, context, text):
                  if entry.key == (context, text) and entry.is_done), text)
 
 
+def with_links(text, language):
+    """A text with what its readers follow instead, as the glossary says."""
+    for link, other in links(language).items():
+        text = text.replace(link, other)
+    return text
+
+
 def document(path, language, catalogue=None, lists=None):
     """A page in another language: its words from the catalogue, code and tables as they are, but
     for those tables, ``lists``, that are given by name."""
@@ -180,13 +187,14 @@ def document(path, language, catalogue=None, lists=None):
         text = (lists or {}).get(kind, text)
         if "(README." in text[:20]:
             text = "[English](README.md)"
-        words = kind == "words" and text.strip("\n")
+        words = text.strip("\n") if kind in ("words", "code") else ""
         made.append(twin(catalogue, room, context, words) if words else text)
     text = re.sub(r"\n{3,}", "\n\n", "\n\n".join(made)).strip("\n") + "\n"
     for entry in catalogue[room]:
         if entry.text.startswith("## "):  # GitHub's name of a heading
             text = text.replace(f"#{anchor(entry.text)})", f"#{anchor(entry.twin)})")
-    return text.replace("](../notebooks/", f"](../../notebooks/{language}/")
+    text = text.replace("](../notebooks/", f"](../../notebooks/{language}/")
+    return with_links(text, language)
 
 
 def anchor(heading):
