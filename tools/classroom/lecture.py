@@ -2,11 +2,11 @@
 
     python -m tools.classroom.lecture 02 [OPTION OF JUPYTERLAB ...]
 
-"deeper/02" opens a deeper notebook, "zh/02" a Chinese one. In the copy, what comes after the sitting
-is collapsed, and what a prediction is about has yet to be run; the words about it are folded until
-Shift+Enter gets there. The first time, the lesson is rehearsed: it runs once, and what the
-laboratory's trainings ended with is kept, so that in the lecture they take a moment. Each copy has a
-folder of its own in dist/lecture; the lessons stay as they are.
+"deeper/02" opens a deeper notebook, "zh/02" a Chinese one. In the copy, what comes after the
+sitting is collapsed, and what a prediction is about has yet to be run; the words about it are
+folded until Shift+Enter gets there. The first time, the lesson is rehearsed: it runs once, and
+what the laboratory's trainings ended with is kept, so that in the lecture they take a moment.
+Each copy has a folder of its own in dist/lecture; the lessons stay as they are.
 """
 import os
 import pathlib
