@@ -66,17 +66,22 @@ def described(explorer, *moves, **given) -> Scene:
 
 
 def still(explorer) -> str:
-    """The picture of a piece in its default state, in light colours, with its words."""
+    """The picture of a piece in its default state, in light colours, with its words, and a line
+    that says that it is a picture."""
     found = described(explorer, ui={"used": True})
     style = re.sub(r"(?s)@media[^{]*\{(?:[^{}]|\{[^{}]*\})*\}", "", found.style)
     words = escape(f"{found.label} {found.sentence}")
-    margin = 14
+    margin, strip = 14, 30
     wide, high = (int(size) + 2 * margin for size in re.findall(r'\d+', found.svg)[:2])
+    hint = escape(str(t("▶ A picture of the figure. Run this cell to move it.")))
+    high += strip
     return (f'<svg xmlns="http://www.w3.org/2000/svg" data-of="{explorer.stamp}" role="img" '
             f'width="{wide}" height="{high}" viewBox="{-margin} {-margin} {wide} {high}">'
             f"<title>{escape(explorer.title)}</title><desc>{words}</desc><style>{escape(style)}</style>"
             f'<rect x="{-margin}" y="{-margin}" width="{wide}" height="{high}" rx="14" '
-            f'fill="#fff"/><g class="d2l-piece">{found.svg}</g></svg>\n')
+            f'fill="#fff"/><g class="d2l-piece">{found.svg}</g>'
+            f'<text x="0" y="{high - margin - 12}" fill="#595959" font-size="14" '
+            f'font-family="system-ui, sans-serif">{hint}</text></svg>\n')
 
 
 TOKENS = ["dog", "bites", "man"]
