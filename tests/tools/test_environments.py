@@ -59,6 +59,15 @@ def test_what_a_leg_found_is_a_row_of_readmes_table(monkeypatch, tmp_path):
         r"\| a GPU: `make test-gpu` \| 3.11.7 \| 2.13.0 \|.* 1,996 passed, 2 failed \(20.*\|", row)
 
 
+def test_readmes_results_are_those_that_a_run_wrote():
+    table = re.search(r"(?s)<!-- versions: .*?-->\n(.*?)<!-- /versions", (ROOT / "README.md").read_text(encoding="utf-8"))[1]
+    form = r"(\d[\d,]* (passed|failed)(, )?)+ \(\d{4}-\d\d-\d\d\)|not yet"
+    for row in table.splitlines()[2:]:
+        what, *_, result = row.strip("| ").split(" |")
+        assert re.fullmatch(form, result.strip()), row
+        assert re.search("`make test(-(" + "|".join(environments.LEGS) + "))?`", what), row
+
+
 # ---- PyTorch and the GPU ----------------------------------------------------------------------
 
 @pytest.mark.parametrize("index, whole, tried", [
