@@ -13,7 +13,7 @@ import nbformat
 import pytest
 import tiny
 
-from tools import ROOT, address, environments, lab
+from tools import ROOT, address, environments, lab, setup
 from tools.notebooks import execute, nbtext, readme
 
 TINY = """%% md title
@@ -105,7 +105,7 @@ def test_minutes_of_the_sitting_and_of_sections_are_counted_and_lead_to_each_oth
     """17 minutes are 2 and 5 for exercises, 1 for a prediction, 0.5 for a code cell, and words."""
     lesson, deeper = (repository / f"notebooks/{name}.ipynb"
                       for name in ("02_tiny", "deeper/02_tiny_deeper"))
-    colab = "[Open in Colab](https://address.invalid/colab/blob/main/notebooks/"
+    colab = f"[Open in Colab](https://address.invalid/colab/blob/{setup.tag()}/notebooks/"
     own, minutes, below, badge = text_in(lesson, "afterwards").split("\n\n")
     assert own == "**Afterwards you can** do it."
     assert minutes == "**Minutes:** 10, of which 7 for the exercises."
@@ -178,11 +178,13 @@ def test_a_section_becomes_a_notebook_of_its_own(repository):
 # ---- the address --------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("url, holds", [
-    ("https://github.com/you/yours.too", ["github/you/yours.too/blob/main", "you.github.io/yours",
-                                          "v2/gh/you/yours.too/main"]),
+    ("https://github.com/you/yours.too", [f"github/you/yours.too/blob/{setup.tag()}",
+                                          "you.github.io/yours", "v2/gh/you/yours.too/main"]),
     ("https://gitlab.com/a/b/yours", ["v2/gl/a%2Fb%2Fyours/main"]),
     ("https://gitee.com/you/yours", ["v2/git/https%3A%2F%2Fgitee.com%2Fyou%2Fyours/main"])])
 def test_the_address_is_set_everywhere_and_can_be_set_again(tmp_path, monkeypatch, url, holds):
+    tag = setup.tag()
+    monkeypatch.setattr(address.setup, "tag", lambda: tag)
     texts = "\n".join(f"see {form}x" for form in address.forms(address.NOBODYS))
     (tmp_path / "README.md").write_text(texts, encoding="utf-8")
     subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
@@ -196,6 +198,28 @@ def test_the_address_is_set_everywhere_and_can_be_set_again(tmp_path, monkeypatc
         assert all(words in made for words in holds) is (new == url)
     with pytest.raises(SystemExit, match="example.org/a/b is not of the form"):
         address.main("https://example.org/a/b")
+    with pytest.raises(SystemExit, match="is the address already"):
+        address.main(url)
+
+
+@pytest.mark.parametrize("outer", [False, True], ids=["unpacked", "in another repository"])
+def test_the_address_is_set_in_an_unpacked_archive(tmp_path, monkeypatch, capsys, outer):
+    if outer:
+        subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    folder = tmp_path / "lessons"
+    for name in (".github/a.yml", "b.md", ".venv/c.md", "dist/d.md"):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"see {address.NOBODYS}", encoding="utf-8")
+    monkeypatch.setattr(address.setup, "ROOT", folder)
+    monkeypatch.setattr(address.setup, "address", lambda: address.NOBODYS)
+    monkeypatch.setattr(address.setup, "tag", lambda: "v7")
+    address.main("https://github.com/you/yours")
+    assert [name for name in (".github/a.yml", "b.md", ".venv/c.md", "dist/d.md")
+            if "you/yours" in (folder / name).read_text()] == [".github/a.yml", "b.md"]
+    assert "git tag v7 && git push origin v7" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match="No file in .* holds the address"):
+        address.main("https://github.com/you/others")
 
 
 # ---- what nbval overlooks ---------------------------------------------------------------------

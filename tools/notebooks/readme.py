@@ -32,12 +32,16 @@ def setup_source(address=""):
     text = read(ROOT / "tools/notebooks/setup_cell.txt").strip()
     address = address or setup.address()
     fetch = ('import subprocess\n'
-             '    subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps",\n'
-             f'                    "git+{address}@{setup.tag()}"])\n'
+             f'    source = "git+{address}@{setup.tag()}"\n'
+             '    if subprocess.run([sys.executable, "-m", "pip", "install", "-q",\n'
+             '                       "--no-deps", source]).returncode:\n'
+             '        raise SystemExit(f"pip could not fetch {source}: is the tag pushed? "\n'
+             '                         "The standalone edition of this lesson needs nothing.")\n'
              '    import d2l_ext')
     if ".invalid/" in address:
-        fetch = ('raise SystemExit("Put d2l_ext and attention_lessons beside this "\n'
-                 '                     "lesson, or take its standalone edition.")')
+        fetch = ('raise SystemExit("d2l_ext and attention_lessons are not in "\n'
+                 '                     f"{here.parent} or the folders above it: put them "\n'
+                 '                     "beside this lesson, or take its standalone edition.")')
     return text.replace("FETCH", fetch)
 
 
