@@ -316,7 +316,7 @@ def bars(
     drawn = axis.bar(range(len(labels)), heights, color=QUERY, width=0.6)  # a label may come twice
     axis.bar_label(drawn, fmt="%.3g", padding=2)
     axis.set_xticks(range(len(labels)), labels=[
-        fill(plain(label), max(int(width * 12), 4)) for label in labels])
+        in_lines(plain(label), int(width * 10)) for label in labels])
     axis.set(ylabel=plain(ylabel), title=plain(title))
     head = f"{title}: " * bool(title) + ylabel
     description = ", ".join(f"{label} {height:.3g}" for label, height in zip(labels, heights))
@@ -350,6 +350,13 @@ def folded() -> str:
     """What JupyterLab shows of an output that is folded: its first line."""
     words = t("Predict first, then click here")
     return f"<!-- {words} -->\n"
+
+
+def in_lines(label: str, letters: int) -> str:
+    """A label in lines of so many letters, or half as many Chinese characters."""
+    if re.search("[\u4e00-\u9fff]", label):
+        return "\n".join(re.findall(rf".{{1,{letters // 2}}}", label))
+    return fill(label, letters, break_long_words=False)
 
 
 def plain(label) -> str:
