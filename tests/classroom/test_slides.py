@@ -92,6 +92,10 @@ def test_the_cut_shows_every_cell_of_the_sitting_that_is_not_skipped(lesson):
 
 # ---- in a browser --------------------------------------------------------------------------------
 
+IDLE = """() => [...document.querySelectorAll(".fragment")].filter((step) =>
+  !step.textContent.trim() && !step.querySelector("img, svg")).length"""  # presses without effect
+
+
 @pytest.fixture
 def deck(opened, tmp_path):
     """Open the deck of a notebook."""
@@ -112,6 +116,7 @@ def test_every_slide_fits_and_everybody_can_read_it(deck, lesson):
     """At each step to the deck's end; axe looks at the first slide of each kind."""
     from screen import axe
     page, faults = deck(read(lesson)), {}
+    assert page.evaluate(IDLE) == 0
     while not page.evaluate("Reveal.isLastSlide() && !Reveal.availableFragments().next"):
         page.keyboard.press("ArrowRight")
         page.wait_for_function(DRAWN)

@@ -103,6 +103,9 @@ function layOut() {
     if (end > 0) turn(slide, parts[end]);
     takeNotes(slide);
   }
+  for (const step of every(".slides .fragment")) {  // what was in it is on another slide
+    if (!step.textContent.trim() && !step.querySelector("img, svg")) step.className = "";
+  }
   document.querySelector(".reveal").classList.remove("measuring");
 }
 
