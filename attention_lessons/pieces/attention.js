@@ -46,13 +46,15 @@ const called = ([name], head) => t("{0}, head {1}", name, head);
 
 function view({ data, state, ui, width, set, hold }) {
   const { tokens, keys, layers } = data;
-  const { layer, asks } = state;
+  const { layer } = state;
   const heads = layers[layer][1];
   const head = Math.min(state.head, heads - 1);  // a layer may have fewer
   const name = called(layers[layer], head);
   const maps = unpack(data);
+  const mapped = {
+    ...pointing({ ui, set, hold }, state.asks, tokens, keys), weights: maps[layer][head] };
+  const [asks] = mapped.lit;  // words and sentence follow the pointer
   const row = maps[layer][head][asks];
-  const mapped = { ...pointing({ ui, set, hold }, asks, tokens, keys), weights: maps[layer][head] };
   const wide = width >= 640;
   const all = overview(maps, layers, layer, head, wide ? 0.4 * width : width, set);
   const one = large(data, asks, wide ? width - all.width - 32 : width, mapped);
@@ -139,7 +141,7 @@ function words({ tokens, keys }, row, asks, pick) {
   const [largest, own] = [Math.max(...row, 1e-30), String(tokens) === String(keys)];
   return html`<p class="words">${keys.map((key, j) => html`<span
     class=${own && j === asks ? "asks" : ""} style="--part: ${Math.round(45 * row[j] / largest)}%"
-    onClick=${() => pick([own ? j : asks, null])}>${clip(key, 40)}</span>`)}</p>`;
+    onClick=${() => pick(own ? [j, null] : [asks, j])}>${clip(key, 40)}</span>`)}</p>`;
 }
 
 const style = `

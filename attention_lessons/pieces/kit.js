@@ -374,7 +374,9 @@ export function pointing({ ui, set, hold }, asks, tokens, keys = tokens) {
     lit: [row, column],
     told: column === null ? t("{0} asks", asking) : t("{0} → {1}", asking, clip(keys[column], 18)),
     point: (cell) => hold({ at: cell }),
-    pick: ([i, j]) => set({ asks: i }, { key: ui.at && i === asks && j === ui.key ? null : j }),
+    // an arrow key goes on from what was chosen, not from where the pointer rests
+    pick: ([i, j]) => set({ asks: i },
+      { key: ui.at && i === asks && j === ui.key ? null : j, at: null }),
   };
 }
 

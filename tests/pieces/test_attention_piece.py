@@ -85,3 +85,12 @@ def test_many_heads_on_a_phone():
     for width in (378, 940):
         sheets = described(attention_explorer(seen), width=width).of("canvas")
         assert max(sheet["x"] + 30 * sheet["across"] for sheet in sheets) <= width
+
+
+def test_words_and_sentence_follow_the_pointer():
+    weights = torch.eye(4)[[1, 2, 3, 0]][None, None]
+    piece = attention_explorer([weights], "abcd")
+    assert "d looks at a" in described(piece).sentence
+    pointed = described(piece, ui={"at": [1, 0]})
+    assert "b looks at c" in pointed.sentence
+    assert [each.get("class") for each in pointed.of("span")].index("asks") == 1
