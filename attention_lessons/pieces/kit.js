@@ -96,12 +96,12 @@ export function page({ view, style = "" }, seen) {
  * `view({ data, state, ui, width, set, hold })`: `set(settings, news)` changes settings and `ui`;
  * `hold(news)` changes `ui` alone: what is pointed at, `used` once anything was set. `width` is in
  * CSS pixels. */
-function show(piece, host, { data, state, words }) {
+function show(piece, host, { data, state: first, words }, address) {
   speak(words);
   const root = host.appendChild(document.createElement("div"));
   root.className = "d2l-piece tex2jax_ignore mathjax_ignore";  // no formulas are typeset in it
   paint(html`<style>${STYLE}</style>`, root);  // it is measured as it will look
-  let [ui, width] = [{}, 0];
+  let [state, ui, width] = [{ ...first, ...settings(address, first) }, {}, 0];
   const draw = () => {
     if (width > 12) paint(page(piece, { data, state, ui, width: width - 12, set, hold }), root);
   };
@@ -112,6 +112,7 @@ function show(piece, host, { data, state, words }) {
   const set = (settings, news) => {
     state = { ...state, ...settings };
     hold({ ...news, used: true });
+    keep(address, state, first);
   };
   const restyle = () => {
     if (!root.isConnected) return;
@@ -119,7 +120,12 @@ function show(piece, host, { data, state, words }) {
     width = root.clientWidth || width;  // 0 where JupyterLab hides all, to change themes
     draw();
   };
-  restyle();
+  try {
+    restyle();
+  } catch {  // settings in the address that no hand could make
+    state = first;
+    restyle();
+  }
   new ResizeObserver(restyle).observe(root);
   const themed = new MutationObserver(restyle);
   for (const part of [document.documentElement, document.body]) {
@@ -135,6 +141,34 @@ function isDark(root) {
   return green > 128;
 }
 
+// ---- a state is an address: on pages that say so, settings stand in the query ----
+
+const shares = () => document.body.dataset.shares !== undefined;
+const kind = (value) => (Array.isArray(value) ? `${value.map(kind)}` : typeof value);
+
+/** The settings that the page's address has for a piece, as far as they are of the usual kinds. */
+function settings(name, first) {
+  try {
+    const given = JSON.parse(new URLSearchParams(location.search).get(name)) ?? {};
+    return shares() && Object.fromEntries(Object.entries(given)
+      .filter(([key, value]) => key in first && kind(value) === kind(first[key])));
+  } catch {
+    return {};
+  }
+}
+
+/** Put what isn't as it was at first into the page's address. */
+function keep(name, state, first) {
+  if (!shares()) return;
+  const page = new URL(location);
+  const changed = Object.entries(state).filter(([key, value]) => `${value}` !== `${first[key]}`);
+  page.searchParams.delete(name);
+  if (changed.length) page.searchParams.set(name, JSON.stringify(Object.fromEntries(changed)));
+  try {
+    history.replaceState(history.state, "", page);
+  } catch { /* a browser may forbid it for files, or for many changes in a second */ }
+}
+
 /** Bring every still copy of a piece on this page to life; where that fails, the picture stays. */
 export function revive(name, piece) {
   const copies = `.d2l-explorer[data-piece="${name}"]:not([data-live])`;
@@ -143,7 +177,8 @@ export function revive(name, piece) {
     if (!values) continue;
     host.dataset.live = "";
     try {
-      show(piece, host, JSON.parse(values.textContent));
+      const before = document.querySelectorAll(`[data-piece="${name}"][data-live]`).length;
+      show(piece, host, JSON.parse(values.textContent), before > 1 ? `${name}-${before}` : name);
       host.querySelector(".d2l-still").hidden = true;
     } catch (error) {
       host.querySelector(".d2l-piece")?.remove();

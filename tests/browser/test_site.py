@@ -177,3 +177,21 @@ def test_a_phone_shows_cards_one_by_one_and_pictures_as_large_as_can_be_read(vis
     page = visit(HEADS, 390)
     unfold(page)
     assert page.evaluate(SHRUNK) == []
+
+
+def test_a_state_is_an_address(visit):
+    """What was set is there again where the address is opened; what no hand could set is not."""
+    lesson = "03_multi_head_attention.html"
+    page = visit(lesson)
+    first = page.locator(".d2l-piece .result").inner_text()
+    page.locator(".d2l-piece [role=slider]").first.press("Home")
+    set_by_hand = page.locator(".d2l-piece .result").inner_text()
+    query = page.evaluate("location.search")
+    assert set_by_hand != first and query.startswith("?heads=")
+    other = visit(f"{lesson}{query}#cell-id=explorer")
+    assert other.locator(".d2l-piece .result").inner_text() == set_by_hand
+    for wrong in ("?heads=7", "?heads=%7B", '?heads={"num_heads":"2","none":1}',
+                  '?heads={"num_heads":1e9,"asks":-4}'):
+        page = visit(lesson + wrong)
+        assert page.locator(".d2l-piece .result").inner_text() == first
+        expect(page.locator(".d2l-still:visible")).to_have_count(0)
