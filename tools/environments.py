@@ -159,7 +159,7 @@ def suite(leg, python, arguments, what=("-n", "2"), skips=True):
             sys.exit(f"Stopped: pytest did not finish ({code}).")
         found = counts(report)
     if found["skipped"] and not skips:
-        print(f"{found['skipped']} were skipped: here none may be.")
+        print(f"{found['skipped']} were skipped: here none may be skipped.")
         code = 1
     return code if arguments else keep(leg, python, found) or code
 

@@ -198,8 +198,8 @@ def set_up(pins, index, mark):
     install("-r", "requirements.txt", *pins)
     say("3/3 d2l, to compare with")
     if not pip("--no-deps", D2L):
-        say("    %s could not be had, only the comparisons with it are missing; to try again: "
-            "%s -m pip install --no-deps %s" % (D2L, PYTHON.relative_to(ROOT), D2L))
+        say("    %s could not be installed: only the comparisons with it are missing; to try "
+            "again: %s -m pip install --no-deps %s" % (D2L, PYTHON.relative_to(ROOT), D2L))
     LAB_SETTINGS.parent.mkdir(parents=True, exist_ok=True)
     LAB_SETTINGS.write_text('{"@jupyterlab/apputils-extension:notification": '
                             '{"fetchNews": "false", "checkForUpdates": false}}\n', encoding="utf-8")

@@ -32,5 +32,5 @@ def attention(tokens=(*TOKENS, "today"), layers=2, heads=3):
 
 
 LESSONS = dict(zip(MAKERS, ("pooling", "heads", "order", "clock", "lengths", "compare", "dates",
-                            "tiles", "memories")))
+                            "tiles", "memories"), strict=True))
 PIECES = dict(zip(LESSONS.values(), MAKERS.values())) | {"attention": attention}
