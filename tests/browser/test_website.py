@@ -76,6 +76,7 @@ def english_left(page):
     for part in page.select(named):
         part.decompose()
     said = [*page.stripped_strings, *(tag["aria-label"] for tag in page.select("[aria-label]"))]
+    said = [re.sub("（[A-Za-z -]+）", "", text) for text in said]  # a term at its first use
     return [text for text in said if re.search(r"[A-Za-z]{2,} [A-Za-z]{2,}", text)
             or re.fullmatch("[A-Za-z ,.]{3,}", text)]
 
