@@ -67,7 +67,7 @@ REFUSED = [
      r"tokens must all be different, got \['a', 'b', 'c', 'a'\]"),
     (order, {"valid_len": 5}, "valid_len=5 must lie in 1..4"),
     (pooling, {"query": [1, 2]}, r"must have shapes keys \(keys, d\), values \(keys, v\), query "
-                                 r"\(d,\), got \(4, 3\), \(4, 2\), \(2,\)"),
+                                 r"\(d,\), got \(4, 3\), \(4, 3\), \(2,\)"),
     (pooling, {"keys": torch.zeros(13, 3), "values": torch.zeros(13, 2)}, "shows .* keys, got 13"),
     (pooling, {"scale": 0.5}, r"scale=0.5 must be a number in 1..100"),
     (tiles, {"queries": [[1.0, 2]]}, r"must have shapes queries .*, got \(1, 2\), .*"),

@@ -88,7 +88,7 @@ TOKENS = ["dog", "bites", "man"]
 X = torch.tensor([[1., 0, 0, 1], [0, 0, 1, 0], [0, 1, 0, 3]])
 PADDED = torch.cat([X, torch.zeros(1, 4)])
 KEYS = torch.tensor([[10., 0, 0], [0, 10, 0], [0, 0, 10], [0, 0, 10]])
-VALUES = torch.tensor([[1., 1], [9, 2], [8, 9], [2, 7]])  # four corners
+VALUES = torch.tensor([[1., 0, 0], [10, 0, 0], [100, 5, 0], [1000, 6, 0]])
 CHANCE = {task: 1 / trial.vocab_size for task, trial in TRIALS.items()}
 
 
