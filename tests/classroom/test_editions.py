@@ -62,7 +62,7 @@ def made(request, tmp_path_factory):
 
 
 @pytest.fixture
-def editions(made):
+def both(made):
     """The folders for students and for teachers, in a language, which is spoken meanwhile."""
     language(made[0])
     yield made[1]
@@ -81,8 +81,8 @@ print(hint("four-heads", len(find("four-heads").hints)))
 """
 
 
-def test_nothing_handed_out_answers_and_the_sealed_package_checks_and_helps(editions):
-    for_students, for_teachers = editions
+def test_nothing_handed_out_answers_and_the_sealed_package_checks_and_helps(both):
+    for_students, for_teachers = both
     assert for_students.name == ("student-zh" if language() == "zh" else "student")
     assert given_away(for_students) == set()
     seen = {file for _, file in given_away(for_teachers)}  # the search finds them

@@ -30,7 +30,8 @@ ANSWERED = ("recall", "question", "exit", "homework")  # tags of texts whose fol
 FOLDED = re.compile(r"<details>.*?</details>\n*", re.S)
 # What the lessons say of what students don't get, and what is said of it where it isn't folded.
 LEFT_OUT = re.compile(r"[,.] [^,.]* folded below[^.]*"
-                      "|[，。](每道练习下面都折叠着解答|好的回答包含什么，折叠在下面)")
+                      "|[，。](每道练习的?下面[都还]?折叠着解答|解答折叠在每道练习的?下面"
+                      "|好的回答包含什么，折叠在下面)")
 UNFOLDED = {"folded below": "below", "折叠着解答": "是解答", "折叠在下面": "在下面"}
 LAST_HINT = t("That was the last hint.")
 SEALED = '''"""What `check` and `hint` know, sealed so that nobody reads an answer by accident."""
@@ -152,7 +153,7 @@ def for_teacher(notebook: dict, number: str) -> dict:
         made += [opened(cell), *about] if cell["id"] == "title" else [*about, opened(cell)]
         name = found[1] if (found := asked(cell)) else name
         if has(cell, "solution"):
-            made += note("misconceptions", cell, about_exercise(name))
+            made += note("known", cell, about_exercise(name))
     return notebook | {"cells": made}
 
 
