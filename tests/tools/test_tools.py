@@ -273,6 +273,7 @@ def test_a_lesson_is_read_as_jupyterlab_makes_it_so_that_it_does_not_count_as_ch
 
 def test_lessons_are_trusted_as_they_came_and_no_others(tmp_path, monkeypatch):
     monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("JUPYTER_CONFIG_DIR", str(tmp_path / "config"))  # it notes there that it ran
     for name in "ab":
         nbformat.write(nbformat.v4.new_notebook(), tmp_path / f"{name}.ipynb")
     for command in "init -q", "add .", "-c user.name=me -c user.email=me@here commit -qm one":
