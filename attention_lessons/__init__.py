@@ -14,6 +14,7 @@ MODULES = {
     "compat": "d2l_0_17 d2l_1_0 fetch_d2l real_d2l",
     "frameworks": "everywhere switch",
     "progress": "progress_bar",
+    "interactive": "sliders",
     "languages": "language",
     "lesson_12.exercises": "CASES",
 }

@@ -132,6 +132,16 @@ def play(page, piece):
     assert axe(page, ".d2l-piece") == []
 
 
+def slide(page, panel):
+    """A slider draws the reader's function anew, and the page doesn't jump meanwhile."""
+    panel.scroll_into_view_if_needed()
+    picture = panel.locator(".jp-OutputArea img")
+    first, height = picture.get_attribute("alt"), panel.bounding_box()["height"]
+    panel.locator(".noUi-handle").first.press("PageUp")
+    expect(picture).not_to_have_attribute("alt", first)
+    assert panel.bounding_box()["height"] == height
+
+
 @pytest.mark.parametrize(
     "frontend, path", [*((LAB, path) for path in PATHS), *((OTHER, path) for path in PATHS[2:4])],
     indirect=["frontend"], ids=lambda part: getattr(part, "stem", part)[:4])
@@ -149,6 +159,8 @@ def test_a_lesson_is_run_looked_at_played_and_saved(sheet, frontend, path):
         assert axe(sheet, ".jp-OutputArea-output") == []
     if any(nbtext.has(cell, "explorer") for cell in nbtext.cells_of(nbtext.read(path))):
         play(sheet, sheet.locator(".d2l-piece").first)
+    if sheet.locator(".widget-slider").count():
+        slide(sheet, sheet.locator(".widget-interact").first)
     if in_lab:
         saved = (folder / path.name).stat().st_mtime_ns
         sheet.evaluate(SAVE)
