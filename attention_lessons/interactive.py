@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from .languages import t
 
-LABELS = {"scale": t("scale"), "base": t("base"), "layers": t("layers"), "dilation": t("dilation")}
+LABELS = {"scale": t("scale"), "base": t("base"), "layers": t("layers")}
 
 
 def sliders(draw: Callable, **ranges) -> None:

@@ -233,7 +233,7 @@ SOURCES = [
     ("notebooks/*.ipynb", "code", drawn_by),
     ("notebooks/deeper/*.ipynb", "code", drawn_by),
     ("attention_lessons/laboratory", "name", lambda path: filter(WORD.search, names())),
-    ("attention_lessons/plotting.py", "", texts_in_calls),
+    ("attention_lessons/*.py", "", texts_in_calls),
     ("attention_lessons/laboratory/*.py", "", texts_in_calls),
     *((f"tools/publish/{name}", "page", texts_in_calls)
       for name in ("pages.py", "slides.py", "site.py", "*.j2")),
