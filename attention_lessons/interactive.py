@@ -45,7 +45,7 @@ def sliders(draw: Callable, **ranges) -> None:
         shown.insert(0, {"text/plain": captured.stdout})
     panel.out.outputs = tuple({"output_type": "display_data", "data": data, "metadata": {}}
                               for data in shown)
-    still = t("A still picture: run this cell where code can run, and sliders stand beside it.")
+    still = t("A still picture: run this cell where code can run, and sliders appear above it.")
     display({"application/vnd.jupyter.widget-view+json": {
                  "version_major": 2, "version_minor": 0, "model_id": panel.model_id},
              "text/html": "\n".join([*map(as_html, shown), f"<p><small>{still}</small></p>"]),
