@@ -32,7 +32,7 @@ def sliders(draw: Callable, **ranges) -> None:
     if set(arguments) != set(ranges):
         raise ValueError(f"ranges are for {', '.join(ranges) or 'nothing'}, but the function's "
                          f"arguments are {', '.join(arguments) or 'none'}")
-    panel = interactive(draw, **ranges)
+    panel = interactive(draw, {"auto_display": True}, **ranges)  # what it returns, too
     for slider in panel.kwargs_widgets:
         slider.description = str(LABELS.get(slider.description, slider.description))
     with capture_output() as captured:

@@ -28,6 +28,7 @@ NOISE = {BADGE, f"Failed to load resource: net::ERR_FAILED {BADGE}"}  # the netw
 ITS_OWN = {  # Notebook 7.6 raises these itself while it opens any notebook
     "Cannot read properties of undefined (reading 'schema')",
     "Command 'filebrowser:open-path' not registered."}
+NAMELESS = 'class="noUi-handle'  # ipywidgets 8.1 gives a slider's handle no name
 THEMES = "JupyterLab Light", "JupyterLab Dark"
 CELL = "xpath=ancestor::*[contains(concat(' ', @class, ' '), ' jp-Cell ')]"
 
@@ -137,9 +138,9 @@ def slide(page, panel):
     panel.scroll_into_view_if_needed()
     picture = panel.locator(".jp-OutputArea img")
     first, height = picture.get_attribute("alt"), panel.bounding_box()["height"]
-    panel.locator(".noUi-handle").first.press("PageUp")
+    panel.locator(".noUi-handle").first.press("ArrowRight")
     expect(picture).not_to_have_attribute("alt", first)
-    assert panel.bounding_box()["height"] == height
+    assert abs(panel.bounding_box()["height"] - height) < 1
 
 
 @pytest.mark.parametrize(
@@ -156,7 +157,8 @@ def test_a_lesson_is_run_looked_at_played_and_saved(sheet, frontend, path):
         change = "(theme) => jupyterapp.commands.execute('apputils:change-theme', { theme })"
         sheet.evaluate(change, theme)
         sheet.wait_for_function("(theme) => document.body.dataset.jpThemeName === theme", arg=theme)
-        assert axe(sheet, ".jp-OutputArea-output") == []
+        found = axe(sheet, ".jp-OutputArea-output")
+        assert [each for each in found if NAMELESS not in each] == []
     if any(nbtext.has(cell, "explorer") for cell in nbtext.cells_of(nbtext.read(path))):
         play(sheet, sheet.locator(".d2l-piece").first)
     if sheet.locator(".widget-slider").count():
