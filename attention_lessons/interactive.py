@@ -32,9 +32,12 @@ def sliders(draw: Callable, **ranges) -> None:
     if set(arguments) != set(ranges):
         raise ValueError(f"ranges are for {', '.join(ranges) or 'nothing'}, but the function's "
                          f"arguments are {', '.join(arguments) or 'none'}")
-    panel = interactive(draw, {"auto_display": True}, **ranges)  # what it returns, too
+    # "manual": version 8 would call `draw` here, where an error of it would be lost
+    panel = interactive(draw, {"manual": True, "auto_display": True}, **ranges)
+    panel.manual, panel.children = False, [*panel.kwargs_widgets, panel.out]
     for slider in panel.kwargs_widgets:
         slider.description = str(LABELS.get(slider.description, slider.description))
+        slider.observe(panel.update, "value")
     with capture_output() as captured:
         result = draw(**{slider._kwarg: slider.value for slider in panel.kwargs_widgets})
         show_inline_matplotlib_plots()

@@ -51,3 +51,9 @@ def test_arguments_and_ranges_are_the_same(ranges):
 def test_an_error_of_the_reader_is_raised():
     with pytest.raises(ZeroDivisionError):
         sliders(lambda n: n / 0, n=(0, 10))
+
+
+def test_the_function_is_called_once_at_first(shell):
+    calls = []
+    show(lambda n: calls.append(n), n=(0, 10))
+    assert calls == [5]
