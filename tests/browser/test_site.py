@@ -163,6 +163,17 @@ def test_an_answer_is_marked_and_opens_the_reasons(visit):
     assert min(sizes) >= 44
 
 
+def test_a_choice_is_a_button_with_its_own_reason(visit):
+    page = visit(HEADS)
+    exercise = page.locator(".celltag_exercise:has(.option)").first
+    exercise.get_by_role("button", name="b").first.click()
+    expect(exercise.locator(".wrong")).to_have_count(1)
+    expect(exercise.locator("details li:visible")).to_have_count(1)
+    exercise.get_by_role("button", name="a").first.click()
+    expect(exercise.locator("details li:visible")).to_have_count(2)
+    expect(exercise.locator(".right")).to_have_count(1)
+
+
 def test_the_contents_say_where_one_is(visit):
     page = visit(HEADS)
     page.locator("h2").nth(3).evaluate("(heading) => heading.scrollIntoView()")

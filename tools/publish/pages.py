@@ -23,6 +23,8 @@ from markupsafe import Markup
 from nbconvert import HTMLExporter
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
+from attention_lessons.exercises import all_exercises
+from attention_lessons.exercises.kinds import Choice
 from attention_lessons.languages import catalogue
 from tools.notebooks.nbtext import inner
 
@@ -180,12 +182,12 @@ def code_style(name: str) -> str:
 
 def body(notebook: nbformat.NotebookNode) -> BeautifulSoup:
     """The cells of a lesson as HTML, without the line that leads to Colab."""
+    _ = speaker(notebook.metadata.get("language", "en"))
     for cell in notebook.cells:
-        cell.source = re.sub(r"\[Open in Colab\]\(.*?\)", "", cell.source)
+        cell.source = re.sub(r"\[Open in Colab\]\(.*?\)", "", cell.source) + reasons(cell.id, _)
     exporter = Exporter(template_file="cells.html.j2", extra_loaders=[TEMPLATES])
     exporter.exclude_input_prompt = exporter.exclude_output_prompt = True
     page = BeautifulSoup(exporter.from_notebook_node(notebook)[0], "html.parser")
-    _ = speaker(exporter.language_code)
     for empty in page.select("th:empty"):
         empty.name = "td"
     for image in page.select("img:not(.d2l-still)"):
@@ -197,6 +199,18 @@ def body(notebook: nbformat.NotebookNode) -> BeautifulSoup:
     for code in page.select(".celltag_predict"):
         ask(code, _("Predict"))
     return page
+
+
+def reasons(cell: str, _) -> str:
+    """What `check` says of each letter of a choice, for site.js; nothing for other cells."""
+    exercise = all_exercises().get(cell.removeprefix("exercise-"))
+    if not cell.startswith("exercise-") or not isinstance(exercise, Choice) \
+            or len(exercise.right) > 1:
+        return ""
+    said = {**exercise.reasons, exercise.right: exercise.praise}
+    lines = "\n".join(f"- **{letter}** {_(words)}" for letter, words in sorted(said.items()))
+    head = _("Reasons")
+    return f"\n\n<details><summary>{head}</summary>\n\n{lines}\n\n</details>"
 
 
 def data_of(image) -> bytes:

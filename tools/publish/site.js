@@ -17,8 +17,10 @@ function place() {
 }
 addEventListener("scroll", place, { passive: true });
 
-// Answers to a question are buttons: a click marks the answer and shows the reason of its letter.
-for (const question of document.querySelectorAll(".celltag_question:has(details)")) {
+// Answers to a question or a choice are buttons: a click marks the answer and shows the reason of
+// its letter.
+const choices = ":is(.celltag_question, .celltag_exercise):has(details)";
+for (const question of document.querySelectorAll(choices)) {
   const reasons = question.querySelector("details");
   for (const item of question.querySelectorAll("ul:not(details ul) > li")) {
     const button = document.createElement("button"), letter = item.textContent.trim()[0];
