@@ -1,6 +1,6 @@
 // A date reader at work: the trained Transformer runs here. Press a map to close its head, point at
 // a digit to see where it was read, type another date.
-import { h } from "./vendor/preact.js";
+import { h, html } from "./vendor/preact.js";
 import {
   MIDDLE, box, button, bytesOf, clip, field, headCount, inside, line, list, map, near, once, panels,
   place, places, shifted, slider, softmax, t, takes, text, tick,
@@ -149,6 +149,76 @@ function problem(given, { letters, longest }) {
 export const isDate = (answer) =>
   new Date(`${answer}T00:00Z`).toJSON()?.slice(0, 10) === answer;  // 30 February is in March
 
+// ---- the riddle of the day: a wrong month, by as few closed heads as you can ----
+
+const MONTHS = ("january february march april may june july august september october november " +
+  "december").split(" ");
+const WEEKDAYS = "sunday monday tuesday wednesday thursday friday saturday".split(" ");
+
+/** A day, such as 2021-03-05, as people write it. */
+export function ways(day) {
+  const [date, [year, month, number]] = [new Date(`${day}T00:00Z`), day.split("-").map(Number)];
+  const [name, weekday] = [MONTHS[month - 1], WEEKDAYS[date.getUTCDay()]];
+  return [`${number} ${name} ${year}`, `${name} ${number}, ${year}`, `${number}/${month}/${year}`,
+    `${weekday}, ${number} ${name} ${year}`, `${weekday}, ${name} ${number}, ${year}`];
+}
+
+/** Whether of two dates only the months differ. */
+export const solves = (answer, full) => [...full].every((symbol, i) => [5, 6].includes(i)
+  || symbol === answer[i]) && answer !== full;
+
+/** All sets of up to three, small ones first. */
+function sets(heads) {
+  const one = heads.map((head) => [head]);
+  const more = (smaller) => smaller.flatMap((set) =>
+    heads.slice(heads.indexOf(set.at(-1)) + 1).map((head) => [...set, head]));
+  return [...one, ...more(one), ...more(more(one))];
+}
+
+/** The least number of heads that solve it, 0 where three don't. The page stays awake meanwhile. */
+export async function fewest(data, given, rest = () => new Promise((go) => setTimeout(go))) {
+  const { answer } = reading(data, given, []);
+  for (const [i, off] of sets(Object.values(data.heads).flat()).entries()) {
+    if (i % 3 === 0) await rest();
+    if (solves(reading(data, given, off).answer, answer)) return off.length;
+  }
+  return 0;
+}
+
+/** A day's riddle: the first way to write it that takes two heads or three, or else one head. */
+export async function riddle(data, day, rest) {
+  const [texts, found] = [ways(day), []];
+  const start = new Date(day) / 864e5 % texts.length;  // each day another way comes first
+  for (const given of [...texts.slice(start), ...texts.slice(0, start)]) {
+    if (reading(data, given, []).answer !== day) continue;
+    found.push({ given, least: await fewest(data, given, rest) });
+    if (found.at(-1).least > 1) break;
+  }
+  return found.sort((one, other) => other.least - one.least)[0];
+}
+
+const today = () => new Intl.DateTimeFormat("sv").format();  // such as 2021-03-05
+const asked = once((data) => riddle(data, today()));
+
+/** What is still wrong with an attempt, or how good a solution is. */
+function judge(off, { given, answer, full }, least) {
+  const [month, rest] = [(date) => date.slice(5, 7), (date) => date.slice(0, 5) + date.slice(7)];
+  let words = t("Solved, with {0} closed, and fewer can't do it.", headCount(off.length));
+  if (!off.length) {
+    words = t("Close heads so that the month comes out wrong, and the day and the year stay right. " +
+      "How few are enough?");
+  } else if (answer === full) {
+    words = t("Nothing has changed.");
+  } else if (month(answer) === month(full)) {
+    words = t("Something is wrong, but not the month.");
+  } else if (rest(answer) !== rest(full)) {
+    words = t("The month is wrong, but so is something else.");
+  } else if (off.length > least) {
+    words = t("Solved, with {0} closed. Fewer are enough.", headCount(off.length));
+  }
+  return `${given} → ${answer}. ${words}`;
+}
+
 /** What was written, and what to try. */
 function tell(data, off, { given, answer, full }) {
   const heads = off.length < 5 ? list(off.map(named)) : headCount(off.length);
@@ -179,11 +249,14 @@ const heard = (letter) => (letter === " " ? t("blank") : letter);
 const largest = (row) => row.indexOf(Math.max(...row));
 
 function view(seen) {
-  const { data, state, width, set } = seen;
+  const { data, state, ui, width, set, hold } = seen;
   const heads = Object.values(data.heads).flat();
+  const open = () => Object.fromEntries(heads.map((head) => [head, true]));
   const off = heads.filter((head) => !state[head]);
-  const typed = state.text.toLowerCase().replace(/\s+/g, " ").trim();
-  const fault = problem(typed, data);
+  if (state.riddle && !ui.task) asked(data).then((task) => hold({ task }));
+  const task = state.riddle && ui.task;
+  const typed = task ? task.given : state.text.toLowerCase().replace(/\s+/g, " ").trim();
+  const fault = state.riddle && !task ? t("Looking for today's riddle …") : problem(typed, data);
   const now = fault ? { given: "", answer: "", full: "", maps: {} }
     : { given: typed, full: reading(data, typed, []).answer, ...reading(data, typed, off) };
   const [part, columns] = width >= 640 ? [(width - 48) / 3, 2] : [width, 4];
@@ -196,15 +269,24 @@ function view(seen) {
   return {
     label: t("A date, what the model writes, and {0} maps of where its heads look.", heads.length),
     picture: panels(width, [{ width, height: 124, parts: reads(seen, now) }, ...layers]),
-    sentence: fault || tell(data, off, now),
+    sentence: fault || (task ? judge(off, now, task.least) : tell(data, off, now)),
     controls: [
-      field(seen, "text", t("your date")),
-      button(t("another date"), () => set({
+      !state.riddle && field(seen, "text", t("your date")),
+      !state.riddle && button(t("another date"), () => set({
         text: EXAMPLES[(EXAMPLES.indexOf(state.text) + 1) % EXAMPLES.length] })),
-      button(t("all heads on"), () => set(Object.fromEntries(heads.map((head) => [head, true])))),
+      button(t("all heads on"), () => set(open())),
+      button(t("riddle of the day"), () => set({ ...open(), riddle: !state.riddle }), state.riddle),
+      task && solves(now.answer, now.full) && copied(t("to copy"), t(
+        "Attention, head by head, {0}: a wrong month, {1} closed, {2} needed", now.full,
+        headCount(off.length), task.least)),
     ],
   };
 }
+
+/** A line of text to copy. */
+const copied = (name, words) => html`<label class="control"><span class="name">${name}</span>
+  <input type="text" readonly value=${words} size=${words.length}
+    onFocus=${(event) => event.target.select()} /></label>`;
 
 /** The letters, what was written, and threads from each digit to where cross-attention looks. */
 function reads({ data, state, ui, width, hold }, { given, answer, full, maps }) {

@@ -1,5 +1,7 @@
 """The piece of 07: what it writes is what PyTorch writes, character for character, with all heads
 and without some; and so are its maps, threads and words."""
+import itertools
+
 import pytest
 import torch
 from pieces import HOSTILE, near
@@ -114,3 +116,52 @@ def test_whatever_is_typed_gets_an_answer_or_a_sentence():
     dated = in_node(SOURCE, ["2021-03-05", "2021-02-30", "2000-02-29", "1900-02-29", "202-1-0-10"],
                     "given.map(isDate)")
     assert dated == [True, False, True, False, False]
+
+
+# ---- the riddle of the day ----
+
+def closings(count):
+    return [list(heads) for heads in itertools.combinations(HEADS, count)]
+
+
+@pytest.mark.parametrize("day", ["2026-11-28", "2027-01-01", "2028-02-29"])
+def test_a_riddle_has_a_solution_and_no_smaller_one(day):
+    """As PyTorch's own model answers, for all sets of heads."""
+    given = {"data": dates_explorer(load()).data, "day": day}
+    asked, texts = in_node(SOURCE, given, """Promise.all([
+        riddle(given.data, given.day, () => null), ways(given.day)])""")
+    assert asked["given"] in texts
+    sizes = [len(off) for count in range(asked["least"] + 1) for off in closings(count)
+             if wrong_month(written_without(asked["given"], off), day)]
+    assert sizes and set(sizes) == {asked["least"]} and asked["least"] in (1, 2, 3)
+
+
+def written_without(text, off):
+    with closed(model := load(), [HEADS[head] for head in off]):
+        return read(model, text).answer
+
+
+def wrong_month(answer, day):
+    return answer[:5] + answer[7:] == day[:5] + day[7:] and answer[5:7] != day[5:7]
+
+
+def test_each_day_begins_with_another_way_to_write_it():
+    days = [f"2026-12-{day:02}" for day in range(1, 6)]
+    texts = in_node(SOURCE, {"days": days}, "given.days.map(ways)")
+    assert len({len(text) for text in texts}) == 1 and len({*sum(texts, [])}) == 25
+
+
+@pytest.mark.parametrize("off, words", [
+    ([], "How few are enough?"),
+    (["encoder_0"], "Nothing has changed"),
+    (["cross_0", "cross_1"], "Solved, with 2 heads closed, and fewer can't do it."),
+    (["cross_0", "cross_1", "encoder_0"], "Fewer are enough"),
+])
+def test_it_says_how_good_an_attempt_is(off, words):
+    """24/12/1999 without both heads is read as 1999-02-24 (see the test above)."""
+    task = {"given": "24/12/1999", "least": 2}
+    look = described(dates(), ui={"task": task}, riddle=True, **dict.fromkeys(off, False))
+    assert words in look.sentence
+    line = [each["value"] for each in look.of("text", name="to copy")]
+    assert line == [f"Attention, head by head, 1999-12-24: a wrong month, {len(off)} heads closed, "
+                    "2 needed"] * (len(off) > 1)

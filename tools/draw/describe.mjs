@@ -68,6 +68,6 @@ function scene({ data, state, words, width = 720, moves = [], ui = {} }) {
 }
 
 const { scenes, expression } = JSON.parse(readFileSync(0, "utf-8"));
-const found = expression ? new Function("given", ...Object.keys(own), `return ${expression}`)(
-  scenes, ...Object.values(own)) : scenes.map(scene);
+const found = await (expression ? new Function("given", ...Object.keys(own),
+  `return ${expression}`)(scenes, ...Object.values(own)) : scenes.map(scene));
 console.log(JSON.stringify(found));

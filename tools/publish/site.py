@@ -126,8 +126,17 @@ def edition(target: pathlib.Path, language: str) -> set[str]:
     write("search.html", "search.html.j2")
     write("index.html", "index.html.j2", repository=REPOSITORY, weights=pieces_in_node.arcs(),
           drawings={lesson["name"]: drawing(lesson) for lesson in lessons},
-          routes=text(lessons[0], "routes").partition("\n\n")[2])
+          routes=text(lessons[0], "routes").partition("\n\n")[2], riddle=riddle(lessons[9]))
     return letters
+
+
+def riddle(lesson: dict) -> Markup:
+    """The date reader of lesson 09, at its riddle of the day."""
+    piece, = (output["data"]["text/html"] for cell in lesson["notebook"].cells
+              for output in cell.get("outputs", ()) if cell.source.startswith("dates_explorer("))
+    asked = piece.replace('"riddle": false', '"riddle": true')
+    assert asked != piece
+    return Markup(asked)
 
 
 def build(target: pathlib.Path) -> None:
