@@ -154,14 +154,21 @@ def test_what_does_not_fit_goes_on_to_the_next_slide(deck):
         assert "Why?" in slide.nth(number).locator(".notes").inner_text()
 
 
-def test_what_leads_to_something_stays_with_it_and_a_prediction_stands_alone(deck):
+def test_what_leads_to_something_stays_with_it_and_a_prediction_ends_its_slide(deck):
     page = deck(made_up(
         cell("md", "word\n\n" * 10, "slide"), cell("md", "## Late\n\nNow:", "-"),
         cell("code", "x = 1\n" * 8, "-"),
         cell("md", "Words. **Predict:** which?\n\n- a\n- b\n\nMore.", "slide")))
-    first = "(i) => Reveal.getSlide(i).querySelector('.jp-Cell').innerText"
-    assert [page.evaluate(first, number).split() for number in range(1, 6)] == [
-        ["word"] * 10, ["Late", "Now:"], ["Words."], ["Predict:", "which?", "a", "b"], ["More."]]
+    written = "(i) => [...Reveal.getSlide(i).querySelectorAll('.jp-Cell')].map((c) => c.innerText)"
+    slides = ["".join(page.evaluate(written, number)).split() for number in range(1, 5)]
+    assert "Late" in slides[1] and "Now:" in slides[1] and slides[1][-3:] == ["x", "=", "1"]
+    assert slides[2:] == [["Words.", "Predict:", "which?", "a", "b"], ["More."]]
+
+
+def test_two_half_full_slides_come_before_a_full_one_and_a_nearly_empty_one(deck):
+    page = deck(made_up(cell("md", "word\n\n" * 14, "slide")))
+    count = "(i) => Reveal.getSlide(i).querySelectorAll('.jp-Cell p').length"
+    assert [page.evaluate(count, number) for number in (1, 2)] == [7, 7]
 
 
 def test_answers_wait_for_a_key(deck):

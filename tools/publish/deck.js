@@ -1,12 +1,9 @@
 // Lays out the slides: what does not fit goes on to the next slide, by whole paragraphs, code and
-// outputs. Words have one size, and so has code; a prediction stands alone.
-const BOTTOM = 680;
+// outputs. Words have one size, and so has code; a prediction ends its slide.
+const [TOP, BOTTOM, RUNNING] = [16, 680, 30];  // of a slide, and of the heading that runs on
 const FLOW = ".jp-MarkdownOutput > *, .jp-CodeCell > .jp-Cell-inputWrapper, .jp-OutputArea-child";
 const every = (name, root = document) => [...root.querySelectorAll(name)];
 const slides = () => every(".slides > section > section");
-
-const inside = (part, slide) =>
-  part.getBoundingClientRect().bottom - slide.getBoundingClientRect().top <= BOTTOM;
 
 /** What a paragraph asks to predict becomes a part of its own, with the options behind it. */
 function ask(word) {
@@ -37,25 +34,43 @@ function prepare() {
   }
 }
 
-const isExplorer = (part) => part?.querySelector(".d2l-explorer");
-const isAlone = (part) => isExplorer(part) || part.matches(".predict");
+const isExplorer = (part) => part.querySelector(".d2l-explorer");
 const isHeading = (part) => /^H\d$/.test(part.tagName);
-const isOutput = (part) => part.matches(".jp-OutputArea-child");
 const leads = (part) => isHeading(part) ||
   (part.tagName === "P" && /[:：]$/.test(part.textContent.trim()));
 
-/** The index of the part with which the next slide has to begin, or -1. What leads to something
- * stays with it, a paragraph with the output that it explains. Explorers and predictions have
- * slides of their own, these under their heading. */
+/** Whether a slide has to end between two parts: before what answers a prediction, and around an
+ * explorer, which has a slide of its own. */
+const mustTurn = (before, after) =>
+  before.matches(".predict") || isExplorer(before) || isExplorer(after);
+
+/** Whether it had better not: what leads to something stays with it, and an output with the
+ * paragraph that explains it. */
+const belong = (before, after) => leads(before) ||
+  (after.tagName === "P" && before.matches(".jp-OutputArea-child"));
+
+/** The index of the part with which the next slide has to begin, or -1. Of all ways to cut the
+ * parts into slides this is the one that leaves the least room empty, in squares: so two slides
+ * that are half full come before a full one and one that is nearly empty. */
 function ending(parts, slide) {
-  const end = parts.findIndex((part, i) => i > 0 && (
-    isExplorer(part) || (isAlone(part) && !isHeading(parts[i - 1])) || isAlone(parts[i - 1]) ||
-    !inside(part, slide)));
-  if (end < 2 || isAlone(parts[end - 1]) || isAlone(parts[end])) return end;
-  let better = end;
-  if (parts[end].tagName === "P" && isOutput(parts[end - 1])) better -= 1;
-  while (better > 0 && leads(parts[better - 1])) better -= 1;
-  return better > 0 ? better : end;
+  const top = slide.getBoundingClientRect().top;
+  const boxes = parts.map((part) => part.getBoundingClientRect());
+  const best = Array(parts.length + 1).fill({ cost: 0, end: -1 });  // for the parts from each on
+  for (let i = parts.length - 1; i >= 0; i -= 1) {
+    best[i] = { cost: Infinity };
+    const first = i === 0 ? boxes[0].top - top : isHeading(parts[i]) ? TOP : TOP + RUNNING;
+    let bottom = 0;
+    for (let end = i + 1; end <= parts.length; end += 1) {
+      if (end > i + 1 && mustTurn(parts[end - 2], parts[end - 1])) break;
+      bottom = Math.max(bottom, boxes[end - 1].bottom);
+      const free = BOTTOM - first - (bottom - boxes[i].top);
+      if (free < 0 && end > i + 1) break;
+      const torn = end < parts.length && belong(parts[end - 1], parts[end]);
+      const cost = best[end].cost + Math.max(free, 0) ** 2 + (torn ? BOTTOM ** 2 : 0);
+      if (cost < best[i].cost) best[i] = { cost, end: end < parts.length ? end : -1 };
+    }
+  }
+  return best[0].end;
 }
 
 /** Take everything from ``part`` on into a slide of its own, behind ``slide``. */
