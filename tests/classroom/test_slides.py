@@ -160,7 +160,7 @@ def test_what_leads_to_something_stays_with_it_and_a_prediction_ends_its_slide(d
         cell("code", "x = 1\n" * 8, "-"),
         cell("md", "Words. **Predict:** which?\n\n- a\n- b\n\nMore.", "slide")))
     written = "(i) => [...Reveal.getSlide(i).querySelectorAll('.jp-Cell')].map((c) => c.innerText)"
-    slides = ["".join(page.evaluate(written, number)).split() for number in range(1, 5)]
+    slides = ["\n".join(page.evaluate(written, number)).split() for number in range(1, 5)]
     assert "Late" in slides[1] and "Now:" in slides[1] and slides[1][-3:] == ["x", "=", "1"]
     assert slides[2:] == [["Words.", "Predict:", "which?", "a", "b"], ["More."]]
 
