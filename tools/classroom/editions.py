@@ -18,6 +18,7 @@ import zlib
 
 from tools import ROOT
 from tools.classroom.teacher_pages import bullets, folder, misconceptions, plain, teaching
+from tools.notebooks.check_translation import glossary
 from tools.notebooks.nbtext import (BADGE, cells_of, has, in_language, inner, notebooks, read,
                                     words_cell, write)
 from tools.notebooks.standalone import members
@@ -28,11 +29,14 @@ from attention_lessons.languages import catalogue, language, languages, t
 CHECK = re.compile(r"^check\(\"([\w-]+)\", (.+)\)$", re.M)
 ANSWERED = ("recall", "question", "exit", "homework")  # tags of texts whose folded part is answers
 FOLDED = re.compile(r"<details>.*?</details>\n*", re.S)
-# What the lessons say of what students don't get, and what is said of it where it isn't folded.
-LEFT_OUT = re.compile(r"[,.] [^,.]* folded below[^.]*"
-                      "|[，。](每道练习的?下面[都还]?折叠着解答|解答折叠在每道练习的?下面"
-                      "|好的回答包含什么，折叠在下面)")
-UNFOLDED = {"folded below": "below", "折叠着解答": "是解答", "折叠在下面": "在下面"}
+# What the lessons say of what students don't get, and what is said of it where it isn't folded; for
+# other languages their glossaries say it.
+GLOSSARIES = [glossary(code) for code in languages()[1:]]
+LEFT_OUT = re.compile("|".join([r"[,.] [^,.]* folded below[^.]*",
+                                *(each["left_out"] for each in GLOSSARIES)]))
+UNFOLDED = {"folded below": "below"}
+for each in GLOSSARIES:
+    UNFOLDED |= each["unfolded"]
 LAST_HINT = t("That was the last hint.")
 SEALED = '''"""What `check` and `hint` know, sealed so that nobody reads an answer by accident."""
 import base64

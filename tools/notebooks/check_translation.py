@@ -23,7 +23,8 @@ def faults(catalogue, wanted, language="zh"):
             elif entry.fuzzy:
                 yield f"{room}: fuzzy: {name(key)}"
             else:
-                found = [*differences(entry.text, entry.twin), *strangers(entry, language)]
+                found = [*differences(entry.text, entry.twin, language),
+                         *strangers(entry, language)]
                 if not entry.context and spoken.setdefault(entry.text, entry.twin) != entry.twin:
                     found.append("said otherwise in another room")
                 yield from (f"{room}: {name(key)}: {fault}" for fault in found)
@@ -79,27 +80,29 @@ def kept(text):
 
 WORDS = ("two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
          "sixteen seventeen eighteen nineteen twenty").split()
-DIGITS = "零一二三四五六七八九"
 
 
-def unsaid(text, twin):
+def unsaid(text, twin, language):
     """The numbers that a text says in words and its translation doesn't, in characters or not."""
+    digits = glossary(language).get("digits", "")
+    if not digits:
+        return set()
     bare, said = re.sub(BARE, " ", twin.replace("两", "二"), flags=re.S), set()
-    for one in re.findall(rf"[{DIGITS}十]+|\d+", bare):
+    for one in re.findall(rf"[{digits}十]+|\d+", bare):
         tens, ten, rest = one.partition("十")
-        said |= {*map(DIGITS.find, one), int(one) if one.isdecimal() else 0,
-                 10 * max(1, DIGITS.find(tens)) + DIGITS.find(rest or "零") if ten else 0}
+        said |= {*map(digits.find, one), int(one) if one.isdecimal() else 0,
+                 10 * max(1, digits.find(tens)) + digits.find(rest or "零") if ten else 0}
     found = re.findall(rf"\b({'|'.join(WORDS)})\b(?! thousand)", re.sub(BARE, " ", text), re.I)
     return {word for word in found if WORDS.index(word.lower()) + 2 not in said}
 
 
 @cache
-def differences(text, twin):
+def differences(text, twin, language):
     """What a translation lost or added, and what is untidy in it; commands may be others."""
     if text.startswith("```"):
         return []
     ours, theirs = kept(text), kept(twin)
-    faults = [f"a number: lacks {word}" for word in unsaid(text, twin)]
+    faults = [f"a number: lacks {word}" for word in unsaid(text, twin, language)]
     for kind in KEEPS:
         if ours[kind] != theirs[kind]:
             lost, added = [*(ours[kind] - theirs[kind])], [*(theirs[kind] - ours[kind])]
@@ -110,16 +113,19 @@ def differences(text, twin):
 
 
 @cache
+def glossary(language):
+    """What `glossary.toml` says of a language: its name, terms, links, and ways to say things."""
+    return tomllib.loads(read(FOLDER / language / "glossary.toml"))
+
+
 def links(language):
     """The glossary's links: the English one -> what stands in its place."""
-    return tomllib.loads(read(FOLDER / language / "glossary.toml")).get("links", {})
+    return glossary(language).get("links", {})
 
 
-@cache
 def terms(language):
     """The glossary: term -> its translation; and term -> cells that say something else."""
-    found = tomllib.loads(read(FOLDER / language / "glossary.toml"))
-    return found["terms"], found["elsewhere"]
+    return glossary(language)["terms"], glossary(language).get("elsewhere", {})
 
 
 @cache

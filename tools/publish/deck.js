@@ -20,8 +20,10 @@ function ask(word) {
 /** An answer comes with the next step; a link to what the deck does not have is text, and an empty
  * corner of a table no heading. */
 function prepare() {
+  const { predict } = document.body.dataset;
   for (const word of every(".slides .jp-MarkdownOutput > p > strong")) {
-    if (/^(Predict|先?预测)/.test(word.textContent)) ask(word);
+    const head = word.textContent.slice(0, predict.length + 1);  // 预测 also stands in 先预测
+    if (head.includes(predict)) ask(word);
   }
   for (const corner of every("th:empty")) corner.replaceWith(document.createElement("td"));
   for (const anchor of every(".anchor-link")) anchor.remove();

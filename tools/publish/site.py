@@ -22,13 +22,14 @@ from tools.draw import pieces_in_node
 from tools.publish import slides
 from tools.publish.pages import body, frame, headings, letters_of, style, text_of
 from tools.notebooks import nbtext, readme
+from tools.notebooks.check_translation import glossary
 
 from attention_lessons.languages import languages
 
 REPOSITORY = setup.address()
 HAN = r"[\u4e00-\u9fff]"
 FORMULA = re.compile(r"\$\$.*?\$\$|\$[^$]+\$", re.S)
-NAMES = {"en": "English", "zh": "中文"}  # of languages, each in its own
+NAMES = {"en": "English"} | {code: glossary(code)["name"] for code in languages()[1:]}
 
 
 def text(lesson: dict, name: str) -> str:
@@ -131,12 +132,10 @@ def edition(target: pathlib.Path, language: str) -> set[str]:
 
 
 def riddle(lesson: dict) -> Markup:
-    """The date reader of lesson 09, at its riddle of the day."""
-    piece, = (output["data"]["text/html"] for cell in lesson["notebook"].cells
-              for output in cell.get("outputs", ()) if cell.source.startswith("dates_explorer("))
-    asked = piece.replace('"riddle": false', '"riddle": true')
-    assert asked != piece
-    return Markup(asked)
+    """The date reader of lesson 09, at its riddle of the day; nothing where it hasn't been run."""
+    pieces = [output["data"]["text/html"] for cell in lesson["notebook"].cells
+              for output in cell.get("outputs", ()) if cell.source.startswith("dates_explorer(")]
+    return Markup("".join(pieces).replace('"riddle": false', '"riddle": true'))
 
 
 def build(target: pathlib.Path) -> None:
