@@ -62,15 +62,6 @@ def check_linear(**modules: nn.Module) -> None:
                              + (", ".join(name for name, _ in module.named_parameters()) or "none"))
 
 
-def check_biases(**modules: nn.Module) -> bool:
-    """All have a bias, or none has: whether they have."""
-    having = [name for name, module in modules.items() if module.bias is not None]
-    if having and len(having) < len(modules):
-        raise ValueError(f"{', '.join(having)} {'has' if len(having) == 1 else 'have'} a bias, "
-                         f"and others of {', '.join(modules)} have none")
-    return bool(having)
-
-
 def check_choice(what: str, chosen: str, choices: Iterable[str]) -> None:
     """``chosen`` is one of the choices."""
     if chosen not in choices:
