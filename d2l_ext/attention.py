@@ -27,11 +27,9 @@ def masked_softmax(
     check_shape("scores", scores, "(queries, keys)", "(batch, queries, keys)",
                 "(batch, heads, queries, keys)")
     four = as_4d(scores)
-    batch, heads, queries, keys = four.shape
-    keep = all_constraints(batch, heads, queries, keys, valid_lens, mask, device=scores.device)
-    if keep is None:
-        return scores.softmax(-1)
-    return softmax_where(keep, torch.where(keep, four, 0.0)).reshape(scores.shape)
+    keep = all_constraints(*four.shape, valid_lens, mask, device=scores.device)
+    kept = four if keep is None else torch.where(keep, four, 0.0)
+    return softmax_where(keep, kept).reshape(scores.shape)
 
 
 def softmax_where(keep: Tensor | None, scores: Tensor) -> Tensor:
@@ -60,8 +58,7 @@ def dot_product_attention(
     """
     check_inputs(queries, keys, values, None)
     q, k, v = as_4d(queries), as_4d(keys), as_4d(values)
-    batch, heads, count, _ = q.shape
-    keep = all_constraints(batch, heads, count, k.shape[2], mask=mask, device=q.device)
+    keep = all_constraints(*q.shape[:3], k.shape[2], mask=mask, device=q.device)
     output, weights = explicit_attention(q, k, v, keep)
     steps = queries.shape[:-1]
     return output.reshape(*steps, values.shape[-1]), weights.reshape(*steps, keys.shape[-2])
@@ -81,8 +78,8 @@ class AdditiveAttention(nn.Module):
         query_size: int | None = None, key_size: int | None = None,
     ):
         super().__init__()
-        query_size, key_size = (num_hiddens if size is None else size
-                                for size in (query_size, key_size))
+        query_size = num_hiddens if query_size is None else query_size
+        key_size = num_hiddens if key_size is None else key_size
         check_size(num_hiddens=num_hiddens, query_size=query_size, key_size=key_size)
         self.W_q = nn.Linear(query_size, num_hiddens, bias=False)
         self.W_k = nn.Linear(key_size, num_hiddens, bias=False)
@@ -140,7 +137,8 @@ def fused_attention(
     dropout: float = 0.0, *, is_causal: bool = False,
 ) -> Tensor:
     """The same heads by PyTorch's fused routine, which never stores the weights."""
-    mask, sees = None if bias is None else bias.expand(*q.shape[:3], k.shape[2]), None
+    sees = None
+    mask = None if bias is None else bias.expand(*q.shape[:3], k.shape[2])
     if keep is not None:
         allowed, sees = unmask_empty_rows(keep)  # kernels disagree on empty rows
         mask = allowed if mask is None else mask.masked_fill(~allowed, -math.inf)

@@ -7,7 +7,6 @@ from numbers import Integral
 
 import torch
 from torch import Tensor, nn
-from torch.nn.modules.linear import NonDynamicallyQuantizableLinear
 
 from .host_values import min_and_max
 
@@ -55,8 +54,7 @@ def check_linear(**modules: nn.Module) -> None:
     Not one that is quantized, pruned, parametrized or adapted (LoRA).
     """
     for name, module in modules.items():
-        plain = type(module) in (nn.Linear, NonDynamicallyQuantizableLinear)
-        if not plain or "weight" not in module._parameters:
+        if type(module) is not nn.Linear or "weight" not in module._parameters:
             raise ValueError(f"{name} must be a plain nn.Linear, whose weight is all there is to "
                              f"it: got {type(module).__name__}, with the parameters "
                              + (", ".join(name for name, _ in module.named_parameters()) or "none"))

@@ -29,11 +29,6 @@ def explicit(m, *inputs, **options):
     return m(*inputs, need_weights=True, **options)[0]
 
 
-def to_itself(attend):
-    """Self-attention: one tensor as queries, keys and values."""
-    return lambda m, X, **options: attend(m, X, X, X, **options)
-
-
 both_paths = pytest.mark.parametrize("attend", [fused, explicit])
 
 
@@ -59,16 +54,6 @@ def identity(num_hiddens, num_heads=1, **options):
 
 
 # ---- both paths ----
-
-@both_paths
-def test_self_attention_is_its_definition(attend):
-    """Padding may ask there, though no one sees it."""
-    m, X = selfish()
-    for options, keep in [(dict(valid_lens=LENGTHS), lengths_mask(LENGTHS, 4, 4)),
-                          (dict(causal=True), torch.ones(4, 4).tril() > 0)]:
-        slow = lambda m, X: slow_attention(m, X, X, X, keep)[0]
-        assert_same(outcome(to_itself(attend), m, X, **options), slow_outcome(slow, m, X))
-
 
 @both_paths
 def test_weights_are_dropped_in_training(attend):
