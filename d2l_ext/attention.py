@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from .checks import (check_causal, check_divides, check_float, check_inputs, check_shape,
-                     check_size, multi_head_sizes)
+                     check_size)
 from .masks import MaskLike, all_constraints, as_4d, unmask_empty_rows
 from .relative import RelativePosition
 
@@ -27,7 +27,8 @@ def masked_softmax(
     check_shape("scores", scores, "(queries, keys)", "(batch, queries, keys)",
                 "(batch, heads, queries, keys)")
     four = as_4d(scores)
-    keep = all_constraints(*four.shape, valid_lens, mask, device=scores.device)
+    batch, heads, queries, keys = four.shape
+    keep = all_constraints(batch, heads, queries, keys, valid_lens, mask, device=scores.device)
     kept = four if keep is None else torch.where(keep, four, 0.0)
     return softmax_where(keep, kept).reshape(scores.shape)
 
@@ -58,7 +59,8 @@ def dot_product_attention(
     """
     check_inputs(queries, keys, values, None)
     q, k, v = as_4d(queries), as_4d(keys), as_4d(values)
-    keep = all_constraints(*q.shape[:3], k.shape[2], mask=mask, device=q.device)
+    batch, heads, count, _ = q.shape
+    keep = all_constraints(batch, heads, count, k.shape[2], mask=mask, device=q.device)
     output, weights = explicit_attention(q, k, v, keep)
     steps = queries.shape[:-1]
     return output.reshape(*steps, values.shape[-1]), weights.reshape(*steps, keys.shape[-2])
@@ -165,8 +167,20 @@ class MultiHeadAttention(nn.Module):
         position: RelativePosition | None = None,
     ):
         super().__init__()
-        query_size, key_size, value_size, head_size, num_kv_heads = multi_head_sizes(
-            num_hiddens, num_heads, query_size, key_size, value_size, head_size, num_kv_heads)
+        query_size = num_hiddens if query_size is None else query_size
+        key_size = num_hiddens if key_size is None else key_size
+        value_size = num_hiddens if value_size is None else value_size
+        num_kv_heads = num_heads if num_kv_heads is None else num_kv_heads
+        check_size(num_hiddens=num_hiddens, num_heads=num_heads, num_kv_heads=num_kv_heads,
+                   query_size=query_size, key_size=key_size, value_size=value_size)
+        if num_heads % num_kv_heads:
+            raise ValueError(f"{num_kv_heads=} does not divide {num_heads=}: "
+                             "each must serve as many heads as the others")
+        if head_size is None:
+            check_divides(num_heads, num_hiddens,
+                          "; give head_size to choose the width of a head yourself")
+            head_size = num_hiddens // num_heads
+        check_size(head_size=head_size)
         self.num_heads, self.num_kv_heads, self.head_size = num_heads, num_kv_heads, head_size
         self.W_q = nn.Linear(query_size, num_heads * head_size, bias=bias)
         self.W_k = nn.Linear(key_size, num_kv_heads * head_size, bias=bias)

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch.func import vmap
 from torch.nn import functional as F
-from slow import assert_same, lengths_mask, outcome, slow_attention, slow_outcome, slow_softmax
+from slow import assert_same, lengths_mask, outcome, slow_outcome, slow_softmax
 
 from d2l_ext import AdditiveAttention, ALiBi, MultiHeadAttention
 from d2l_ext import dot_product_attention, masked_softmax, merge_heads, split_heads, to_torch
@@ -32,17 +32,17 @@ def explicit(m, *inputs, **options):
 both_paths = pytest.mark.parametrize("attend", [fused, explicit])
 
 
-def cross(dtype=torch.float32, **options):
+def cross(**options):
     """Cross-attention with all sizes different: the module and its three inputs."""
-    m = MultiHeadAttention(8, **dict(num_heads=2, bias=True) | SIZES | options).eval().to(dtype)
+    m = MultiHeadAttention(8, **dict(num_heads=2, bias=True) | SIZES | options).eval()
     sizes = (2, 3, 5), (2, 4, 7), (2, 4, 9)
-    return m, *(torch.randn(size, dtype=dtype) for size in sizes)
+    return m, *map(torch.randn, sizes)
 
 
-def selfish(dtype=torch.float32, **options):
+def selfish(**options):
     """Self-attention: the module and its one input."""
-    m = MultiHeadAttention(6, 2, bias=True, **options).eval().to(dtype)
-    return m, torch.randn(2, 4, 6, dtype=dtype)
+    m = MultiHeadAttention(6, 2, bias=True, **options).eval()
+    return m, torch.randn(2, 4, 6)
 
 
 def identity(num_hiddens, num_heads=1, **options):
