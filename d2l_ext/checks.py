@@ -28,10 +28,7 @@ def check_divides(num_heads: int, num_hiddens: int, hint: str = "") -> None:
 
 
 def check_linear(**modules: nn.Module) -> None:
-    """Each is a plain ``nn.Linear``, whose output is Wx + b with the W and b that it holds.
-
-    Not one that is quantized, pruned, parametrized or adapted (LoRA).
-    """
+    """Each is a plain ``nn.Linear``: not quantized, pruned, parametrized or adapted (LoRA)."""
     for name, module in modules.items():
         if type(module) is not nn.Linear or "weight" not in module._parameters:
             raise ValueError(f"{name} must be a plain nn.Linear, whose weight is all there is to "
@@ -79,7 +76,7 @@ def check_sequence(X: Tensor, width: int) -> None:
 
 
 def check_inputs(
-    queries: Tensor, keys: Tensor, values: Tensor, widths: tuple[int, ...] | None = (),
+    queries: Tensor, keys: Tensor, values: Tensor, widths: tuple[int, ...] | None,
 ) -> None:
     """All are floating point, (batch, steps, width) of one batch, and each key has one value.
 
