@@ -123,7 +123,7 @@ def test_starts_and_decays_are_those_of_the_papers():
     mask = decay_mask(torch.full((1, 4), math.log(0.9)))
     i = torch.arange(4)
     torch.testing.assert_close(mask[0], (0.9 ** (i[:, None] - i).float()).tril())
-    assert DeltaRule(4).max_rate == 1
+    assert DeltaRule(4).max_rate == LinearAttention(4).num_heads == DeltaRule(4).num_heads == 1
     start = LinearAttention(8, 4, decay="input").W_a.bias.sigmoid()
     torch.testing.assert_close(start, torch.tensor([31 / 32, 63 / 64, 127 / 128, 255 / 256]))
     many = LinearAttention(64, 32, decay="input").W_a.bias  # 1 - 1 / 2^36 is 1 in single precision
@@ -160,7 +160,3 @@ def test_states_are_as_large_as_what_is_handed_on():
                 Recurrence(d).rnn(X)[1].numel(), GRU(d).rnn(X)[1].numel(),
                 sum(part.numel() for part in LSTM(d).rnn(X)[1]), pairs, pairs, *memories]
         assert [state_size(kind, n, d, k, h) for kind in STATES] == kept
-
-
-def test_there_is_one_head_unless_told():
-    assert LinearAttention(WIDTH).num_heads == DeltaRule(WIDTH).num_heads == 1
