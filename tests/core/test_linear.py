@@ -1,6 +1,5 @@
 """Layers with a memory equal slow definitions in every form, and go on where they stopped."""
 import copy
-import functools
 import math
 
 import pytest
@@ -9,11 +8,9 @@ from torch import nn
 from torch.nn import functional as F
 from slow import assert_same, outcome, slow_outcome
 
-from d2l_ext import GRU, LSTM, Convolution, Recurrence, SelfAttention, cost, flops, reach
-from d2l_ext import state_size
-from d2l_ext.costs import LINEAR_FORMULAS, STATES
+from d2l_ext import GRU, LSTM, Convolution, Recurrence, SelfAttention, reach, state_size
+from d2l_ext.costs import STATES
 from d2l_ext.linear import DeltaRule, LinearAttention, decay_mask, elu_plus_one
-from d2l_ext.measurements import longest_chain
 
 WIDTH, HEADS = 6, 2
 
@@ -129,23 +126,6 @@ def test_starts_and_decays_are_those_of_the_papers():
     many = LinearAttention(64, 32, decay="input").W_a.bias  # 1 - 1 / 2^36 is 1 in single precision
     torch.testing.assert_close(many, math.log(2) * torch.arange(5.0, 37), rtol=0, atol=0.04)
     assert elu_plus_one(torch.tensor([-80.0])) > 0
-
-
-# ---- costs ----
-
-def test_costs_are_what_pytorch_counts():
-    for n, d, c, h in [(12, 4, 3, 1), (12, 10, 4, 5), (5, 8, 64, 2)]:
-        plain = functools.partial(LinearAttention, d, h, feature_map=None, normalise=False)
-        layers = {"linear attention, at once": plain(),
-                  "linear attention, in chunks": plain(chunk_size=c),
-                  "linear attention, by token": plain(chunk_size=1),
-                  "delta rule, by token": DeltaRule(d, h, chunk_size=1)}
-        assert layers.keys() == LINEAR_FORMULAS.keys()
-        for kind, layer in layers.items():
-            found = cost(kind, n, d, 3, c, h)
-            assert found.operations == flops(layer, n, d), kind
-            assert h > 1 or found == cost(kind, n, d, c=c)
-            assert found.sequential == longest_chain(layer, n, d), kind
 
 
 def test_states_are_as_large_as_what_is_handed_on():
