@@ -88,11 +88,6 @@ class Gating(AttentionSpy):
         merged, weights = F.multi_head_attention_forward(**given | alone)
         return F.linear(multiplied(merged, self.gates[self.name]), W_o, bias), weights
 
-    def __exit__(self, *error):
-        super().__exit__(*error)
-        if error == (None, None, None) and (idle := sorted(self.gates.keys() - self.seen)):
-            raise ValueError(f"no attention ran in {idle} while gates were open")
-
 
 @contextmanager
 def gates(model: nn.Module, values: Mapping[str, Tensor | list[int]]) -> Iterator[None]:
@@ -101,8 +96,10 @@ def gates(model: nn.Module, values: Mapping[str, Tensor | list[int]]) -> Iterato
     values: for each layer's name its gates, (heads,), or (batch, heads) with gates for each
     example, or a list of the heads to close, whose gates are 0. Other layers stay as they are.
     """
-    with eagerly(), Gating(model, values):
+    with eagerly(), Gating(model, values) as gating:
         yield
+    if idle := sorted(gating.gates.keys() - gating.seen):
+        raise ValueError(f"no attention ran in {idle} while gates were open")
 
 
 def closed(model: nn.Module, heads: Iterable[Head]) -> AbstractContextManager[None]:
