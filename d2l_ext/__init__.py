@@ -13,14 +13,14 @@ from .positional import LearnedPositionalEncoding, PositionalEncoding, sinusoids
 from .recording import record_attention
 from .relative import ALiBi, RotaryEmbedding, ShawRelativeKeys, T5RelativeBias
 from .tiles import tiled_attention
-from .torch_weights import to_torch
+from .torch_weights import from_torch, to_torch
 
 __version__ = "0.1.0"
 __all__ = [
     "ALiBi", "AdditiveAttention", "Convolution", "DeltaRule", "GRU", "LSTM",
     "LearnedPositionalEncoding", "LinearAttention", "Mask", "MultiHeadAttention",
     "PositionalEncoding", "Recurrence", "RotaryEmbedding", "SelfAttention", "ShawRelativeKeys",
-    "T5RelativeBias", "causal", "cost", "dot_product_attention", "flops", "influence",
+    "T5RelativeBias", "causal", "cost", "dot_product_attention", "flops", "from_torch", "influence",
     "masked_softmax", "merge_heads", "padding", "reach", "record_attention", "sinusoids",
     "split_heads", "state_size", "tiled_attention", "to_sdpa", "to_torch", "to_torch_mha", "window",
 ]

@@ -7,6 +7,7 @@ from numbers import Integral
 
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.linear import NonDynamicallyQuantizableLinear
 
 from .host_values import min_and_max
 
@@ -30,10 +31,20 @@ def check_divides(num_heads: int, num_hiddens: int, hint: str = "") -> None:
 def check_linear(**modules: nn.Module) -> None:
     """Each is a plain ``nn.Linear``: not quantized, pruned, parametrized or adapted (LoRA)."""
     for name, module in modules.items():
-        if type(module) is not nn.Linear or "weight" not in module._parameters:
+        plain = type(module) in (nn.Linear, NonDynamicallyQuantizableLinear)
+        if not plain or "weight" not in module._parameters:
             raise ValueError(f"{name} must be a plain nn.Linear, whose weight is all there is to "
                              f"it: got {type(module).__name__}, with the parameters "
                              + (", ".join(name for name, _ in module.named_parameters()) or "none"))
+
+
+def check_biases(**modules: nn.Module) -> bool:
+    """All have a bias, or none has: whether they have."""
+    having = [name for name, module in modules.items() if module.bias is not None]
+    if having and len(having) < len(modules):
+        raise ValueError(f"{', '.join(having)} {'has' if len(having) == 1 else 'have'} a bias, "
+                         f"and others of {', '.join(modules)} have none")
+    return bool(having)
 
 
 def check_choice(what: str, chosen: str, choices: Iterable[str]) -> None:

@@ -50,6 +50,6 @@ def prune(model: nn.Module, heads: Iterable[Head]) -> nn.Module:
         if not isinstance(layer, MultiHeadAttention):
             raise TypeError(f"prune makes MultiHeadAttention smaller, and {name!r} is a "
                             f"{type(layer).__name__}: closed(model, heads) changes the output "
-                            "alike")
+                            "alike, and d2l_ext.from_torch makes one of PyTorch's")
         small[id(layer)] = prune_heads(layer, numbers)
     return copy.deepcopy(model, small)  # where the copy meets a layer again, it takes the small one

@@ -12,8 +12,8 @@ from torch.nn import functional as F
 from slow import assert_same, lengths_mask, outcome, slow_outcome, slow_softmax
 
 from d2l_ext import AdditiveAttention, ALiBi, MultiHeadAttention
-from d2l_ext import dot_product_attention, masked_softmax, merge_heads, split_heads, to_torch
-from d2l_ext import window
+from d2l_ext import dot_product_attention, from_torch, masked_softmax, merge_heads, split_heads
+from d2l_ext import to_torch, window
 
 # batch 2, queries 3, keys 4, heads 2, hiddens 8: no two alike where it matters
 SIZES = dict(query_size=5, key_size=7, value_size=9, head_size=3)
@@ -30,6 +30,7 @@ def explicit(m, *inputs, **options):
 
 
 both_paths = pytest.mark.parametrize("attend", [fused, explicit])
+
 
 
 def cross(**options):
@@ -170,19 +171,25 @@ def test_any_bias_that_can_be_added_gives_both_paths_the_same(shape, lengths):
 
 # ---- weights that move ----
 
-@pytest.mark.parametrize("options", [
-    dict(bias=True), dict(bias=True, key_size=7, value_size=9), dict(value_size=9)], ids=str)
-@pytest.mark.parametrize("trained", [True, False])
-def test_weights_move_to_torch(options, trained):
-    ours = MultiHeadAttention(8, 2, 0.25, **options).double().eval().requires_grad_(trained)
-    inputs = [torch.randn(2, steps, linear.in_features, dtype=torch.float64) for steps, linear in
-              ((3, ours.W_q), (4, ours.W_k), (4, ours.W_v))]
-    theirs = to_torch(ours)
-    torch.testing.assert_close(theirs(*inputs, average_attn_weights=False),
-                               ours(*inputs, need_weights=True))
-    assert theirs.batch_first and theirs.dropout == 0.25 and not theirs.training
-    found = {(part.dtype, part.requires_grad) for part in theirs.parameters()}
-    assert found == {(torch.float64, trained)}
+@pytest.mark.parametrize("widths, bias, batch_first", [
+    (dict(), True, True), (dict(kdim=7, vdim=9), True, False), (dict(vdim=9), False, True)])
+def test_weights_move_from_torch_and_back(widths, bias, batch_first):
+    theirs = nn.MultiheadAttention(8, 2, 0.25, bias, batch_first=batch_first, dtype=torch.float64,
+                                   **widths).eval()
+    if bias:
+        nn.init.normal_(theirs.in_proj_bias), nn.init.normal_(theirs.out_proj.bias)
+    inputs = [torch.randn(2, steps, width, dtype=torch.float64) for steps, width in
+              ((3, 8), (4, widths.get("kdim", 8)), (4, widths.get("vdim", 8)))]
+    ours = from_torch(theirs)
+    back = to_torch(ours)
+    turn = lambda X: X if batch_first else X.transpose(0, 1)
+    expected, weights = theirs(*map(turn, inputs), average_attn_weights=False)
+    found = ours(*inputs, need_weights=True)
+    torch.testing.assert_close(found, (turn(expected), weights))
+    torch.testing.assert_close(back(*inputs, average_attn_weights=False), found)
+    assert back.batch_first and back.dropout == ours.dropout.p == 0.25
+    assert not back.training and not ours.training
+    assert {p.dtype for p in (*ours.parameters(), *back.parameters())} == {torch.float64}
 
 
 @pytest.mark.filterwarnings("ignore:There is a performance drop")

@@ -13,8 +13,8 @@ import attention_lessons
 from d2l_ext import AdditiveAttention, ALiBi, Convolution, LearnedPositionalEncoding, Mask
 from d2l_ext import MultiHeadAttention, PositionalEncoding, Recurrence, RotaryEmbedding
 from d2l_ext import ShawRelativeKeys, T5RelativeBias, causal, cost, dot_product_attention
-from d2l_ext import influence, masked_softmax, merge_heads, padding, record_attention
-from d2l_ext import sinusoids, split_heads, state_size, to_sdpa, to_torch, window
+from d2l_ext import from_torch, masked_softmax, merge_heads, padding, record_attention
+from d2l_ext import influence, sinusoids, split_heads, state_size, to_sdpa, to_torch, window
 from d2l_ext.costs import FORMULAS, LINEAR_FORMULAS
 from d2l_ext.linear import DeltaRule, LinearAttention
 from d2l_ext.tiles import tiled_attention
@@ -60,6 +60,10 @@ BUILDING = [
     (lambda: MultiHeadAttention(8, 2, 1.5), "between 0 and 1, but got 1.5"),
     # D2L 0.17's order of arguments
     (lambda: MultiHeadAttention(100, 100, 100, 100, 5, 0.5), "positional arguments", TypeError),
+    (lambda: from_torch(nn.MultiheadAttention(8, 2, add_bias_kv=True)),
+     "add_bias_kv or add_zero_attn has no counterpart"),
+    (lambda: from_torch(nn.MultiheadAttention(8, 2, add_zero_attn=True)),
+     "zero"),
     (lambda: to_torch(MultiHeadAttention(8, 2, query_size=5)),
      "no position: got query_size=5, num_heads=2, num_kv_heads=2, head_size=4, num_hiddens=8"),
     (lambda: to_torch(MultiHeadAttention(8, 2, position=ALiBi(2))), "position=ALiBi"),

@@ -1,11 +1,12 @@
 """Masks answer each pair of positions as their sentence says, compose, and convert."""
 import pytest
 import torch
+from torch import nn
 from torch.nn import functional as F
 from slow import lengths_mask
 
-from d2l_ext import Mask, MultiHeadAttention, causal, padding, window
-from d2l_ext import to_sdpa, to_torch, to_torch_mha
+from d2l_ext import Mask, causal, from_torch, padding, to_sdpa
+from d2l_ext import to_torch_mha, window
 
 LENGTHS = torch.tensor([0, 2, 5])
 LENGTHS_PER_QUERY = torch.tensor([[0, 2, 5, 1], [4, 3, 0, 5], [5, 1, 2, 0]])
@@ -68,10 +69,10 @@ def test_to_sdpa_keeps_true_as_may_attend():
 
 @pytest.mark.parametrize("shape", [(4, 5), (3, 4, 5), (3, 1, 4, 5), (3, 2, 4, 5)])
 def test_to_torch_mha_turns_the_mask_around(shape):
-    ours, mask = MultiHeadAttention(6, 2), visible(*shape)
+    theirs, mask = nn.MultiheadAttention(6, 2, batch_first=True), visible(*shape)
     inputs, before = [torch.randn(3, steps, 6) for steps in (4, 5, 5)], mask.clone()
-    found = ours(*inputs, mask=mask, need_weights=True)
+    found = from_torch(theirs)(*inputs, mask=mask, need_weights=True)
     hidden = to_torch_mha(mask, num_heads=2)
-    expected = to_torch(ours)(*inputs, attn_mask=hidden, average_attn_weights=False)
+    expected = theirs(*inputs, attn_mask=hidden, average_attn_weights=False)
     torch.testing.assert_close(found, expected)
     assert torch.equal(mask, before)

@@ -4,6 +4,7 @@ Each setting was left on by somebody: gradients off, inference mode, another def
 device, autocast; a model made on ``meta``, converted, pruned or adapted.
 """
 import contextlib
+import copy
 
 import pytest
 import torch
@@ -13,7 +14,7 @@ from torch.nn.utils import parametrizations, prune
 from attention_lessons.exercises import all_exercises, check
 from d2l_ext import (DeltaRule, LearnedPositionalEncoding, LinearAttention, LSTM,
                      MultiHeadAttention, PositionalEncoding, RotaryEmbedding, SelfAttention,
-                     T5RelativeBias, flops, influence, to_torch)
+                     T5RelativeBias, flops, from_torch, influence, to_torch)
 from d2l_ext.heads import gradient, prune_heads
 from d2l_ext.measurements import longest_chain
 from d2l_ext.settings import default_settings
@@ -131,11 +132,11 @@ class LoRA(nn.Module):
 
 
 CHANGES = {  # of a layer's W_v
-    "a bias": (lambda m: setattr(m, "W_v", nn.Linear(8, 8)), "or none: here it is W_v$"),
+    "a bias": (lambda m: setattr(m, "W_v", nn.Linear(8, 8)), "W_v has a bias, and others"),
     "adapted": (lambda m: setattr(m, "W_v", LoRA(m.W_v)), "W_v must be .* got LoRA, .* A, B"),
     "pruned": (lambda m: prune.l1_unstructured(m.W_v, "weight", 0.5), "W_v must be .*weight_orig"),
     "normed": (lambda m: parametrizations.weight_norm(m.W_v), "W_v must be .*original0"),
-    "in part": (lambda m: m.W_v.requires_grad_(False), "here some are frozen")}
+    "in part": (lambda m: m.W_v.requires_grad_(False), "in_proj_weight .* some are frozen")}
 
 
 @pytest.mark.parametrize("change, words", CHANGES.values(), ids=CHANGES)
@@ -147,3 +148,24 @@ def test_what_a_weight_does_not_say_is_refused(change, words):
     if "must be" in words:
         with pytest.raises(ValueError, match=words):
             prune_heads(layer, [0])
+
+
+def test_pytorchs_own_layer_with_more_than_weights_is_refused():
+    layer = nn.MultiheadAttention(8, 2, bias=False)
+    layer.out_proj = nn.Linear(8, 8)
+    with pytest.raises(ValueError, match="either in_proj and out_proj have a bias or neither"):
+        from_torch(layer)
+    for change in (lambda m: prune.l1_unstructured(m, "in_proj_weight", 0.5),
+                   lambda m: parametrizations.weight_norm(m, "in_proj_weight")):
+        changed = copy.deepcopy(nn.MultiheadAttention(8, 2))
+        change(changed)
+        with pytest.raises(ValueError, match="must hold plain weights"):
+            from_torch(changed)
+
+
+@pytest.mark.parametrize("frozen", [False, True])
+def test_frozen_weights_stay_frozen(frozen):
+    theirs = nn.MultiheadAttention(8, 2).requires_grad_(not frozen)
+    back = to_torch(from_torch(theirs))
+    for part in (*from_torch(theirs).parameters(), *back.parameters()):
+        assert part.requires_grad is not frozen
