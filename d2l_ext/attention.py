@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from .checks import (check_causal, check_divides, check_float, check_inputs, check_shape,
-                     check_size, multi_head_sizes)
+                     check_size)
 from .masks import MaskLike, all_constraints, as_4d, unmask_empty_rows
 from .relative import RelativePosition
 
@@ -29,9 +29,8 @@ def masked_softmax(
     four = as_4d(scores)
     batch, heads, queries, keys = four.shape
     keep = all_constraints(batch, heads, queries, keys, valid_lens, mask, device=scores.device)
-    if keep is None:
-        return scores.softmax(-1)
-    return softmax_where(keep, torch.where(keep, four, 0.0)).reshape(scores.shape)
+    kept = four if keep is None else torch.where(keep, four, 0.0)
+    return softmax_where(keep, kept).reshape(scores.shape)
 
 
 def softmax_where(keep: Tensor | None, scores: Tensor) -> Tensor:
@@ -81,8 +80,8 @@ class AdditiveAttention(nn.Module):
         query_size: int | None = None, key_size: int | None = None,
     ):
         super().__init__()
-        query_size, key_size = (num_hiddens if size is None else size
-                                for size in (query_size, key_size))
+        query_size = num_hiddens if query_size is None else query_size
+        key_size = num_hiddens if key_size is None else key_size
         check_size(num_hiddens=num_hiddens, query_size=query_size, key_size=key_size)
         self.W_q = nn.Linear(query_size, num_hiddens, bias=False)
         self.W_k = nn.Linear(key_size, num_hiddens, bias=False)
@@ -140,7 +139,8 @@ def fused_attention(
     dropout: float = 0.0, *, is_causal: bool = False,
 ) -> Tensor:
     """The same heads by PyTorch's fused routine, which never stores the weights."""
-    mask, sees = None if bias is None else bias.expand(*q.shape[:3], k.shape[2]), None
+    sees = None
+    mask = None if bias is None else bias.expand(*q.shape[:3], k.shape[2])
     if keep is not None:
         allowed, sees = unmask_empty_rows(keep)  # kernels disagree on empty rows
         mask = allowed if mask is None else mask.masked_fill(~allowed, -math.inf)
@@ -167,8 +167,20 @@ class MultiHeadAttention(nn.Module):
         position: RelativePosition | None = None,
     ):
         super().__init__()
-        query_size, key_size, value_size, head_size, num_kv_heads = multi_head_sizes(
-            num_hiddens, num_heads, query_size, key_size, value_size, head_size, num_kv_heads)
+        query_size = num_hiddens if query_size is None else query_size
+        key_size = num_hiddens if key_size is None else key_size
+        value_size = num_hiddens if value_size is None else value_size
+        num_kv_heads = num_heads if num_kv_heads is None else num_kv_heads
+        check_size(num_hiddens=num_hiddens, num_heads=num_heads, num_kv_heads=num_kv_heads,
+                   query_size=query_size, key_size=key_size, value_size=value_size)
+        if num_heads % num_kv_heads:
+            raise ValueError(f"{num_kv_heads=} does not divide {num_heads=}: "
+                             "each must serve as many heads as the others")
+        if head_size is None:
+            check_divides(num_heads, num_hiddens,
+                          "; give head_size to choose the width of a head yourself")
+            head_size = num_hiddens // num_heads
+        check_size(head_size=head_size)
         self.num_heads, self.num_kv_heads, self.head_size = num_heads, num_kv_heads, head_size
         self.W_q = nn.Linear(query_size, num_heads * head_size, bias=bias)
         self.W_k = nn.Linear(key_size, num_kv_heads * head_size, bias=bias)

@@ -28,32 +28,8 @@ def check_divides(num_heads: int, num_hiddens: int, hint: str = "") -> None:
         raise ValueError(f"{num_heads=} does not divide {num_hiddens=}{hint}")
 
 
-def multi_head_sizes(
-    num_hiddens: int, num_heads: int, query_size: int | None, key_size: int | None,
-    value_size: int | None, head_size: int | None, num_kv_heads: int | None,
-) -> tuple[int, int, int, int, int]:
-    """The last five, checked; where they are None, those that follow from the first two."""
-    sizes = {"query_size": query_size, "key_size": key_size, "value_size": value_size}
-    widths = {name: num_hiddens if size is None else size for name, size in sizes.items()}
-    num_kv_heads = num_heads if num_kv_heads is None else num_kv_heads
-    check_size(num_hiddens=num_hiddens, num_heads=num_heads, num_kv_heads=num_kv_heads, **widths)
-    if num_heads % num_kv_heads:
-        raise ValueError(f"{num_kv_heads=} does not divide {num_heads=}: "
-                         "each must serve as many heads as the others")
-    if head_size is None:
-        check_divides(num_heads, num_hiddens,
-                      "; give head_size to choose the width of a head yourself")
-        head_size = num_hiddens // num_heads
-    check_size(head_size=head_size)
-    query_size, key_size, value_size = widths.values()
-    return query_size, key_size, value_size, head_size, num_kv_heads
-
-
 def check_linear(**modules: nn.Module) -> None:
-    """Each is a plain ``nn.Linear``, whose output is Wx + b with the W and b that it holds.
-
-    Not one that is quantized, pruned, parametrized or adapted (LoRA).
-    """
+    """Each is a plain ``nn.Linear``: not quantized, pruned, parametrized or adapted (LoRA)."""
     for name, module in modules.items():
         plain = type(module) in (nn.Linear, NonDynamicallyQuantizableLinear)
         if not plain or "weight" not in module._parameters:
@@ -111,7 +87,7 @@ def check_sequence(X: Tensor, width: int) -> None:
 
 
 def check_inputs(
-    queries: Tensor, keys: Tensor, values: Tensor, widths: tuple[int, ...] | None = (),
+    queries: Tensor, keys: Tensor, values: Tensor, widths: tuple[int, ...] | None,
 ) -> None:
     """All are floating point, (batch, steps, width) of one batch, and each key has one value.
 

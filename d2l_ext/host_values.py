@@ -1,4 +1,4 @@
-"""Reading the values of tensors, where they exist: not under compile, vmap or on ``meta``."""
+"""Reading the values of tensors, where they exist."""
 import torch
 from torch import Tensor
 

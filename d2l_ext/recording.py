@@ -107,16 +107,6 @@ class AttentionSpy(TorchFunctionMode):
     def on_torch_mha(self, given: dict[str, Any]) -> Any:
         return F.multi_head_attention_forward(**given)
 
-    def missing(self) -> list[str]:
-        """The names of modules that attend unseen, as those do that are called attention."""
-        for module in reversed(self.ran):  # parts come before what they are parts of
-            name = self.names[module]
-            if "attention" in type(module).__name__.lower() and not any(
-                    f"{each}.".startswith(f"{name}." if name else "")
-                    for each in (*self.seen, *self.unseen)):
-                self.unseen[name] = None
-        return [repr(name or "model") for name in self.unseen]
-
 
 # ---- weights ----
 
@@ -233,8 +223,14 @@ class Recorder(AttentionSpy):
         return super().on_torch_mha(given)
 
     def warn_of_missing(self) -> None:
-        """Refuse if nothing was recorded, and warn of what is missing."""
-        names = self.missing()
+        """Refuse if nothing was recorded; warn of what attends, or is called attention, unseen."""
+        for module in reversed(self.ran):  # parts come before what they are parts of
+            name, known = self.names[module], (*self.seen, *self.unseen)
+            inside = f"{name}." if name else ""
+            if "attention" in type(module).__name__.lower() and not any(
+                    f"{each}.".startswith(inside) for each in known):
+                self.unseen[name] = None
+        names = [repr(name or "model") for name in self.unseen]
         where = ", ".join(names[:3]) + ", ..." * (len(names) > 3) or type(self.model).__name__
         unseen = f"record_attention saw no attention in {where}: it sees {SEEN}"
         if not self.recorded:

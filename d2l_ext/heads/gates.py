@@ -66,8 +66,6 @@ def multiplied(merged: Tensor, gate: Tensor) -> Tensor:
 
 
 class Gating(AttentionSpy):
-    """What ``gates`` opens."""
-
     def __init__(self, model: nn.Module, values: Mapping[str, Tensor | list[int]]):
         super().__init__(model)
         counts = Counter(name for name, _ in all_heads(model))
@@ -77,9 +75,9 @@ class Gating(AttentionSpy):
         """Before our ``W_o`` the heads stand side by side, (batch, steps, heads * size)."""
         layer = self.running[-1] if self.running else None
         super().enters(module, args)
-        if (self.is_here(module) and isinstance(layer, MultiHeadAttention) and module is layer.W_o
-                and self.names[layer] in self.gates):
-            return multiplied(args[0], self.gates[self.names[layer]][..., None, :])
+        gate = self.gates.get(self.names.get(layer))
+        if gate is not None and self.is_here(module) and module is getattr(layer, "W_o", None):
+            return multiplied(args[0], gate[..., None, :])
 
     def on_torch_mha(self, given):
         """The heads side by side, multiplied, and only then projected."""
@@ -90,11 +88,6 @@ class Gating(AttentionSpy):
         merged, weights = F.multi_head_attention_forward(**given | alone)
         return F.linear(multiplied(merged, self.gates[self.name]), W_o, bias), weights
 
-    def __exit__(self, *error):
-        super().__exit__(*error)
-        if error == (None, None, None) and (idle := sorted(self.gates.keys() - self.seen)):
-            raise ValueError(f"no attention ran in {idle} while gates were open")
-
 
 @contextmanager
 def gates(model: nn.Module, values: Mapping[str, Tensor | list[int]]) -> Iterator[None]:
@@ -103,8 +96,10 @@ def gates(model: nn.Module, values: Mapping[str, Tensor | list[int]]) -> Iterato
     values: for each layer's name its gates, (heads,), or (batch, heads) with gates for each
     example, or a list of the heads to close, whose gates are 0. Other layers stay as they are.
     """
-    with eagerly(), Gating(model, values):
+    with eagerly(), Gating(model, values) as gating:
         yield
+    if idle := sorted(gating.gates.keys() - gating.seen):
+        raise ValueError(f"no attention ran in {idle} while gates were open")
 
 
 def closed(model: nn.Module, heads: Iterable[Head]) -> AbstractContextManager[None]:

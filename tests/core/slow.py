@@ -68,8 +68,7 @@ def outcome(attend, module, *inputs, **options):
     inputs = [X.detach().clone().requires_grad_() for X in inputs]
     results = attend(module, *inputs, **options)
     results = results if isinstance(results, tuple) else (results,)
-    loss = sum((R.flatten() * torch.arange(1, R.numel() + 1, dtype=R.dtype).cos()).sum()
-               for R in results)
+    loss = sum((R.flatten() @ torch.arange(1, R.numel() + 1).to(R).cos()) for R in results)
     watched = [*inputs, *module.parameters()]
     return [*results, *torch.autograd.grad(loss, watched, materialize_grads=True,
                                            allow_unused=True)]

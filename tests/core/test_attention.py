@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch.func import vmap
 from torch.nn import functional as F
-from slow import assert_same, lengths_mask, outcome, slow_attention, slow_outcome, slow_softmax
+from slow import assert_same, lengths_mask, outcome, slow_outcome, slow_softmax
 
 from d2l_ext import AdditiveAttention, ALiBi, MultiHeadAttention
 from d2l_ext import dot_product_attention, from_torch, masked_softmax, merge_heads, split_heads
@@ -29,30 +29,21 @@ def explicit(m, *inputs, **options):
     return m(*inputs, need_weights=True, **options)[0]
 
 
-def to_itself(attend):
-    """Self-attention: one tensor as queries, keys and values."""
-    return lambda m, X, **options: attend(m, X, X, X, **options)
-
-
 both_paths = pytest.mark.parametrize("attend", [fused, explicit])
 
 
-def each(*options):
-    """A test for each set of options of a call."""
-    return pytest.mark.parametrize("options", options, ids=lambda options: "-".join(options))
 
-
-def cross(dtype=torch.float32, **options):
+def cross(**options):
     """Cross-attention with all sizes different: the module and its three inputs."""
-    m = MultiHeadAttention(8, **dict(num_heads=2, bias=True) | SIZES | options).eval().to(dtype)
+    m = MultiHeadAttention(8, **dict(num_heads=2, bias=True) | SIZES | options).eval()
     sizes = (2, 3, 5), (2, 4, 7), (2, 4, 9)
-    return m, *(torch.randn(size, dtype=dtype) for size in sizes)
+    return m, *map(torch.randn, sizes)
 
 
-def selfish(dtype=torch.float32, **options):
+def selfish(**options):
     """Self-attention: the module and its one input."""
-    m = MultiHeadAttention(6, 2, bias=True, **options).eval().to(dtype)
-    return m, torch.randn(2, 4, 6, dtype=dtype)
+    m = MultiHeadAttention(6, 2, bias=True, **options).eval()
+    return m, torch.randn(2, 4, 6)
 
 
 def identity(num_hiddens, num_heads=1, **options):
@@ -64,16 +55,6 @@ def identity(num_hiddens, num_heads=1, **options):
 
 
 # ---- both paths ----
-
-@both_paths
-def test_self_attention_is_its_definition(attend):
-    """Padding may ask there, though no one sees it."""
-    m, X = selfish()
-    for options, keep in [(dict(valid_lens=LENGTHS), lengths_mask(LENGTHS, 4, 4)),
-                          (dict(causal=True), torch.ones(4, 4).tril() > 0)]:
-        slow = lambda m, X: slow_attention(m, X, X, X, keep)[0]
-        assert_same(outcome(to_itself(attend), m, X, **options), slow_outcome(slow, m, X))
-
 
 @both_paths
 def test_weights_are_dropped_in_training(attend):

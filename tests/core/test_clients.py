@@ -26,9 +26,9 @@ ALIKE = """Albert Bert BertGeneration BioGpt Camembert Electra Ernie Esm EuroBer
     NomicBert GPTNeoX Persimmon Phi Roberta XLMRoberta""".split()
 GROUPED = """Arcee Cohere2 Gemma Gemma3Text Glm4 Granite Helium Llama Nemotron Olmo2 Phi3 Qwen2
     Qwen3 SmolLM3 StableLm Starcoder2""".split()
+GPT2 = dict(vocab_size=50, n_embd=24, n_layer=2, n_head=6, n_positions=32)
 CONFIGS = dict.fromkeys(ALIKE, SIZES) | dict.fromkeys(GROUPED, GROUPS) | {
-    "GPT2": dict(vocab_size=50, n_embd=24, n_layer=2, n_head=6, n_positions=32),
-    "GPTBigCode": dict(vocab_size=50, n_embd=24, n_layer=2, n_head=6, n_positions=32),
+    "GPT2": GPT2, "GPTBigCode": GPT2,
     "Falcon": {name: size for name, size in SIZES.items() if name != "head_dim"},
     "OPT": SIZES | {"ffn_dim": 40, "word_embed_proj_dim": 24},
     "Mistral": GROUPS | {"sliding_window": 3},

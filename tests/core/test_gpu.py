@@ -9,6 +9,7 @@ import warnings
 
 import pytest
 import torch
+from slow import outcome
 from torch import nn
 
 from d2l_ext import (ALiBi, AdditiveAttention, Convolution, DeltaRule, GRU, LSTM,
@@ -23,18 +24,10 @@ pytestmark = pytest.mark.skipif(not torch.cuda.is_available(),
 
 DEVICE = "cuda"
 LENGTHS, EMPTY = torch.tensor([5, 3]), torch.tensor([5, 0])
-LAYERS = {
-    "Convolution": lambda: Convolution(16, 3), "Recurrence": lambda: Recurrence(16),
-    "GRU": lambda: GRU(16), "LSTM": lambda: LSTM(16), "SelfAttention": lambda: SelfAttention(16, 4),
-    "LinearAttention": lambda: LinearAttention(16, 4), "DeltaRule": lambda: DeltaRule(16, 4),
-    "PositionalEncoding": lambda: PositionalEncoding(16),
-    "LearnedPositionalEncoding": lambda: LearnedPositionalEncoding(16, max_len=8),
-}
-POSITIONS = {
-    "none": lambda: None, "rotary": lambda: RotaryEmbedding(4),
-    "ALiBi": lambda: ALiBi(4), "Shaw": lambda: ShawRelativeKeys(4, 3),
-    "T5": lambda: T5RelativeBias(4),
-}
+LAYERS = [Convolution(16, 3), Recurrence(16), GRU(16), LSTM(16), SelfAttention(16, 4),
+          LinearAttention(16, 4), DeltaRule(16, 4), PositionalEncoding(16),
+          LearnedPositionalEncoding(16, max_len=8)]
+POSITIONS = [None, RotaryEmbedding(4), ALiBi(4), ShawRelativeKeys(4, 3), T5RelativeBias(4)]
 OPTIONS = {
     "all": {}, "lengths": {"valid_lens": LENGTHS}, "empty": {"valid_lens": EMPTY},
     "causal": {"causal": True}, "window": {"mask": window(1)},
@@ -48,13 +41,19 @@ def moved(thing):
     return thing.to(DEVICE) if isinstance(thing, torch.Tensor) else thing
 
 
-def outcome(module, *inputs, **options):
-    """The output, and the gradients of inputs and parameters."""
-    inputs = [X.detach().requires_grad_() for X in inputs]
-    output = module(*inputs, **options)
-    loss = (output * output.detach().cos()).sum()
-    wanted = [*inputs, *module.parameters()]
-    return output, *torch.autograd.grad(loss, wanted, allow_unused=True, materialize_grads=True)
+def fused(m, X, **options):
+    return m(X, X, X, **options)
+
+
+def explicit(m, X, **options):
+    return m(X, X, X, need_weights=True, **options)[0]
+
+
+def name(layer):
+    return type(layer).__name__
+
+
+both_paths = pytest.mark.parametrize("attend", [fused, explicit])
 
 
 def assert_same(there, here):
@@ -64,38 +63,25 @@ def assert_same(there, here):
         torch.testing.assert_close(other.cpu(), one, rtol=1e-9, atol=1e-9)
 
 
-def assert_as_on_the_cpu(module, *inputs, **options):
+def assert_as_on_the_cpu(module, *inputs, attend=nn.Module.__call__, **options):
     """Outputs and all gradients, in double precision."""
-    module = module.double()
-    there = copy.deepcopy(module).to(DEVICE)
-    assert_same(outcome(there, *map(moved, inputs), **moved(options)),
-                outcome(module, *inputs, **options))
+    here = copy.deepcopy(module).double()
+    there = copy.deepcopy(here).to(DEVICE)
+    assert_same(outcome(attend, there, *map(moved, inputs), **moved(options)),
+                outcome(attend, here, *inputs, **options))
 
 
-@pytest.mark.parametrize("make", LAYERS.values(), ids=LAYERS)
-def test_a_layer_is_as_on_the_cpu(make):
-    assert_as_on_the_cpu(make(), torch.randn(2, 5, 16, dtype=torch.float64))
+@pytest.mark.parametrize("layer", LAYERS, ids=name)
+def test_a_layer_is_as_on_the_cpu(layer):
+    assert_as_on_the_cpu(layer, torch.randn(2, 5, 16, dtype=torch.float64))
 
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
-@pytest.mark.parametrize("make", POSITIONS.values(), ids=POSITIONS)
-@pytest.mark.parametrize("weights", [False, True], ids=["fused", "weights"])
-def test_multi_head_attention_is_as_on_the_cpu(make, options, weights):
-    m = MultiHeadAttention(16, 4, bias=True, position=make()).eval()
-    attend = _Attend(m, weights)
-    assert_as_on_the_cpu(attend, torch.randn(2, 5, 16, dtype=torch.float64), **options)
-
-
-class _Attend(nn.Module):
-    """Self-attention of one input and one output."""
-
-    def __init__(self, attention, weights):
-        super().__init__()
-        self.attention, self.weights = attention, weights
-
-    def forward(self, X, **options):
-        answer = self.attention(X, X, X, need_weights=self.weights, **options)
-        return answer[0] if self.weights else answer
+@pytest.mark.parametrize("position", POSITIONS, ids=name)
+@both_paths
+def test_multi_head_attention_is_as_on_the_cpu(position, options, attend):
+    m, X = MultiHeadAttention(16, 4, bias=True, position=position), torch.randn(2, 5, 16).double()
+    assert_as_on_the_cpu(m, X, attend=attend, **options)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
@@ -132,11 +118,11 @@ def waits(call):
 @pytest.mark.parametrize("options, most", [
     ({}, 0), ({"causal": True}, 0), ({"mask": window(1)}, 0), ({"valid_lens": LENGTHS}, 1),
     ({"valid_lens": LENGTHS, "causal": True}, 1)], ids=["all", "causal", "mask", "lengths", "both"])
-@pytest.mark.parametrize("weights", [False, True], ids=["fused", "weights"])
-def test_lengths_are_read_from_the_device_once_at_most(options, most, weights):
+@both_paths
+def test_lengths_are_read_from_the_device_once_at_most(options, most, attend):
     m, X = MultiHeadAttention(16, 4).to(DEVICE), torch.randn(2, 5, 16, device=DEVICE)
     options = moved(options)
-    call = lambda: m(X, X, X, need_weights=weights, **options)
+    call = lambda: attend(m, X, **options)
     call()  # what is loaded at first use
     assert waits(call) <= most
 

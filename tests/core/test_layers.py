@@ -1,5 +1,6 @@
 """Layers equal slow definitions, formulas what is counted and walked, measures what they name."""
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,8 +9,9 @@ from torch import nn
 from torch.nn import functional as F
 from slow import slow_attention
 
-from d2l_ext import GRU, LSTM, Convolution, Recurrence, SelfAttention, cost, flops, influence, reach
-from d2l_ext.costs import FORMULAS
+from d2l_ext import GRU, LSTM, Convolution, DeltaRule, LinearAttention, Recurrence, SelfAttention
+from d2l_ext import cost, flops, influence, reach
+from d2l_ext.costs import FORMULAS, LINEAR_FORMULAS
 from d2l_ext.measurements import fastest, longest_chain, slope
 
 
@@ -81,17 +83,22 @@ def test_self_attention_is_its_definition(options):
 
 # ---- formulas ----
 
-@pytest.mark.parametrize("n, d, k", [(5, 8, 3), (12, 4, 5), (7, 6, 7)])
-def test_costs_are_what_pytorch_counts(n, d, k):
+@pytest.mark.parametrize("n, d, k, c, h", [(5, 8, 3, 64, 2), (12, 4, 5, 3, 1), (12, 10, 7, 4, 5)])
+def test_costs_are_what_pytorch_counts(n, d, k, c, h):
+    linear = partial(LinearAttention, d, h, feature_map=None, normalise=False)
     layers = {"convolution": Convolution(d, k), "recurrence": Recurrence(d), "GRU": GRU(d),
-              "LSTM": LSTM(d), "attention layer": SelfAttention(d, 2),
-              "attention products": lambda X: F.scaled_dot_product_attention(X, X, X)}
-    assert layers.keys() == FORMULAS.keys()
+              "LSTM": LSTM(d), "attention layer": SelfAttention(d, h),
+              "attention products": lambda X: F.scaled_dot_product_attention(X, X, X),
+              "linear attention, at once": linear(),
+              "linear attention, in chunks": linear(chunk_size=c),
+              "linear attention, by token": linear(chunk_size=1),
+              "delta rule, by token": DeltaRule(d, h, chunk_size=1)}
+    assert layers.keys() == FORMULAS.keys() | LINEAR_FORMULAS.keys()
     for kind, layer in layers.items():
-        found = cost(kind, n, d, k)
-        assert found == cost(kind, n, d) or k != 3
+        found = cost(kind, n, d, k, c, h)
         assert found.operations == flops(layer, n, d) > 0, kind
         assert found.sequential == longest_chain(layer, n, d), kind
+        assert cost(kind, 99, 4) == cost(kind, 99, 4, 3, 64, 1)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 8, 17])

@@ -5,8 +5,8 @@ from torch import nn
 from torch.nn import functional as F
 from slow import lengths_mask
 
-from d2l_ext import Mask, causal, from_torch, padding, to_sdpa, to_torch_mha, window
-from d2l_ext.masks import all_constraints
+from d2l_ext import Mask, causal, from_torch, padding, to_sdpa
+from d2l_ext import to_torch_mha, window
 
 LENGTHS = torch.tensor([0, 2, 5])
 LENGTHS_PER_QUERY = torch.tensor([[0, 2, 5, 1], [4, 3, 0, 5], [5, 1, 2, 0]])
@@ -47,18 +47,6 @@ def test_and_or_not_leave_their_parts_as_they_were():
     assert torch.equal(near.tensor(4, 5), a) and torch.equal(past.tensor(4, 5), b)
     for shapeless in (lambda q, k: k > 0, lambda q, k: q > 0, lambda q, k: torch.tensor(True)):
         assert Mask(shapeless).tensor(3, 5).shape == (3, 5)
-
-
-# ---- all constraints together ----
-
-@pytest.mark.parametrize("shape", [(4, 4), (3, 4, 4), (1, 4, 4), (3, 1, 4, 4), (3, 2, 4, 4),
-                                   (1, 2, 4, 4), (1, 1, 4, 4)])
-def test_all_constraints_hold_together(shape):
-    mask, lengths = torch.rand(shape) < 0.7, torch.tensor([0, 3, 4])
-    four = mask[:, None] if mask.dim() == 3 else mask
-    expected = four & lengths_mask(lengths, 4, 4) & causal().tensor(4, 4)
-    found = all_constraints(3, 2, 4, 4, lengths, mask, True)
-    assert torch.equal(found.expand(3, 2, 4, 4), expected.expand(3, 2, 4, 4))
 
 
 # ---- PyTorch's two conventions ----

@@ -218,15 +218,12 @@ def test_a_copy_that_is_made_meanwhile_has_its_own_weights():
     assert not made(X, X, X).any() and len(seen["attention"]) == 1
 
 
-@pytest.mark.parametrize("make", [
-    lambda: SomeAttention(written_out), lambda: Calls(lambda X: attend(X[:, None])[:, 0])],
-    ids=["written out", "windows"])
-def test_what_is_not_seen_is_refused_or_said_where_the_block_stands(make):
-    """Alone it is refused, beside others it is named; no bit changes."""
-    X, model, both = torch.randn(2, 3, 4, 4), make(), Blocks(Calls(attend), make())
-    with pytest.raises(ValueError, match="^record_attention saw no attention in 'model': it sees "):
-        with record_attention(model):
-            model(X)
+WRITTEN_OUT, WINDOWS = SomeAttention(written_out), Calls(lambda X: attend(X[:, None])[:, 0])
+
+
+@pytest.mark.parametrize("unseen", [WRITTEN_OUT, WINDOWS], ids=["written out", "windows"])
+def test_what_is_not_seen_beside_others_is_named_where_the_block_stands(unseen):
+    X, both = torch.randn(2, 3, 4, 4), Blocks(Calls(attend), unseen)
     wanted = both(X)
     words = "^record_attention saw no attention in 'blocks.1': it sees d2l_ext's MultiHeadAttention"
     with pytest.warns(UserWarning, match=words) as warned, record_attention(both) as seen:
@@ -235,13 +232,14 @@ def test_what_is_not_seen_is_refused_or_said_where_the_block_stands(make):
 
 
 @pytest.mark.parametrize("model, words", [
-    (SomeAttention(Blocks(SomeAttention(written_out))), "'attend.blocks.0': "),
+    (WRITTEN_OUT, "'model': it sees "), (WINDOWS, "'model': it sees "),
+    (SomeAttention(Blocks(WRITTEN_OUT)), "'attend.blocks.0': "),
     (Blocks(*(SomeAttention(written_out) for _ in "abcd")),
      "'blocks.3', 'blocks.2', 'blocks.1', ...: "),
     (SomeAttention(lambda X: flex_attention(X, X, X)), "'model': "),
     (Blocks(Calls(written_out)), "Blocks: "),
-], ids=["parts", "four alike", "flex, other bits", "nothing"])
-def test_what_attends_unseen_is_named_once(model, words):
+], ids=["written out", "windows", "parts", "four alike", "flex, other bits", "nothing"])
+def test_what_attends_unseen_alone_is_refused_and_named_once(model, words):
     with pytest.raises(ValueError, match=f"^record_attention saw no attention in {words}"):
         with record_attention(model):
             model(torch.randn(2, 3, 4, 4))

@@ -147,12 +147,8 @@ def test_t5_buckets_are_those_of_the_definition_in_whole_numbers(sizes, bidirect
     expected = [slow_bucket(offset, *sizes, bidirectional) for offset in far]
     assert buckets(torch.tensor(far)).tolist() == expected
     assert min(expected) == 0 and max(expected) < sizes[0]
-    assert list(T5RelativeBias(1).state_dict()) == ["table"]
-
-
-def test_tables_have_a_row_for_each_offset():
-    assert ShawRelativeKeys(4, 2).table.shape == (5, 4)
-    assert T5RelativeBias(3).table.shape == (32, 3)
+    (name, table), = T5RelativeBias(3).state_dict().items()
+    assert name == "table" and table.shape == (32, 3)
 
 
 def test_alibis_slopes():
