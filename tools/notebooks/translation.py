@@ -10,10 +10,10 @@ changed keeps its twin, marked fuzzy until someone has looked at it; `git diff t
 what changed. A cell may lag: without a twin, or with a fuzzy one, it shows English, as the title of
 its notebook and README say. From the catalogues come `zh.json`, which the package looks up, the
 characters that figures need (`zh.otf`), and `notebooks/zh`: the code cells are copies, but for a
-line of the set-up, which chooses the language, their titles, comments and docstrings, and the labels
-of figures and tables (the texts with the context `code`; where a text should be one, but stands
-elsewhere than in a figure's arguments, add it to the lesson's catalogue by hand). `make notebooks
-ARGS=zh` stores their outputs; another comment leaves them as they are.
+line of the set-up, which chooses the language, for titles, comments and docstrings, and for the
+labels of figures and tables (the texts with the context `code`; where a text should be one, but
+stands elsewhere than in a figure's arguments, add it to the lesson's catalogue by hand). `make
+notebooks ARGS=zh` stores their outputs, which another comment leaves as they are.
 """
 import ast
 import itertools
