@@ -2,6 +2,7 @@
 import html
 import json
 import re
+import tokenize
 import tomllib
 import warnings
 from functools import cache
@@ -294,8 +295,9 @@ k = {"dog"}   # dog, man; the heads of n
         for cell in translatable.cells(nbtext.in_language(path, "zh")):
             if cell["cell_type"] == "code":
                 left += [(path.name, cell["id"], text) for text in english_comments(cell)]
-                lines = {token.line for token in translatable.comments(cell)}
-                wide += [line for line in lines if columns(line.rstrip()) > 79]
+                wide += [token.line for token in translatable.tokens(cell)
+                         if token.type == tokenize.COMMENT and columns(token.line.rstrip()) > 79
+                         and not translatable.CELL_TITLE.match(token.string)]
     assert left == [] and wide == []
 
 
