@@ -324,8 +324,8 @@ def attempt(notebook, folder, base, repository):
     lesson = read(notebook)
     for cell in lesson["cells"]:
         if cell["id"] == "setup":  # as `make address` would make it
-            source, here = "".join(cell["source"]), readme.setup_source()
-            cell["source"] = source.replace(here, readme.setup_source(ADDRESS))
+            ours, other = (readme.setup_source(each).partition("\n")[2] for each in ("", ADDRESS))
+            cell["source"] = "".join(cell["source"]).replace(ours, other)
         if any(tag.startswith("needs-") for tag in cell["metadata"]["tags"]):  # frameworks
             cell["metadata"]["tags"].append("nbval-skip")
     (content / notebook.name).write_text(json.dumps(lesson), encoding="utf-8")

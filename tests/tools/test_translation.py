@@ -2,6 +2,7 @@
 import html
 import json
 import re
+import tokenize
 import tomllib
 import warnings
 from functools import cache
@@ -118,6 +119,17 @@ def test_an_output_goes_when_its_code_changed(tiny_lesson):
     assert [cell["id"] for cell in made if cell.get("outputs") == []] == ["weights"]
 
 
+def test_an_output_stays_when_a_comment_or_the_title_changed(tiny_lesson):
+    path, whole = tiny_lesson
+    cells = translation.translated(path, "zh", whole)
+    stored = [cell | {"outputs": ["one"]} if "outputs" in cell else cell for cell in cells]
+    nbtext.write({"cells": stored}, path.parent / "zh" / path.name)
+    title = Entry("code", "Set-up and imports", "准备工作")
+    made = translation.translated(path, "zh", whole | {"02": [*whole["02"], title]})
+    setup = next(cell for cell in made if cell["id"] == "setup")
+    assert setup["source"].startswith("# @title 准备工作\n") and setup["outputs"] == ["one"]
+
+
 @pytest.mark.parametrize("text, twin, fault", [
     ("20 heads", "10个头", "a number: lacks"), ("two heads", "三个头", "a number: lacks two"),
     ("[so](#so)", "[这样](#no)", "a link"), ("$a$", "$b$", "a formula"),
@@ -133,6 +145,8 @@ def test_a_wrong_translation_is_named(text, twin, fault):
     assert len(found) == 1 and found[0].startswith(f"02: 02/idea: {fault}"), found
 
 
+STAYS = tomllib.loads(translation.read(ROOT / "translations/zh/glossary.toml"))[
+    "stays"]["words"].split()
 KEPT = {"symptom", "rotary", "Recurrence", "cache", "decay"}  # of a name, and of code
 
 
@@ -185,9 +199,7 @@ def test_figures_tables_pictures_and_messages_speak_it(chinese):
 
 def test_no_word_of_a_table_stays_english():
     """But for those that zh.toml lists, and names in code."""
-    lists = tomllib.loads(translation.read(ROOT / "translations/zh/glossary.toml"))
-    stays = set(lists["stays"]["words"].split())
-    left, used = set(), set()
+    left, used, stays = set(), set(), {*STAYS}
     for path in translatable.NOTEBOOKS:
         for cell in translatable.cells(nbtext.in_language(path, "zh")):
             for text in words_of_tables(cell):
@@ -261,11 +273,44 @@ def test_no_message_of_a_check_stays_english(chinese):
     assert left == {}
 
 
-def test_what_an_exercise_asks_for_in_its_code_is_translated():
+def english_comments(cell):
+    """The comments and the title of a cell that are neither in Chinese, nor names that stand in its
+    code, nor words of the sentence."""
+    known = {*re.findall(r"\w+", " ".join(translation.instructions(cell))), *STAYS}
+    found = [token.string for token in translatable.comments(cell)]
+    found += translatable.CELL_TITLE.findall(cell["source"])
+    return [text for text in found if not re.search(r"[\u4e00-\u9fff]", text)
+            and {*re.findall("[A-Za-z]{3,}", translatable.SHAPE.sub("", text))} - known]
+
+
+def test_no_comment_in_code_stays_english_or_leaves_the_screen():
+    planted = {"cell_type": "code", "metadata": {}, "source": """# @title A title
+n = heads(X)  # (batch, n), n: heads
+m = n         # 头
+k = {"dog"}   # dog, man; the heads of n
+"""}
+    assert english_comments(planted) == ["# dog, man; the heads of n", "A title"]
+    left, wide = [], []
+    for path in translatable.NOTEBOOKS:
+        for cell in translatable.cells(nbtext.in_language(path, "zh")):
+            if cell["cell_type"] == "code":
+                left += [(path.name, cell["id"], text) for text in english_comments(cell)]
+                wide += [token.line for token in translatable.tokens(cell)
+                         if token.type == tokenize.COMMENT and columns(token.line.rstrip()) > 79
+                         and not translatable.CELL_TITLE.match(token.string)]
+    assert left == [] and wide == []
+
+
+def columns(line):
+    """How many columns a line takes: a Chinese character takes two."""
+    return len(line) + sum(ord(letter) > 0x2e7f for letter in line)
+
+
+def test_what_the_comments_of_code_say_is_translated():
     source = 'class A:\n    """One,\n    two."""\n\nx = ""  # one word\ny = 1  # (n, d)\n'
     cell = {"cell_type": "code", "source": source, "metadata": {"tags": ["exercise"]}}
     assert [token.string for token in translatable.comments(cell)] == ["# one word"]
-    assert translatable.comments(cell | {"metadata": {}}) == []
+    assert translatable.comments(cell | {"metadata": {"tags": ["setup"]}}) == []
     twins = {"One,\n    two.": "一，\n    二。", "# one word": "# 一个词"}
     made = translation.relabelled(cell, twins)
     assert made == 'class A:\n    """一，\n    二。"""\n\nx = ""  # 一个词\ny = 1  # (n, d)\n'

@@ -37,6 +37,7 @@ WORD = re.compile(r"[A-Za-z][a-z]")
 SENTENCE = re.compile(r"[A-Z][a-z]* [a-z0-9('{]")
 OPENS = re.compile(r"\blab\b|make lecture")
 CELL_TITLE = re.compile(r"^# @title (.+)")
+SHAPE = re.compile(r"\((?:(?!\w \w)[^()])*,(?:(?!\w \w)[^()])*\)")  # (n, d_v), no words in a row
 
 
 def cells(path):
@@ -126,13 +127,17 @@ def documents(tree):
             yield node.body[0].value
 
 
+def tokens(cell):
+    return tokenize.generate_tokens(io.StringIO(cell["source"]).readline)
+
+
 def comments(cell):
-    """The comments of an exercise's code, which say what to write there: tokens."""
-    if "exercise" not in cell["metadata"].get("tags", []) or cell["cell_type"] != "code":
+    """The comments of a lesson's code that say something, tokens: not those of the set-up, titles,
+    and shapes such as ``(n, d_v)``."""
+    if "setup" in cell["metadata"].get("tags", []) or cell["cell_type"] != "code":
         return []
-    tokens = tokenize.generate_tokens(io.StringIO(cell["source"]).readline)
-    return [token for token in tokens if token.type == tokenize.COMMENT
-            and WORD.search(token.string) and not CELL_TITLE.match(token.string)]
+    return [token for token in tokens(cell) if token.type == tokenize.COMMENT
+            and WORD.search(SHAPE.sub("", token.string)) and not CELL_TITLE.match(token.string)]
 
 
 @cache
@@ -150,7 +155,7 @@ def keys_of(path):
 
 def drawn_by(path):
     """The texts of a lesson's code that are translated: those of figures and tables, those that a
-    catalogue has already, docstrings, comments of exercises, and titles of cells."""
+    catalogue has already, docstrings, comments, and titles of cells."""
     known, own = called().get(path.name[:2], ()), keys_of(path)
     for cell in cells(path):
         if cell["cell_type"] == "code":
@@ -161,8 +166,7 @@ def drawn_by(path):
             yield from (token.string for token in comments(cell))
             yield from (text for node, text in labels(tree, own)
                         if text in known or node in drawn)
-            if cell["id"] != "setup":  # other tools look for its text
-                yield from CELL_TITLE.findall(cell["source"])
+            yield from CELL_TITLE.findall(cell["source"])
 
 
 @cache

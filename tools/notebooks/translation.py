@@ -10,15 +10,17 @@ changed keeps its twin, marked fuzzy until someone has looked at it; `git diff t
 what changed. A cell may lag: without a twin, or with a fuzzy one, it shows English, as the title of
 its notebook and README say. From the catalogues come `zh.json`, which the package looks up, the
 characters that figures need (`zh.otf`), and `notebooks/zh`: the code cells are copies, but for a
-line of the set-up, which chooses the language, and the labels of figures and tables (the texts with
-the context `code`; where a text should be one, but stands elsewhere than in a figure's arguments,
-add it to the lesson's catalogue by hand). `make notebooks ARGS=zh` stores their outputs.
+line of the set-up, which chooses the language, for titles, comments and docstrings, and for the
+labels of figures and tables (the texts with the context `code`; where a text should be one, but
+stands elsewhere than in a figure's arguments, add it to the lesson's catalogue by hand). `make
+notebooks ARGS=zh` stores their outputs, which another comment leaves as they are.
 """
 import ast
 import itertools
 import json
 import re
 import sys
+import tokenize
 from pathlib import Path
 
 from fontTools import subset
@@ -31,7 +33,7 @@ from tools.notebooks.nbtext import KERNEL, dumps, in_language, inner, place
 from tools.notebooks.readme import cell_named, read, renew, tables, with_counts
 from tools.notebooks.translatable import (
     ALL_BEHIND, BEHIND, CELL_TITLE, NOTEBOOKS, PACKAGE, blocks, cells, comments, everything, key,
-    keys_of, labels, parsed, strings, translates)
+    keys_of, labels, parsed, strings, tokens, translates)
 
 from attention_lessons.languages import PLACE
 
@@ -53,7 +55,7 @@ def spoken(catalogue):
 def characters(catalogue):
     """What figures need beyond matplotlib's own font."""
     drawn = (entry.twin for entries in catalogue.values() for entry in entries
-             if entry.context in ("code", "drawing", "name"))
+             if entry.context in ("code", "drawing", "name") and entry.text[0] != "#")
     return sorted({letter for text in drawn for letter in text if ord(letter) > 0x2e7f})
 
 
@@ -134,19 +136,24 @@ def translated(path, language, catalogue):
         if translates(cell):
             cell["source"] = with_links(twin(catalogue, room, *key(path, cell)), language)
         elif cell["cell_type"] == "code":
+            cell["source"] = relabelled(cell, twins, own)
             if cell["id"] == "setup":
                 start, _, imports = cell["source"].partition("\n\n")
                 cell["source"] = f"{start}\n{SET_UP.format(language)}\n\n{imports}".strip()
-            else:
-                cell["source"] = relabelled(cell, twins, own)
             kept = before.get(cell["id"], {})
-            kept = kept if kept.get("source") == cell["source"] else {}
+            kept = kept if kept and instructions(kept) == instructions(cell) else {}
             cell |= {name: kept.get(name, empty)
                      for name, empty in (("outputs", []), ("execution_count", None))}
     made = with_counts(target, made, cells(path), say)
     if behind := lagging(path, catalogue):
         cell_named(made, "title")["source"] += f"\n\n{say(BEHIND).format(len(behind))}"
     return made
+
+
+def instructions(cell):
+    """What a cell's code says to Python: all but its comments."""
+    return [token.string for token in tokens(cell)
+            if token.type not in (tokenize.COMMENT, tokenize.NL)]
 
 
 def lagging(path, catalogue):
