@@ -14,8 +14,9 @@ def dates_explorer(model: EncoderDecoder, text: str = "24/12/1999") -> Explorer:
     """A date reader (``attention_lessons.laboratory.dates``) at work, with heads to close.
 
     The piece carries the model's weights, as they are now, and reads by itself, without a kernel.
-    At the start all heads are open. Its riddle of the day asks for a wrong month. Raises ValueError for a model that isn't a date reader with one
-    layer on either side, and for weights that aren't finite.
+    At the start all heads are open. Its riddle of the day asks for a wrong month.
+    Raises ValueError for a model that isn't a date reader with one layer on either side, and for
+    weights that aren't finite.
     """
     if (not isinstance(model, EncoderDecoder) or len(model.encoder) != 1
             or len(model.decoder) != 1 or model.scores.out_features != STEPS + 2):
@@ -34,5 +35,6 @@ def dates_explorer(model: EncoderDecoder, text: str = "24/12/1999") -> Explorer:
         data={"weights": stored(short), "precision": 8 * short.element_size(),
               "sizes": [[name, len(W)] for name, W in weights.items()], "heads": heads,
               "letters": "".join(LETTERS), "digits": DIGITS, "longest": LONGEST},
-        state={"text": clean(text[:200]), "riddle": False} | dict.fromkeys(sum(heads.values(), []), True),
+        state={"text": clean(text[:200]), "riddle": False}
+        | dict.fromkeys(sum(heads.values(), []), True),
         still="09_explorer")

@@ -151,7 +151,8 @@ def test_a_word_on_the_first_page_shows_its_arcs_by_touch_and_keyboard(visit):
     assert page.locator(".arcs .number:visible").count() == 2
 
 
-@pytest.mark.parametrize("page, words", [("index.html", "Close heads"), ("zh/index.html", "请关掉")])
+@pytest.mark.parametrize("page, words", [
+    ("index.html", "Close heads"), ("zh/index.html", "请关掉")])
 def test_the_riddle_of_the_day_waits_on_the_front_page(visit, page, words):
     page = visit(page)
     said = page.locator(".result")
