@@ -187,8 +187,6 @@ def test_the_address_is_set_everywhere_and_can_be_set_again(tmp_path, monkeypatc
     monkeypatch.setattr(address.setup, "tag", lambda: tag)
     texts = "\n".join(f"see {form}x" for form in address.forms(address.NOBODYS))
     (tmp_path / "README.md").write_text(texts, encoding="utf-8")
-    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
-    subprocess.run(["git", "add", "-A"], cwd=tmp_path, check=True)
     monkeypatch.setattr(address.setup, "ROOT", tmp_path)
     for old, new in [(address.NOBODYS, url), (url, address.NOBODYS)]:
         monkeypatch.setattr(address.setup, "address", lambda old=old: old)
@@ -202,21 +200,18 @@ def test_the_address_is_set_everywhere_and_can_be_set_again(tmp_path, monkeypatc
         address.main(url)
 
 
-@pytest.mark.parametrize("outer", [False, True], ids=["unpacked", "in another repository"])
-def test_the_address_is_set_in_an_unpacked_archive(tmp_path, monkeypatch, capsys, outer):
-    if outer:
-        subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
-    folder = tmp_path / "lessons"
-    for name in (".github/a.yml", "b.md", ".venv/c.md", "dist/d.md"):
-        path = folder / name
+def test_the_address_is_set_in_files_of_the_repository_alone(tmp_path, monkeypatch, capsys):
+    for name in (own := [".github/a.yml", "b.md"]) + [".venv/c.md", "dist/d.md", "tools/e.py"]:
+        path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"see {address.NOBODYS}", encoding="utf-8")
-    monkeypatch.setattr(address.setup, "ROOT", folder)
+    (tmp_path / "picture.png").write_bytes(b"\x89PNG")
+    monkeypatch.setattr(address.setup, "ROOT", tmp_path)
     monkeypatch.setattr(address.setup, "address", lambda: address.NOBODYS)
     monkeypatch.setattr(address.setup, "tag", lambda: "v7")
     address.main("https://github.com/you/yours")
-    assert [name for name in (".github/a.yml", "b.md", ".venv/c.md", "dist/d.md")
-            if "you/yours" in (folder / name).read_text()] == [".github/a.yml", "b.md"]
+    assert own == sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.*")
+                         if path.is_file() and b"you/yours" in path.read_bytes())
     assert "git tag v7 && git push origin v7" in capsys.readouterr().out
     with pytest.raises(SystemExit, match="No file in .* holds the address"):
         address.main("https://github.com/you/others")
