@@ -1,6 +1,5 @@
 """Tools for notebooks: as text, run and stored, what stands in two places, what nbval overlooks."""
 import asyncio
-import json
 import os
 import platform
 import re
@@ -29,10 +28,6 @@ print("two")
 3
 """
 PRINTED = {"output_type": "stream", "name": "stdout", "text": ["two\n"]}
-
-
-def load(path):
-    return json.loads(path.read_text(encoding="utf-8"))
 
 
 def cell(notebook, name):
@@ -64,7 +59,7 @@ import ipywidgets"""
     text = TINY.replace("x = 1", bar).replace("\n3\n", "\nipywidgets.FloatProgress(3)\n")
     nbtext.write(nbtext.pack(text, {}), path)
     execute.store(path)
-    stored = load(path)
+    stored = nbtext.read(path)
     assert nbtext.unpack(stored) == text and nbtext.pack(text, stored) == stored
     counts = [each["execution_count"] for each in stored["cells"] if "outputs" in each]
     assert counts == [1, 2, 3] and stored["metadata"] == nbtext.KERNEL
@@ -98,7 +93,7 @@ def spoil(path, old, new):
 
 
 def text_in(path, name):
-    return "".join(cell(load(path), name)["source"])
+    return "".join(cell(nbtext.read(path), name)["source"])
 
 
 def test_minutes_of_the_sitting_and_of_sections_are_counted_and_lead_to_each_other(repository):

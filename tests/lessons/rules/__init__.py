@@ -11,4 +11,4 @@
     notebook   what rules are written with: Notebook, Cell, `rule`, `rule_for_all`
 """
 from . import code, exercises, layout, numbers, outputs, sources, words  # noqa: F401  they fill RULES
-from .notebook import OF_ALL, RULES  # noqa: F401
+from .notebook import RULES  # noqa: F401

@@ -10,7 +10,6 @@ from tools.notebooks import nbtext, readme
 
 ONE_SCREEN = ("one-screen", "one-screen-code", "one-screen-proof")
 RULES = {}  # name -> function from notebooks to complaints
-OF_ALL = set()  # the names of those that compare notebooks with each other
 
 
 def rule(*kinds, of=""):
@@ -33,7 +32,6 @@ def rule(*kinds, of=""):
 
 def rule_for_all(find):
     """Register a rule about all notebooks together: it yields (file, cell, what is wrong)."""
-    OF_ALL.add(find.__name__)
     RULES[find.__name__] = lambda notebooks: [
         f"{file}, {cell}: {wrong}. {find.__doc__}" for file, cell, wrong in find(notebooks)]
     return find
