@@ -137,8 +137,6 @@ BAD = [  # rule, what is changed, words of the complaint: cell, what is wrong
      "new: 7 lines after another code cell"),
     ("story_needs_no_proof", add("%% code a proof folded\ni = 1\n\n%% code new\nprint(i)"),
      "new: `i` comes from the proof `a`"),
-    ("sections_stand_alone", swap("k = 2", "k = i", place="deeper/02"),
-     "why-code: `i` comes from the section `so`"),
     ("proofs_have_titles", swap("# @title Proof: an idea", "# An idea"), "idea-proof: no title"),
     ("no_assert_in_the_story", code("assert X"), "new: an assert"),
     ("no_machine_paths", words("See /home/me/notes."), "new: `/home/`"),
