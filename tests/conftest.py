@@ -1,7 +1,6 @@
 """The same random numbers and Hypothesis examples everywhere; a browser for tests that ask for it.
 
-Tests that use the fixture `page` or `browser` are marked so, and run with `-m browser` alone. Tests
-of the tests, in which wrong code is caught, are slow ones: `make quick` leaves them out.
+Tests that use the fixture `page` or `browser` are marked so, and run with `-m browser` alone.
 """
 import gc
 import importlib.util
@@ -74,8 +73,6 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker("browser")
-        if item.name.startswith("test_a_mistake_is_seen"):  # a test of tests
-            item.add_marker("slow")
     if not in_browser(config):
         items[:] = [item for item in items if not item.get_closest_marker("browser")]
 

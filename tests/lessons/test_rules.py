@@ -72,7 +72,6 @@ def proofs(count):
 MORE = tiny.trio("kernel", "## Predict: it · 3 minutes · level 1", "answer = ''")
 BELOW = "../02_tiny.ipynb"
 PROOF = "[idea-proof](#cell-id=idea-proof)"
-ERROR = {"output_type": "error", "ename": "ValueError", "evalue": "", "traceback": []}
 STDERR = {"output_type": "stream", "name": "stderr", "text": "oh"}
 BAD = [  # rule, what is changed, words of the complaint: cell, what is wrong
     # layout
@@ -143,7 +142,7 @@ BAD = [  # rule, what is changed, words of the complaint: cell, what is wrong
     ("sentence", swap("0., 3.]])", "0., 2.]])"), "sentence: missing"),
     # outputs
     ("run_in_order", stored("weights", execution_count=None), "weights: its number is None"),
-    ("clean_outputs", stored("weights", outputs=[ERROR]), "weights: it raises"),
+    ("clean_outputs", stored("weights", outputs=shows("A UserWarning")), "`UserWarning` in its"),
     ("clean_outputs", stored("weights", outputs=[STDERR]), "weights: it writes"),
     ("picture_cells", swap('block")', 'block")\nX = 1'), "picture-block: tag and code"),
     ("alt_text", stored("weights", outputs=shows("iVBORw0KGgo=", "image/png")), "weights: a bare"),
