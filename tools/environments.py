@@ -101,8 +101,8 @@ def build(leg, packages, python=sys.executable, alone=(setup.D2L, "-e", "."), co
     """
     folder = ROOT / f".venv-{leg}"
     ours, done = program(folder), folder / "set-up-done"
-    content = repr([str(ROOT), python, packages, alone, constraints])
-    mark = hashlib.sha256(content.encode()).hexdigest()
+    pins = [setup.read(ROOT / file) for file in constraints[1:]]
+    mark = hashlib.sha256(repr([str(ROOT), python, packages, alone, pins]).encode()).hexdigest()
     if setup.read(done) == mark:
         return ours
     print(f"Making .venv-{leg} (once; a few minutes)", flush=True)
