@@ -1,6 +1,6 @@
 """The same random numbers and Hypothesis examples everywhere; a browser for tests that ask for it.
 
-Tests that use the fixture `page` or `browser` are marked so, and run with `-m browser` alone.
+Tests that use the fixture `browser` are marked so, and run with `-m browser` alone.
 """
 import gc
 import importlib.util
@@ -31,9 +31,7 @@ if sys.platform == "linux" and os.geteuid() == 0:
 
 @pytest.fixture(autouse=True)
 def seed():
-    """The random numbers of all devices in use: torch.manual_seed takes a millisecond to note what
-    the others will need, which is a tenth of `make quick`."""
-    (torch.manual_seed if torch.cuda.is_initialized() else torch.default_generator.manual_seed)(0)
+    torch.manual_seed(0)
 
 
 # ---- which tests run --------------------------------------------------------------------------
@@ -105,12 +103,3 @@ def opened(browser):
     for page in pages:
         assert page.errors == [] and page.requests == []
         page.close()
-
-
-@pytest.fixture(scope="module")
-def page(browser):
-    """An empty page, 1280 wide, that collects its errors in ``page.errors``."""
-    from screen import watch
-    page = watch(browser.new_page(viewport={"width": 1280, "height": 900}))
-    yield page
-    page.close()
