@@ -1,7 +1,6 @@
 """The same random numbers and Hypothesis examples everywhere; a browser for tests that ask for it.
 
-Tests that use the fixture `page` or `browser` are marked so, and run with `-m browser` alone. Tests
-of the tests, in which wrong code is caught, are slow ones: `make quick` leaves them out.
+Tests that use the fixture `browser` are marked so, and run with `-m browser` alone.
 """
 import gc
 import importlib.util
@@ -32,9 +31,7 @@ if sys.platform == "linux" and os.geteuid() == 0:
 
 @pytest.fixture(autouse=True)
 def seed():
-    """The random numbers of all devices in use: torch.manual_seed takes a millisecond to note what
-    the others will need, which is a tenth of `make quick`."""
-    (torch.manual_seed if torch.cuda.is_initialized() else torch.default_generator.manual_seed)(0)
+    torch.manual_seed(0)
 
 
 # ---- which tests run --------------------------------------------------------------------------
@@ -74,8 +71,6 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker("browser")
-        if item.name.startswith("test_a_mistake_is_seen"):  # a test of tests
-            item.add_marker("slow")
     if not in_browser(config):
         items[:] = [item for item in items if not item.get_closest_marker("browser")]
 
@@ -108,12 +103,3 @@ def opened(browser):
     for page in pages:
         assert page.errors == [] and page.requests == []
         page.close()
-
-
-@pytest.fixture(scope="module")
-def page(browser):
-    """An empty page, 1280 wide, that collects its errors in ``page.errors``."""
-    from screen import watch
-    page = watch(browser.new_page(viewport={"width": 1280, "height": 900}))
-    yield page
-    page.close()

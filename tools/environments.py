@@ -57,12 +57,6 @@ def lines(path):
     return [line for line in bare if line]
 
 
-def split(packages):
-    """The first line about PyTorch, in a list, and all lines about others."""
-    torch = [line for line in packages if name_of(line) == "torch"]
-    return torch[:1], [line for line in packages if line not in torch]
-
-
 def said_by(*command):
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
@@ -107,16 +101,16 @@ def build(leg, packages, python=sys.executable, alone=(setup.D2L, "-e", "."), co
     """
     folder = ROOT / f".venv-{leg}"
     ours, done = program(folder), folder / "set-up-done"
-    content = repr([str(ROOT), python, packages, alone, constraints])
-    mark = hashlib.sha256(content.encode()).hexdigest()
+    pins = [setup.read(ROOT / file) for file in constraints[1:]]
+    mark = hashlib.sha256(repr([str(ROOT), python, packages, alone, pins]).encode()).hexdigest()
     if setup.read(done) == mark:
         return ours
     print(f"Making .venv-{leg} (once; a few minutes)", flush=True)
     subprocess.run([python, "-m", "venv", "--clear", folder], check=True)
-    torch, others = split(packages)
-    for line in torch:
-        setup.install_torch(line, setup.torch_index(), python=ours)
-    setup.install(*torch, *others, *constraints, python=ours)
+    for line in packages:
+        if name_of(line) == "torch":
+            setup.install_torch(line, setup.torch_index(), constraints, python=ours)
+    setup.install(*packages, *constraints, python=ours)
     if alone:
         setup.install("--no-deps", *alone, python=ours)
     done.write_text(mark, encoding="utf-8")
@@ -173,7 +167,7 @@ def oldest(arguments):
 
 def newest(arguments):
     python = build("newest", setup.requirements())
-    _, others = split(setup.requirements())
+    others = [line for line in setup.requirements() if name_of(line) != "torch"]
     setup.install("--upgrade", "--upgrade-strategy", "eager", *others, python=python)
     return suite("newest", python, arguments)
 
@@ -213,8 +207,7 @@ def sections(arguments):
 def frameworks(arguments):
     """MXNet's environment lies beside the others', whose interpreter starts MXNet's."""
     lists = tomllib.loads(setup.read(ROOT / "tools/frameworks.toml"))
-    torch, _ = split(lines("pins.txt"))
-    packages = [*torch, *setup.requirements(), *lists["frameworks"]]
+    packages = [*setup.requirements(), *lists["frameworks"]]
     base, lesson = find_python("3.11"), "14_other_frameworks"
     build("frameworks-mxnet", lists["frameworks-mxnet"], base, alone=(setup.D2L,))
     python = build("frameworks", packages, base, constraints=PINS)
@@ -230,9 +223,8 @@ def frameworks(arguments):
 
 def nbgrader(arguments):
     """The packages must come from the assignment, so they are not installed."""
-    torch, _ = split(lines("pins.txt"))
-    packages = [*torch, *setup.requirements(), "nbgrader==0.9.6", "-c", "pins.txt"]
-    python = build("nbgrader", packages, alone=())
+    packages = [*setup.requirements(), "nbgrader==0.9.6"]
+    python = build("nbgrader", packages, alone=(), constraints=PINS)
     return suite("nbgrader", python, arguments, ["tests/classroom/course.py"], skips=False)
 
 
@@ -268,8 +260,7 @@ def wheel(names):
     """Install it with what it asks for, let it copy the lessons, and run some."""
     with tempfile.TemporaryDirectory() as folder:
         made, lessons = make_wheel(folder), Path(folder, "lessons")
-        torch, _ = split(lines("pins.txt"))
-        packages = [*torch, f"d2l-ext[lab] @ {made.as_uri()}"]
+        packages = ["torch", f"d2l-ext[lab] @ {made.as_uri()}"]
         python = build("wheel", packages, alone=(), constraints=PINS)
         command = [python, "-I", "-c", ALONE, packages_of(python), lessons]
         subprocess.run(command, cwd=folder, check=True)

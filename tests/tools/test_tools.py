@@ -1,6 +1,5 @@
 """Tools for notebooks: as text, run and stored, what stands in two places, what nbval overlooks."""
 import asyncio
-import json
 import os
 import platform
 import re
@@ -29,10 +28,6 @@ print("two")
 3
 """
 PRINTED = {"output_type": "stream", "name": "stdout", "text": ["two\n"]}
-
-
-def load(path):
-    return json.loads(path.read_text(encoding="utf-8"))
 
 
 def cell(notebook, name):
@@ -64,7 +59,7 @@ import ipywidgets"""
     text = TINY.replace("x = 1", bar).replace("\n3\n", "\nipywidgets.FloatProgress(3)\n")
     nbtext.write(nbtext.pack(text, {}), path)
     execute.store(path)
-    stored = load(path)
+    stored = nbtext.read(path)
     assert nbtext.unpack(stored) == text and nbtext.pack(text, stored) == stored
     counts = [each["execution_count"] for each in stored["cells"] if "outputs" in each]
     assert counts == [1, 2, 3] and stored["metadata"] == nbtext.KERNEL
@@ -98,7 +93,7 @@ def spoil(path, old, new):
 
 
 def text_in(path, name):
-    return "".join(cell(load(path), name)["source"])
+    return "".join(cell(nbtext.read(path), name)["source"])
 
 
 def test_minutes_of_the_sitting_and_of_sections_are_counted_and_lead_to_each_other(repository):
@@ -187,8 +182,6 @@ def test_the_address_is_set_everywhere_and_can_be_set_again(tmp_path, monkeypatc
     monkeypatch.setattr(address.setup, "tag", lambda: tag)
     texts = "\n".join(f"see {form}x" for form in address.forms(address.NOBODYS))
     (tmp_path / "README.md").write_text(texts, encoding="utf-8")
-    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
-    subprocess.run(["git", "add", "-A"], cwd=tmp_path, check=True)
     monkeypatch.setattr(address.setup, "ROOT", tmp_path)
     for old, new in [(address.NOBODYS, url), (url, address.NOBODYS)]:
         monkeypatch.setattr(address.setup, "address", lambda old=old: old)
@@ -202,21 +195,18 @@ def test_the_address_is_set_everywhere_and_can_be_set_again(tmp_path, monkeypatc
         address.main(url)
 
 
-@pytest.mark.parametrize("outer", [False, True], ids=["unpacked", "in another repository"])
-def test_the_address_is_set_in_an_unpacked_archive(tmp_path, monkeypatch, capsys, outer):
-    if outer:
-        subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
-    folder = tmp_path / "lessons"
-    for name in (".github/a.yml", "b.md", ".venv/c.md", "dist/d.md"):
-        path = folder / name
+def test_the_address_is_set_in_files_of_the_repository_alone(tmp_path, monkeypatch, capsys):
+    for name in (own := [".github/a.yml", "b.md"]) + [".venv/c.md", "dist/d.md", "tools/e.py"]:
+        path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"see {address.NOBODYS}", encoding="utf-8")
-    monkeypatch.setattr(address.setup, "ROOT", folder)
+    (tmp_path / "picture.png").write_bytes(b"\x89PNG")
+    monkeypatch.setattr(address.setup, "ROOT", tmp_path)
     monkeypatch.setattr(address.setup, "address", lambda: address.NOBODYS)
     monkeypatch.setattr(address.setup, "tag", lambda: "v7")
     address.main("https://github.com/you/yours")
-    assert [name for name in (".github/a.yml", "b.md", ".venv/c.md", "dist/d.md")
-            if "you/yours" in (folder / name).read_text()] == [".github/a.yml", "b.md"]
+    assert own == sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.*")
+                         if path.is_file() and b"you/yours" in path.read_bytes())
     assert "git tag v7 && git push origin v7" in capsys.readouterr().out
     with pytest.raises(SystemExit, match="No file in .* holds the address"):
         address.main("https://github.com/you/others")

@@ -1,14 +1,3 @@
-"""The rules that notebooks keep, by theme. A rule's docstring is the sentence that it tells.
-
-    layout     ids, tags, fixed cells, length, headings, sections of deeper notebooks
-    words      prose, links, pictures
-    code       what a code cell may hold, the running example
-    outputs    what is stored: order, warnings, figures, predictions, interactive pieces
-    exercises  exercises, questions, homework
-    numbers    those in sentences, with their sources
-    sources    claims, references, symbols
-    limits     how long things may be
-    notebook   what rules are written with: Notebook, Cell, `rule`, `rule_for_all`
-"""
+"""The rules that notebooks keep, a module a theme. A rule's docstring is the sentence it tells."""
 from . import code, exercises, layout, numbers, outputs, sources, words  # noqa: F401  they fill RULES
-from .notebook import OF_ALL, RULES  # noqa: F401
+from .notebook import RULES  # noqa: F401

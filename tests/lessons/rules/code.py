@@ -49,13 +49,6 @@ def names_of(statement):
     return taken, bound
 
 
-def names(cell):
-    """For each statement the names that it takes and binds, with the framework whose cells share
-    them."""
-    for statement in cell.statements:
-        yield tuple({(cell.framework, name) for name in found} for found in names_of(statement))
-
-
 @rule("start", "lesson", "museum")
 def code_is_announced(notebook):
     """Before longer code that is open to read, say what it computes and what to look for; once for
@@ -73,28 +66,11 @@ def story_needs_no_proof(notebook):
     """The story runs without proofs: define the name in a cell of the story, or rename it."""
     last = {}  # name -> the cell that bound it last
     for cell in notebook.code:
-        for taken, bound in names(cell):
-            for place in sorted(taken & last.keys()):
-                if "proof" in last[place].tags - cell.tags:
-                    yield cell.id, f"`{place[1]}` comes from the proof `{last[place].id}`"
+        for taken, bound in map(names_of, cell.statements):
+            for name in sorted(taken & last.keys()):
+                if "proof" in last[name].tags - cell.tags:
+                    yield cell.id, f"`{name}` comes from the proof `{last[name].id}`"
             last |= dict.fromkeys(bound, cell)
-
-
-@rule("deeper")
-def sections_stand_alone(notebook):
-    """A section can be read alone: what it uses it binds itself, or the set-up does."""
-    def bound_in(cells):
-        return {name for cell in cells for _, bound in names(cell) for name in bound}
-
-    everywhere = bound_in([notebook.cell("setup")])
-    own = [(section[0].id, bound_in(section)) for section in notebook.sections]
-    for section in notebook.sections:
-        here = bound_in(section) | everywhere
-        for cell in section:
-            taken = {name for each, _ in names(cell) for name in each} - here
-            for name in sorted(taken):
-                for other in [other for other, bound in own if name in bound][:1]:
-                    yield cell.id, f"`{name[1]}` comes from the section `{other}`"
 
 
 @rule(of="code")

@@ -20,8 +20,7 @@ ID_IS_TAG = {"setup", "recall", "sentence", "claims", "exit", "references", "nex
              "one-screen"}
 TAGS = ID_IS_TAG | {
     "picture", "predict", "explorer", "exercise", "solution", "question", "timing", "proof",
-    "raises-exception", "needs-jax", "needs-tensorflow", "needs-mxnet",
-    "nbval-ignore-output", "nbval-skip", "nbval-raises-exception"}
+    "needs-jax", "needs-tensorflow", "needs-mxnet", "nbval-ignore-output"}
 
 
 @rule()

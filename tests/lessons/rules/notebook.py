@@ -10,7 +10,6 @@ from tools.notebooks import nbtext, readme
 
 ONE_SCREEN = ("one-screen", "one-screen-code", "one-screen-proof")
 RULES = {}  # name -> function from notebooks to complaints
-OF_ALL = set()  # the names of those that compare notebooks with each other
 
 
 def rule(*kinds, of=""):
@@ -33,7 +32,6 @@ def rule(*kinds, of=""):
 
 def rule_for_all(find):
     """Register a rule about all notebooks together: it yields (file, cell, what is wrong)."""
-    OF_ALL.add(find.__name__)
     RULES[find.__name__] = lambda notebooks: [
         f"{file}, {cell}: {wrong}. {find.__doc__}" for file, cell, wrong in find(notebooks)]
     return find
@@ -98,10 +96,8 @@ class Notebook:
     def alt(self):
         """The entries of the lesson's alt.toml that this notebook draws, the words of its figures:
         a text, or a table of `text` and `varies`."""
-        drawn = [".+".join(map(re.escape, name[3:].split("{}")))
-                 for cell in self.code for name in figure_names(cell)]
-        return {name: entry for name, entry in alt_of(self.number).items()
-                if any(re.fullmatch(pattern, name) for pattern in drawn)}
+        drawn = {name[3:] for cell in self.code for name in figure_names(cell)}
+        return {name: entry for name, entry in alt_of(self.number).items() if name in drawn}
 
     @cached_property
     def sections(self):
@@ -158,11 +154,10 @@ def fences(cell):
 
 
 def figure_names(cell):
-    """The names of the figures that a cell draws; `{}` stands for what is computed."""
+    """The names of the figures that a cell draws."""
     for call in cell.calls("heatmaps", "curves", "bars"):
-        given = [word.value for word in call.keywords if word.arg == "name"]
-        parts = getattr(given[0], "values", given) if given else []  # those of an f-string
-        yield "".join(part.value if isinstance(part, ast.Constant) else "{}" for part in parts)
+        given = {word.arg: word.value for word in call.keywords}
+        yield ast.literal_eval(given["name"]) if "name" in given else ""
 
 
 def trios(cells):

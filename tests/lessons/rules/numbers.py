@@ -10,18 +10,18 @@ import re
 from collections import Counter
 from functools import cache
 
+from tools.notebooks.check_translation import WORDS
+
 from .notebook import ROOT, all_notebooks, rule
 
 TABLE = ROOT / "tests/lessons/numbers.csv"
-WORDS = ("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
-         "fifteen sixteen seventeen eighteen nineteen twenty").split()
 ELSEWHERE = {"references", "next", "map", "contents", "symbols"}  # other rules' cells
 BARE = [r"```.*?```|`[^`]*`",
         r"(?m:^# .*|^## Question \d)|\d+ minutes?|level \d|\*\*Minutes:\*\*[^\n]*",
         r"\]\([^)]*\)|\[(?:[Ll]esson )?\d\d[^\]]*\]|(?m:^ *\d+\. )",
         r"\b(?:19|20)\d\d\b"]
 TOKEN = re.compile(r"(?<![\w.^_{])(?:\d[\d,]*\d|\d)(?:\.\d+)?(?!\w)|[½⅓⅔¼¾]"
-                   r"|(?:\\mathcal )?\bO\([^)]*\)|\b(?:" + "|".join(WORDS[2:])
+                   r"|(?:\\mathcal )?\bO\([^)]*\)|\b(?:" + "|".join(WORDS)
                    + r"|half|twice|third|quarter|dozen|hundred|thousand)\b", re.I)
 SMALL = {*range(13), *(2**power for power in range(20))}
 

@@ -1,6 +1,6 @@
 """Rules of prose, links and pictures in Markdown."""
-import posixpath
 import re
+from urllib.parse import urldefrag, urljoin
 
 from tools.notebooks import readme
 
@@ -36,14 +36,11 @@ def no_pictures_in_words(cell):
 def links_lead_somewhere(notebooks):
     """Link to https://, or to a notebook or one of its cells: 02_..., deeper/02_..., and from a
     deeper one ../02_..."""
-    ids = {f"{notebook.name}.ipynb": notebook.ids for notebook in notebooks}
+    places = {f"/notebooks/{notebook.name}.ipynb": ["", *map("cell-id={}".format, notebook.ids)]
+              for notebook in notebooks}
     for notebook in notebooks:
-        for name, link in [(cell.id, link) for cell in notebook.words for link in links(cell.text)]:
-            file, _, place = link.partition("#")
-            target = posixpath.join(posixpath.dirname(notebook.name), file) if file else (
-                f"{notebook.name}.ipynb")
-            known = ids.get(posixpath.normpath(target), ())
-            wanted = place.removeprefix("cell-id=")
-            if not link.startswith("https://") and (
-                    not known or wanted != place and wanted not in known):
-                yield notebook.name, name, f"{link} leads nowhere"
+        for cell in notebook.words:
+            for link in links(cell.text):
+                file, place = urldefrag(urljoin(f"/notebooks/{notebook.name}.ipynb", link))
+                if not link.startswith("https://") and place not in places.get(file, ()):
+                    yield notebook.name, cell.id, f"{link} leads nowhere"
