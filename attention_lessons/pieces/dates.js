@@ -205,8 +205,8 @@ function judge(off, { given, answer, full }, least) {
   const [month, rest] = [(date) => date.slice(5, 7), (date) => date.slice(0, 5) + date.slice(7)];
   let words = t("Solved, with {0} closed, and fewer can't do it.", headCount(off.length));
   if (!off.length) {
-    words = t("Close heads so that the month comes out wrong, and the day and the year stay right. " +
-      "How few are enough?");
+    words = t("Close heads so that the month comes out wrong, and the day and the year stay " +
+      "right. How few are enough?");
   } else if (answer === full) {
     words = t("Nothing has changed.");
   } else if (month(answer) === month(full)) {
