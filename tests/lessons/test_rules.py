@@ -86,7 +86,7 @@ BAD = [  # rule, what is changed, words of the complaint: cell, what is wrong
     ("fits_a_sitting", words("word " * 6000), "title: 49 minutes without"),
     ("fits_a_sitting", add(cells(50)), "title: 69 cells in the sitting, 65"),
     ("fits_a_sitting", add(cells(50)), "title: 85 cells on the page, 80"),
-    ("few_words", words("word " * 2700), "title: 2727 words, 2700"),
+    ("fits_a_sitting", words("word " * 2700), "title: 2727 words, 2700"),
     ("light", words("word " * 150_000), "title: 75"),
     ("exercises_of_the_sitting", swap("%% md question-1", f"{MORE}\n%% md question-1"),
      "exercises: 3 exercises, not 2"),

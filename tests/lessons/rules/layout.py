@@ -70,26 +70,20 @@ def fixed_cells(notebook):
 
 @rule("start", "lesson", "museum")
 def fits_a_sitting(notebook):
-    """A lesson is read in one sitting: cut, or move a section into the deeper notebook."""
+    """A lesson is read in one sitting, and its story, up to the exercises, is told in few words:
+    cut, or move a section into the deeper notebook."""
     cells = readme.sitting(nbtext.cells_of(notebook.content))
     spent, exercises = readme.minutes(cells), readme.exercise_minutes(cells)
+    story = [re.sub(r"(?m)^(#|\|).*", "", cell.text)  # paragraphs and lists
+             for cell in notebook.between("title", "exercises") if not cell.is_code]
     for what, found, most in (
             ("cells on the page", len(notebook.cells), limits.PAGE_CELLS),
             ("cells in the sitting", len(cells), limits.SITTING_CELLS),
+            ("words", sum(map(readme.count_words, story)), limits.STORY_WORDS),
             ("minutes", round(spent), limits.SITTING_MINUTES),
             ("minutes without exercises", round(spent - exercises), limits.CLASS_MINUTES)):
         if found > most:
             yield "title", f"{found} {what}, {most} is the limit"
-
-
-@rule("lesson", "museum")
-def few_words(notebook):
-    """A story is told in few paragraphs and lists: cut, or move a section into the deeper
-    notebook."""
-    story = [cell for cell in notebook.between("title", "exercises") if not cell.is_code]
-    count = sum(readme.count_words(re.sub(r"(?m)^(#|\|).*", "", cell.text)) for cell in story)
-    if count > limits.STORY_WORDS:
-        yield "title", f"{count} words, {limits.STORY_WORDS} is the limit"
 
 
 @rule()
