@@ -71,11 +71,6 @@ class Cell:
             texts += [output.get("text", ""), output.get("traceback", "")]
         return [re.sub(r"base64,[\w+/=]*", "", "".join(text)) for text in texts]
 
-    def calls(self, *names):
-        """The calls of functions of these names, with or without a module's name before it."""
-        return [node for node in self.nodes if isinstance(node, ast.Call)
-                and ast.unparse(node.func).split(".")[-1] in names]
-
 
 class Notebook:
     """A notebook by its name, "05_..." or "deeper/05_..._deeper". Its kind is "lesson", or "start"
@@ -155,9 +150,11 @@ def fences(cell):
 
 def figure_names(cell):
     """The names of the figures that a cell draws."""
-    for call in cell.calls("heatmaps", "curves", "bars"):
-        given = {word.arg: word.value for word in call.keywords}
-        yield ast.literal_eval(given["name"]) if "name" in given else ""
+    for node in cell.nodes:
+        if isinstance(node, ast.Call) and re.search(
+                r"\b(heatmaps|curves|bars)$", ast.unparse(node.func)):
+            given = {word.arg: word.value for word in node.keywords}
+            yield ast.literal_eval(given["name"]) if "name" in given else ""
 
 
 def trios(cells):
