@@ -52,10 +52,10 @@ def words(text):
     return add(f"%% md new\n{text}")
 
 
-def stored(name, place="02", **fields):
+def stored(name, **fields):
     """Other fields of a cell."""
     return partial(edited, lambda content: content | {"cells": [
-        cell | fields if cell["id"] == name else cell for cell in content["cells"]]}, place)
+        cell | fields if cell["id"] == name else cell for cell in content["cells"]]}, "02")
 
 
 def cells(count):
@@ -75,7 +75,7 @@ STDERR = {"output_type": "stream", "name": "stderr", "text": "oh"}
 BAD = [  # rule, what is changed, words of the complaint: cell, what is wrong
     # layout
     ("slug_ids", stored("weights", id="idea"), "idea: two cells"),
-    ("ids_of_both", stored("so", "deeper/02", id="idea"), "idea: the lesson has this id"),
+    ("ids_of_both", deeper("md so", "md idea"), "idea: the lesson has this id"),
     ("known_tags", swap("md idea", "md idea core"), "idea: unknown tags ['core']"),
     ("fixed_cells", swap("%% md exit exit", "%% md out"), "title: these cells"),
     ("fixed_cells", swap("md exit exit", "md exit"), "exit: id and tag differ"),

@@ -6,7 +6,7 @@ import tomllib
 from functools import cache, cached_property
 
 from tools import ROOT
-from tools.notebooks import nbtext, readme
+from tools.notebooks import nbtext
 
 ONE_SCREEN = ("one-screen", "one-screen-code", "one-screen-proof")
 RULES = {}  # name -> function from notebooks to complaints
@@ -94,12 +94,6 @@ class Notebook:
         drawn = {name[3:] for cell in self.code for name in figure_names(cell)}
         return {name: entry for name, entry in alt_of(self.number).items() if name in drawn}
 
-    @cached_property
-    def sections(self):
-        """Those of a deeper notebook, each a list of cells."""
-        return [[self.cell(cell["id"]) for cell in section]
-                for section in readme.sections(nbtext.cells_of(self.content))]
-
     def cell(self, name):
         return next((cell for cell in self.cells if cell.id == name), None)
 
@@ -108,9 +102,6 @@ class Notebook:
         ``ends``; none where there is no such cell."""
         start = self.ids.index(first) if first in self.ids else len(self.ids)
         return [*itertools.takewhile(lambda cell: cell.id not in ends, self.cells[start:])]
-
-    def tagged(self, tag):
-        return [cell for cell in self.cells if tag in cell.tags]
 
 
 @cache
