@@ -122,10 +122,10 @@ def build(leg, packages, python=sys.executable, alone=(setup.D2L, "-e", "."), co
 def counts(report):
     """How many tests and cells passed, failed and were skipped, from pytest's XML."""
     said = xml.etree.ElementTree.parse(report).find("testsuite")
-    found = Counter({key: int(said.get(key)) for key in ("tests", "failures", "errors", "skipped")})
-    failed = found["failures"] + found["errors"]
-    return Counter(passed=found["tests"] - failed - found["skipped"], failed=failed,
-                   skipped=found["skipped"])
+    tests, failures, errors, skipped = (
+        int(said.get(key)) for key in ("tests", "failures", "errors", "skipped"))
+    failed = failures + errors
+    return Counter(passed=tests - failed - skipped, failed=failed, skipped=skipped)
 
 
 def keep(leg, python, found):
@@ -177,10 +177,6 @@ def gpu(arguments):
         sys.exit("Stopped: PyTorch sees no CUDA device here; README says under TORCH_INDEX how to "
                  "install a build that could.")
     return suite("gpu", setup.PYTHON, arguments)
-
-
-def off_line(arguments):
-    return offline.prove(ROOT, ["-n", "2", *arguments])
 
 
 def alone(path):
@@ -358,10 +354,10 @@ def colab(names):
     return int(failed or bool(complaints))
 
 
-LEGS = {"oldest": oldest, "newest": newest, "colab": colab, "gpu": gpu, "offline": off_line,
+LEGS = {"oldest": oldest, "newest": newest, "colab": colab, "gpu": gpu,
+        "offline": lambda arguments: offline.prove(ROOT, ["-n", "2", *arguments]),
         "pinned": lambda arguments: suite("pinned", setup.PYTHON, arguments), "sections": sections,
-        "frameworks": frameworks, "wheel": wheel,
-        "nbgrader": nbgrader}
+        "frameworks": frameworks, "wheel": wheel, "nbgrader": nbgrader}
 
 if __name__ == "__main__":
     if not sys.argv[1:] or sys.argv[1] not in LEGS:

@@ -37,7 +37,7 @@ def first(words, environ=os.environ):
     return f"notebooks/{folder}00_start_here.ipynb", words
 
 
-def changed(folder=LESSONS):
+def changed(folder):
     """The lessons that somebody has changed, as far as git knows."""
     try:
         done = subprocess.run(["git", "diff", "--name-only", "--relative", "HEAD", "--", "."],

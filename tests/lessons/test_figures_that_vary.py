@@ -1,10 +1,9 @@
 """Figures whose numbers differ between machines: nbval compares their labels alone. Here their
 cells run with a clock that is a formula, and what they draw is compared with it."""
-from types import SimpleNamespace
-
 import pytest
 import torch
 from rules.notebook import all_notebooks
+from torch import nn
 
 CELLS = {(notebook.number, cell.id): cell.text
          for notebook in all_notebooks() for cell in notebook.cells}
@@ -27,12 +26,9 @@ def drawn(number, *cells):
 
     found = {}
     names = {
-        "torch": torch, "fastest": fastest, "slope": lambda x, y: (1.0, 0.0),
+        "torch": torch, "nn": nn, "F": nn.functional, "fastest": fastest,
+        "slope": lambda x, y: (1.0, 0.0), "products": says("explicit"),
         "curves": lambda x, lines, **more: found.update(x=x, lines=lines),
-        "F": SimpleNamespace(scaled_dot_product_attention=says("products")),
-        "nn": SimpleNamespace(functional=SimpleNamespace(
-            scaled_dot_product_attention=says("products"))),
-        "products": says("explicit"),
         "Convolution": lambda d: says("convolution"), "Recurrence": lambda d: says("recurrence")}
     for cell in cells:
         exec(CELLS[number, cell], names)
@@ -40,23 +36,19 @@ def drawn(number, *cells):
                         for name, line in found["lines"].items()}
 
 
-def measured(names, d):
-    """What to draw: the seconds of each layer, under the name of its line."""
-    return lambda x: {line: [seconds(layer, n, d) for n in x] for line, layer in names.items()}
-
-
 THREE = {name: name for name in ("convolution", "recurrence", "products")}
 FUSED = {"fused": "products", "weights written out": "explicit"}
-FIGURES = {  # lesson and cells -> what the last one has to draw
-    ("07", "time"): measured(THREE, 256), ("07", "time", "clock-crossover"): measured(THREE, 64),
-    ("10", "clock-memory"): lambda x: {
-        line: [seconds(layer, n, 64) / n**2 for n in x] for line, layer in FUSED.items()}}
+FIGURES = {  # lesson and cells -> the last one's lines with their layers, and what it draws of one
+    ("07", "time"): (THREE, lambda layer, n: seconds(layer, n, 256)),
+    ("07", "time", "clock-crossover"): (THREE, lambda layer, n: seconds(layer, n, 64)),
+    ("10", "clock-memory"): (FUSED, lambda layer, n: seconds(layer, n, 64) / n**2)}
 
 
 @pytest.mark.parametrize("cells", FIGURES, ids=lambda cells: f"{cells[0]}-{cells[-1]}")
-def test_each_line_is_what_was_measured_under_its_name(cells):
+def test_each_line_is_what_was_measured_under_its_name(cells, monkeypatch):
+    monkeypatch.setattr(nn.functional, "scaled_dot_product_attention", says("products"))
     x, lines = drawn(*cells)
-    wanted = FIGURES[cells](x)
-    assert lines.keys() == wanted.keys()
+    layers, shown = FIGURES[cells]
+    assert lines.keys() == layers.keys()
     for name, line in lines.items():
-        assert line == pytest.approx(wanted[name]), name
+        assert line == pytest.approx([shown(layers[name], n) for n in x]), name

@@ -52,10 +52,10 @@ def words(text):
     return add(f"%% md new\n{text}")
 
 
-def stored(name, place="02", **fields):
+def stored(name, **fields):
     """Other fields of a cell."""
     return partial(edited, lambda content: content | {"cells": [
-        cell | fields if cell["id"] == name else cell for cell in content["cells"]]}, place)
+        cell | fields if cell["id"] == name else cell for cell in content["cells"]]}, "02")
 
 
 def cells(count):
@@ -75,7 +75,7 @@ STDERR = {"output_type": "stream", "name": "stderr", "text": "oh"}
 BAD = [  # rule, what is changed, words of the complaint: cell, what is wrong
     # layout
     ("slug_ids", stored("weights", id="idea"), "idea: two cells"),
-    ("ids_of_both", stored("so", "deeper/02", id="idea"), "idea: the lesson has this id"),
+    ("ids_of_both", deeper("md so", "md idea"), "idea: the lesson has this id"),
     ("known_tags", swap("md idea", "md idea core"), "idea: unknown tags ['core']"),
     ("fixed_cells", swap("%% md exit exit", "%% md out"), "title: these cells"),
     ("fixed_cells", swap("md exit exit", "md exit"), "exit: id and tag differ"),
@@ -86,7 +86,7 @@ BAD = [  # rule, what is changed, words of the complaint: cell, what is wrong
     ("fits_a_sitting", words("word " * 6000), "title: 49 minutes without"),
     ("fits_a_sitting", add(cells(50)), "title: 69 cells in the sitting, 65"),
     ("fits_a_sitting", add(cells(50)), "title: 85 cells on the page, 80"),
-    ("few_words", words("word " * 2700), "title: 2727 words, 2700"),
+    ("fits_a_sitting", words("word " * 2700), "title: 2727 words, 2700"),
     ("light", words("word " * 150_000), "title: 75"),
     ("exercises_of_the_sitting", swap("%% md question-1", f"{MORE}\n%% md question-1"),
      "exercises: 3 exercises, not 2"),

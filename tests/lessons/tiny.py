@@ -56,7 +56,7 @@ import d2l_ext
 START = f"""%% md title
 # 00 Start
 
-%% {SETUP[3:]}
+{SETUP}
 %% md afterwards
 **Afterwards you can** begin.
 
@@ -80,7 +80,7 @@ LESSON = f"""%% md title
 
 Why?
 
-%% {SETUP[3:]}
+{SETUP}
 %% code picture-block picture folded
 picture("02_block")
 
@@ -169,7 +169,7 @@ DEEPER = f"""%% md title
 
 More of [lesson 02](../02_tiny.ipynb).
 
-%% {SETUP[3:]}
+{SETUP}
 %% md contents
 - [Is it so?](#cell-id=so)
 

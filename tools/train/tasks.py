@@ -55,9 +55,9 @@ def recall_row(kind, seed, steps):
     return row | ({"rates": learned_rates(model)} if "delta rule" in kind else {})
 
 
-def learned_rates(model, pairs=16):
+def learned_rates(model):
     """The mean rate with which a recaller of the delta rule writes at keys, values, questions."""
-    layer, rates = model.layers[1], []
+    layer, rates, pairs = model.layers[1], [], 16
     watch = lambda _, X: rates.append(layer.gate(X[0]))
     with torch.no_grad(), layer.register_forward_pre_hook(watch):
         model(recall(torch.Generator().manual_seed(10_000), 512, 3 * pairs)[0])

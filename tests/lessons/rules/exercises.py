@@ -93,18 +93,18 @@ def folded_answers(notebook):
             yield name, "not of this form"
 
 
-@rule("lesson", "museum")
-def questions(notebook):
+@rule("lesson", "museum", of="words")
+def questions(cell):
     """Four options `- **A** ...`, one right; in <details> a reason for each, in this form."""
-    form = re.compile(r"^- \*\*(\w)\*\* (.+)$", re.M)
-    for cell in notebook.tagged("question"):
-        options, reasons = (form.findall(part) for part in cell.text.partition("<details>")[::2])
-        if "".join(letter for letter, _ in options + reasons) != "ABCDABCD":
-            yield cell.id, "not of this form"
-            continue
-        lengths = [len(option) for _, option in options]
-        right = [length for length, (_, reason) in zip(lengths, reasons) if reason[:5] == "Right"]
-        if len(right) != 1:
-            yield cell.id, "exactly one reason begins with `Right`"
-        elif right[0] > sorted(lengths)[-2]:
-            yield cell.id, "the right option is the longest: guessers find it"
+    if "question" not in cell.tags:
+        return
+    options, reasons = (re.findall(r"^- \*\*(\w)\*\* (.+)$", part, re.M)
+                        for part in cell.text.partition("<details>")[::2])
+    lengths = [len(option) for _, option in options]
+    right = [length for length, (_, reason) in zip(lengths, reasons) if reason[:5] == "Right"]
+    if "".join(letter for letter, _ in options + reasons) != "ABCDABCD":
+        yield "not of this form"
+    elif len(right) != 1:
+        yield "exactly one reason begins with `Right`"
+    elif right[0] > sorted(lengths)[-2]:
+        yield "the right option is the longest: guessers find it"

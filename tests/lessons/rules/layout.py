@@ -70,26 +70,20 @@ def fixed_cells(notebook):
 
 @rule("start", "lesson", "museum")
 def fits_a_sitting(notebook):
-    """A lesson is read in one sitting: cut, or move a section into the deeper notebook."""
+    """A lesson is read in one sitting, and its story, up to the exercises, is told in few words:
+    cut, or move a section into the deeper notebook."""
     cells = readme.sitting(nbtext.cells_of(notebook.content))
     spent, exercises = readme.minutes(cells), readme.exercise_minutes(cells)
+    story = [re.sub(r"(?m)^(#|\|).*", "", cell.text)  # paragraphs and lists
+             for cell in notebook.between("title", "exercises") if not cell.is_code]
     for what, found, most in (
             ("cells on the page", len(notebook.cells), limits.PAGE_CELLS),
             ("cells in the sitting", len(cells), limits.SITTING_CELLS),
+            ("words", sum(map(readme.count_words, story)), limits.STORY_WORDS),
             ("minutes", round(spent), limits.SITTING_MINUTES),
             ("minutes without exercises", round(spent - exercises), limits.CLASS_MINUTES)):
         if found > most:
             yield "title", f"{found} {what}, {most} is the limit"
-
-
-@rule("lesson", "museum")
-def few_words(notebook):
-    """A story is told in few paragraphs and lists: cut, or move a section into the deeper
-    notebook."""
-    story = [cell for cell in notebook.between("title", "exercises") if not cell.is_code]
-    count = sum(readme.count_words(re.sub(r"(?m)^(#|\|).*", "", cell.text)) for cell in story)
-    if count > limits.STORY_WORDS:
-        yield "title", f"{count} words, {limits.STORY_WORDS} is the limit"
 
 
 @rule()
@@ -132,14 +126,13 @@ def one_screen(notebook):
 def proofs_at_the_end(notebook):
     """Below `# Proofs` are all proofs and nothing else: a few, and that of the one screen."""
     below = notebook.between("proofs", "claims", "references")[1:]
-    for cell in below:
-        if "proof" not in cell.tags:
+    for cell in notebook.cells:
+        if cell in below and "proof" not in cell.tags:
             yield cell.id, "no proof"
+        if cell not in below and "proof" in cell.tags:
+            yield cell.id, "a proof above `# Proofs`"
     if len(below) - ("one-screen-proof" in notebook.ids) > limits.PROOFS:
         yield "proofs", f"{len(below)} proofs, {limits.PROOFS} and one is the limit"
-    for cell in notebook.tagged("proof"):
-        if cell not in below:
-            yield cell.id, "a proof above `# Proofs`"
 
 
 @rule(of="code")
@@ -193,11 +186,12 @@ def leads_back(notebook):
 def section_form(notebook):
     """A section begins `## A question? · N minutes`, with a link to the lesson that raises it, then
     perhaps one cell -recap; `make readme` writes the minutes."""
-    within = {cell.id for section in notebook.sections for cell in section}
-    for name in notebook.ids:
-        if name not in within | {*FIXED["deeper"], *readme.END}:
-            yield name, "in no section"
-    for first, *rest in notebook.sections:
+    sections = [[notebook.cell(cell["id"]) for cell in section]
+                for section in readme.sections(nbtext.cells_of(notebook.content))]
+    for cell in notebook.cells:
+        if cell not in sum(sections, []) and cell.id not in {*FIXED["deeper"], *readme.END}:
+            yield cell.id, "in no section"
+    for first, *rest in sections:
         if not re.match(r"## .+\? · \d+ minutes?\n", first.text):
             yield first.id, "its heading is not of this form"
         if not any(re.match(r"\.\./\d\d_\w+\.ipynb", link) for link in links(first.text)):

@@ -6,7 +6,7 @@ import tomllib
 from functools import cache, cached_property
 
 from tools import ROOT
-from tools.notebooks import nbtext, readme
+from tools.notebooks import nbtext
 
 ONE_SCREEN = ("one-screen", "one-screen-code", "one-screen-proof")
 RULES = {}  # name -> function from notebooks to complaints
@@ -71,11 +71,6 @@ class Cell:
             texts += [output.get("text", ""), output.get("traceback", "")]
         return [re.sub(r"base64,[\w+/=]*", "", "".join(text)) for text in texts]
 
-    def calls(self, *names):
-        """The calls of functions of these names, with or without a module's name before it."""
-        return [node for node in self.nodes if isinstance(node, ast.Call)
-                and ast.unparse(node.func).split(".")[-1] in names]
-
 
 class Notebook:
     """A notebook by its name, "05_..." or "deeper/05_..._deeper". Its kind is "lesson", or "start"
@@ -99,12 +94,6 @@ class Notebook:
         drawn = {name[3:] for cell in self.code for name in figure_names(cell)}
         return {name: entry for name, entry in alt_of(self.number).items() if name in drawn}
 
-    @cached_property
-    def sections(self):
-        """Those of a deeper notebook, each a list of cells."""
-        return [[self.cell(cell["id"]) for cell in section]
-                for section in readme.sections(nbtext.cells_of(self.content))]
-
     def cell(self, name):
         return next((cell for cell in self.cells if cell.id == name), None)
 
@@ -113,9 +102,6 @@ class Notebook:
         ``ends``; none where there is no such cell."""
         start = self.ids.index(first) if first in self.ids else len(self.ids)
         return [*itertools.takewhile(lambda cell: cell.id not in ends, self.cells[start:])]
-
-    def tagged(self, tag):
-        return [cell for cell in self.cells if tag in cell.tags]
 
 
 @cache
@@ -155,9 +141,11 @@ def fences(cell):
 
 def figure_names(cell):
     """The names of the figures that a cell draws."""
-    for call in cell.calls("heatmaps", "curves", "bars"):
-        given = {word.arg: word.value for word in call.keywords}
-        yield ast.literal_eval(given["name"]) if "name" in given else ""
+    for node in cell.nodes:
+        if isinstance(node, ast.Call) and re.search(
+                r"\b(heatmaps|curves|bars)$", ast.unparse(node.func)):
+            given = {word.arg: word.value for word in node.keywords}
+            yield ast.literal_eval(given["name"]) if "name" in given else ""
 
 
 def trios(cells):
