@@ -24,7 +24,7 @@ OWN = [
            reasons={"a": "Not a.", "c": "Not c."}),
     Choice("three", **HINTED, praise="All three.", right="ace",
            reasons={"b": "is false: it leaks.", "d": "is false: it drips."}),
-    Build("times", times, inputs, lambda: [(torch.ones(2, 5), 1000)],
+    Build("times", times, lambda: [*inputs(), (torch.ones(2, 5), 1000)],
           [[["X + n"], ["X + 2 * n"], "It adds."]], praise="Well built."),
     Build("count", lambda row, n: int(row.sum()) * n,
           inputs=lambda: [(torch.tensor([1, 2, 3]), 2)], praise="Well counted."),
