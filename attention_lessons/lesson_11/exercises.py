@@ -9,8 +9,6 @@ from ..exercises.kinds import Build
 from ..languages import t
 
 
-# ---- share-chunk ----
-
 def chunk_inputs():
     for c, d in ((4, 3), (5, 2), (1, 4)):
         yield torch.randn(d, d), *torch.randn(3, c, d), 0.3 + 0.6 * torch.rand(c)
@@ -22,8 +20,6 @@ def chunk(S, q, k, v, a):
     Y = (q @ k.T * M) @ v + since[:, None] * (q @ S)
     return Y, since[-1] * S + (k * M[-1][:, None]).T @ v
 
-
-# ---- linear-class ----
 
 class Linear(Heads):
     def __init__(self, num_hiddens, num_heads=1):
