@@ -193,6 +193,48 @@ def test_hints_are_steps_of_which_the_first_goes_on_from_nothing(name):
     assert not re.match("(Now|Then|At the end|Next)\\b", hints[0])
 
 
+# ---- what hints show as code stands in the lesson's solution, which is right ---------------------
+
+IN = r"(?:[^()\[\]]|[(\[](?:[^()\[\]]|[(\[][^()\[\]]*[)\]])*[)\]])*"  # what brackets hold
+GROUP = rf"(?:\({IN}\)|\[{IN}\])"
+PART = rf"~?(?:[\w.]*\w|\.?\w*{GROUP})(?:\.\w+|{GROUP})*"
+CODE = rf"{PART}(?: (?:[-+*/@&|<>]|\*\*|[<>]=) {PART})*"
+TOLD = {  # of the lesson's code, or of mathematics, and nothing to write
+    "shift": ["sin(a + b)"],
+    "decoder-block-class": ["X + dropout(sublayer(norm(X)))"],
+    "tiles-class": ["exp(score - largest)"],
+    "linear-class": ["S / (q·z)"],
+    "share-chunk": ["a.cumprod(0)", "since[-1] * S"],  # the solution goes another way
+}
+
+
+def bare(code):
+    """Code without what a lesson's solution adds."""
+    return re.sub(r"self\.|, device=[\w.]+|\s", "", code)
+
+
+def code_in(text):
+    """Calls, indices, and what operators make of them; a place such as since[i] is no code."""
+    for code in re.findall(CODE, text):
+        try:
+            found = ast.parse(code.lstrip("."), mode="eval").body
+        except SyntaxError:
+            continue
+        if re.search(r"[(\[]", code) and not (isinstance(found, ast.Tuple)
+                                              or re.search(r"^\w+\[\w\]$|\[[ij]\]|^\(", code)):
+            yield code
+
+
+@pytest.mark.parametrize("name", BUILT)
+def test_code_in_hints_stands_in_code_that_is_right(name):
+    right = bare(fences(CELLS[name][2])[0])
+    for code in code_in(" ".join(EXERCISES[name].hints)):
+        pattern = re.escape(bare(code)).replace(r"\.\.\.", ".+")
+        assert code in TOLD.get(name, ()) or re.search(pattern, right), code
+
+
+# ---- lines to order ------------------------------------------------------------------------------
+
 def run_in_order(name, names):
     """Run the lines of an exercise in the order of its solution, without those with a reason."""
     question, _, solution = CELLS[name]

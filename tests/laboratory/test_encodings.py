@@ -5,14 +5,9 @@ from torch import nn
 
 from attention_lessons.laboratory import (
     ENCODINGS, TRIALS, encodings, try_encoding)
+from attention_lessons.laboratory.encodings import untrained
 from d2l_ext import (ALiBi, LearnedPositionalEncoding, PositionalEncoding, RotaryEmbedding,
                      ShawRelativeKeys, T5RelativeBias)
-
-
-@pytest.fixture
-def untrained(monkeypatch):
-    for name, trial in TRIALS.items():
-        monkeypatch.setitem(TRIALS, name, trial._replace(steps=0))
 
 
 ABSOLUTE = {"sinusoidal": PositionalEncoding, "learned": LearnedPositionalEncoding}
@@ -21,8 +16,8 @@ RELATIVE = {"Shaw": ShawRelativeKeys, "T5": T5RelativeBias, "ALiBi": ALiBi,
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
-def test_each_encoding_stands_where_it_should(encoding, untrained):
-    model = try_encoding("copy", encoding, layers=2)
+def test_each_encoding_stands_where_it_should(encoding):
+    model = untrained("copy", encoding, layers=2)
     layer, _ = model.layers
     base = encoding.removesuffix(", causal")
     assert type(model.positions) is ABSOLUTE.get(base, nn.Identity)
@@ -31,20 +26,21 @@ def test_each_encoding_stands_where_it_should(encoding, untrained):
     assert model(torch.zeros(1, 64, dtype=torch.long)).shape == (1, 64, 10)
 
 
-def test_under_a_mask_for_all_no_form_stands_twice(untrained):
+def test_under_a_mask_for_all_no_form_stands_twice():
     assert TRIALS["copy"].encodings == list(ENCODINGS)
     assert TRIALS["repeat"].encodings == [
         "none, causal", "sinusoidal", "learned", "Shaw", "T5", "ALiBi, causal", "rotary"]
-    layers = try_encoding("repeat", "T5").layers
+    layers = untrained("repeat", "T5").layers
     assert len(layers) == 2 and all(layer.causal for layer in layers)
     first, second = (layer.attention.position for layer in layers)
     assert first.right == 0 and first is not second
 
 
 def test_a_trial_is_trained_as_it_says_in_one_thread(monkeypatch):
-    calls = []
+    calls, made = [], untrained("repeat", "Shaw", 7, layers=3)
 
     def train(model, task, steps, **options):
+        assert all(map(torch.equal, model.parameters(), made.parameters()))
         calls.append((task, steps, options, torch.get_num_threads()))
         raise RuntimeError
 
@@ -53,7 +49,7 @@ def test_a_trial_is_trained_as_it_says_in_one_thread(monkeypatch):
     torch.set_num_threads(3)
     try:
         with pytest.raises(RuntimeError):
-            try_encoding("repeat", "Shaw", seed=7)
+            try_encoding("repeat", "Shaw", seed=7, layers=3)
         assert torch.get_num_threads() == 3, "after an error, too"
     finally:
         torch.set_num_threads(threads)

@@ -6,24 +6,19 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from attention_lessons.laboratory import (ENCODINGS, TRIALS, accuracy, copy_back, dates, parity,
-                                          reader, recaller, train, training, try_encoding)
+from attention_lessons.laboratory import (
+    ENCODINGS, accuracy, copy_back, dates, parity, reader, recaller, train, training)
+from attention_lessons.laboratory.encodings import untrained
 
 
 # ---- seeds ----
-
-def encoded(seed):
-    """All encodings of a task, not trained: their weights in one model."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(TRIALS, "copy", TRIALS["copy"]._replace(steps=0))
-        return nn.ModuleDict({name: try_encoding("copy", name, seed) for name in ENCODINGS})
-
 
 MADE = {
     "reader": lambda seed: reader("recurrence", 4, 2, seed=seed),
     "recaller": lambda seed: recaller("delta rule", seed=seed),
     "date reader": lambda seed: dates.date_reader(seed=seed),
-    "encodings": encoded,
+    "encodings": lambda seed: nn.ModuleDict(
+        {name: untrained("copy", name, seed) for name in ENCODINGS}),
 }
 
 
