@@ -334,7 +334,6 @@ def drawable(what: str, numbers: np.ndarray, log: bool = False) -> None:
         raise ValueError(f"{what} must be {wanted}, got {number:g}")
 
 
-@own_style()
 def panels(count: int, width: float, height: float, beside: int = 0) -> tuple[Figure, list]:
     """A figure with ``count`` axes, each ``width`` by ``height`` inches, ``beside`` in a row."""
     beside = beside or count

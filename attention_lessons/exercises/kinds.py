@@ -229,11 +229,10 @@ class Build(Exercise):
 
     def raised(self, answer: Callable, case: tuple, error: BaseException) -> str:
         """What is said where a call of the answer raises an error."""
-        tensors = [isinstance(argument, torch.Tensor) for argument in case]
-        shown = ", ".join(str(tuple(argument.shape)) if is_tensor else repr(argument)
-                          for argument, is_tensor in zip(case, tensors))
+        shapes = [tuple(each.shape) if isinstance(each, torch.Tensor) else each for each in case]
+        shown = ", ".join(map(repr, shapes))
         words = t("It was called with {0}.", shown)
-        if any(tensors):
+        if any(isinstance(each, torch.Tensor) for each in case):
             words = t("It was called with {0} (shapes for tensors).", shown)
         return raises(error) + "\n  " + words
 

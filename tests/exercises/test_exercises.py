@@ -19,13 +19,11 @@ from torch.nn import functional as F
 import d2l_ext
 from attention_lessons.exercises import all_exercises, check, hint
 from attention_lessons.exercises.classes import FromScratch
-from attention_lessons.exercises.kinds import Build, Choice, Drawing, Order, Result
+from attention_lessons.exercises.kinds import Build, Choice, Drawing, Lines, Order, Result
 from d2l_ext.transformer import DecoderBlock
 
 CELLS = {name: trio for notebook in all_notebooks() for name, trio in trios(notebook.cells).items()}
 EXERCISES = all_exercises()
-CHOICES = [name for name, exercise in EXERCISES.items() if type(exercise) is Choice]
-ORDERS = [name for name, exercise in EXERCISES.items() if isinstance(exercise, Order)]
 BUILT = [name for name, exercise in EXERCISES.items() if isinstance(exercise, Build)]
 CLASSES = [name for name, exercise in EXERCISES.items() if isinstance(exercise, FromScratch)]
 NAMES = {"torch": torch, "math": math, "nn": nn, "F": F, "np": np, "d2l_ext": d2l_ext,
@@ -75,9 +73,9 @@ def test_untouched_stub_is_no_attempt(name):
 
 
 @pytest.mark.parametrize("name", [
-    *CHOICES, *(name for name in BUILT if name not in CLASSES), "rotary-class", "pencil",
-    "read-figure", *ORDERS,
-    *(pytest.param(name, marks=pytest.mark.slow) for name in CLASSES if name != "rotary-class")])
+    pytest.param(name, marks=pytest.mark.slow if name in CLASSES else ())
+    for name, exercise in EXERCISES.items()
+    if type(exercise) is Choice or isinstance(exercise, (Build, Lines, Order))])
 def test_every_mistake_hears_its_own_words(name):
     for answer, words in misconceptions(EXERCISES[name]):
         result = check(name, answer)
