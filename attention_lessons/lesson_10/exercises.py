@@ -10,8 +10,6 @@ from ..exercises.kinds import Build, Choice, NotYet
 from ..languages import t
 
 
-# ---- merge-states ----
-
 EMPTY = -math.inf, 0.0, 0.0
 
 
@@ -21,8 +19,6 @@ def merge(one, other):
     a, b = s * math.exp(m - new), t * math.exp(n - new)
     return new, a + b, (a * x + b * y) / (a + b)
 
-
-# ---- defend-cache ----
 
 LAYERS, HEADS, WIDTH, STEPS, BYTES = 40, 32, 128, 32_768, 2
 
@@ -56,21 +52,15 @@ class Design(Choice):
         return super().fault(because)
 
 
-# ---- window-layers ----
-
 def layers(n, w):
     return math.ceil((n - 1) / w)
 
-
-# ---- top-left ----
 
 def keys_seen(i, queries, keys):
     shown = list(range(i + 1))
     should_see = list(range(keys - queries + i + 1))
     return shown, should_see
 
-
-# ---- tiles-class ----
 
 class Tiles(nn.Module):
     def __init__(self, tile):
