@@ -28,13 +28,8 @@ def lessons() -> list[Path]:
     return found[0] or found[1]
 
 
-def place(path: Path, folder: Path) -> Path:
-    """Where a notebook goes: a deeper one into a folder of its own, so that links lead on."""
-    return folder / ("deeper" if path.parent.name == "deeper" else "") / path.name
-
-
-def copy(folder: Path) -> int:
-    """Copy what isn't there yet, and say what was kept; how many were copied.
+def copy(folder: Path) -> None:
+    """Copy what isn't there yet, and say what was kept.
 
     Raises NotADirectoryError where ``folder`` is a file, FileNotFoundError without lessons.
     """
@@ -42,13 +37,14 @@ def copy(folder: Path) -> int:
         raise FileNotFoundError(f"there are no notebooks in {HERE / 'notebooks'}")
     if folder.exists() and not folder.is_dir():
         raise NotADirectoryError(f"{folder} is a file: name a folder")
-    new = [path for path in lessons() if not place(path, folder).exists()]
+    places = {path: folder / ("deeper" if path.parent.name == "deeper" else "") / path.name
+              for path in lessons()}  # links lead from a lesson into its deeper folder
+    new = [path for path in places if not places[path].exists()]
     for path in new:
-        place(path, folder).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(path, place(path, folder))
-    kept = len(lessons()) - len(new)
+        places[path].parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, places[path])
+    kept = len(places) - len(new)
     print(f"{folder}: {len(new)} notebooks copied" + f", {kept} kept as they are" * bool(kept))
-    return len(new)
 
 
 def main(words: list[str] | None = None) -> int:

@@ -28,7 +28,7 @@ from .palette import PALETTE
 HERE = pathlib.Path(__file__).parent  # in lesson_02/alt.toml: the alternative texts of 02
 COLOURS = tuple(PALETTE[name]["light"] for name in (
     "query", "key", "value", "output", "amber", "sky", "grey"))
-QUERY, KEY, VALUE, OUTPUT, _, _, TEXT = COLOURS
+QUERY, KEY, *_, TEXT = COLOURS
 DARK = PALETTE["ink"]["light"]
 LINES = ("-", "--", "-.", ":")
 LOOKS = {kind: role["light"] for role in PALETTE.values() for kind in role.get("of", ())}
@@ -40,7 +40,7 @@ WEIGHTS = LinearSegmentedColormap.from_list("weights", ["white", QUERY])
 BOOLEANS = LinearSegmentedColormap.from_list("booleans", ["#F2F2F2", "#66AACF"])  # of 0 and 1
 SIGNED = LinearSegmentedColormap.from_list("signed", [KEY, "white", QUERY])
 # The Chinese characters that figures need: few machines have a font with them, Colab has none.
-CHINESE = pathlib.Path(__file__).parent / "languages" / "zh.otf"
+CHINESE = HERE / "languages" / "zh.otf"
 FONTS = ["DejaVu Sans"]
 if CHINESE.exists():  # not in a notebook that carries the package with it
     fontManager.addfont(CHINESE)
@@ -334,7 +334,6 @@ def drawable(what: str, numbers: np.ndarray, log: bool = False) -> None:
         raise ValueError(f"{what} must be {wanted}, got {number:g}")
 
 
-@own_style()
 def panels(count: int, width: float, height: float, beside: int = 0) -> tuple[Figure, list]:
     """A figure with ``count`` axes, each ``width`` by ``height`` inches, ``beside`` in a row."""
     beside = beside or count

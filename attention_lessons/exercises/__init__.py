@@ -72,11 +72,11 @@ def find(name: str) -> Exercise:
 
     Nothing of other lessons is imported.
     """
-    for path in LESSONS.glob("lesson_*/exercises.toml"):
-        if name not in registry and f"[{name}]\n" in path.read_text(encoding="utf-8"):
-            load(path, name)
-    if name not in registry and name not in all_exercises():
-        raise KeyError(f"no exercise {name!r}; there are {', '.join(sorted(registry))}")
+    if name not in registry:
+        if name not in words_by_name():
+            known = sorted({*words_by_name(), *registry})
+            raise KeyError(f"no exercise {name!r}; there are {', '.join(known)}")
+        registry[name] = made(name, *words_by_name()[name])
     return registry[name]
 
 
@@ -87,27 +87,31 @@ def register(exercise: Exercise) -> None:
 
 def all_exercises() -> dict[str, Exercise]:
     """Every exercise of every lesson, and your own, by name."""
-    for path in sorted(LESSONS.glob("lesson_*/exercises.toml")):
-        load(path, *read_words(path))
+    for name in words_by_name():
+        find(name)
     return registry
 
 
-def load(path: Path, *names: str) -> None:
-    """Make exercises: of words alone, or, where these say ``code``, of words and what the lesson's
+def made(name: str, lesson: str, words: dict) -> Exercise:
+    """An exercise of words alone, or, where these say ``code``, of words and what the lesson's
     ``exercises.py`` has by this name. Slips may name those of ``heads.toml``."""
-    for name in names:
-        words = {**read_words(path)[name]}
-        if slips := words.get("slips"):
-            words["slips"] = [each for slip in slips for each in (
-                read_words(SHARED)[slip] if isinstance(slip, str) else [slip])]
-        if words.pop("code", False):
-            module = import_module(f"attention_lessons.{path.parent.name}.exercises")
-            code = next(each for each in module.EXERCISES if each.name == name)
-            made = replace(code, **words)
-        else:
-            kind = Lines if "lines" in words else Order if "needs" in words else Choice
-            made = kind(name, **words)
-        registry.setdefault(name, made)
+    words = {**words}
+    if slips := words.get("slips"):
+        words["slips"] = [each for slip in slips for each in (
+            read_words(SHARED)[slip] if isinstance(slip, str) else [slip])]
+    if words.pop("code", False):
+        module = import_module(f"attention_lessons.{lesson}.exercises")
+        return replace(next(each for each in module.EXERCISES if each.name == name), **words)
+    kind = Lines if "lines" in words else Order if "needs" in words else Choice
+    return kind(name, **words)
+
+
+@cache
+def words_by_name() -> dict[str, tuple[str, dict]]:
+    """The lesson of each exercise and what it says."""
+    return {name: (path.parent.name, words)
+            for path in sorted(LESSONS.glob("lesson_*/exercises.toml"))
+            for name, words in read_words(path).items()}
 
 
 @cache

@@ -109,8 +109,9 @@ def build(answer: type, right: type, *sizes, **options) -> nn.Module:
     layer = trying(what, answer, *sizes, **options)
     state, own = right(*sizes, **options).state_dict(), layer.state_dict()
     if missing := [name for name in state if name not in own]:
+        held = ", ".join(own) or t("none")
         raise Trouble(t("The state_dict of {0} has no {1}: it holds {2}. The docstring says what "
-                        "the parts are called.", what, ", ".join(missing), listed(own)))
+                        "the parts are called.", what, ", ".join(missing), held))
     if surplus := [name for name in own if name not in state]:
         trained = {weight.requires_grad for name, weight in layer.named_parameters()
                    if name in surplus}
@@ -128,10 +129,6 @@ def build(answer: type, right: type, *sizes, **options) -> nn.Module:
         state[name] = torch.randn(weight.shape, generator=generator) / 2
     trying(t("load_state_dict of {0}", what), layer.load_state_dict, state)
     return layer
-
-
-def listed(names) -> str:
-    return ", ".join(names) or t("none")
 
 
 def draw(*shapes: tuple) -> list[Tensor]:

@@ -63,7 +63,9 @@ def differs(given, wanted, atol: float = 1e-5) -> Message | None:
 def equal(given, wanted) -> bool:
     """Whether two things are equal, a fractional number up to rounding."""
     if isinstance(wanted, float):
-        return isinstance(given, Real) and abs(float(given) - wanted) < 1e-4 * max(1, abs(wanted))
+        return isinstance(given, Real) and (
+            math.isclose(given, wanted, rel_tol=1e-4, abs_tol=1e-4)
+            or math.isnan(given) and math.isnan(wanted))
     return getattr(given, "shape", ()) == () and bool(given == wanted)
 
 

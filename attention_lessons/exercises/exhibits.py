@@ -14,6 +14,7 @@ from traceback import walk_tb
 import torch
 from torch import Tensor
 
+from d2l_ext.settings import default_settings
 from ..languages import t
 from .kinds import Choice, NotYet, Slip, blank, slips_of, unwritten
 
@@ -169,17 +170,14 @@ class Endless(Exception):
 
 def run_test(test: Callable, code: Callable) -> Run:
     """The test's run on some code, with the same seed each time and settings of its own."""
-    dtype = torch.get_default_dtype()
     try:
-        with torch.enable_grad():
+        with default_settings():
             torch.default_generator.manual_seed(0)
             return Run(returned=in_limits(test, code))
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # pytest's own aren't of Exception
         return Run(error, line=line_of(error, test))
-    finally:
-        torch.set_default_dtype(dtype)
 
 
 def line_of(error: BaseException, test: Callable) -> int | None:

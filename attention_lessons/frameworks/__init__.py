@@ -17,8 +17,6 @@ from pathlib import Path
 
 from .rooms import Elsewhere, Room
 
-__all__ = ["TITLES", "everywhere", "here", "missing", "switch"]
-
 TITLES = {"torch": "PyTorch", "jax": "JAX", "tensorflow": "TensorFlow", "mxnet": "MXNet"}
 NEEDS = {"torch": ["torch"], "jax": ["jax", "flax"], "tensorflow": ["tensorflow", "keras"]}
 rooms: dict[str, Room | Elsewhere] = {}
@@ -93,10 +91,15 @@ def definitions(function: str) -> dict[str, str]:
 # ---- the switch ----
 
 class Switch:
-    """One function's code in each framework, to switch between."""
+    """The code of a function or class in the four frameworks, as the notebook's cells have it.
 
-    def __init__(self, function: str, codes: dict[str, str]):
-        self.function, self.codes = function, codes
+    Lines that PyTorch's version doesn't have are marked. The cells need not have run: their text is
+    enough. Raises NameError where no cell defines it.
+    """
+
+    def __init__(self, function: str):
+        self.function = function
+        self.codes = {TITLES[name]: code for name, code in definitions(function).items()}
 
     def __repr__(self) -> str:
         lines = (f"{title}: {len(code.splitlines())} lines" for title, code in self.codes.items())
@@ -126,13 +129,7 @@ def marked(code: str, codes: dict[str, str]) -> str:
                      for line, text in lines)
 
 
-def switch(function: str) -> Switch:
-    """The code of a function or class in the four frameworks, as the notebook's cells have it.
-
-    Lines that PyTorch's version doesn't have are marked. The cells need not have run: their text is
-    enough. Raises NameError where no cell defines it.
-    """
-    return Switch(function, {TITLES[name]: code for name, code in definitions(function).items()})
+switch = Switch  # the last line of a cell shows it
 
 
 if "IPython" in sys.modules and (shell := sys.modules["IPython"].get_ipython()):

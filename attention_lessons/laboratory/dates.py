@@ -20,7 +20,7 @@ from torch.nn import functional as F
 from d2l_ext.checks import check_size
 from d2l_ext.recording import record_attention
 from d2l_ext.transformer import EncoderDecoder
-from .stored import DATA, load_weights, save_weights
+from .stored import DATA, load_weights, save_weights as save  # noqa: F401
 from .training import fit
 
 TABLE = json.loads((DATA / "date_formats.json").read_text(encoding="utf-8"))
@@ -216,11 +216,6 @@ def read(model: EncoderDecoder, text: str) -> Reading:
 
 
 # ---- stored weights ----
-
-def save(model: EncoderDecoder, path: str | pathlib.Path) -> None:
-    """Store the weights as safetensors, in half precision."""
-    save_weights(model, path)
-
 
 def load(path: str | pathlib.Path = DATA / "dates.safetensors") -> EncoderDecoder:
     """A ``date_reader`` with stored weights, on the CPU, in evaluation mode.

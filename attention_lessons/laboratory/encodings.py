@@ -1,7 +1,6 @@
 """What becomes of an encoding of positions beyond the lengths that it was trained on."""
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import NamedTuple
 
 import torch
@@ -11,7 +10,6 @@ from d2l_ext.checks import check_choice, check_size
 from d2l_ext.layers import SelfAttention
 from d2l_ext.positional import LearnedPositionalEncoding
 from d2l_ext.relative import ALiBi, RotaryEmbedding, ShawRelativeKeys, T5RelativeBias
-from ..progress import progress_bar
 from .readers import Reader, train
 from .stored import DATA, load_weights
 from .tasks import Task, copy_back, repeat, reverse
@@ -52,17 +50,6 @@ def attention_layer(position: nn.Module | None, causal: bool) -> SelfAttention:
     return layer
 
 
-@contextmanager
-def one_thread():
-    """Models as small as these are slower with a second thread, much slower on a busy machine."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
-
-
 def untrained(name: str, encoding: str, seed: int = 0, layers: int | None = None) -> Reader:
     """A reader of width 64 with four heads for ``TRIALS[name]``, with one of ``ENCODINGS``."""
     check_choice("task", name, TRIALS)
@@ -87,7 +74,6 @@ def untrained(name: str, encoding: str, seed: int = 0, layers: int | None = None
     return model
 
 
-@one_thread()
 def try_encoding(name: str, encoding: str, seed: int = 0, *, layers: int | None = None) -> Reader:
     """A reader of width 64 with four heads, trained on ``TRIALS[name]`` with one of ``ENCODINGS``.
 
@@ -96,7 +82,12 @@ def try_encoding(name: str, encoding: str, seed: int = 0, *, layers: int | None 
     encoding, TypeError or ValueError for layers below 1.
     """
     model, trial = untrained(name, encoding, seed, layers), TRIALS[name]
-    train(model, trial.task, trial.steps, lengths=trial.lengths, rate=trial.rate, seed=seed)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # models as small as these are slower with a second one
+    try:
+        train(model, trial.task, trial.steps, lengths=trial.lengths, rate=trial.rate, seed=seed)
+    finally:
+        torch.set_num_threads(threads)
     return model
 
 
@@ -108,17 +99,3 @@ def trained_repeater() -> Reader:
     model = untrained("repeat", "rotary", layers=2)
     load_weights(model, DATA / "repeater.safetensors")
     return model
-
-
-def try_encodings(name: str) -> dict[str, Reader]:
-    """``try_encoding`` for all that differ in this task, with a bar that counts them.
-
-    Raises ValueError for an unknown task.
-    """
-    check_choice("task", name, TRIALS)
-    models, encodings = {}, TRIALS[name].encodings
-    bar = progress_bar("training", len(encodings))
-    for encoding in encodings:
-        models[encoding] = try_encoding(name, encoding)
-        bar.value += 1
-    return models

@@ -168,8 +168,7 @@ def train(
     scored.
     """
     check_size(batch=batch)
-    if steps < 0:
-        raise ValueError(f"{steps=} must not be negative")
+    check_size(0, steps=steps)
     if not 1 <= lengths[0] <= lengths[1]:
         raise ValueError(f"{lengths=} must be the shortest and the longest, at least 1")
     generator = torch.Generator().manual_seed(seed)

@@ -8,8 +8,6 @@ from ..exercises.heads import eighths, low_scores
 from ..exercises.kinds import Build
 
 
-# ---- attend ----
-
 def attend_inputs():
     square = torch.randn(4, 4), torch.randn(4, 4), torch.randn(4, 4)
     other = torch.randn(3, 5), torch.randn(7, 5), torch.randn(7, 2)
@@ -21,8 +19,6 @@ def attend(queries, keys, values):
     weights = scores.softmax(-1)
     return weights @ values, weights
 
-
-# ---- kernel ----
 
 def regression(x, known_x, known_y, sigma):
     distance = x[:, None] - known_x

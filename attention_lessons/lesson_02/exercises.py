@@ -6,8 +6,6 @@ import torch
 from ..exercises.kinds import Build
 
 
-# ---- self-attention ----
-
 def attention_inputs():
     """First square matrices, then others."""
     def sentence(steps, width, query_width, value_width):

@@ -6,21 +6,15 @@ from ..exercises.heads import REFUSES, Heads
 from ..exercises.kinds import Build
 
 
-# ---- split-heads ----
-
 def split_heads(X, h):
     heads = X.reshape(X.shape[0], X.shape[1], h, -1).transpose(1, 2)
     return heads
 
 
-# ---- mixed-up ----
-
 def tokens_in_head(head, steps, hiddens, num_heads):
     token_of = torch.arange(steps)[:, None].expand(steps, hiddens)
     return token_of.reshape(num_heads, -1)[head].unique().tolist()
 
-
-# ---- count-parameters ----
 
 def count(num_hiddens, num_heads, head_size, query_size, key_size, value_size, bias):
     inner = num_heads * head_size
@@ -28,8 +22,6 @@ def count(num_hiddens, num_heads, head_size, query_size, key_size, value_size, b
     biases = (3 * inner + num_hiddens) * bias
     return weights + biases
 
-
-# ---- multi-head-class ----
 
 TRIAL = ClassTrial(Heads, (10, 2), {
     "queries": (3, 4, 10), "keys": (3, 7, 10), "values": (3, 7, 10)})

@@ -10,8 +10,6 @@ from ..exercises.kinds import Build, Drawing, Exercise
 from ..languages import t
 
 
-# ---- pooling ----
-
 def pooling_inputs():
     first = torch.randn(4, 6), torch.randn(5, 6), torch.randn(5, 3)
     other = torch.randn(3, 5), torch.randn(7, 5), torch.randn(7, 2)
@@ -36,8 +34,6 @@ def pooling(queries, keys, values, keep):
     return weights @ values, weights
 
 
-# ---- draw-mask ----
-
 def packed():
     """Two sentences in one row of five tokens, of three and two words, read from left to right."""
     sentence, place = torch.tensor([0, 0, 0, 1, 1]), torch.arange(5)
@@ -45,8 +41,6 @@ def packed():
     past = place <= place[:, None]
     return same & past
 
-
-# ---- self-attention-class ----
 
 class SelfHeads(Heads):
     def __init__(self, num_hiddens, num_heads=1, causal=False):
@@ -82,8 +76,6 @@ def apart(X):
     return 60 * X.double(),
 
 
-# ---- lengths ----
-
 @dataclass
 class BuildMask(Build):
     """Build a boolean mask: numbers 0 and 1 can't be used with ~ and masked_fill."""
@@ -106,8 +98,6 @@ def length_mask(lens, queries, keys):
     each = lens[:, None].expand(-1, queries) if lens.dim() == 1 else lens
     return torch.arange(keys) < each[:, :, None]
 
-
-# ---- defeat ----
 
 @dataclass
 class DefeatedMask(Exercise):

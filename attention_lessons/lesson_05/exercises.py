@@ -10,8 +10,6 @@ from ..exercises.kinds import Build
 from ..languages import t
 
 
-# ---- sinusoid-table ----
-
 def waves(steps, num_hiddens):
     position = torch.arange(steps, dtype=torch.float64)[:, None]
     column = torch.arange(num_hiddens)
@@ -19,8 +17,6 @@ def waves(steps, num_hiddens):
     table = torch.where(column % 2 == 0, angles.sin(), angles.cos())
     return table
 
-
-# ---- shift ----
 
 def shift(P, offset):
     sine, cosine = P[:, 0::2].double(), P[:, 1::2].double()
@@ -36,8 +32,6 @@ def shift_inputs():
             (sinusoids(30, 4)[10:12], -3)]
 
 
-# ---- read-clock ----
-
 def read(row):
     sine, cosine = row[-2:].tolist()
     angle = math.atan2(sine, cosine)
@@ -49,8 +43,6 @@ def read_inputs():
     places = (4, 200), (32, 7), (6, 250), (64, 0), (4, 100), (8, 39)
     return [(sinusoids(251, d)[i],) for d, i in places]
 
-
-# ---- positional-class ----
 
 class Positions(nn.Module):
     def __init__(self, num_hiddens, max_len=1000):
@@ -90,16 +82,15 @@ def too_long(answer):
 
 
 EXERCISES = [
-    Build("sinusoid-table", waves, lambda: [(3, 4), (5, 6), (9, 4)],
-          larger=lambda: [(60, 32)]),
+    Build("sinusoid-table", waves, lambda: [(3, 4), (5, 6), (9, 4), (60, 32)]),
     Build("shift", shift, shift_inputs),
     Build("read-clock", read, read_inputs),
     FromScratch("positional-class", Positions, stages=[
         TRIAL.shows("The output for width 6"),
         TRIAL.shows("The output for the odd width 7", sizes=(7,),
                     change=lambda X: draw((3, 5, 6), (2, 4, 7))[1:]),
-                TRIAL.keeps(), TRIAL.learns(), table,
-                TRIAL.nears("The output at positions up to 20,000", max_len=20_001,
-                            change=lambda X: [torch.zeros(1, 20_000, 6)]),
-                dtypes, too_long]),
+        TRIAL.keeps(), TRIAL.learns(), table,
+        TRIAL.nears("The output at positions up to 20,000", max_len=20_001,
+                    change=lambda X: [torch.zeros(1, 20_000, 6)]),
+        dtypes, too_long]),
 ]

@@ -8,8 +8,6 @@ from ..exercises.kinds import Build
 from ..languages import t
 
 
-# ---- offset-rows ----
-
 def rows(queries, keys, c):
     first = keys - queries
     query = first + torch.arange(queries)[:, None]
@@ -18,14 +16,10 @@ def rows(queries, keys, c):
     return row
 
 
-# ---- unmask ----
-
 def beyond_training(whole, trained, length):
     beyond = (whole * length - trained) / (length - trained)
     return beyond
 
-
-# ---- untrained ----
 
 def untrained(bucket, num_buckets, trained):
     reached = bucket(torch.arange(1 - trained, trained)).unique().tolist()
@@ -36,8 +30,6 @@ def untrained_inputs():
     standard, small = T5RelativeBias(1), T5RelativeBias(1, 8, 6)
     return [(standard.bucket, 32, 16), (small.bucket, 8, 4), (standard.bucket, 32, 9)]
 
-
-# ---- rotary-class ----
 
 class Rotary(nn.Module):
     def __init__(self, head_size, base=10000.0):

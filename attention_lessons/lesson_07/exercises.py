@@ -1,13 +1,10 @@
 """The exercises of lesson 07, convolution, recurrence and self-attention."""
 from ..exercises.kinds import Build
 
-# ---- receptive-field ----
 
 def receptive_field(kernel_size, dilations):
     return (kernel_size - 1) // 2 * sum(dilations)
 
-
-# ---- work ----
 
 def operations(n, d, inner):
     projections = 4 * 2 * n * d**2
@@ -15,8 +12,6 @@ def operations(n, d, inner):
     network = 2 * n * d * inner + 2 * n * inner * d
     return projections + products + network
 
-
-# ---- unconnected ----
 
 def unconnected(dilations, n):
     known = [{i} for i in range(n)]

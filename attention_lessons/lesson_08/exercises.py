@@ -11,8 +11,6 @@ from ..exercises.kinds import Build
 from ..languages import t
 
 
-# ---- drop-numbers ----
-
 def dropped(X, kept, p):
     return X * kept / (1 - p)
 
@@ -21,8 +19,6 @@ def dropped_inputs():
     return [(torch.randn(2, 5, 12), torch.rand(2, 5, 12) < 0.8, 0.2),
             (torch.randn(3, 4), torch.rand(3, 4) < 0.25, 0.75)]
 
-
-# ---- decoder-block-class ----
 
 class Block(DecoderBlock):
     def __init__(self, num_hiddens, num_heads, dropout=0.0):

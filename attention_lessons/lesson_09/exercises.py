@@ -4,8 +4,6 @@ import torch
 from ..exercises.kinds import Build
 
 
-# ---- head-gates ----
-
 def gates_inputs():
     gates = torch.rand(2, 3)
     gates[0, 1] = 0  # a closed head among open ones
@@ -17,14 +15,10 @@ def gated(merged, gates):
     return merged * gates.repeat_interleave(width, -1)[:, None]
 
 
-# ---- gradient-importance ----
-
 def importance(slopes):
     mean = slopes.abs().mean(0)
     return mean / mean.norm(dim=-1, keepdim=True)
 
-
-# ---- pruned-cost ----
 
 def operations(n, d, num_heads, kept):
     inner = kept * d // num_heads
@@ -32,8 +26,6 @@ def operations(n, d, num_heads, kept):
     products = 2 * 2 * n * n * inner
     return inwards + back + products
 
-
-# ---- two-back ----
 
 def two_back(text):
     places = torch.arange(len(text))

@@ -10,8 +10,6 @@ from ..exercises.kinds import Build, Choice, NotYet
 from ..languages import t
 
 
-# ---- merge-states ----
-
 EMPTY = -math.inf, 0.0, 0.0
 
 
@@ -21,8 +19,6 @@ def merge(one, other):
     a, b = s * math.exp(m - new), t * math.exp(n - new)
     return new, a + b, (a * x + b * y) / (a + b)
 
-
-# ---- defend-cache ----
 
 LAYERS, HEADS, WIDTH, STEPS, BYTES = 40, 32, 128, 32_768, 2
 
@@ -56,21 +52,15 @@ class Design(Choice):
         return super().fault(because)
 
 
-# ---- window-layers ----
-
 def layers(n, w):
     return math.ceil((n - 1) / w)
 
-
-# ---- top-left ----
 
 def keys_seen(i, queries, keys):
     shown = list(range(i + 1))
     should_see = list(range(keys - queries + i + 1))
     return shown, should_see
 
-
-# ---- tiles-class ----
 
 class Tiles(nn.Module):
     def __init__(self, tile):
@@ -119,9 +109,8 @@ def memory(answer):
 EXERCISES = [
     Build("merge-states", merge,
           lambda: [((1.0, 1.5, 4.0), (3.0, 1.25, 10.0)), ((3.0, 2.0, -1.0), (1.0, 2.5, 5.0)),
-                   ((0.5, 3.0, 2.0), (0.5, 1.0, 6.0))],
-          larger=lambda: [((2.0, 1.0, 3.0), (1000.0, 1.5, 5.0)), (EMPTY, (2.0, 1.5, 7.0)),
-                          ((1000.0, 1.25, 2.0), (999.0, 4.0, 8.0))]),
+                   ((0.5, 3.0, 2.0), (0.5, 1.0, 6.0)), ((2.0, 1.0, 3.0), (1000.0, 1.5, 5.0)),
+                   (EMPTY, (2.0, 1.5, 7.0)), ((1000.0, 1.25, 2.0), (999.0, 4.0, 8.0))]),
     Design("defend-cache"),
     Build("window-layers", layers,
           lambda: [(24, 4), (9, 4), (10, 4), (100, 7), (2, 5), (17, 1)]),

@@ -4,13 +4,9 @@ import torch
 from ..exercises.kinds import Build, Repair
 
 
-# ---- unfold-weights ----
-
 def unfold(weights, num_heads):
     return weights.unflatten(0, (-1, num_heads)).transpose(0, 1)
 
-
-# ---- mend-weights ----
 
 def scores_inputs():
     """Usual scores, and scores far below -1e6 and far apart, exact in either precision."""

@@ -5,15 +5,11 @@ from torch.nn import functional as F
 from ..exercises.kinds import Build
 
 
-# ---- to-kernel ----
-
 def kernels(W_q, W_o, num_heads):
     entering = W_q.T.unflatten(1, (num_heads, -1))
     leaving = W_o.T.unflatten(0, (num_heads, -1))
     return entering, leaving
 
-
-# ---- upside-down ----
 
 def upside_down_inputs():
     cases = ([2, 6, 0, 6], 6), ([4, 3, 4, 1, 2], 4), ([1, 2], 3)
@@ -24,8 +20,6 @@ def upside_down(valid_lens, num_keys):
     nothing_left = valid_lens == num_keys
     return nothing_left.nonzero().flatten().tolist()
 
-
-# ---- translate ----
 
 def block_inputs():
     return [(scale * torch.randn(3, 4, 5), torch.randn(5, 12) / 2, torch.randn(12, 5) / 3)

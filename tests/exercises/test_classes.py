@@ -8,7 +8,7 @@ from torch import nn
 import d2l_ext
 from attention_lessons.exercises import check, find
 from attention_lessons.exercises.classes import (
-    FromScratch, ClassTrial, precision, refusal, refuses, trying)
+    FromScratch, ClassTrial, precision, refusal, refuses)
 from attention_lessons.exercises.kinds import Slip
 from attention_lessons.lesson_08.exercises import in_words
 from d2l_ext.transformer import DecoderBlock
@@ -134,11 +134,6 @@ def test_a_right_class_is_right_and_an_empty_one_no_attempt():
     result = GATE.judge(type("Empty", (nn.Module,), {}))
     assert (result.state, result.message) == (
         "not attempted", 'Not attempted yet: the class is empty. Try hint("gate").')
-
-
-def test_what_is_not_written_yet_is_no_trouble():
-    with pytest.raises(NotImplementedError):
-        trying("It", nn.Module().forward)
 
 
 def test_a_kind_of_value_error_is_one():

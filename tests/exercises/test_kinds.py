@@ -24,7 +24,7 @@ OWN = [
            reasons={"a": "Not a.", "c": "Not c."}),
     Choice("three", **HINTED, praise="All three.", right="ace",
            reasons={"b": "is false: it leaks.", "d": "is false: it drips."}),
-    Build("times", times, inputs, lambda: [(torch.ones(2, 5), 1000)],
+    Build("times", times, lambda: [*inputs(), (torch.ones(2, 5), 1000)],
           [[["X + n"], ["X + 2 * n"], "It adds."]], praise="Well built."),
     Build("count", lambda row, n: int(row.sum()) * n,
           inputs=lambda: [(torch.tensor([1, 2, 3]), 2)], praise="Well counted."),
@@ -44,14 +44,14 @@ def raising(error):
 SAID = [  # the exercise, an answer, and what is said; a mark tells the state
     ("one", "z", "✗ Answer with letters from a, b, c; got 'z'."), ("one", "a", "✗ Not a."),
     ("one", " B ", "✓ Well chosen."), ("one", ("b",), "✓ Well chosen."),
-    ("one", ..., "○ " + UNTOUCHED), ("three", set(), "○ " + UNTOUCHED),
+    ("one", ..., "○ " + UNTOUCHED),
     ("three", ["a", "z"], "✗ Answer with letters from a, b, c, d, e; got ['a', 'z']. "
                           'Give a set such as {"a", "b"}.'),
     ("three", set("abcde"), "✗ Statement b is false: it leaks."),
     ("three", "a", "✗ True so far, but 2 more of the statements hold."),
     ("three", frozenset("ae"), "✗ True so far, but 1 more of the statements holds."),
     ("three", list("eca"), "✓ All three."),
-    ("times", lambda X, n: n * X, "✓ Well built."), ("times", torch.mul, "✓ Well built."),
+    ("times", torch.mul, "✓ Well built."),
     ("times", lambda X, n: X.mul_(n), "✓ Well built."),  # arguments are its own
     ("times", lambda X, n: X + 2 * n, "✗ It adds."),  # in another way
     ("times", lambda X, n: X + n if len(X) > 1 else X * n,  # a slip on one input alone
@@ -135,10 +135,8 @@ def test_what_hints_say():
         hint("four")
 
 
-def test_inputs_are_drawn_the_same_each_time_and_leave_the_random_generator_alone():
-    X, before = find("pooling").inputs()[0][0], torch.get_rng_state()
-    assert torch.equal(find("pooling").inputs()[0][0], X)
-    assert torch.equal(torch.get_rng_state(), before)
+def test_inputs_are_drawn_the_same_each_time():
+    assert torch.equal(*(find("pooling").inputs()[0][0] for _ in range(2)))
 
 
 PAIR, NAN = torch.tensor([1.0, 2]), torch.tensor([1.0, torch.nan])
@@ -147,9 +145,8 @@ OFF = "The shape is right, 1 of 2 numbers are not. The first at [0]: expected "
 
 @pytest.mark.parametrize("given, wanted, words", [
     (1.00009, 1.0, None), (1.0002, 1.0, "Expected 1.0, got 1.0002."), (20000.5, 20000.0, None),
-    (True, True, None), (torch.tensor(2), 2, None), (torch.tensor([[2.0]]), 2.0, None),
-    (PAIR, 2.0, "Expected 2.0, got tensor"), ([1.0], 1.0, "Expected 1.0, got [1.0]."),
-    ("2", 2.0, "Expected 2.0, got '2'."), ("ab", "ab", None), ({1, 2}, 3, "Expected 3, got {1, 2}"),
+    (torch.tensor([[2.0]]), 2.0, None), (PAIR, 2.0, "Expected 2.0, got tensor"),
+    ([1.0], 1.0, "Expected 1.0, got [1.0]."), ("ab", "ab", None),
     (PAIR + 9e-6, PAIR, None), (NAN, NAN, None), (PAIR.long(), PAIR, None),
     (torch.tensor([1.0, 0]), torch.tensor([True, False]), None),
     (PAIR + torch.tensor([0.001, 0]), PAIR, OFF + "1.0000, yours is 1.0010."),
@@ -157,10 +154,8 @@ OFF = "The shape is right, 1 of 2 numbers are not. The first at [0]: expected "
     (NAN.flip(0), NAN, "The shape is right, 2 of 2 numbers"),
     (PAIR, PAIR.long(), "The numbers are right, but they are not integers: rows"),
     (PAIR + torch.tensor([1.0, 0]), PAIR.long(), OFF + "1, yours is 2."),
-    (PAIR[None], PAIR, "The shape should be (2,), yours is (1, 2)."),
     (PAIR[:1], PAIR, "The shape should be (2,), yours is (1,)."),
-    (5, PAIR, "Return one tensor, got int."), ((PAIR,), PAIR, "Return one tensor, got tuple of 1."),
-    ([1.0, [2.0]], (1.0, [2.0]), None), (PAIR, (PAIR, PAIR), "Return 2 values, got Tensor."),
+    ((PAIR,), PAIR, "Return one tensor, got tuple of 1."), ([1.0, [2.0]], (1.0, [2.0]), None),
     ([PAIR], (PAIR, PAIR), "Return 2 values, got list of 1."),
     ((PAIR, 3.0), (PAIR, 2.0), "Result 2 of 2: Expected 2.0, got 3.0."),
     ((1.0, 2.0), [1.0, 2.0], None), ({1, 2}, [1, 2], "Return a list, got set."),

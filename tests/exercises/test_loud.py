@@ -6,7 +6,6 @@ from itertools import chain
 
 import pytest
 import torch
-from torch.func import functional_call
 
 from attention_lessons.exercises import check, find
 from attention_lessons.exercises.kinds import Slip
@@ -64,13 +63,8 @@ def wide(right):
         return lambda *arguments: right(*map(double, arguments))
 
     class Wide(right):
-        inside = False
-
         def forward(self, *inputs):
-            if self.inside:
-                return super().forward(*inputs)
-            self.inside, weights = True, {name: double(W) for name, W in self.named_parameters()}
-            return functional_call(self, weights, tuple(map(double, inputs))).to(inputs[0].dtype)
+            return right.forward(self.double(), *map(double, inputs)).to(inputs[0].dtype)
 
     return Wide
 

@@ -13,7 +13,7 @@ BAD = [
     (lambda: lab.find_marked(20)(ANY, 2, 8), "distance=20 must lie in 0..7 when length=8"),
     (lambda: lab.reader("transformer", 9, 9), "no kind 'transformer' ... 'self-attention'"),
     (lambda: lab.recaller("linear"), "no kind 'linear': choose from 'softmax'"),
-    (lambda: lab.train(READER, lab.parity, -1, lengths=(4, 8)), "steps=-1 must not be negative"),
+    (lambda: lab.train(READER, lab.parity, -1, lengths=(4, 8)), "steps=-1 must be at least 0"),
     (lambda: lab.train(READER, lab.copy_back, 5, lengths=(1, 2)),
      "scores nothing at length ... , one of lengths=(1, 2): its loss would be NaN"),
     (lambda: lab.train(READER, lab.parity, 5, lengths=(9, 2)),
