@@ -21,13 +21,7 @@ def chunk(S, q, k, v, a):
     return Y, since[-1] * S + (k * M[-1][:, None]).T @ v
 
 
-<<<<<<< ours
-class Linear(Heads):
-=======
-# ---- linear-class ----
-
 class Linear(nn.Module):
->>>>>>> theirs
     def __init__(self, num_hiddens, num_heads=1):
         super().__init__()
         if num_hiddens % num_heads:
