@@ -171,7 +171,7 @@ def requirements() -> str:
 
 def put_package(target: pathlib.Path, file) -> None:
     """Write the packages and their licenses into a folder: ``file(place, content)`` of each."""
-    for place, path in members().items():
+    for place, path in members(language()).items():
         (target / place).parent.mkdir(parents=True, exist_ok=True)
         (target / place).write_bytes(file(place, path.read_bytes()))
     for name in ("LICENSE", "LICENSE-text"):
