@@ -2,6 +2,12 @@
 can't use, `watch` for a page's errors."""
 import time
 
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+HEAD = """<meta name="color-scheme" content="light dark">
+<meta name="viewport" content="width=device-width"><style>body { margin: 0 }</style>"""
+
 # What Tab reaches, one radio button a group.
 CONTROLS = """(piece) => piece.querySelectorAll(
   "button, input:not([type=radio]), input:checked, svg [tabindex='0']").length"""
@@ -15,12 +21,13 @@ PICTURE = """(piece) => [
   ...Array.from(piece.querySelectorAll("canvas"), (canvas) => canvas.toDataURL()),
   piece.querySelector(".picture").innerHTML,
 ]"""
-# What reaches beyond the page's edges.
-CUT = """() => [...document.querySelectorAll(".d2l-piece, .d2l-piece *")].filter((el) => {
-  const { width, right, left } = el.getBoundingClientRect();
-  return width && (right > innerWidth + 0.5 || left < -0.5);
-}).map((el) => el.outerHTML.slice(0, 90)).concat(
-  document.documentElement.scrollWidth > innerWidth ? ["the page scrolls sideways"] : [])"""
+# What reaches beyond the page's edges, or is cut off within it.
+BEYOND = """() => [...document.querySelectorAll("body *")].filter((part) => {
+  const { width, left, right } = part.getBoundingClientRect();
+  const cut = getComputedStyle(part).overflowX !== "visible"
+    && part.scrollWidth > part.clientWidth + 1;
+  return width && (right > innerWidth + 0.5 || left < -0.5 || cut);
+}).map((part) => part.outerHTML.slice(0, 90))"""
 # Words of a picture that hide each other; what is drawn beyond its edges.
 FAULTS = """() => [...document.querySelectorAll(".d2l-piece svg")].flatMap((svg) => {
   const texts = [...svg.querySelectorAll("text")].filter((text) => text.textContent.trim())
@@ -68,20 +75,14 @@ def watch(page):
     return page
 
 
-def show(page, explorer, head: str = ""):
+def show(page, explorer):
     """The piece, alone in a page, alive."""
     page.errors.clear()
-    page.set_content(f'<!doctype html><html lang="en"><title>piece</title>{head}'
+    page.set_content(f'<!doctype html><html lang="en"><title>piece</title>{HEAD}'
                      f"<main>{explorer.html()}</main>")
     piece = page.locator(".d2l-piece")
     piece.locator(".result:not(:empty)").wait_for()
     return piece
-
-
-def expect(part):
-    """Playwright's, which waits. It is loaded here since most tests run without it."""
-    from playwright.sync_api import expect
-    return expect(part)
 
 
 def said(piece):
@@ -89,27 +90,18 @@ def said(piece):
     return expect(piece.locator(".result"))
 
 
-def until(true, seconds: float = 20):
-    """Wait until something is true; returns it. Raises AssertionError after so many seconds."""
-    end = time.monotonic() + seconds
-    while not (value := true()):
-        assert time.monotonic() < end, f"still not so after {seconds:g} s"
-        time.sleep(0.03)
-    return value
-
-
-def becomes(read, wanted, seconds: float = 20):
+def becomes(read, wanted=True, seconds: float = 20):
     """Wait until what is read is as wanted; AssertionError with what it was in the end."""
-    try:
-        until(lambda: read() == wanted, seconds)
-    except AssertionError:
-        assert read() == wanted
+    end = time.monotonic() + seconds
+    while (now := read()) != wanted and time.monotonic() < end:
+        time.sleep(0.03)
+    assert now == wanted
 
 
 # Keys in pairs, of which the second undoes the first where that is in its power.
-ARROWS = ("ArrowRight", "ArrowLeft"), ("ArrowLeft", "ArrowRight"), ("Home", "End")
 KEYS = {"button, [type=checkbox], [role=checkbox]": [(" ", " ")],
-        "[type=text]": [("Backspace", "9")], "*": ARROWS}
+        "[type=text]": [("Backspace", "9")],
+        "*": [("ArrowRight", "ArrowLeft"), ("ArrowLeft", "ArrowRight"), ("Home", "End")]}
 IDLE = "all heads on"  # which they are
 
 
@@ -147,11 +139,8 @@ def moves(piece, keys) -> bool:
     return True
 
 
-def axe(page, *selectors: str, without: str = "") -> list[str]:
-    """What axe-core finds wrong within the selectors, in a line each."""
-    from axe_playwright_python.sync_playwright import Axe
-    scope = {"include": [[selector] for selector in selectors],
-             "exclude": [[without]] if without else []}
-    found = Axe().run(page, scope).response["violations"]
+def axe(page, selector: str) -> list[str]:
+    """What axe-core finds wrong there, in a line each."""
+    found = Axe().run(page, selector).response["violations"]
     return [f"{rule['id']}: {rule['help']}: {node['html'][:150]}"
             for rule in found for node in rule["nodes"]]

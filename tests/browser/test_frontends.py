@@ -10,7 +10,7 @@ import sys
 import urllib.request
 
 import pytest
-from screen import axe, becomes, expect, said, until, walk, watch
+from screen import axe, becomes, expect, said, walk, watch
 
 from tools import ROOT
 from tools.notebooks import nbtext
@@ -80,13 +80,13 @@ def frontend(request, tmp_path_factory):
 
     def answers():
         with contextlib.suppress(OSError):
-            return urllib.request.urlopen(f"{address}/api/status", timeout=5)
+            return bool(urllib.request.urlopen(f"{address}/api/status", timeout=5))
         return server.poll() is not None
 
     with open(folder / "server.log", "w") as log:
         server = subprocess.Popen(command, stdout=log, stderr=log, env=os.environ | own, cwd=folder)
     try:
-        until(answers, 60)
+        becomes(answers, seconds=60)
         assert server.poll() is None, (folder / "server.log").read_text()[-2000:]
         yield request.param, folder, address
     finally:
@@ -152,7 +152,7 @@ def test_a_lesson_is_run_looked_at_played_and_saved(sheet, frontend, path):
     assert not any(sheet.evaluate(PREDICTIONS))
     run(sheet)
     assert sheet.evaluate(UNRUN) == []
-    until(lambda: all(sheet.evaluate(PREDICTIONS)))
+    becomes(lambda: all(sheet.evaluate(PREDICTIONS)))
     for theme in THEMES if in_lab else ():
         change = "(theme) => jupyterapp.commands.execute('apputils:change-theme', { theme })"
         sheet.evaluate(change, theme)
@@ -166,11 +166,11 @@ def test_a_lesson_is_run_looked_at_played_and_saved(sheet, frontend, path):
     if in_lab:
         saved = (folder / path.name).stat().st_mtime_ns
         sheet.evaluate(SAVE)
-        until(lambda: (folder / path.name).stat().st_mtime_ns > saved)
+        becomes(lambda: (folder / path.name).stat().st_mtime_ns > saved)
         metadata = json.loads((folder / path.name).read_text(encoding="utf-8"))["metadata"]
         assert set(metadata) == {"kernelspec", "language_info"}
         sheet.set_viewport_size({"width": 853, "height": 480})  # 1280 x 720 at 150 %
         sheet.evaluate("() => window.jupyterapp.shell.collapseLeft()")
-        until(lambda: 700 < sheet.locator(".jp-Notebook").bounding_box()["width"] <= 853)
+        becomes(lambda: 700 < sheet.locator(".jp-Notebook").bounding_box()["width"] <= 853)
         becomes(lambda: sheet.evaluate(SIDEWAYS), [])
     assert {*sheet.errors, *sheet.requests} <= NOISE | (set() if in_lab else ITS_OWN)

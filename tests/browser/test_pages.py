@@ -3,7 +3,7 @@ scripts, by mouse and finger, and with tokens that nobody expects."""
 import pytest
 import torch
 from pieces import HOSTILE, PIECES
-from screen import CUT, FAULTS, LUMINANCE, PICTURE, axe, becomes, said, show, until, walk
+from screen import BEYOND, FAULTS, LUMINANCE, PICTURE, axe, becomes, said, show, walk
 
 from d2l_ext import MultiHeadAttention
 from attention_lessons.languages import languages
@@ -18,8 +18,6 @@ WINDOWS = {
     "dark": {"color_scheme": "dark"},
     "high contrast": {"color_scheme": "dark", "forced_colors": "active"},
 }
-HEAD = """<meta name="color-scheme" content="light dark">
-<meta name="viewport" content="width=device-width"><style>body { margin: 0 }</style>"""
 MOVING = """() => [...document.querySelectorAll(".d2l-piece, .d2l-piece *")].filter((el) => {
   const { transitionDuration, animationName } = getComputedStyle(el);
   const takes = transitionDuration.split(", ").some((time) => parseFloat(time) > 0);
@@ -64,10 +62,10 @@ def explorers():
 def test_all_can_be_seen_and_moved(opened, explorers, name, window):
     settings = WINDOWS[window]
     page = opened(**settings)
-    piece = show(page, explorers[name], HEAD)
+    piece = show(page, explorers[name])
 
     def faults():
-        return (page.evaluate(CUT) + page.evaluate(FAULTS) + piece.evaluate(SHORTENED)
+        return (page.evaluate(BEYOND) + page.evaluate(FAULTS) + piece.evaluate(SHORTENED)
                 + (piece.evaluate(SMALL) if settings.get("has_touch") else []))
 
     becomes(faults, [])
@@ -142,7 +140,7 @@ def test_what_shows_a_hand_answers_to_it(opened, monkeypatch, name, finger, code
                 drag(page, start, dict(enumerate(WAYS.get(name, []))).get(i, (90, 0)), finger)
             else:
                 (page.touchscreen.tap if finger else page.mouse.click)(*start)
-            until(lambda: piece.evaluate(PICTURE) != before)
+            becomes(lambda: piece.evaluate(PICTURE) != before)
 
 
 # ---- tokens that nobody expects ------------------------------------------------------------------
@@ -154,11 +152,11 @@ def test_odd_tokens_are_shown_as_text(opened, width):
     words = piece.inner_text()
     assert all(shown in words for shown in ("<script>", "🐕", "כלב", "xxxxx", "(empty)"))
     assert piece.locator("script, img, b:has(script)").count() == 0
-    assert page.evaluate(CUT) == [] and axe(page, ".d2l-piece") == []
+    assert page.evaluate(BEYOND) == [] and axe(page, ".d2l-piece") == []
     for control in piece.locator("input").all()[:8]:
         if control.get_attribute("type") == "range":
             control.press("End")
         else:
             control.check()
         said(piece).not_to_be_empty()
-    becomes(lambda: page.evaluate(CUT), [])
+    becomes(lambda: page.evaluate(BEYOND), [])

@@ -4,7 +4,7 @@ import re
 import pypdfium2
 import pytest
 from PIL import ImageChops
-from screen import LUMINANCE
+from screen import BEYOND, LUMINANCE
 
 from tools.notebooks import nbtext
 
@@ -13,13 +13,6 @@ PAPERS = {"a4": 210, "letter": 215.9}  # widths in millimetres
 MARGIN = 16
 SCREEN_ONLY = """header, nav, form, .buttons, .contents, .d2l-piece, .code > summary,
   .answer > summary, main details:not([open], .folded) > summary"""
-# What reaches beyond the printable width, or is cut off within it.
-BEYOND = """() => [...document.querySelectorAll("body *")].filter((part) => {
-  const { width, left, right } = part.getBoundingClientRect();
-  const cut = getComputedStyle(part).overflowX !== "visible"
-    && part.scrollWidth > part.clientWidth + 1;
-  return width && (right > innerWidth + 1 || left < -1 || cut);
-}).map((part) => part.outerHTML.slice(0, 90))"""
 # What is folded, in parts without formulas.
 FOLDED = """() => [...document.querySelectorAll("main details:not([open]) :is(p, li, pre, table)")]
   .filter((part) => !part.querySelector("math, p, ul, ol")).map((part) => part.textContent)"""

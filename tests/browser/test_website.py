@@ -101,15 +101,13 @@ def test_chinese_pages_are_chinese_through_and_through(site):
 
 
 def test_lessons_are_whole_and_light(site):
-    """Every cell's words stand in its page, pictures have words, and a page is below a megabyte."""
+    """Every cell's words stand in its page, which is below a megabyte."""
     for path in nbtext.chosen([]):
         place = nbtext.inner(path)
         page = pages(site)[place.with_suffix("").as_posix()]
         for cell in nbformat.read(path, as_version=4).cells:
             assert page.find(id=f"cell-id={cell['id']}"), (path.name, cell["id"])
-        assert all(image.get("alt") for image in page.find_all("img")), path.name
         assert (site / place.with_suffix(".html")).stat().st_size < 1e6
-        assert not re.search(r"\$[^$\s][^$]*\$", page.find("main").find("p").text)
         assert (site / "notebooks" / place).read_bytes() == path.read_bytes()
 
 
