@@ -258,6 +258,14 @@ def test_each_text_of_a_script_is_found_and_goes_into_its_page(path, chinese):
     assert said.items() <= translations_in(source(path.stem)).items()
 
 
+def test_readme_says_in_the_other_language_what_was_run_and_opens_its_lessons():
+    page = translation.read(ROOT / "README.zh.md")
+    table = re.search(r"(?s)<!-- versions.*?\n(.*)<!-- /versions", page)[1]
+    assert table.startswith("| 运行的是什么 |") and table.count("：`make test") == 7
+    assert not re.search(r"passed|failed|not yet", table)
+    assert not re.findall(r"(?m)(?:make(?: -C lessons)? lab|tools\.lab)(?! (?:ARGS=)?zh)", page)
+
+
 @pytest.mark.slow
 def test_no_message_of_a_check_stays_english(chinese):
     """But for what Python itself says of an error."""

@@ -35,7 +35,11 @@ CALLS = {"_": None, "t": None, "plural": (2, 3)}  # which arguments are texts; N
 DRAWS = {"heatmaps", "curves", "bars", "table", "progress_bar"}
 WORD = re.compile(r"[A-Za-z][a-z]")
 SENTENCE = re.compile(r"[A-Z][a-z]* [a-z0-9('{]")
-OPENS = re.compile(r"\blab\b|make lecture")
+OPENS = re.compile(r"\blab\b|make lecture|^```\nnotebooks/")  # the last lists the folders
+# What the table of runs says in words: its first column but for the command, and results.
+RESULTS = " passed", " failed", "not yet"
+RUNS = re.compile(r"(?m)(?<=^\| )[^-|][^|]*?(?=`make| \|)|result(?= \|)|not yet"
+                  r"|(?<=\d) (?:passed|failed)")
 CELL_TITLE = re.compile(r"^# @title (.+)")
 SHAPE = re.compile(r"\((?:(?!\w \w)[^()])*,(?:(?!\w \w)[^()])*\)")  # (n, d_v), no words in a row
 
@@ -260,11 +264,16 @@ def blocks(text):
 
 
 def paragraphs(path):
-    """The words of a page in Markdown, and its commands that open a lesson: they name the language.
+    """The words of a page in Markdown, those of its table of runs, its list of folders, and its
+    commands that open a lesson: they name the language.
     """
-    return [words for kind, text in blocks(read(path))
-            if kind == "words" or kind == "code" and OPENS.search(text)
-            if (words := text.strip("\n")) and not words.startswith("    ")]
+    found = []
+    for kind, text in blocks(read(path)):
+        if kind == "versions":
+            found += [*RUNS.findall(text), *RESULTS]
+        elif kind == "words" or kind == "code" and OPENS.search(text):
+            found += [words] if (words := text.strip("\n")) and words[:4] != "    " else []
+    return found
 
 
 def taught():

@@ -32,8 +32,8 @@ from tools.notebooks.check_translation import faults, lags, links
 from tools.notebooks.nbtext import KERNEL, dumps, in_language, inner, place
 from tools.notebooks.readme import cell_named, read, renew, tables, with_counts
 from tools.notebooks.translatable import (
-    ALL_BEHIND, BEHIND, CELL_TITLE, NOTEBOOKS, PACKAGE, blocks, cells, comments, everything, key,
-    keys_of, labels, parsed, strings, tokens, translates)
+    ALL_BEHIND, BEHIND, CELL_TITLE, NOTEBOOKS, PACKAGE, RUNS, blocks, cells, comments, everything,
+    key, keys_of, labels, parsed, strings, tokens, translates)
 
 from attention_lessons.languages import PLACE
 
@@ -194,6 +194,8 @@ def document(path, language, catalogue=None, lists=None):
         text = (lists or {}).get(kind, text)
         if "(README." in text[:20]:
             text = "[English](README.md)"
+        if kind == "versions":
+            text = RUNS.sub(lambda words: twin(catalogue, room, context, words[0]), text)
         words = text.strip("\n") if kind in ("words", "code") else ""
         made.append(twin(catalogue, room, context, words) if words else text)
     text = re.sub(r"\n{3,}", "\n\n", "\n\n".join(made)).strip("\n") + "\n"
