@@ -15,9 +15,11 @@ def sliders(draw: Callable, **ranges) -> None:
 
     ranges: for each argument of ``draw`` its lowest and highest number, and a step if you like, a
     list to choose from, or True or False for a box to tick, as in ``ipywidgets.interactive``. The
-    sliders start at the arguments' own defaults. An error in ``draw`` is raised by the cell at
-    first, and stands where the figure was afterwards. A stored notebook keeps the first figure.
-    Raises ValueError for a range without an argument of ``draw``, or an argument without a range.
+    sliders start at the arguments' own defaults, which also give a range where there is none. An
+    error in ``draw`` is raised by the cell at first, and stands where the figure was afterwards. A
+    stored notebook keeps the first figure.
+    Raises ValueError for a range without an argument of ``draw``, or an argument with neither a
+    range nor a default.
 
     >>> sliders(lambda n: n ** 2)
     Traceback (most recent call last):
@@ -28,8 +30,9 @@ def sliders(draw: Callable, **ranges) -> None:
     from ipywidgets import interactive
     from ipywidgets.widgets.interaction import show_inline_matplotlib_plots
 
-    arguments = list(inspect.signature(draw).parameters)
-    if set(arguments) != set(ranges):
+    arguments = inspect.signature(draw).parameters
+    needed = {name for name, each in arguments.items() if each.default is each.empty}
+    if not needed <= ranges.keys() <= arguments.keys():
         raise ValueError(f"ranges are for {', '.join(ranges) or 'nothing'}, but the function's "
                          f"arguments are {', '.join(arguments) or 'none'}")
     # "manual": version 8 would call `draw` here, where an error of it would be lost

@@ -1,4 +1,4 @@
-"""Reading the values of tensors, where they exist."""
+"""Reading the values of tensors, where they exist: not under compile, vmap or on ``meta``."""
 import torch
 from torch import Tensor
 

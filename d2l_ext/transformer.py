@@ -69,19 +69,20 @@ class EncoderDecoder(nn.Module):
     """A Transformer with sinusoidal positions (Vaswani et al. 2017, section 3).
 
     layers: blocks on either side. Takes symbols, integers from 0, source (batch, source steps) and
-    target (batch, steps), at most 1000 steps, and the source's lengths (batch,); returns scores
+    target (batch, steps), at most ``max_len``, and the source's lengths (batch,); returns scores
     (batch, steps, target_vocab_size) for the symbol *after* each step.
     """
 
     def __init__(
         self, source_vocab_size: int, target_vocab_size: int, num_hiddens: int, num_heads: int,
-        layers: int = 1, dropout: float = 0.0, *, num_kv_heads: int | None = None,
+        layers: int = 1, dropout: float = 0.0, max_len: int = 1000, *,
+        num_kv_heads: int | None = None,
     ):
         super().__init__()
         check_size(layers=layers)
         self.source = nn.Embedding(source_vocab_size, num_hiddens)
         self.target = nn.Embedding(target_vocab_size, num_hiddens)
-        self.positions = PositionalEncoding(num_hiddens, dropout)
+        self.positions = PositionalEncoding(num_hiddens, dropout, max_len)
         sizes, kv = (num_hiddens, num_heads, dropout), num_kv_heads
         self.encoder = nn.ModuleList(EncoderBlock(*sizes, num_kv_heads=kv) for _ in range(layers))
         self.decoder = nn.ModuleList(DecoderBlock(*sizes, num_kv_heads=kv) for _ in range(layers))

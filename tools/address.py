@@ -4,11 +4,12 @@ The current one is pyproject.toml's; GitHub, GitLab and Gitee are known. Until a
 is of the domain .invalid, which nobody can register: then set-up cells fetch nothing.
 """
 import os
+import subprocess
 import sys
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
-from tools import offline, setup
+from tools import setup
 
 NOBODYS = "https://address.invalid/lessons"
 UPLOAD = "https://colab.research.google.com/?{host}/{path}{main}"  # asks for a file
@@ -37,10 +38,20 @@ def forms(address):
 
 
 def files():
-    """Those that may hold the address, whether git knows them or not."""
+    """The repository's files by name; those of an unpacked archive where git knows none."""
+    try:
+        command = ["git", "ls-files", "-z"]
+        listed = subprocess.run(command, cwd=setup.ROOT, capture_output=True, text=True).stdout
+    except OSError:  # no git here
+        listed = ""
+    if names := listed.split("\0")[:-1]:
+        return names
+    found = []
     for folder, folders, names in os.walk(setup.ROOT):
-        folders[:] = {*folders} - offline.NOT_COPIED(folder, folders) - {"tools", "tests"}
-        yield from (Path(folder, name) for name in names)
+        folders[:] = [name for name in folders if name != "dist" and (
+            name == ".github" or not name.startswith("."))]
+        found += [Path(folder, name).relative_to(setup.ROOT).as_posix() for name in names]
+    return found
 
 
 def main(url):
@@ -49,10 +60,10 @@ def main(url):
     if new == setup.address():
         sys.exit(f"{new} is the address already: nothing to change.")
     changed = 0
-    for path in files():
+    for path in (setup.ROOT / name for name in files() if not name.startswith(("tools", "tests"))):
         try:
             text = old = path.read_text(encoding="utf-8")
-        except (UnicodeDecodeError, OSError):  # a picture, an editor's dangling link
+        except (UnicodeDecodeError, FileNotFoundError):  # pictures, what is deleted
             continue
         for one, other in pairs:
             text = text.replace(one, other)

@@ -185,16 +185,18 @@ export async function fewest(data, given, rest = () => new Promise((go) => setTi
   return 0;
 }
 
-/** A day's riddle: the first way to write it that takes two heads or three, or else one head. */
+/** A day's riddle: the first way to write it that takes two heads or three, or else one head. Where
+ * no way can be solved so, the riddle of the day before. */
 export async function riddle(data, day, rest) {
   const [texts, found] = [ways(day), []];
   const start = new Date(day) / 864e5 % texts.length;  // each day another way comes first
   for (const given of [...texts.slice(start), ...texts.slice(0, start)]) {
     if (reading(data, given, []).answer !== day) continue;
     found.push({ given, least: await fewest(data, given, rest) });
-    if (found.at(-1).least > 1) break;
+    if (found.at(-1).least > 1) return found.at(-1);
   }
-  return found.sort((one, other) => other.least - one.least)[0];
+  const before = new Date(new Date(day) - 864e5).toJSON().slice(0, 10);
+  return found.find(({ least }) => least) ?? riddle(data, before, rest);
 }
 
 const today = () => new Intl.DateTimeFormat("sv").format();  // such as 2021-03-05
@@ -202,7 +204,8 @@ const asked = once((data) => riddle(data, today()));
 
 /** What is still wrong with an attempt, or how good a solution is. */
 function judge(off, { given, answer, full }, least) {
-  const [month, rest] = [(date) => date.slice(5, 7), (date) => date.slice(0, 5) + date.slice(7)];
+  const month = (date) => date.slice(5, 7);
+  const rest = (date) => date.slice(0, 5) + date.slice(7);
   let words = t("Solved, with {0} closed, and fewer can't do it.", headCount(off.length));
   if (!off.length) {
     words = t("Close heads so that the month comes out wrong, and the day and the year stay " +

@@ -5,7 +5,7 @@ from torch import nn
 from torch.nn import functional as F
 from slow import slow_attention
 
-from d2l_ext import MultiHeadAttention, sinusoids
+from d2l_ext import MultiHeadAttention, PositionalEncoding, sinusoids
 from d2l_ext.transformer import EncoderBlock, EncoderDecoder
 
 LENGTHS = torch.tensor([7, 4])
@@ -73,5 +73,9 @@ def test_writing_takes_the_likeliest_symbol_each_time():
 
 def test_unless_told_there_is_one_layer_and_room_for_a_thousand_steps():
     made = EncoderDecoder(9, 5, 8, 2)
-    assert len(made.encoder) == len(made.decoder) == 1 and made.positions.P.shape == (1, 1000, 8)
-    assert made.encoder[0].dropout.p == EncoderBlock(8, 2).dropout.p == 0
+    assert len(made.encoder) == len(made.decoder) == 1
+    assert len(made.norms) == len(made.encoder[0].norms) == 2 and made.encoder[0].dropout.p == 0
+    assert EncoderBlock(8, 2).dropout.p == 0
+    assert isinstance(made.positions, PositionalEncoding) and made.positions.P.shape == (1, 1000, 8)
+    short = EncoderDecoder(9, 5, 8, 2, max_len=4)
+    assert short.generate(torch.ones(1, 4).long(), 4, 0).shape == (1, 4)

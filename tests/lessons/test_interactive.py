@@ -38,6 +38,10 @@ def test_without_a_default_a_slider_starts_in_the_middle(shell):
     assert "<pre>25</pre>" in show(lambda n: n ** 2, n=(0, 10))
 
 
+def test_a_default_gives_a_range(shell):
+    assert "<pre>6</pre>" in show(lambda n, times=3: n * times, n=[2, 4])
+
+
 def test_what_is_printed_cannot_break_the_page(shell):
     assert "&lt;b&gt;" in show(lambda n: print("<b>"), n=(0, 10))
 

@@ -177,31 +177,44 @@ def test_a_section_becomes_a_notebook_of_its_own(repository):
                                           "you.github.io/yours", "v2/gh/you/yours.too/main"]),
     ("https://gitlab.com/a/b/yours", ["v2/gl/a%2Fb%2Fyours/main"]),
     ("https://gitee.com/you/yours", ["v2/git/https%3A%2F%2Fgitee.com%2Fyou%2Fyours/main"])])
-def test_the_address_is_set_everywhere_and_can_be_set_again(
-        tmp_path, monkeypatch, capsys, url, holds):
+def test_the_address_is_set_everywhere_and_can_be_set_again(tmp_path, monkeypatch, url, holds):
     tag = setup.tag()
     monkeypatch.setattr(address.setup, "tag", lambda: tag)
     texts = "\n".join(f"see {form}x" for form in address.forms(address.NOBODYS))
-    own, others = ["README.md", ".github/a.yml"], [".venv/b.md", "dist/c.md", "tools/d.py"]
-    for path in (tmp_path / name for name in own + others):
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(texts, encoding="utf-8")
-    (tmp_path / "picture.png").write_bytes(b"\x89PNG")
+    (tmp_path / "README.md").write_text(texts, encoding="utf-8")
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    subprocess.run(["git", "add", "-A"], cwd=tmp_path, check=True)
     monkeypatch.setattr(address.setup, "ROOT", tmp_path)
     for old, new in [(address.NOBODYS, url), (url, address.NOBODYS)]:
         monkeypatch.setattr(address.setup, "address", lambda old=old: old)
         address.main(new + "/")
-        made, = {(tmp_path / name).read_text(encoding="utf-8") for name in own}
+        made = (tmp_path / "README.md").read_text(encoding="utf-8")
         assert (made == texts) is (new == address.NOBODYS)
         assert all(words in made for words in holds) is (new == url)
-        assert all((tmp_path / name).read_text(encoding="utf-8") == texts for name in others)
-    assert f"git tag {tag} && git push origin {tag}" in capsys.readouterr().out
-    with pytest.raises(SystemExit, match="No file in .* holds the address"):
-        address.main("https://github.com/you/others")
     with pytest.raises(SystemExit, match="example.org/a/b is not of the form"):
         address.main("https://example.org/a/b")
     with pytest.raises(SystemExit, match="is the address already"):
         address.main(url)
+
+
+@pytest.mark.parametrize("outer", [False, True], ids=["unpacked", "in another repository"])
+def test_the_address_is_set_in_an_unpacked_archive(tmp_path, monkeypatch, capsys, outer):
+    if outer:
+        subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    folder = tmp_path / "lessons"
+    for name in (".github/a.yml", "b.md", ".venv/c.md", "dist/d.md"):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"see {address.NOBODYS}", encoding="utf-8")
+    monkeypatch.setattr(address.setup, "ROOT", folder)
+    monkeypatch.setattr(address.setup, "address", lambda: address.NOBODYS)
+    monkeypatch.setattr(address.setup, "tag", lambda: "v7")
+    address.main("https://github.com/you/yours")
+    assert [name for name in (".github/a.yml", "b.md", ".venv/c.md", "dist/d.md")
+            if "you/yours" in (folder / name).read_text()] == [".github/a.yml", "b.md"]
+    assert "git tag v7 && git push origin v7" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match="No file in .* holds the address"):
+        address.main("https://github.com/you/others")
 
 
 # ---- what nbval overlooks ---------------------------------------------------------------------

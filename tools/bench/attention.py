@@ -1,11 +1,11 @@
 """`make bench` measures what attention costs, and writes README.md beside this file.
 
 All numbers are ratios to the bare fused call. Times are CPU time on one thread, the median over
-rounds in which all candidates took turns; memory is the peak of a process of its own.
+rounds in which all candidates took turns; memory is the peak of a process of its own (Linux).
 """
 import pathlib
 import platform
-import resource
+import re
 import statistics
 from functools import partial
 from itertools import product
@@ -19,6 +19,9 @@ from d2l_ext import MultiHeadAttention, causal, padding, to_torch, to_torch_mha
 from d2l_ext.measurements import CLOCK
 
 README = pathlib.Path(__file__).with_name("README.md")
+BARE, OURS, OUR_WEIGHTS = "bare call", "ours", "ours, weights"
+TORCH, TORCH_WEIGHTS = "PyTorch's", "PyTorch's, weights"
+NAMES = BARE, OURS, TORCH, OUR_WEIGHTS, TORCH_WEIGHTS
 # batch, steps, hiddens, heads
 SIZES = (2, 4, 100, 5), (8, 128, 256, 8), (2, 1024, 512, 8), (2, 2048, 512, 8)
 PAGE = """# What attention costs
@@ -47,6 +50,11 @@ class Case(NamedTuple):
     mask: str  # "none", "lengths" or "causal"
     backward: bool
 
+    def lengths(self):
+        """From all of the steps to half of them."""
+        if self.mask == "lengths":
+            return torch.linspace(self.steps, self.steps // 2, self.batch).long()
+
     def example(self):
         generator = torch.Generator().manual_seed(1)
         X = torch.randn(self.batch, self.steps, self.width, generator=generator)
@@ -69,23 +77,24 @@ def bare(layer, X, lengths, is_causal):
     return layer.W_o(heads.transpose(1, 2).flatten(2))
 
 
-def candidates(case):
-    """Self-attention as functions of X, by name, the bare call first; all have the same weights."""
+def candidate(name, case):
+    """Self-attention as a function of X; all candidates have the same weights."""
     torch.manual_seed(0)
     ours = MultiHeadAttention(case.width, case.heads)
-    theirs, is_causal, lengths, masks = to_torch(ours), case.mask == "causal", None, {}
+    lengths, is_causal = case.lengths(), case.mask == "causal"
+    if name == BARE:
+        return lambda X: bare(ours, X, lengths, is_causal)
+    if name in (OURS, OUR_WEIGHTS):
+        weighs = {"causal": is_causal, "need_weights": name == OUR_WEIGHTS}
+        return lambda X: ours(X, X, X, lengths, **weighs)
+    weights = name == TORCH_WEIGHTS
+    options = {"need_weights": weights, "is_causal": is_causal and not weights}
     if is_causal:
-        masks["attn_mask"] = to_torch_mha(causal().tensor(case.steps, case.steps))
-    if case.mask == "lengths":  # from all of the steps to half of them
-        lengths = torch.linspace(case.steps, case.steps // 2, case.batch).long()
-        masks["key_padding_mask"] = ~padding(lengths).tensor(1, case.steps)[:, 0]
-    return {
-        "bare call": lambda X: bare(ours, X, lengths, is_causal),
-        "ours": lambda X: ours(X, X, X, lengths, causal=is_causal, need_weights=False),
-        "PyTorch's": lambda X: theirs(
-            X, X, X, **masks, is_causal=is_causal, need_weights=False),
-        "ours, weights": lambda X: ours(X, X, X, lengths, causal=is_causal, need_weights=True),
-        "PyTorch's, weights": lambda X: theirs(X, X, X, **masks, need_weights=True)}
+        options["attn_mask"] = to_torch_mha(causal().tensor(case.steps, case.steps))
+    if lengths is not None:
+        options["key_padding_mask"] = ~padding(lengths).tensor(1, case.steps)[:, 0]
+    theirs = to_torch(ours)
+    return lambda X: theirs(X, X, X, **options)
 
 
 def one_pass(attend, X):
@@ -102,51 +111,57 @@ def times(case, seconds=5):
     """CPU time of each candidate, as a ratio to the bare call. Each round runs each once, so that
     what slows a round slows all. Raises RuntimeError if they don't compute the same."""
     X = case.example()
-    runs = {name: partial(one_pass, attend, X) for name, attend in candidates(case).items()}
-    wanted = runs["bare call"]()
+    runs = {name: partial(one_pass, candidate(name, case), X) for name in NAMES}
+    wanted = runs[BARE]()
     for name, run in runs.items():
         if not torch.allclose(run(), wanted, atol=1e-4, rtol=1e-3):
             raise RuntimeError(f"{case}: {name} has another output than the bare call")
-    rounds, end = [], CLOCK() + seconds
-    while len(rounds) < 5 or CLOCK() < end:
-        took = []
-        for run in runs.values():
+    took, end = {name: [] for name in NAMES}, CLOCK() + seconds
+    while len(took[BARE]) < 5 or CLOCK() < end:
+        for name, run in runs.items():
             start = CLOCK()
             run()
-            took.append(CLOCK() - start)
-        rounds.append([each / took[0] for each in took])
-    return dict(zip(runs, map(statistics.median, zip(*rounds))))
+            took[name].append(CLOCK() - start)
+    return [statistics.median(a / b for a, b in zip(took[name], took[BARE])) for name in NAMES]
 
 
 def memory(case):
     """What a pass of each candidate needs at its peak, as a ratio to the bare call."""
-    names = [*candidates(case)]
-    with get_context("spawn").Pool(1, torch.set_num_threads, [1], maxtasksperchild=1) as processes:
-        peaks = processes.map(partial(peak, case), names, chunksize=1)
-    return {name: each / peaks[0] for name, each in zip(names, peaks)}
+    peaks = []
+    for name in NAMES:
+        with get_context("spawn").Pool(1, torch.set_num_threads, [1]) as process:
+            peaks.append(process.apply(peak, (case, name)))
+    return [each / peaks[0] for each in peaks]
 
 
 def peak(case, name):
-    """What a pass adds to the most memory that this process has had."""
+    """Kilobytes that a pass adds to this process."""
     small = case._replace(batch=1, steps=2)
-    one_pass(candidates(small)[name], small.example())  # loads what is loaded once
-    attend, X = candidates(case)[name], case.example()
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    one_pass(candidate(name, small), small.example())  # loads what is loaded once
+    attend, X = candidate(name, case), case.example()
+    pathlib.Path("/proc/self/clear_refs").write_text("5")  # Linux forgets the peak so far
+    before, _ = memory_now()
     one_pass(attend, X)
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    return memory_now()[1] - before
+
+
+def memory_now():
+    """Kilobytes that Linux counts for this process, now and at the peak."""
+    status = pathlib.Path("/proc/self/status").read_text()
+    return [int(re.search(rf"{field}:\s+(\d+)", status)[1]) for field in ("VmRSS", "VmHWM")]
 
 
 def table(cases, measure):
     """In Markdown: what each case is, and ``measure(case)``."""
-    rows = []
+    head = ["batch x steps x hiddens, heads", "mask", "pass", *NAMES]
+    rows = [head, ["---"] * len(head)]
     for case in cases:
         batch, steps, width, heads, mask, backward = case
-        rows.append({"batch x steps x hiddens, heads": f"{batch} x {steps} x {width}, {heads}",
-                     "mask": mask, "pass": "forward and backward" if backward else "forward"})
-        rows[-1] |= {name: f"{ratio:.2f}" for name, ratio in measure(case).items()}
-        print(*rows[-1].values(), sep=" | ", flush=True)
-    lines = [rows[0], ["---"] * len(rows[0]), *(row.values() for row in rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+        kind = "forward and backward" if backward else "forward"
+        ratios = [f"{ratio:.2f}" for ratio in measure(case)]
+        rows.append([f"{batch} x {steps} x {width}, {heads}", mask, kind, *ratios])
+        print(*rows[-1], sep=" | ", flush=True)
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 if __name__ == "__main__":

@@ -34,9 +34,8 @@ FOLDED = re.compile(r"<details>.*?</details>\n*", re.S)
 GLOSSARIES = [glossary(code) for code in languages()[1:]]
 LEFT_OUT = re.compile("|".join([r"[,.] [^,.]* folded below[^.]*",
                                 *(each["left_out"] for each in GLOSSARIES)]))
-UNFOLDED = {"folded below": "below"}
-for each in GLOSSARIES:
-    UNFOLDED |= each["unfolded"]
+UNFOLDED = {"folded below": "below"} | {
+    old: new for each in GLOSSARIES for old, new in each["unfolded"].items()}
 LAST_HINT = t("That was the last hint.")
 SEALED = '''"""What `check` and `hint` know, sealed so that nobody reads an answer by accident."""
 import base64
