@@ -153,6 +153,8 @@ def test_predictions_and_folds_say_what_they_hold(site):
     assert len(cards) == len(page.select(".celltag_predict"))
     for card in cards:
         assert card.p.strong.text.startswith("Predict") and card.select_one("details.answer")
+    explained = page.select(".answer > .output_wrapper + .text_cell")
+    assert len(explained) == len(cards)
     folds = [fold.summary.text for fold in page.select("details.folded:not(.answer)")]
     assert folds[:2] == ["Set-up", "This picture's code"]
     assert any(fold.startswith("Proof: two heads against one") for fold in folds)

@@ -196,7 +196,7 @@ def body(notebook: nbformat.NotebookNode) -> BeautifulSoup:
         anchor["data-pagefind-ignore"], anchor["aria-label"] = "", _("A link to this heading")
     for heading in page("h2"):
         chips(heading)
-    for code in page.select(".celltag_predict"):
+    for code in reversed(page.select(".celltag_predict")):
         ask(code, _("Predict"))
     return page
 
@@ -242,13 +242,17 @@ def chips(heading) -> None:
 
 
 def ask(code, word: str) -> None:
-    """One card of a prediction: its question, from the text above the cell, code and answer."""
+    """One card of a prediction: its question, from the text above the cell, code and answer, which
+    has with it what the text below says of it, up to a heading."""
     card = code.wrap(element("section", "prediction"))
     above = card.find_previous_sibling(class_="text_cell")
     asked = [each for each in above("strong") if each.text.startswith(word)] if above else []
     if asked and (question := asked[-1].find_parent("p")):
         for part in reversed([question, *question.find_next_siblings()]):
             card.insert(0, part.extract())
+    below = card.find_next_sibling(class_="cell")
+    if below and "text_cell" in below["class"] and not below(["h1", "h2", "h3"]):
+        card.select_one(".answer").append(below.extract())
 
 
 def headings(page: BeautifulSoup) -> list[dict]:
