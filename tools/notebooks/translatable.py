@@ -32,7 +32,7 @@ BEHIND = "*Cells of this notebook that are not translated yet, and are shown in 
 ALL_BEHIND = "Cells that are not translated yet, and are shown in English: {0}."
 EXTRACTORS = {".py": "python", ".js": "javascript", ".j2": "jinja2.ext:babel_extract"}
 CALLS = {"_": None, "t": None, "plural": (2, 3)}  # which arguments are texts; None: the first
-DRAWS = {"heatmaps", "curves", "bars", "table", "progress_bar"}
+SHOWS = {"heatmaps", "curves", "bars", "table", "progress_bar", "print"}
 WORD = re.compile(r"[A-Za-z][a-z]")
 SENTENCE = re.compile(r"[A-Z][a-z]* [a-z0-9('{]")
 OPENS = re.compile(r"\blab\b|make lecture|^```\nnotebooks/")  # the last lists the folders
@@ -113,7 +113,7 @@ def labels(tree, own=frozenset()):
     for node, text in strings(tree).items():
         place = parent[node]
         if isinstance(place, ast.Call):
-            shown = getattr(place.func, "id", "") in DRAWS | {"print"}
+            shown = getattr(place.func, "id", "") in SHOWS
         elif isinstance(place, ast.Subscript) or (
                 getattr(parent.get(place), "iter", None) is place):  # names to go through
             shown = text in own
@@ -158,14 +158,14 @@ def keys_of(path):
 
 
 def drawn_by(path):
-    """The texts of a lesson's code that are translated: those of figures and tables, those that a
-    catalogue has already, docstrings, comments, and titles of cells."""
+    """The texts of a lesson's code that are translated: those of figures, tables and ``print``, those
+    that a catalogue has already, docstrings, comments, and titles of cells."""
     known, own = called().get(path.name[:2], ()), keys_of(path)
     for cell in cells(path):
         if cell["cell_type"] == "code":
             tree = parsed(cell)
             drawn = {part for node in ast.walk(tree) if isinstance(node, ast.Call)
-                     and getattr(node.func, "id", "") in DRAWS for part in ast.walk(node)}
+                     and getattr(node.func, "id", "") in SHOWS for part in ast.walk(node)}
             drawn.update(documents(tree))
             yield from (token.string for token in comments(cell))
             yield from (text for node, text in labels(tree, own)
