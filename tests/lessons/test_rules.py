@@ -71,6 +71,8 @@ def proofs(count):
 MORE = tiny.trio("kernel", "## Predict: it · 3 minutes · level 1", "answer = ''")
 BELOW = "../02_tiny.ipynb"
 PROOF = "[idea-proof](#cell-id=idea-proof)"
+LEVEL = "[picture] A map.\ncolumns a, b\n   a 0.25 0.25\n   b 0.00 1.00"
+SHIFTED = LEVEL.replace("0.25 0.25", "0.25 0.50")
 STDERR = {"output_type": "stream", "name": "stderr", "text": "oh"}
 BAD = [  # rule, what is changed, words of the complaint: cell, what is wrong
     # layout
@@ -145,6 +147,10 @@ BAD = [  # rule, what is changed, words of the complaint: cell, what is wrong
     ("alt_text", stored("weights", outputs=shows('<img alt="A map">')), "weights: words of at lea"),
     ("figures_are_named", swap('"02-weights"', '"02-x"'), "weights: a figure is named `02-x`"),
     ("words_have_figures", swap('"02-weights"', '"02-x"'), "weights: nothing draws this entry"),
+    ("figures_show_what_they_say", stored("weights", outputs=shows(SHIFTED, "text/plain")),
+     "weights: the figure 02-weights doesn't show ['a', 'b', 0.25]"),
+    ("figures_show_what_they_say", stored("weights", outputs=shows(LEVEL, "text/plain")),
+     "weights: 02-weights would show its claims mirrored, too"),
     ("predictions", swap("**Predict** the", "See the"), "weights: the cell before"),
     ("few_exemptions", code("'NBVAL_IGNORE_OUTPUT because'"), "new: no reason"),
     # numbers
@@ -179,6 +185,7 @@ BAD = [  # rule, what is changed, words of the complaint: cell, what is wrong
 def tables(monkeypatch):
     """What stands beside the tiny notebooks."""
     monkeypatch.setattr(numbers, "table", lambda: tiny.NUMBERS)
+    monkeypatch.setattr(outputs, "CLAIMS", {"02-weights": [["a", "b", 0.25]]})
     for module in notebook, outputs:
         monkeypatch.setattr(module, "alt_of", lambda number: tiny.ALT if number == "02" else {})
 

@@ -158,7 +158,7 @@ def keys_of(path):
 
 
 def drawn_by(path):
-    """The texts of a lesson's code that are translated: those of figures, tables and ``print``, those
+    """The texts of a lesson's code that are translated: those of figures, tables and prints, those
     that a catalogue has already, docstrings, comments, and titles of cells."""
     known, own = called().get(path.name[:2], ()), keys_of(path)
     for cell in cells(path):

@@ -1,8 +1,21 @@
 """Rules of what is stored: order, warnings, figures, predictions, interactive pieces."""
 import ast
 import re
+import tomllib
+
+import numpy as np
+
+from tools import ROOT
 
 from .notebook import alt_of, figure_names, rule, rule_for_all
+
+CLAIMS = tomllib.loads((ROOT / "tests/lessons/figures.toml").read_text("utf-8"))
+TURNS = {"transposed": lambda maps: [each.T if len(each) == len(each.T) else each
+                                     for each in maps],
+         "upside down": lambda maps: [each[::-1] for each in maps],
+         "mirrored": lambda maps: [each[:, ::-1] for each in maps],
+         "with other signs": lambda maps: [-each for each in maps],
+         "with its panels exchanged": lambda maps: maps[::-1]}
 
 
 @rule()
@@ -62,6 +75,75 @@ def words_have_figures(notebooks):
     for number, used in drawn.items():
         for entry in sorted(alt_of(number).keys() - used):
             yield f"lesson_{number}/alt.toml", entry, "nothing draws this entry"
+
+
+def label(text):
+    """A label of a row or column; numbers compare as numbers."""
+    try:
+        return float(text)
+    except ValueError:
+        return str(text)
+
+
+def numbers(words):
+    return [each for each in map(label, words) if isinstance(each, float)]
+
+
+def panels(data):
+    """What a figure's repr tells, [title, columns, rows, numbers]; curves are one, a line a row."""
+    found = []
+    for line in data.splitlines():
+        title, is_map, columns = line.rpartition("columns ")
+        sampled = re.fullmatch(r"(.*)\d+ x \d+, first row (.+), first column (.+)", line)
+        if is_map:
+            found.append([title, [*map(label, columns.split(", "))], [], []])
+        elif sampled:
+            ends = [numbers(part.split()) for part in sampled.groups()[1:]]
+            found.append([sampled[1], [*map(float, range(8))], ["first row", "first column"], ends])
+        elif found:
+            words, count = line.split(), len(found[-1][1])
+            if len(row := numbers(words[-count:])) == count:
+                found[-1][2].append(label(" ".join(words[:-count]).rstrip(":")))
+                found[-1][3].append(row)
+        elif across := numbers(line.partition(": ")[2].split()):
+            found.append(["", across, [], []])
+    return [each for each in found if each[-1]]
+
+
+def place(name, labels):
+    return next(i for i, each in enumerate(labels) if str(each).startswith(str(label(name))))
+
+
+def holds(claim, parts, values):
+    """Whether a figure shows what figures.toml says of it."""
+    *title, row, column, value = claim
+    for (name, columns, rows, _), shown in zip(parts, values):
+        if name.startswith("".join(title)):
+            at = shown[place(row, rows), place(column, columns)]
+            return abs(at - value) <= 0.006 + 0.02 * abs(value)
+    raise ValueError(f"the figure has no panel {title}")
+
+
+@rule()
+def figures_show_what_they_say(notebook):
+    """Write into tests/lessons/figures.toml what the figure's alternative text says."""
+    for cell in notebook.code:
+        stored = [text for data in cell.data for text in ["".join(data.get("text/plain", ""))]
+                  if text.startswith("[picture] ")]
+        for name, text in zip(figure_names(cell), stored):
+            parts = panels(text.partition("\n")[2])
+            if not name or not parts:
+                continue
+            values, claims = [np.array(part[3]) for part in parts], CLAIMS.get(name, [])
+            for claim in claims:
+                if not holds(claim, parts, values):
+                    yield cell.id, f"the figure {name} doesn't show {claim}"
+            for turn, turned in TURNS.items():
+                others = turned(values)
+                if any(one.shape != other.shape or np.abs(one - other).max() > 0.02
+                       for one, other in zip(values, others)) and all(
+                        holds(claim, parts, others) for claim in claims):
+                    yield cell.id, f"{name} would show its claims {turn}, too"
 
 
 @rule()
