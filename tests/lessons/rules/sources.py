@@ -1,5 +1,8 @@
 """Rules of claims, references and symbols."""
 import re
+from collections import Counter
+from itertools import combinations
+from math import log
 
 import bibtexparser
 
@@ -21,6 +24,33 @@ def claims(notebook):
         proofs = re.findall(r"\[([^]]+)\]\(#cell-id=\1\)", row[-1])
         if not proofs or not code.issuperset(proofs):
             yield "claims", f"`{row[0]}` has no such proof"
+
+
+def terms(text):
+    """The first five letters of its words, and its numbers."""
+    return {word[:5].lower() for word in re.findall(r"[A-Za-z]{3,}|\d[\d.,]*",
+                                                    re.sub(r"\]\([^)]*\)|_", " ", text))}
+
+
+@rule("lesson", "museum", "deeper")
+def claims_fit_their_proofs(notebook):
+    """Its words or the proof's title should say which claim a proof is for: two exchanged proofs
+    would fit as well."""
+    cell = notebook.cell("claims")
+    shown = {proof.id: terms(" ".join([proof.text, proof.id, *proof.output_texts]))
+             for proof in notebook.code}
+    common = Counter(term for each in shown.values() for term in each)
+
+    def fit(claim, proofs):
+        found = set().union(*(shown[proof] for proof in proofs))
+        return sum(log((len(shown) + 1) / common[term]) for term in terms(claim) & found)
+
+    table = [(row[0], {each for each in re.findall(r"#cell-id=([\w-]+)", row[-1]) if each in shown})
+             for row in rows(cell.text if cell else "")]
+    for (one, proofs), (other, others) in combinations(table, 2):
+        if not proofs & others and (fit(one, proofs) + fit(other, others)
+                                    <= fit(one, others) + fit(other, proofs)):
+            yield "claims", f"`{one}` and `{other}` could exchange their proofs"
 
 
 def citations(text):
