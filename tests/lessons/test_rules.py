@@ -173,8 +173,9 @@ BAD = [  # rule, what is changed, words of the complaint: cell, what is wrong
     ("questions", swap("**B** no, it", "**B** no, it really"), "question-1: the right o"),
     # sources
     ("claims", swap(PROOF, "[idea](#cell-id=idea)"), "claims: `an idea`"),
-    ("claims_fit_their_proofs", swap(f"| an idea | {PROOF} |", "| an idea | [one-screen-proof](#cell-"
-                                     f"id=one-screen-proof) |\n| one screen | {PROOF} |"),
+    ("claims_fit_their_proofs", swap(
+        f"| an idea | {PROOF} |",
+        f"| an idea | [one-screen-proof](#cell-id=one-screen-proof) |\n| one screen | {PROOF} |"),
      "claims: `an idea` and `one screen` could"),
     ("sources", swap("abs/1706.03762", "abs/1234.56789"), "references: https://arxiv"),
     ("sources", words("As Nobody et al. (1999) say."), "new: Nobody 1999 is not in the cell"),
