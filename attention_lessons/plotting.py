@@ -120,9 +120,9 @@ class Plot(ImageWithAlt):
             script = (HERE / "pieces/draw.js").read_text(encoding="utf-8")
             script = re.sub(r"(?m)^ *(//.*|/\*\*.*)?\n? *", "", script)
             values = json.dumps(self.places() | {"words": translations_in(script)})
-            made["text/html"] = (
-                f'{head}\n<div class="d2l-draw" data-drawn="{html.escape(values)}">{image}'
-                f'<script type="module">\n{script}</script></div>')
+            given = f'data-lm-suppress-shortcuts="true" data-drawn="{html.escape(values)}"'
+            made["text/html"] = (f'{head}\n<div class="d2l-draw" {given}>{image}'
+                                 f'<script type="module">\n{script}</script></div>')
         return made
 
     @own_style()
@@ -136,8 +136,9 @@ class Plot(ImageWithAlt):
         corner = crop.x0 * SHARP, crop.y1 * SHARP
         labels, *data = zip(*points)
         x, y, values = np.array(data, dtype=float).round(4)
-        bounds = (0, 1) if abs(values - 0.5).max() < 0.501 else (None, None)
-        low, high = sorted(np.clip(axis.get_ylim(), *bounds).tolist())
+        bounds = (0, 1) if axis.images or abs(values - 0.5).max() < 0.501 else (None, None)
+        ends = bounds if axis.images else axis.get_ylim()
+        low, high = np.clip(ends, *bounds).tolist()
 
         def pixels(places):
             return ((axis.transData.transform(places) - corner) * (1, -1)).round(1).tolist()
