@@ -1,4 +1,4 @@
-"""What a reader draws before a figure is shown: by mouse, touch and keys, told, kept, and printed."""
+"""What readers draw before a figure is shown: by mouse, touch and keys, told, kept, and printed."""
 import io
 
 import pytest
@@ -22,8 +22,8 @@ def figure(opened, request):
     """A figure of this kind, folded, on a page of its own."""
     page = opened(has_touch=True)
     made = FIGURES[request.param]()._repr_mimebundle_()["text/html"]
-    body = (f'<!doctype html><html lang="en"><meta charset="utf-8"><title>figure</title>{HEAD}<main>'
-            f'<details class="answer"><summary>Show</summary>{made}</details>'
+    body = (f'<!doctype html><html lang="en"><meta charset="utf-8"><title>figure</title>{HEAD}'
+            f'<main><details class="answer"><summary>Show</summary>{made}</details>'
             '<div id="cell-id=next">Next</div></main>')
     page.route(ADDRESS, lambda route: route.fulfill(body=body, content_type="text/html"))
     page.goto(ADDRESS)
