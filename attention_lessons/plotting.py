@@ -7,6 +7,7 @@ from __future__ import annotations
 import base64
 import html
 import io
+import json
 import pathlib
 import re
 import tomllib
@@ -22,7 +23,7 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import fontManager
 from PIL import Image
 
-from .languages import language, name_of, t
+from .languages import language, name_of, t, translations_in
 from .palette import PALETTE
 
 HERE = pathlib.Path(__file__).parent  # in lesson_02/alt.toml: the alternative texts of 02
@@ -90,12 +91,15 @@ class Plot(ImageWithAlt):
 
     ``name`` "02-two-rows" is the entry ``two-rows`` of ``lesson_02/alt.toml``: a text, or a table
     of ``text`` and ``varies = true`` where numbers differ between machines and only ``labels``
-    belong in the repr. A drawing without a name says its data. Raises ValueError for a name
-    without an entry.
+    belong in the repr. With ``draw = 0`` readers draw the first of ``parts`` before they see it
+    (``pieces/draw.js``). A part is a line, on linear axes, a map, or all bars: its name, its axes,
+    and label, x, y and value of each point, cell or bar, 25 at most.
+    A drawing without a name says its data. Raises ValueError for a name without an entry.
     """
 
-    def __init__(self, figure: Figure, name: str, data: str, labels: str):
+    def __init__(self, figure: Figure, name: str, data: str, labels: str, parts: Sequence):
         self.figure, self.alt, self.data = figure, data, data
+        self.name, self.drawn = name, []
         if name:
             lesson, _, cell = name.partition("-")
             path = HERE / f"lesson_{lesson}/alt.toml"
@@ -106,6 +110,50 @@ class Plot(ImageWithAlt):
             entry = entries[cell] if isinstance(entries[cell], dict) else {"text": entries[cell]}
             self.alt = str(t(entry["text"]))
             self.data = labels if entry.get("varies") else data
+            self.drawn = [part for part in parts[entry.get("draw", len(parts)):][:1]
+                          if len(part[2]) <= 25]
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        made = super()._repr_mimebundle_()
+        if self.drawn:
+            head, image = made["text/html"].split("\n")
+            script = (HERE / "pieces/draw.js").read_text(encoding="utf-8")
+            script = re.sub(r"(?m)^ *(//.*|/\*\*.*)?\n? *", "", script)
+            values = json.dumps(self.places() | {"words": translations_in(script)})
+            given = f'data-lm-suppress-shortcuts="true" data-drawn="{html.escape(values)}"'
+            made["text/html"] = (f'{head}\n<div class="d2l-draw" {given}>{image}'
+                                 f'<script type="module">\n{script}</script></div>')
+        return made
+
+    @own_style()
+    def places(self) -> dict:
+        """Where parts of the stored picture lie, in its pixels: what is covered, the lowest and the
+        highest value with their heights; of each handle the label, x, y and the value."""
+        [(what, axis, points)] = self.drawn
+        self.figure.set_dpi(SHARP)
+        self.figure.draw_without_rendering()
+        crop = self.figure.get_tightbbox().padded(0.1)  # as savefig does
+        corner = crop.x0 * SHARP, crop.y1 * SHARP
+        labels, *data = zip(*points)
+        x, y, values = np.array(data, dtype=float).round(4)
+        bounds = (0, 1) if axis.images or abs(values - 0.5).max() < 0.501 else (None, None)
+        ends = bounds if axis.images else axis.get_ylim()
+        low, high = np.clip(ends, *bounds).tolist()
+
+        def pixels(places):
+            return ((axis.transData.transform(places) - corner) * (1, -1)).round(1).tolist()
+
+        named = [text.get_window_extent().padded(3) for text in axis.texts
+                 if getattr(text, "xycoords", "") == "data"]
+        covers = [np.round([box.x0 - corner[0], corner[1] - box.y1, *box.size], 1).tolist()
+                  for box in [axis.bbox, *named]]
+        (_, bottom), (_, top) = pixels([(0, low), (0, high)])
+        at = [(label, *place, value) for label, place, value in zip(
+            labels, pixels(np.transpose([x, y])), values.tolist())]
+        kind = "map" if axis.images else "bars" if axis.patches else "curve"
+        return {"name": self.name, "kind": kind, "what": what, "covers": covers, "at": at,
+                "ends": (low, bottom, high, top), "size": np.floor(crop.size * SHARP).tolist(),
+                "ink": DARK, "fill": QUERY}
 
     @own_style()
     def image(self) -> tuple[str, bytes, str]:
@@ -169,7 +217,11 @@ def heatmaps(
         figure.colorbar(image, ax=axes, shrink=0.9, pad=0.02 if len(maps) > 1 else 0.04)
     labels = [*titles, f"columns {listed(columns)}", f"rows {listed(rows)}"]
     description = (describe(panel, rows, columns, *titles[i:i + 1]) for i, panel in enumerate(maps))
-    return Plot(figure, name, "\n".join(description), "; ".join(labels))
+    parts = [(titles[i] if titles else "", axis, [
+        (f"{rows[row]} → {columns[column]}", column, row, value)
+        for (row, column), value in np.ndenumerate(panel)])
+        for i, (axis, panel) in enumerate(zip(axes, maps))]
+    return Plot(figure, name, "\n".join(description), "; ".join(labels), parts)
 
 
 def in_a_row(count: int, width: float) -> int:
@@ -281,7 +333,13 @@ def curves(
     numbers = {xlabel: x} | {what: up for what, (_, up) in drawn.items()}
     description = [axes, *(f"{what}: {sample(values)}" for what, values in numbers.items()),
             *(f"{mark} at {place:g}" for mark, place in marks.items())]
-    return Plot(figure, name, "\n".join(description), axes)
+    parts = []
+    for what, (across, up) in drawn.items():
+        there = np.flatnonzero(np.isfinite(up))
+        some = there[np.unique(np.linspace(0, len(there) - 1, 9).round().astype(int))]
+        parts.append((name_of(what), axis, [
+            (f"{xlabel} {across[i]:g}", across[i], up[i], up[i]) for i in some]))
+    return Plot(figure, name, "\n".join(description), axes, parts)
 
 
 def name_line_ends(
@@ -320,7 +378,8 @@ def bars(
     axis.set(ylabel=plain(ylabel), title=plain(title))
     head = f"{title}: " * bool(title) + ylabel
     description = ", ".join(f"{label} {height:.3g}" for label, height in zip(labels, heights))
-    return Plot(figure, name, f"{head}: {description}", f"{head}: {listed(labels)}")
+    parts = [(ylabel, axis, [*zip(map(str, labels), range(len(labels)), heights, heights)])]
+    return Plot(figure, name, f"{head}: {description}", f"{head}: {listed(labels)}", parts)
 
 
 # ---- what they share ----

@@ -5,6 +5,7 @@ these have.
 """
 import base64
 import html
+import io
 import re
 
 import matplotlib
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 from IPython.core.formatters import DisplayFormatter
+from PIL import Image
 from matplotlib import pyplot as plt
 
 from attention_lessons import plotting
@@ -25,7 +27,8 @@ MAP, ROWS, COLUMNS = MAPS[0], ["dog", "man"], ["a", "b", "c"]
 @pytest.fixture(autouse=True)
 def words(tmp_path, monkeypatch):
     """A lesson 99 with alternative texts of its own."""
-    text = f"figure = '{ALT}'\n\n[trained]\nvaries = true\ntext = '{ALT}'\n"
+    text = (f"figure = '{ALT}'\n\n[trained]\nvaries = true\ntext = '{ALT}'\n"
+            f"\n[drawn]\ndraw = 0\ntext = '{ALT}'\n")
     (tmp_path / "lesson_99").mkdir()
     (tmp_path / "lesson_99/alt.toml").write_text(text, encoding="utf-8")
     monkeypatch.setattr(plotting, "HERE", tmp_path)
@@ -92,6 +95,27 @@ two: columns a, b, c
 def test_the_words_are_all_that_is_drawn_but_numbers_that_vary(draw, said, labels):
     varies = draw(name="99-trained")
     assert draw().data == said and varies.data == labels and varies.alt == ALT
+
+
+@pytest.mark.parametrize("draw", [
+    lambda **more: lines(range(30), np.linspace(3, 9, 30), height=4, title="title", **more),
+    lambda **more: lines((1, 2, 4), (0.5, 0.25, np.nan), marks={"m": 2}, **more),
+    lambda **more: weights([[1.0, 1.0]], ["a long name"], ["a", "b"], **more),
+    lambda **more: column((0.4, 0.9), **more)])
+def test_handles_lie_on_the_ink_of_the_stored_picture(draw):
+    """And what lies under the covers is all of it."""
+    drawing = draw(name="99-drawn")
+    image = drawing.image()[1]  # which differs in nothing from that of a figure that isn't drawn
+    picture = np.asarray(Image.open(io.BytesIO(image)).convert("RGB")).astype(int)
+    assert image == draw().image()[1] and 1 < len(drawing.places()["at"]) < 10
+    coloured = np.ptp(picture, axis=2) > 60
+    for _, x, y, _ in drawing.places()["at"]:
+        x, y = round(x), round(y)
+        assert coloured[y:y + 9, x - 1:x + 2].any(), (x, y)
+        assert drawing.places()["kind"] == "map" or not coloured[y - 12:y - 6, x].any(), (x, y)
+    for x, y, width, height in drawing.places()["covers"]:
+        coloured[round(y):round(y + height), round(x):round(x + width)] = False
+    assert not coloured.any()
 
 
 # ---- maps ----------------------------------------------------------------------------------------

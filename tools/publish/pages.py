@@ -198,6 +198,8 @@ def body(notebook: nbformat.NotebookNode) -> BeautifulSoup:
         chips(heading)
     for code in reversed(page.select(".celltag_predict")):
         ask(code, _("Predict"))
+    for again in page.select(".d2l-draw script")[1:]:  # one serves all of a page
+        again.decompose()
     return page
 
 

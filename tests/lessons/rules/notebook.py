@@ -90,7 +90,7 @@ class Notebook:
     @cached_property
     def alt(self):
         """The entries of the lesson's alt.toml that this notebook draws, the words of its figures:
-        a text, or a table of `text` and `varies`."""
+        a text, or a table of `text`, `varies` and `draw`."""
         drawn = {name[3:] for cell in self.code for name in figure_names(cell)}
         return {name: entry for name, entry in alt_of(self.number).items() if name in drawn}
 
