@@ -16,6 +16,7 @@ WRONG = {
         ([0, 0, 100], "^The last score is overwritten, whatever you choose. Your visible"),
         ([0.0, 0.0, 0.0], "^Your visible scores are far above -1e6, so the hidden key"),
         ([-1e6, -1e6, -1e6], "Close: the hidden key gets 0.33"),
+        ([-1e6 - 2, -1e6 - 2, 0], "Close: the hidden key gets 0.79"),
         ([-1e6 + 50, -1e6 + 50, -2e6], "^Your visible scores are just above -1e6, so"),
         ([-2e6, -1e6 + 50, -3e6], "^One visible score is just above -1e6: both"),
         ([0, -2e6, 1e9], "overwritten.* One visible score is far above"),
