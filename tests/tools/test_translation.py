@@ -1,6 +1,5 @@
 """The other languages' lessons: whole, up to date, faithful, in letters that can be drawn."""
 import html
-import itertools
 import json
 import re
 import tokenize

@@ -70,7 +70,7 @@ def still(explorer) -> str:
     that says that it is a picture."""
     found = described(explorer, ui={"used": True})
     style = re.sub(r"(?s)@media[^{]*\{(?:[^{}]|\{[^{}]*\})*\}", "", found.style)
-    words = escape(f"{found.label} {found.sentence}")
+    words = escape(f"{found.label} {found.sentence}".replace("。 ", "。"))  # as Chinese has it
     margin, strip = 14, 30
     wide, high = (int(size) + 2 * margin for size in re.findall(r'\d+', found.svg)[:2])
     hint = escape(str(t("▶ A picture of the figure. Run this cell to move it.")))
