@@ -117,7 +117,7 @@ class Switch:
         return (f'<div class="{group}" role="radiogroup" aria-label="Framework"><style>'
                 f".{group} pre{{display:none;padding:.6em;overflow:auto;font-family:monospace}}"
                 f".{group} label{{padding:.3em .8em .3em .2em}}.{group} mark{{color:inherit;"
-                f"background:#0072b233}}{css}</style>{tabs}<div>{panels}</div></div>")
+                f"background:#8884}}{css}</style>{tabs}<div>{panels}</div></div>")
 
 
 def marked(code: str, codes: dict[str, str]) -> str:
