@@ -164,5 +164,4 @@ def memories():
 
 LESSONS = {"01": pooling, "03": heads, "04": order, "05": pieces.clock_explorer, "06": lengths,
            "07": pieces.compare_explorer, "09": dates, "10": tiles, "11": memories}
-PICTURES = {f"{lesson}_explorer": lambda make=make: still(make())
-            for lesson, make in LESSONS.items()}
+PICTURES = {f"{name}_explorer": lambda make=make: still(make()) for name, make in LESSONS.items()}
