@@ -16,8 +16,7 @@ collect_ignore_glob = ["*/conftest.py"]  # plugins, no modules to test
 def pytest_collection_modifyitems(items):
     for item in items:
         if cell := getattr(item, "cell", None):  # of a notebook
-            heading = item.path, 0, f"{item.parent.nodeid}, cell {cell.id}"  # of a failure
-            item.reportinfo = lambda heading=heading: heading
+            item.location = str(item.path), 0, f"{item.parent.nodeid}, cell {cell.id}"  # in reports
             item.compare_outputs = partial(compare, item, item.compare_outputs)
             if absent := missing(cell.metadata.get("tags", [])):
                 reason = f"{', '.join(absent)} not installed here: make test-frameworks"

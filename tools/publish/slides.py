@@ -68,8 +68,7 @@ def page(notebook: nbformat.NotebookNode, plan: dict, counted: list | None = Non
             cell.metadata["transient"] = {"remove_source": True}
     script = text_of(reveal() / "dist/reveal.js", reveal() / "plugin/notes/notes.js", "deck.js")
     style = COLOURS + text_of(reveal() / "dist/reveal.css", "deck.css", "chinese.css")
-    resources = {"deck_css": style, "notes": said_there,
-                 "deck_js": script.replace("</script", "<\\/script")}
+    resources = {"deck_css": style, "notes": said_there, "deck_js": script}
     exporter = Deck(template_file="deck.html.j2", extra_loaders=[TEMPLATES])
     made = exporter.from_notebook_node(notebook, resources=resources)[0]
     return made.replace("formulas.woff", font(letters_of(made)))
