@@ -11,7 +11,7 @@ NOTEBOOKS = $(foreach name,$(NB),$(or $(wildcard $(foreach folder,notebooks note
 	$(error No notebook is called $(name))))
 
 .PHONY: help setup lab address test quick test-browser test-clients frameworks notebooks standalone html site \
-	slides lecture student release report translation readme bench clean
+	slides lecture student release report translation readme bench pins clean
 
 help:
 	@awk -F ':[^#]*## ' '/^[a-z%-]+:.*## /{printf "make %-13s %s\n", $$1, $$2}' Makefile
@@ -79,6 +79,14 @@ bench: setup  ## measure attention's time and memory as ratios to PyTorch's (hal
 mutants: setup  ## make mistakes in d2l_ext, and see whether the tests notice (hours)
 	@$(NEEDS) mutants
 	@$(ONE) $(RUN) -m mutmut run $(ARGS)
+
+# Without what one system alone needs, a build's name (+cpu) and this folder; markers are kept.
+pins:  ## write the newest versions that go together into pins.txt, extras too (after make clean)
+	@PINS= "$(PYTHON)" tools/setup.py html slides site browser
+	@$(RUN) -m pip freeze --exclude-editable --exclude d2l --exclude pexpect --exclude ptyprocess | \
+		awk -F == 'NR == FNR && / ; / {kept[$$1] = substr($$0, index($$0, " ; "))} \
+		NR == FNR {if (/^#/) print; next} {sub(/\+.*/, ""); print $$0 kept[$$1]}' pins.txt - \
+		> pins.new && mv pins.new pins.txt
 
 clean:  ## remove the environments and what the tools left behind
 	@rm -rf .venv .venv-* dist mutants .pytest_cache .hypothesis build *.egg-info

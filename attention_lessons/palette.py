@@ -1,4 +1,4 @@
-"""Okabe and Ito's colours, one for each job, for figures, pieces and drawings."""
+"""Okabe and Ito's colours, one for each job, for figures, pieces, drawings and pages."""
 import json
 from pathlib import Path
 

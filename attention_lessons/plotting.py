@@ -38,7 +38,7 @@ SHARP = 110  # pixels of the stored image in an inch
 WIDEST = 9.9  # inches of cells in a row: with labels 950 pixels, as wide as the website's page
 SMALLEST = 0.3  # inches of a cell that holds a number
 WEIGHTS = LinearSegmentedColormap.from_list("weights", ["white", QUERY])
-BOOLEANS = LinearSegmentedColormap.from_list("booleans", ["#F2F2F2", "#66AACF"])  # of 0 and 1
+BOOLEANS = LinearSegmentedColormap.from_list("booleans", ["#F2F2F2", WEIGHTS(0.6)])  # of 0 and 1
 SIGNED = LinearSegmentedColormap.from_list("signed", [KEY, "white", QUERY])
 # The Chinese characters that figures need: few machines have a font with them, Colab has none.
 CHINESE = HERE / "languages" / "zh.otf"

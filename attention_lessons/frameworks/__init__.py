@@ -30,7 +30,7 @@ def mxnet_python() -> Path:
 
 
 def here(framework: str) -> bool:
-    """Whether a framework's cells run here: "torch", "jax", "tensorflow" or "mxnet".
+    """Whether the cells of a framework, one of ``TITLES``, run here.
 
     Raises ValueError for another name.
     """
@@ -91,7 +91,7 @@ def definitions(function: str) -> dict[str, str]:
 # ---- the switch ----
 
 class Switch:
-    """The code of a function or class in the four frameworks, as the notebook's cells have it.
+    """The code of a function or class in all frameworks, as the notebook's cells have it.
 
     Lines that PyTorch's version doesn't have are marked. The cells need not have run: their text is
     enough. Raises NameError where no cell defines it.
@@ -117,7 +117,7 @@ class Switch:
         return (f'<div class="{group}" role="radiogroup" aria-label="Framework"><style>'
                 f".{group} pre{{display:none;padding:.6em;overflow:auto;font-family:monospace}}"
                 f".{group} label{{padding:.3em .8em .3em .2em}}.{group} mark{{color:inherit;"
-                f"background:#0072b233}}{css}</style>{tabs}<div>{panels}</div></div>")
+                f"background:#8884}}{css}</style>{tabs}<div>{panels}</div></div>")
 
 
 def marked(code: str, codes: dict[str, str]) -> str:

@@ -19,9 +19,8 @@ def test_what_is_generated_is_up_to_date():
 @each_number
 def test_a_plan_is_whole_and_names_cells(number):
     plan, cells = teacher_pages.teaching(number), teacher_pages.lesson(number)
-    assert len(plan["expect"]) >= 3 and len(plan["ask"]) >= 5
-    cures = {each["cure"] for each in plan["expect"]}
-    assert {*plan["ask"], *cures, *re.findall(r"`([a-z0-9-]+)`", plan["leave_out"])} <= {*cells}
+    assert len(plan["expect"]) >= 3 and len(plan["ask"]) >= 5, "3 mistakes and 5 questions, or more"
+    assert {*re.findall(r"`([a-z0-9-]+)`", plan["leave_out"])} <= {*cells}
     asked = {name for name, cell in cells.items() if has(cell, "predict", "explorer")
              and cell["part"] == "lesson"}
     assert asked <= {*plan["ask"]}, "each prediction and each piece has a question"

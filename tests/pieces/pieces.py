@@ -1,7 +1,6 @@
 """Each explorer as its lesson shows it, and tokens that nobody expects."""
 import torch
-from tools.draw.pieces_in_node import LESSONS as MAKERS
-from tools.draw.pieces_in_node import TOKENS
+from tools.draw.pieces_in_node import LESSONS, TOKENS
 
 from attention_lessons.pieces import attention_explorer
 
@@ -31,6 +30,4 @@ def attention(tokens=(*TOKENS, "today"), layers=2, heads=3):
     return attention_explorer(seen, tokens)
 
 
-LESSONS = dict(zip(MAKERS, ("pooling", "heads", "order", "clock", "lengths", "compare", "dates",
-                            "tiles", "memories"), strict=True))
-PIECES = dict(zip(LESSONS.values(), MAKERS.values())) | {"attention": attention}
+PIECES = {make.__name__.removesuffix("_explorer"): make for make in (*LESSONS.values(), attention)}

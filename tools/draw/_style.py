@@ -13,8 +13,7 @@ from xml.sax.saxutils import escape
 from matplotlib.colors import to_rgb
 from matplotlib.font_manager import findfont, get_font
 
-from attention_lessons.plotting import CHINESE, COLOURS, readable_on
-from attention_lessons.plotting import DARK as STRONG
+from attention_lessons.plotting import CHINESE, COLOURS, DARK as STRONG, readable_on
 from attention_lessons.languages import t
 
 QUERY, KEY, VALUE, OUTPUT, AMBER, SKY, TEXT = COLOURS  # amber and sky: for what has no role

@@ -17,6 +17,7 @@ from attention_lessons import pieces
 from attention_lessons.languages import t
 from attention_lessons.laboratory import TRIALS, results
 from attention_lessons.laboratory.dates import load
+from attention_lessons.plotting import TEXT
 from d2l_ext import MultiHeadAttention
 
 HERE = Path(__file__).parent
@@ -80,7 +81,7 @@ def still(explorer) -> str:
             f"<title>{escape(explorer.title)}</title><desc>{words}</desc><style>{escape(style)}</style>"
             f'<rect x="{-margin}" y="{-margin}" width="{wide}" height="{high}" rx="14" '
             f'fill="#fff"/><g class="d2l-piece">{found.svg}</g>'
-            f'<text x="0" y="{high - margin - 12}" fill="#595959" font-size="14" '
+            f'<text x="0" y="{high - margin - 12}" fill="{TEXT}" font-size="14" '
             f'font-family="system-ui, sans-serif">{hint}</text></svg>\n')
 
 
@@ -163,5 +164,4 @@ def memories():
 
 LESSONS = {"01": pooling, "03": heads, "04": order, "05": pieces.clock_explorer, "06": lengths,
            "07": pieces.compare_explorer, "09": dates, "10": tiles, "11": memories}
-PICTURES = {f"{lesson}_explorer": lambda make=make: still(make())
-            for lesson, make in LESSONS.items()}
+PICTURES = {f"{name}_explorer": lambda make=make: still(make()) for name, make in LESSONS.items()}

@@ -26,6 +26,7 @@ from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from attention_lessons.exercises import all_exercises
 from attention_lessons.exercises.kinds import Choice
 from attention_lessons.languages import catalogue
+from attention_lessons.palette import PALETTE
 from tools.notebooks.nbtext import inner
 
 HERE = pathlib.Path(__file__).parent
@@ -35,6 +36,8 @@ PARTS = {"mfrac": 2, "mroot": 2, "msub": 2, "msup": 2, "munder": 2, "mover": 2,
 # Browsers begin a line with a full-width sign after a formula, though not after a word.
 BEFORE_A_SIGN = r"(<math(?![^>]*block)(?:(?!</math>).)*</math>)([，。：；、？！）”]+)"
 TEMPLATES = FileSystemLoader(HERE)
+COLOURS = ":root {%s}\n" % "".join(f"--{name}: light-dark({of['light']}, {of['dark']});"
+                                  for name, of in PALETTE.items())
 
 
 def speaker(language: str):
@@ -168,7 +171,7 @@ def style(letters: set[str]) -> str:
     code = [f"@media {where} {{\n{code_style(name)}}}" for where, name in (
         ("print, (prefers-color-scheme: light)", "a11y-light"),
         ("screen and (prefers-color-scheme: dark)", "a11y-dark"))]
-    own = text_of("site.css").replace("formulas.woff", font(letters))
+    own = COLOURS + text_of("site.css").replace("formulas.woff", font(letters))
     return "\n".join([own, *code, text_of("chinese.css", "paper.css")])
 
 

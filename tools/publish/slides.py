@@ -11,8 +11,8 @@ import sys
 import nbformat
 from nbconvert import SlidesExporter
 
-from tools.publish.pages import (TEMPLATES, Exporter, font, html, letters_of, place, speaker,
-                                 text_of, title_of)
+from tools.publish.pages import (COLOURS, TEMPLATES, Exporter, font, html, letters_of, place,
+                                 speaker, text_of, title_of)
 from tools.classroom.teacher_pages import teaching
 from tools.classroom.editions import remarks
 from tools.notebooks.nbtext import in_language
@@ -67,8 +67,8 @@ def page(notebook: nbformat.NotebookNode, plan: dict, counted: list | None = Non
         if folded or "explorer" in cell.metadata.get("tags", []):
             cell.metadata["transient"] = {"remove_source": True}
     script = text_of(reveal() / "dist/reveal.js", reveal() / "plugin/notes/notes.js", "deck.js")
-    resources = {"deck_css": text_of(reveal() / "dist/reveal.css", "deck.css", "chinese.css"),
-                 "notes": said_there, "deck_js": script.replace("</script", "<\\/script")}
+    style = COLOURS + text_of(reveal() / "dist/reveal.css", "deck.css", "chinese.css")
+    resources = {"deck_css": style, "notes": said_there, "deck_js": script}
     exporter = Deck(template_file="deck.html.j2", extra_loaders=[TEMPLATES])
     made = exporter.from_notebook_node(notebook, resources=resources)[0]
     return made.replace("formulas.woff", font(letters_of(made)))

@@ -1,6 +1,7 @@
 """Rules of ids, tags, fixed cells, length, headings, and of the sections of deeper notebooks."""
 import re
 
+from attention_lessons.frameworks import TITLES
 from tools.notebooks import nbtext, readme
 
 from . import limits
@@ -20,7 +21,7 @@ ID_IS_TAG = {"setup", "recall", "sentence", "claims", "exit", "references", "nex
              "one-screen"}
 TAGS = ID_IS_TAG | {
     "picture", "predict", "explorer", "exercise", "solution", "question", "timing", "proof",
-    "needs-jax", "needs-tensorflow", "needs-mxnet", "nbval-ignore-output"}
+    "nbval-ignore-output", *map("needs-{}".format, TITLES)}
 
 
 @rule()
