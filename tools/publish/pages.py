@@ -25,7 +25,8 @@ from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
 from attention_lessons.exercises import all_exercises
 from attention_lessons.exercises.kinds import Choice
-from attention_lessons.languages import catalogue
+from attention_lessons.languages import catalogue, language
+from tools.draw.draw import UPRIGHT
 from tools.notebooks.nbtext import inner
 
 HERE = pathlib.Path(__file__).parent
@@ -190,7 +191,11 @@ def body(notebook: nbformat.NotebookNode) -> BeautifulSoup:
     page = BeautifulSoup(exporter.from_notebook_node(notebook)[0], "html.parser")
     for empty in page.select("th:empty"):
         empty.name = "td"
-    for image in page.select("img:not(.d2l-still)"):
+    for cell in notebook.cells:
+        if upright := UPRIGHT.get(cell.source[9:-2]):  # picture("...")
+            for image in page.find(id=f"cell-id={cell.id}")("img"):
+                stand(image, upright, exporter.language_code)
+    for image in page.select("img:not(.d2l-still, picture img)"):
         scrollable(image)
     for anchor in page.select(".anchor-link"):
         anchor["data-pagefind-ignore"], anchor["aria-label"] = "", _("A link to this heading")
@@ -216,6 +221,20 @@ def reasons(cell: str, _) -> str:
 def data_of(image) -> bytes:
     """What an image's address holds, in base64."""
     return base64.b64decode(image["src"].partition("base64,")[2])
+
+
+def stand(image, upright, code: str) -> None:
+    """On a phone a drawing stands upright."""
+    language(code)
+    made, source = upright(), element("source", "upright")
+    language("en")
+    data = base64.b64encode(made.encode()).decode()
+    source["media"] = "screen and (max-width: 600px)"
+    source["srcset"] = f"data:image/svg+xml;base64,{data}"
+    for tag, drawn in ((source, made), (image, data_of(image).decode())):
+        tag["width"], tag["height"] = re.search(r' width="(\d+)" height="(\d+)"', drawn).groups()
+    del image["style"]
+    image.wrap(element("picture", "drawing")).insert(0, source)
 
 
 def scrollable(image) -> None:
