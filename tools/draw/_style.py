@@ -90,14 +90,9 @@ class Sheet:
 
     def text(self, x, y, string, anchor="middle", size=SMALL, bold=False, colour=TEXT, turn=0):
         string = str(t(string))
-        left = x - {"start": 0, "middle": 0.5, "end": 1}[anchor] * width(string, size, bold)
-        right = left + width(string, size, bold)
-        if self.upright and right - left > 310:
+        if self.upright and width(string, size, bold) > 310:
             halves = re.match("(.+[,;，；]) ?(.+)", string).groups()
             return self.lines(x, y, *halves, size=size, bold=bold, colour=colour)
-        if not turn and not self.upright and not (8 <= left and right <= self.width - 8
-                             and size / 2 <= y <= self.height - size / 2):
-            raise ValueError(f"{string!r} runs off the sheet")
         style = {"font_weight": "bold"} if bold else {}
         style |= {"fill": colour} if colour != TEXT else {}
         style |= {"transform": f"rotate({turn} {num(x)} {num(y)})"} if turn else {}
@@ -216,12 +211,12 @@ class Sheet:
 
     def stack(self):
         """Rows below each other, made as narrow as the sheet where they are wider."""
-        drawn, self.parts, self.width, self.height = self.parts, [], 352, 0
-        self.add("defs", inside=element("g", "".join(drawn), id="all"))
+        drawn, self.parts, self.width, self.height = "".join(self.parts), [], 352, 0
+        self.add("defs", inside=f'<g id="all">{drawn}</g>')
         for row in self.rows:
             whole = sum(part[2] for part in row)
-            scale = min(1, self.width / whole)
-            left = (self.width - scale * whole) / 2
+            scale = min(1, 352 / whole)
+            left = 176 - scale * whole / 2
             for x, y, wide, high in row:
                 self.add("svg", inside='<use href="#all"/>', x=left, y=self.height,
                          width=scale * wide, height=scale * high, viewBox=f"{x} {y} {wide} {high}")

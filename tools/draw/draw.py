@@ -99,14 +99,16 @@ def split_and_merge(s):
     s.lines(x_merged + 2 * cell, bottom + 4, "6′ is a weighted mean", "of 2, 6 and 10")
 
 
-@drawing(504)
+@drawing(504, [(14, 0, 397, 504)], [(412, 0, 378, 476)])
 def multi_head_block(s):
     centres, middle = (128, 252, 428), 278
-    x_in, x_project, x_attend, x_stack, x_mix, x_out = 18, 228, 346, 508, 632, 708
+    x_project, x_attend = ((228, 346), (198, 292))[s.upright]
+    x_in, x_stack, x_mix, x_out = 18, 508, 632, 708
     wide, tall, step = 82, 33, 38
     offsets = {"q": -step, "k": 0, "v": step}
-    sources = {"q": (centres[1] - step, 188, "queries"), "k": (middle, 168, "keys"),
-               "v": (2 * middle - centres[1] + step, 148, "values")}
+    sources = {"q": (centres[1] - step, x_project - 40, "queries"),
+               "k": (middle, 168 - 22 * s.upright, "keys"),
+               "v": (2 * middle - centres[1] + step, 148 - 15 * s.upright, "values")}
 
     for centre in centres:
         s.panel(x_project - 10, centre - 59, x_attend + 130 - x_project, 118)
@@ -232,8 +234,8 @@ def self_attention(s):
     s.text(x, below, "*y*_1 and *y*_3 are made in the same way, from *q*_1 and *q*_3.", size=BODY)
 
 
-@drawing(318, [(14, 0, 18, 312), (44, 0, 386, 312)],
-         [(14, 0, 18, 312), (44, 0, 42, 312), (438, 0, 346, 312)])
+@drawing(318, [(12, 0, 22, 312), (44, 0, 386, 312)],
+         [(12, 0, 22, 312), (44, 0, 42, 312), (438, 0, 346, 312)])
 def masks(s):
     words, cell, top, left, pitch = (*TOKENS, "pad"), 40, 122, 92, 176
     panels = (("nothing hidden", ("each query sees", "every key"), lambda i, j: True),
@@ -306,19 +308,17 @@ def encoder(s):
     s.text(46, 262, "tokens")
 
 
-@drawing(444, [(0, 16, 400, 170)], [(600, 66, 196, 90)], [(48, 200, 222, 232)],
-         [(300, 200, 300, 232)], [(600, 200, 180, 232)])
+@drawing(444, [(93, 16, 114, 170), (270, 16, 200, 170), (510, 16, 74, 170)], [(600, 66, 196, 90)],
+         [(48, 200, 222, 232)], [(300, 200, 300, 232)], [(600, 200, 180, 232)])
 def offsets(s):
-    places = ((150, 310, 430, 550), (60, 172, 264, 356))[s.upright]
-    columns = dict(zip(("yesterday", *TOKENS), zip(places, (110, 64, 64, 64))))
-    dog, bites = places[1:3]
+    columns = {"yesterday": (150, 110), "dog": (310, 64), "bites": (430, 64), "man": (550, 64)}
     for y, words in ((62, TOKENS), (146, tuple(columns))):
         for position, word in enumerate(words):
             x, width = columns[word]
             s.text(x, y - 30, str(position))
             s.token(x, y, word, width)
-        s.arrow([(bites, y + 17), (bites, y + 34), (dog, y + 34), (dog, y + 18)], AMBER)
-        s.text((dog + bites) / 2, y + 26, "−1", bold=True, colour=STRONG)
+        s.arrow([(430, y + 17), (430, y + 34), (310, y + 34), (310, y + 18)], AMBER)
+        s.text(370, y + 26, "−1", bold=True, colour=STRONG)
     s.lines(698, 88, "every position", "changes,", "the offset stays", size=BODY)
 
     top, low, last = 262, 386, 670 + 20 * s.upright
@@ -437,69 +437,55 @@ def who_sees_whom(s):
         s.text(14, y, label, "start")
 
 
-@drawing(330, [(0, 0, 400, 560)])
+@drawing(330, [(16, 0, 391, 322)], [(408, 0, 351, 322)])
 def frameworks(s):
-    one, other, given, out, x, top, own, curve = (
-        ((330, 30), (690, 30), (24, 130), (466, 130), 216, 62, 640, "h"),
-        ((165, 24), (330, 164), (73, 50), (73, 450), 44, 182, 280, ""))[s.upright]
-    s.head(*one, "one layer, written four times")
-    s.head(*other, "its own layer")
-    for (left, y), colour, words in (
-            (given, QUERY, ("the same", "sentences", "and weights")),
-            (out, OUTPUT, ("the same", "output and", "gradients"))):
-        s.box(left, y, 132, 96, colour)
-        s.lines(left + 66, y + 25, *words, size=BODY, colour=STRONG)
+    s.head(330 - 117 * s.upright, 30, "one layer, written four times")
+    s.head(690, 30, "its own layer")
+    s.box(24, 130, 132, 96, QUERY)
+    s.lines(90, 155, "the same", "sentences", "and weights", size=BODY, colour=STRONG)
+    s.box(466, 130, 132, 96, OUTPUT)
+    s.lines(532, 155, "the same", "output and", "gradients", size=BODY, colour=STRONG)
     for i, (name, layout) in enumerate((("PyTorch", "(out, in)"), ("JAX, Flax", "(in, out)"),
                                         ("TensorFlow, Keras", "(in, out)"),
                                         ("MXNet, Gluon", "(out, in)"))):
-        y = top + 64 * i
-        into, onto = [(156, 178), (214, y + 26)], [(406, y + 26), (464, 178)]
-        if s.upright:
-            into = [(73, 98), (20, 98), (20, y + 26), (42, y + 26)]
-            onto = [(234, y + 26), (258, y + 26), (258, 498), (207, 498)]
-        s.arrow(into, curve=curve)
-        s.box(x, y, 190, 52, SKY)
-        s.text(x + 95, y + 17, name, size=BODY, bold=True, colour=STRONG)
-        s.text(x + 95, y + 38, t("a weight is {0}", layout), colour=STRONG)
-        s.arrow(onto, OUTPUT, curve=curve)
-        s.box(own, y, 100, 52, AMBER, "= ?")
+        y = 62 + 64 * i
+        s.arrow([(156, 178), (214, y + 26)], curve="h")
+        s.box(216, y, 190, 52, SKY)
+        s.text(311, y + 17, name, size=BODY, bold=True, colour=STRONG)
+        s.text(311, y + 38, t("a weight is {0}", layout), colour=STRONG)
+        s.arrow([(406, y + 26), (464, 178)], OUTPUT, curve="h")
+        s.box(640, y, 100, 52, AMBER, "= ?")
 
 
-@drawing(372, [(0, 8, 400, 530)])
+@drawing(372, [(34, 8, 413, 210)], [(447, 84, 319, 156)], [(34, 228, 220, 32)],
+         [(34, 260, 292, 100)], [(328, 260, 438, 100)])
 def museum(s):
-    u = s.upright
-    left, x, y, right, down = ((40, 320, 92, 158, 0), (8, 268, 56, 0, 94))[u]
-    s.panel(left, 56, 210, 148)
-    s.head(left + 105, 30, "an exhibit")
+    s.panel(40, 56, 210, 148)
+    s.head(145, 30, "an exhibit")
     for i, (indent, length) in enumerate(((0, 150), (18, 120), (18, 142), (18, 108), (18, 150),
                                           (18, 96))):
-        line, start = 76 + 21 * i, left + 18 + indent
+        y = 76 + 21 * i
         if i == 3:
-            s.box(left + 26, line - 10, 170, 20, AMBER, amount=0.4)
-        s.line([(start, line), (start + length, line)], LINE, 5)
+            s.box(66, y - 10, 170, 20, AMBER, amount=0.4)
+        s.line([(58 + indent, y), (58 + indent + length, y)], LINE, 5)
     steps = (("predict", "its symptom"), ("point", "to the line"), ("write", "a test"))
     for i, (label, what) in enumerate(steps):
-        s.box(x, y, 124, 74, SKY)
-        s.bold(x + 62, y + 24, label)
-        s.say(x + 62, y + 50, what)
-        if i and u:
-            s.arrow([(x + 62, y - 19), (x + 62, y - 2)])
-        else:
-            s.arrow([(x - (30 if i else 60 - 16 * u), y + 37), (x - 6, y + 37)])
-        x, y = x + right, y + down
+        x = 320 + 158 * i
+        s.box(x, 92, 124, 74, SKY)
+        s.bold(x + 62, 116, label)
+        s.say(x + 62, 142, what)
+        s.arrow([(x - 60 if i == 0 else x - 30, 129), (x - 6, 129)])
     versions = (("right", "code", True), ("right, in", "other words", True),
                 ("the", "exhibit", False), ("one", "sibling", False),
                 ("another", "sibling", False))
-    s.head(left, (244, 281)[u], "Your test is tested", "start")
-    s.arrow(([(698, 172), (698, 244), (240, 244)], [(262, 281), (214, 281)])[u])
+    s.head(40, 244, "Your test is tested", "start")
+    s.arrow([(698, 172), (698, 232)] if s.upright else [(698, 172), (698, 244), (240, 244)])
     for i, (one, two, passes) in enumerate(versions):
-        low = i > 1
-        x, y = ((40 + 147 * i, 268), (4 + 133 * (i - 2 * low), 344 + 96 * low))[u]
-        wide = (132, 126)[u]
+        x = 40 + 147 * i
         colour, verb = (VALUE, "✓ passes") if passes else (KEY, "✗ fails")
-        s.box(x, y, wide, 84, colour)
-        s.lines(x + wide / 2, y + 20, one, two, size=BODY, colour=STRONG)
-        s.bold(x + wide / 2, y + 66, verb)
+        s.box(x, 268, 132, 84, colour)
+        s.lines(x + 66, 288, one, two, size=BODY, colour=STRONG)
+        s.bold(x + 66, 334, verb)
 
 
 @drawing(450, [(0, 14, 410, 708)])
