@@ -195,7 +195,7 @@ def body(notebook: nbformat.NotebookNode) -> BeautifulSoup:
         if upright := UPRIGHT.get(cell.source[9:-2]):  # picture("...")
             for image in page.find(id=f"cell-id={cell.id}")("img"):
                 stand(image, upright, exporter.language_code)
-    for image in page.select("img:not(.d2l-still, picture img)"):
+    for image in page.select("img[src*='image/png']"):
         scrollable(image)
     for anchor in page.select(".anchor-link"):
         anchor["data-pagefind-ignore"], anchor["aria-label"] = "", _("A link to this heading")
@@ -226,22 +226,19 @@ def data_of(image) -> bytes:
 def stand(image, upright, code: str) -> None:
     """On a phone a drawing stands upright."""
     language(code)
-    made, source = upright(), element("source", "upright")
+    made, size = upright(), r'width="(\d+)" height="(\d+)"'
     language("en")
     data = base64.b64encode(made.encode()).decode()
-    source["media"] = "screen and (max-width: 600px)"
-    source["srcset"] = f"data:image/svg+xml;base64,{data}"
-    for tag, drawn in ((source, made), (image, data_of(image).decode())):
-        tag["width"], tag["height"] = re.search(r' width="(\d+)" height="(\d+)"', drawn).groups()
+    source = f"""<picture><source media="screen and (max-width: 600px)" {re.search(size, made)[0]}
+      srcset="data:image/svg+xml;base64,{data}"></picture>"""
+    image.wrap(BeautifulSoup(source, "html.parser").picture)
     del image["style"]
-    image.wrap(element("picture", "drawing")).insert(0, source)
+    image["width"], image["height"] = re.search(size, data_of(image).decode()).groups()
 
 
 def scrollable(image) -> None:
     """On a phone a wide picture scrolls in its place: letters stay as large as they can be read."""
-    data = data_of(image)
-    drawn = re.search(rb'<svg[^>]* width="(\d+)', data)
-    width = int(drawn[1]) if drawn else int.from_bytes(data[16:20], "big")  # of a PNG
+    width = int.from_bytes(data_of(image)[16:20], "big")
     if width > 700:
         image["class"], image["style"] = "large", f"--least: {0.65 * width:.0f}px"
         image.wrap(element("span", "wide"))
