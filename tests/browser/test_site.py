@@ -6,6 +6,8 @@ import nbformat
 import pytest
 from screen import axe, becomes, expect, said
 
+from attention_lessons.languages import language, languages
+from tools.draw import draw
 from tools.notebooks import nbtext
 from tools.publish import pages as export
 
@@ -45,6 +47,18 @@ FAULTS = """() => {
 SHRUNK = """() => [...document.images].filter(({ width, naturalWidth }) =>
   width && width < naturalWidth / 2).map(({ alt }) => alt)"""
 BACKGROUND = "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)"
+
+# Texts of an SVG that no part has, or a part not wholly.
+CUT = """() => {
+  const edges = ({ x, y, width, height }) => [x, y, -x - width, -y - height];
+  const parts = [...document.querySelectorAll("svg:not(:has(svg))")];
+  return [...document.querySelectorAll("text:not(:empty)")].filter((text) => {
+    const own = edges(text.getBoundingClientRect());
+    const met = parts.map((part) => edges(part.viewBox.baseVal))
+      .filter((part) => own.every((edge, i) => edge < -part[(i + 2) % 4]));
+    return !met.length || met.some((part) => own.some((edge, i) => edge < part[i]));
+  }).map((text) => text.textContent);
+}"""
 
 
 # ---- every page ----------------------------------------------------------------------------------
@@ -201,6 +215,20 @@ def test_a_phone_shows_cards_one_by_one_and_pictures_as_large_as_can_be_read(vis
     page = visit(HEADS, 390)
     unfold(page)
     assert page.evaluate(SHRUNK) == []
+
+
+@pytest.mark.parametrize("code", languages())
+def test_upright_drawings_say_the_same_and_cut_no_word(opened, code):
+    page = opened()
+    for name, upright in draw.UPRIGHT.items():
+        language(code)
+        both = draw.PICTURES[name](), upright()
+        language("en")
+        for each in both:
+            page.set_content("<body style='margin: 0'>" + each.replace("defs>", "g>"))
+            assert page.evaluate(CUT) == [], name
+        wide, tall = (sorted(re.sub(r"<.*?>|\s", "", each)) for each in both)
+        assert wide == tall
 
 
 def test_a_state_is_an_address(visit):

@@ -76,10 +76,11 @@ def width(string, size, bold):
 # ---- sheet ----
 
 class Sheet:
-    """A white sheet; y points down, text is centred on the y it is given."""
+    """A white sheet; y points down, text is centred on the y it is given. Upright, for a phone, it
+    shows rows of parts (x, y, width, height) of what is drawn."""
 
-    def __init__(self, name, height):
-        self.width, self.height = 800, height
+    def __init__(self, name, height, rows=()):
+        self.width, self.height, self.rows, self.upright = 800, height, rows, bool(rows)
         self.title, self.desc = (str(t(text)) for text in WORDS[name].values())
         self.parts = []
 
@@ -88,11 +89,9 @@ class Sheet:
 
     def text(self, x, y, string, anchor="middle", size=SMALL, bold=False, colour=TEXT, turn=0):
         string = str(t(string))
-        left = x - {"start": 0, "middle": 0.5, "end": 1}[anchor] * width(string, size, bold)
-        right = left + width(string, size, bold)
-        if not turn and not (8 <= left and right <= self.width - 8
-                             and size / 2 <= y <= self.height - size / 2):
-            raise ValueError(f"{string!r} runs off the sheet")
+        if self.upright and width(string, size, bold) > 310:
+            halves = re.match("(.+[,;，；]) ?(.+)", string).groups()
+            return self.lines(x, y, *halves, size=size, bold=bold, colour=colour)
         style = {"font_weight": "bold"} if bold else {}
         style |= {"fill": colour} if colour != TEXT else {}
         style |= {"transform": f"rotate({turn} {num(x)} {num(y)})"} if turn else {}
@@ -209,7 +208,23 @@ class Sheet:
     def dot(self, x, y, colour=LINE, radius=4):
         self.add("circle", cx=x, cy=y, r=radius, fill=colour)
 
+    def stack(self):
+        """Rows below each other, made as narrow as the sheet where they are wider."""
+        drawn, self.parts, self.width, self.height = "".join(self.parts), [], 352, 0
+        self.add("defs", inside=f'<g id="all">{drawn}</g>')
+        for row in self.rows:
+            whole = sum(part[2] for part in row)
+            scale = min(1, 352 / whole)
+            left = 176 - scale * whole / 2
+            for x, y, wide, high in row:
+                self.add("svg", inside='<use href="#all"/>', x=left, y=self.height,
+                         width=scale * wide, height=scale * high, viewBox=f"{x} {y} {wide} {high}")
+                left += scale * wide
+            self.height += round(scale * high)
+
     def svg(self):
+        if self.upright:
+            self.stack()
         return "\n".join([
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {self.height}" '
             f'width="{self.width}" height="{self.height}" fill="{TEXT}" '

@@ -19,24 +19,28 @@ TOKENS = "dog", "bites", "man"
 VECTORS = (1, 0, 0, 1), (0, 0, 1, 0), (0, 1, 0, 3)  # animal, person, action, height
 ROLES = {"q": QUERY, "k": KEY, "v": VALUE}
 PICTURES = dict(pieces_in_node.PICTURES)  # name -> what makes its SVG
+UPRIGHT = {}  # the same for phones
 
 
-def drawing(height):
-    """The function below draws the picture that words.toml calls like it, on a sheet this high."""
+def drawing(height, *rows):
+    """The function below draws the picture that words.toml calls like it, on a sheet this high,
+    and upright in rows of its parts."""
     def register(function):
         name, = (name for name in WORDS if name[3:] == function.__name__)
 
-        def made():
-            sheet = Sheet(name, height)
+        def made(*rows):
+            sheet = Sheet(name, height, rows)
             function(sheet)
             return sheet.svg()
 
         PICTURES[name] = made
+        if rows:
+            UPRIGHT[name] = lambda: made(*rows)
         return function
     return register
 
 
-@drawing(412)
+@drawing(412, [(12, 0, 390, 376)], [(474, 0, 406, 412)])
 def split_and_merge(s):
     cell, top, gap = 35, 92, 46
     light, dark = 0.13, 0.36
@@ -44,7 +48,8 @@ def split_and_merge(s):
     heads_top = (top, top + tall + gap)
     middle = top + tall + gap / 2
     whole_top = middle - tall / 2
-    x_whole, x_cut, x_out, x_merged = 68, 324, 474, 628
+    on = 100 * s.upright
+    x_whole, x_cut, x_out, x_merged = 68, 324, 474 + on, 628 + on
 
     def numbers(columns, prime=""):
         return [[f"{4 * i + j}{prime}" for j in columns] for i in range(3)]
@@ -82,24 +87,28 @@ def split_and_merge(s):
         s.arrow([(x_out + 2 * cell + 10, centre), (x_merged - 10, middle)], curve="h")
         s.text(x_cut + cell, y - 14, label, colour=STRONG)
         s.text(x_out + cell, y - 14, label, colour=STRONG)
-    for x, label, how in ((243, "split", "reshape, transpose"), (434, "attend", "each head alone"),
-                          (588, "merge", "transpose, reshape")):
+    for x, label, how in ((243, "split", "reshape, transpose"),
+                          (434 + on, "attend", "each head alone"),
+                          (588 + on, "merge", "transpose, reshape")):
         s.column(x, label, how)
     bottom = heads_top[1] + tall
     s.lines(x_whole + 2 * cell, whole_top + tall + 28, "tokens × hiddens", "(3, 4)")
-    s.lines((x_cut + x_out + 2 * cell) / 2, bottom + 20, "heads × tokens × head size", "(2, 3, 2)")
+    s.lines((x_cut + x_out + 2.5 * on) / 2 + cell, bottom + 20, "heads × tokens × head size",
+            "(2, 3, 2)")
     s.lines(x_merged + 2 * cell, whole_top + tall + 28, "tokens × hiddens", "(3, 4)")
     s.lines(x_merged + 2 * cell, bottom + 4, "6′ is a weighted mean", "of 2, 6 and 10")
 
 
-@drawing(504)
+@drawing(504, [(14, 0, 397, 504)], [(412, 0, 378, 476)])
 def multi_head_block(s):
     centres, middle = (128, 252, 428), 278
-    x_in, x_project, x_attend, x_stack, x_mix, x_out = 18, 228, 346, 508, 632, 708
+    x_project, x_attend = ((228, 346), (198, 292))[s.upright]
+    x_in, x_stack, x_mix, x_out = 18, 508, 632, 708
     wide, tall, step = 82, 33, 38
     offsets = {"q": -step, "k": 0, "v": step}
-    sources = {"q": (centres[1] - step, 188, "queries"), "k": (middle, 168, "keys"),
-               "v": (2 * middle - centres[1] + step, 148, "values")}
+    sources = {"q": (centres[1] - step, x_project - 40, "queries"),
+               "k": (middle, 168 - 22 * s.upright, "keys"),
+               "v": (2 * middle - centres[1] + step, 148 - 15 * s.upright, "values")}
 
     for centre in centres:
         s.panel(x_project - 10, centre - 59, x_attend + 130 - x_project, 118)
@@ -139,7 +148,7 @@ def multi_head_block(s):
     s.text((x_project + x_attend + 110) / 2, 53, "all heads at the same time")
 
 
-@drawing(366)
+@drawing(366, [(16, 0, 404, 318)], [(430, 0, 358, 366)])
 def attention_pooling(s):
     query, scale = (5, 0, 0, 0), sqrt(4)
     scores = [sum(q * k for q, k in zip(query, key)) / scale for key in VECTORS]
@@ -157,7 +166,7 @@ def attention_pooling(s):
         s.grid(x_key, y - cell / 2, [key], cell, KEY)
         s.arrow([(x_key + 4 * cell, y), (x_score - 20, y)], LINE)
         s.say(x_score, y, f"{score:.1f}")
-        s.arrow([(x_score + 20, y), (x_weight, y)], LINE)
+        s.arrow([(x_score + 20 + 24 * s.upright, y), (x_weight, y)], LINE)
         s.weights(x_weight, y - 18, [[weight]], 60, 36, [[f"{weight:.2f}"]])
         s.text((x_weight + 60 + x_value) / 2, y, "×", size=HEAD)
         s.arrow([(x_value + 36, y), (x_out, middle)], VALUE, 1 + 9 * weight, curve="h")
@@ -173,50 +182,60 @@ def attention_pooling(s):
     s.say(780, 338, f"{terms} = {output:.2f}", "end")
 
 
-@drawing(468)
+@drawing(468, [(0, 0, 400, 640)])
 def self_attention(s):
-    columns = dict(zip("123", (150, 408, 666)))
-    wide, tall, top = 70, 48, 84
-    under, y_weight, y_out = top + tall, 240, 364
+    u = s.upright  # then x and y are exchanged
+    step, places, curve = ((76, (150, 408, 666), "v"), (54, (115, 287, 459), "h"))[u]
+    columns = dict(zip("123", places))
+    y_token, start, top, under, y_weight, above, y_out, end = (
+        (30, 46, 84, 132, 240, 220, 364, 340), (42, 80, 104, 174, 240, 206, 361, 323))[u]
+
+    def at(x, y):
+        return (y, x) if u else (x, y)
 
     def role(number, kind):
-        return columns[number] + {"q": -76, "k": 0, "v": 76}[kind]
+        return columns[number] + {"q": -step, "k": 0, "v": step}[kind]
 
     for number, word in zip("123", TOKENS):
         x = columns[number]
         for kind, name in zip("qkv", ("query", "key", "value")):
-            at = role(number, kind)
-            s.arrow([(x, 46), (at, top)], LINE, curve="v")
-            s.box(at - wide / 2, top, wide, tall, ROLES[kind])
-            s.text(at, top + 16, f"*{kind}*_{number}", size=HEAD, colour=STRONG)
-            s.text(at, top + 36, name)
-        s.token(x, 30, word, 76)
+            s.arrow([at(x, start), at(role(number, kind), top)], LINE, curve=curve)
+            a, b = at(role(number, kind), (top + under) / 2)
+            s.box(a - 35, b - 24, 70, 48, ROLES[kind])
+            s.text(a, b - 8, f"*{kind}*_{number}", size=HEAD, colour=STRONG)
+            s.text(a, b + 12, name)
+        s.token(*at(x, y_token), word, 76)
     weights = 0.67, 0.09, 0.24
     for number, weight in zip("123", weights):
         x, x_value = columns[number], role(number, "v")
-        s.arrow([(x_value, y_weight), (408, y_out - 24)], VALUE, 1 + 9 * weight, curve="v")
-        near = 20 if number == "1" else -20
-        s.arrow([(role("2", "q"), under + 1), (x + near, y_weight - 20)], QUERY, curve="v")
+        s.arrow([at(x_value, y_weight + 14 * u), at(columns["2"], end)], VALUE, 1 + 9 * weight,
+                curve)
+        near = (20 - 8 * u) * (1 if number == "1" else -1)
+        s.arrow([at(role("2", "q"), under + 1), at(x + near, above)], QUERY, curve=curve)
     for number, word, weight in zip("123", TOKENS, weights):
         x, x_value = columns[number], role(number, "v")
-        s.arrow([(x, under + 1), (x, y_weight - 20)], KEY, halo=True)
-        s.arrow([(x_value, under + 1), (x_value, y_weight - 14)], VALUE, halo=True)
-        s.weights(x - 34, y_weight - 20, [[weight]], 68, 40)
-        s.text(x, y_weight - 8, f"α_{{2{number}}}", size=HEAD, colour=STRONG)
-        s.text(x, y_weight + 11, f"{weight}", colour=STRONG)
-        s.arrow([(x + 34, y_weight), (x_value - 14, y_weight)])
-        s.operator(x_value, y_weight, "×", 14)
+        s.arrow([at(x, under + 1), at(x, above)], KEY, halo=True)
+        s.arrow([at(x_value, under + 1), at(x_value, y_weight - 14)], VALUE, halo=True)
+        a, b = at(x, y_weight)
+        s.weights(a - 34, b - 20, [[weight]], 68, 40)
+        s.text(a, b - 8, f"α_{{2{number}}}", size=HEAD, colour=STRONG)
+        s.text(a, b + 11, f"{weight}", colour=STRONG)
+        s.arrow([at(x + 34 - 14 * u, y_weight), at(x_value - 14, y_weight)])
+        s.operator(*at(x_value, y_weight), "×", 14)
         own = number == "2"
-        s.box(x - 38, y_out - 24, 76, 48, OUTPUT if own else FAINT, amount=0.3 if own else 0.1)
-        s.text(x, y_out - 8, f"*y*_{number}", size=HEAD, colour=STRONG)
-        s.text(x, y_out + 12, word)
-    for y, label in ((30, "tokens"), (y_weight, "weights"), (y_out, "outputs")):
-        s.text(20, y, label, "start")
-    s.lines(400, y_out + 56, "The query of bites meets every key; its weights mix the values.",
-            "*y*_1 and *y*_3 are made in the same way, from *q*_1 and *q*_3.", size=BODY)
+        a, b = at(x, y_out)
+        s.box(a - 38, b - 24, 76, 48, OUTPUT if own else FAINT, amount=0.3 if own else 0.1)
+        s.text(a, b - 8, f"*y*_{number}", size=HEAD, colour=STRONG)
+        s.text(a, b + 12, word)
+    for y, label in ((y_token, "tokens"), (y_weight, "weights"), (y_out, "outputs")):
+        s.text(*at(20, y), label, ("start", "middle")[u])
+    x, y, below = ((400, 420, 441.6), (200, 560, 603))[u]
+    s.text(x, y, "The query of bites meets every key; its weights mix the values.", size=BODY)
+    s.text(x, below, "*y*_1 and *y*_3 are made in the same way, from *q*_1 and *q*_3.", size=BODY)
 
 
-@drawing(318)
+@drawing(318, [(12, 0, 22, 312), (44, 0, 386, 312)],
+         [(12, 0, 22, 312), (44, 0, 42, 312), (438, 0, 346, 312)])
 def masks(s):
     words, cell, top, left, pitch = (*TOKENS, "pad"), 40, 122, 92, 176
     panels = (("nothing hidden", ("each query sees", "every key"), lambda i, j: True),
@@ -238,7 +257,7 @@ def masks(s):
     s.text(left + 3 * pitch + 4 * cell, below, "filled: may attend", "end", colour=STRONG)
 
 
-@drawing(344)
+@drawing(344, [(19, 0, 411, 332)], [(430, 0, 360, 332)])
 def encoder(s):
     y, r, mini = 138, 12, (240, 262, 284)
     steps = [(96, 78, ("embed +", "position")), (210, 52, ("norm",)),
@@ -247,9 +266,9 @@ def encoder(s):
     sums, x_out = (416, 618), 732
 
     s.panel(186, 22, 456, 164)
-    s.bold(414, 44, "encoder block, as often as you like")
+    s.bold(414 - 106 * s.upright, 44 - 10 * s.upright, "encoder block, as often as you like")
     for i, word in enumerate(TOKENS):
-        s.token(46, y + (i - 1) * 38, word, 68)
+        s.token(46 + 4 * s.upright, y + (i - 1) * 38, word, 68 - 8 * s.upright)
         s.box(x_out, y + (i - 1) * 38 - 16, 50, 32, OUTPUT)
         s.say(x_out + 25, y + (i - 1) * 38, f"*y*_{i + 1}")
     stops = [80, *(x for x, _, _ in steps), x_out]
@@ -289,7 +308,8 @@ def encoder(s):
     s.text(46, 262, "tokens")
 
 
-@drawing(444)
+@drawing(444, [(93, 16, 114, 170), (270, 16, 200, 170), (510, 16, 74, 170)], [(600, 66, 196, 90)],
+         [(48, 200, 222, 232)], [(300, 200, 300, 232)], [(600, 200, 180, 232)])
 def offsets(s):
     columns = {"yesterday": (150, 110), "dog": (310, 64), "bites": (430, 64), "man": (550, 64)}
     for y, words in ((62, TOKENS), (146, tuple(columns))):
@@ -301,9 +321,9 @@ def offsets(s):
         s.text(370, y + 26, "−1", bold=True, colour=STRONG)
     s.lines(698, 88, "every position", "changes,", "the offset stays", size=BODY)
 
-    top, low = 262, 386
+    top, low, last = 262, 386, 670 + 20 * s.upright
     for centre, name, how in ((126, "Shaw", "in the key"), (386, "T5, ALiBi", "in the score"),
-                              (670, "rotary", "in query and key")):
+                              (last, "rotary", "in query and key")):
         s.head(centre, 218, name)
         s.text(centre, 240, how)
         q, k = centre - 52, centre + 52
@@ -319,12 +339,12 @@ def offsets(s):
     s.box(386 + 60, low + 1, 34, 34, AMBER, "*t*")
     s.text(386 + 104, low + 18, "or", "start")
     s.box(386 + 126, low + 1, 84, 34, AMBER, "−*s* |*j* − *i*|", SMALL)
-    for x, position, colour in ((670 - 52, 2, QUERY), (670 + 52, 1, KEY)):
+    for x, position, colour in ((last - 52, 2, QUERY), (last + 52, 1, KEY)):
         s.line([(x, top + 35), (x, top + 43)], colour)
         clock(s, x, top + 63, 20, 0.8 * position, [0])
 
 
-@drawing(466)
+@drawing(466, [(18, 0, 402, 466)], [(490, 92, 290, 330)])
 def clock_hands(s):
     x0, y0, across, down, radius = 180, 124, 180, 92, 36
     for j, (name, turn, frequency) in enumerate((
@@ -368,7 +388,8 @@ def clock(s, x, y, radius, angle, ghosts=(), sector=False):
     s.dot(*tip, STRONG, 4.5)
 
 
-@drawing(388)
+@drawing(388, [(8, 0, 286, 376)], [(8, 0, 60, 376), (313, 0, 226, 376)],
+         [(8, 0, 60, 376), (561, 0, 226, 376)])
 def who_sees_whom(s):
     rows, gap, r, centres = (286, 200, 114), 44, 14, (178, 426, 674)
     edges = {  # ((layer, position) -> (layer, position)), layer 0 being the tokens
@@ -416,9 +437,9 @@ def who_sees_whom(s):
         s.text(14, y, label, "start")
 
 
-@drawing(330)
+@drawing(330, [(16, 0, 391, 322)], [(408, 0, 351, 322)])
 def frameworks(s):
-    s.head(330, 30, "one layer, written four times")
+    s.head(330 - 117 * s.upright, 30, "one layer, written four times")
     s.head(690, 30, "its own layer")
     s.box(24, 130, 132, 96, QUERY)
     s.lines(90, 155, "the same", "sentences", "and weights", size=BODY, colour=STRONG)
@@ -436,7 +457,8 @@ def frameworks(s):
         s.box(640, y, 100, 52, AMBER, "= ?")
 
 
-@drawing(372)
+@drawing(372, [(34, 8, 413, 210)], [(447, 84, 319, 156)], [(34, 228, 220, 32)],
+         [(34, 260, 292, 100)], [(328, 260, 438, 100)])
 def museum(s):
     s.panel(40, 56, 210, 148)
     s.head(145, 30, "an exhibit")
@@ -457,7 +479,7 @@ def museum(s):
                 ("the", "exhibit", False), ("one", "sibling", False),
                 ("another", "sibling", False))
     s.head(40, 244, "Your test is tested", "start")
-    s.arrow([(698, 172), (698, 244), (240, 244)])
+    s.arrow([(698, 172), (698, 232)] if s.upright else [(698, 172), (698, 244), (240, 244)])
     for i, (one, two, passes) in enumerate(versions):
         x = 40 + 147 * i
         colour, verb = (VALUE, "✓ passes") if passes else (KEY, "✗ fails")
@@ -466,16 +488,18 @@ def museum(s):
         s.bold(x + 66, 334, verb)
 
 
-@drawing(450)
+@drawing(450, [(0, 14, 410, 708)])
 def encoder_decoder(s):
-    top, bottom, tall, wide = 112, 326, 124, 130
-    x_in, x_embed, x_self, x_cross, x_forward, x_out = 52, 108, 250, 448, 598, 740
-    centre = x_cross + wide / 2
+    u = s.upright  # then the decoder goes on below, from right to left
+    top, bottom, last, tall, wide = 112, 326, (326, 492)[u], 124, 130
+    x_in, x_embed, x_self, x_feed, x_cross, x_forward, x_out, slim, pill, ends = (
+        (52, 108, 250, 471, 448, 598, 740, 84, 68, (578, 682)),
+        (40, 86, 182, 328, 252, 126, 40, 74, 60, (402, 402)))[u]
 
     def words(x, y, label, tokens):
         s.text(x, y - 66, label)
         for i, word in enumerate(tokens):
-            s.token(x, y + (i - 1) * 38, word, 68)
+            s.token(x, y + (i - 1) * 38, word, pill)
 
     def attention(x, y, lines, attends):
         s.box(x, y - tall / 2, wide, tall, LINE, amount=0)
@@ -484,40 +508,44 @@ def encoder_decoder(s):
         s.weights(x + wide / 2 - 30, y - 7, mask, 20, 20)
 
     def step(x, y, *lines):
-        s.box(x, y - 26, 84, 52, LINE, amount=0.1)
-        s.lines(x + 42, y - 10, *lines, size=15, colour=STRONG)
+        s.box(x, y - 26, slim, 52, LINE, amount=0.1)
+        s.lines(x + slim / 2, y - 10, *lines, size=15, colour=STRONG)
 
-    for y, name, right in ((top, "encoder", x_cross + wide), (bottom, "decoder", x_forward + 84)):
-        s.panel(x_embed - 8, y - 92, right - x_embed + 16, 166)
+    for y, name, right, low in ((top, "encoder", ends[0], top), (bottom, "decoder", ends[1], last)):
+        s.panel(x_embed - 8, y - 92, right - x_embed + 16, low - y + 166)
         s.text(x_embed + 4, y - 74, name, "start", HEAD, bold=True, colour=STRONG)
-        s.arrow([(x_in + 34, y), (x_embed, y)])
+        s.arrow([(x_in + pill / 2, y), (x_embed, y)])
         step(x_embed, y, "embed +", "position")
         for dy, colour in ((-16, QUERY), (0, KEY), (16, VALUE)):
-            s.arrow([(x_embed + 84, y + dy), (x_self, y + dy)], colour)
+            s.arrow([(x_embed + slim, y + dy), (x_self, y + dy)], colour)
     words(x_in, top, "read", TOKENS)
     words(x_in, bottom, "said so far", (t("start"), "man", "bites"))
-    words(x_out, bottom, "say next", ("man", "bites", "dog"))
+    words(x_out, last, "say next", ("man", "bites", "dog"))
     attention(x_self, top, ("encoder", "self-attention"), lambda i, j: True)
     attention(x_self, bottom, ("causal", "self-attention"), lambda i, j: j <= i)
-    attention(x_cross, bottom, ("cross-", "attention"), lambda i, j: True)
+    attention(x_cross, last, ("cross-", "attention"), lambda i, j: True)
 
-    s.arrow([(x_self + wide, top), (centre - 42, top)])
-    step(centre - 42, top, "feed-", "forward")
+    s.arrow([(x_self + wide, top), (x_feed, top)])
+    step(x_feed, top, "feed-", "forward")
     for side, colour, label, anchor in ((-1, KEY, "keys", "end"), (1, VALUE, "values", "start")):
-        x = centre + side * 18
-        s.arrow([(x, top + 27), (x, bottom - tall / 2)], colour)
+        x = (513 + side * 18, 345 + side * 8)[u]
+        s.arrow([(x, top + 27), (x, last - tall / 2)], colour)
         s.text(x + side * 10, 210, label, anchor)
-    s.arrow([(x_self + wide, bottom), (x_cross, bottom)], QUERY)
-    s.text((x_self + wide + x_cross) / 2, bottom - 15, "queries")
-    s.arrow([(x_cross + wide, bottom), (x_forward, bottom)])
-    step(x_forward, bottom, "feed-", "forward")
-    s.arrow([(x_forward + 84, bottom), (x_out - 34, bottom)])
-    s.lines(694, 74, "in each grid", "rows: queries", "columns: keys", "filled: may attend")
-    s.text(400, 426, "left out: residual connections, layer norm, "
-                     "the last step from vectors to words")
+    asks, ahead, said, (x, y) = (
+        ([(380, 326), (448, 326)], (578, 598), (682, 706), (414, 311)),
+        ([(284, 388), (284, 430)], (252, 200), (126, 70), (246, 409)))[u]
+    s.arrow(asks, QUERY)
+    s.text(x, y, "queries")
+    s.arrow([(each, last) for each in ahead])
+    step(x_forward, last, "feed-", "forward")
+    s.arrow([(each, last) for each in said])
+    s.lines(*((694, 74), (205, 592))[u], "in each grid", "rows: queries", "columns: keys",
+            "filled: may attend")
+    s.text(*((400, 426), (205, 684))[u], "left out: residual connections, layer norm, "
+                                         "the last step from vectors to words")
 
 
-@drawing(396)
+@drawing(396, [(18, 0, 362, 356)], [(420, 0, 362, 396)])
 def cache(s):
     words = "dog", "bites", "man", "and", "runs", "far", "away"
     wide, tall, top = 50, 34, 84
@@ -541,7 +569,7 @@ def cache(s):
     s.text(24, bottom + 52, "grey: computed before, and again", "start")
 
 
-@drawing(258)
+@drawing(258, [(6, 8, 262, 232)], [(268, 8, 264, 232)], [(532, 8, 262, 232)])
 def shared_heads(s):
     for panel, (pairs, label, cached) in enumerate((
             (6, "multi-head", "6 pairs in the cache"), (3, "grouped-query", "3 pairs"),
@@ -559,7 +587,7 @@ def shared_heads(s):
         s.say(left + 114, 224, cached)
 
 
-@drawing(412)
+@drawing(412, [(22, 0, 346, 404)], [(388, 0, 388, 404)])
 def two_brackets(s):
     cell, small = 42, 20
     left, top, end = 56, 124, 56 + 4 * 42

@@ -25,8 +25,9 @@ from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
 from attention_lessons.exercises import all_exercises
 from attention_lessons.exercises.kinds import Choice
-from attention_lessons.languages import catalogue
+from attention_lessons.languages import catalogue, language
 from attention_lessons.palette import PALETTE
+from tools.draw.draw import UPRIGHT
 from tools.notebooks.nbtext import inner
 
 HERE = pathlib.Path(__file__).parent
@@ -193,7 +194,11 @@ def body(notebook: nbformat.NotebookNode) -> BeautifulSoup:
     page = BeautifulSoup(exporter.from_notebook_node(notebook)[0], "html.parser")
     for empty in page.select("th:empty"):
         empty.name = "td"
-    for image in page.select("img:not(.d2l-still)"):
+    for cell in notebook.cells:
+        if upright := UPRIGHT.get(cell.source[9:-2]):  # picture("...")
+            for image in page.find(id=f"cell-id={cell.id}")("img"):
+                stand(image, upright, exporter.language_code)
+    for image in page.select("img[src*='image/png']"):
         scrollable(image)
     for anchor in page.select(".anchor-link"):
         anchor["data-pagefind-ignore"], anchor["aria-label"] = "", _("A link to this heading")
@@ -223,11 +228,22 @@ def data_of(image) -> bytes:
     return base64.b64decode(image["src"].partition("base64,")[2])
 
 
+def stand(image, upright, code: str) -> None:
+    """On a phone a drawing stands upright."""
+    language(code)
+    made, size = upright(), r'width="(\d+)" height="(\d+)"'
+    language("en")
+    data = base64.b64encode(made.encode()).decode()
+    source = f"""<picture><source media="screen and (max-width: 600px)" {re.search(size, made)[0]}
+      srcset="data:image/svg+xml;base64,{data}"></picture>"""
+    image.wrap(BeautifulSoup(source, "html.parser").picture)
+    del image["style"]
+    image["width"], image["height"] = re.search(size, data_of(image).decode()).groups()
+
+
 def scrollable(image) -> None:
     """On a phone a wide picture scrolls in its place: letters stay as large as they can be read."""
-    data = data_of(image)
-    drawn = re.search(rb'<svg[^>]* width="(\d+)', data)
-    width = int(drawn[1]) if drawn else int.from_bytes(data[16:20], "big")  # of a PNG
+    width = int.from_bytes(data_of(image)[16:20], "big")
     if width > 700:
         image["class"], image["style"] = "large", f"--least: {0.65 * width:.0f}px"
         image.wrap(element("span", "wide"))

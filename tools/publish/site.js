@@ -54,6 +54,11 @@ function reachable() {
     }
   }
 }
+for (const [when, type] of [["beforeprint", "none"], ["afterprint", "image/svg+xml"]]) {
+  addEventListener(when, () => {  // paper has the wide drawings
+    for (const source of document.querySelectorAll("picture source")) source.type = type;
+  });
+}
 addEventListener("resize", reachable);
 addEventListener("toggle", reachable, true);
 addEventListener("load", reachable);
