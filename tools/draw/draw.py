@@ -8,12 +8,15 @@ import sys
 from math import cos, exp, sin, sqrt
 from pathlib import Path
 
+import torch
+
 from tools import ROOT
 from tools.draw import pieces_in_node
 from tools.draw._style import (AMBER, BODY, FAINT, HEAD, KEY, LINE, OUTPUT, QUERY, SKY, SMALL,
                                STROKE, STRONG, VALUE, WORDS, Sheet, tint, toward)
 
 from attention_lessons.languages import language, languages, t
+from d2l_ext import causal, padding
 
 TOKENS = "dog", "bites", "man"
 VECTORS = (1, 0, 0, 1), (0, 0, 1, 0), (0, 1, 0, 3)  # animal, person, action, height
@@ -238,15 +241,16 @@ def self_attention(s):
          [(12, 0, 22, 312), (44, 0, 42, 312), (438, 0, 346, 312)])
 def masks(s):
     words, cell, top, left, pitch = (*TOKENS, "pad"), 40, 122, 92, 176
-    panels = (("nothing hidden", ("each query sees", "every key"), lambda i, j: True),
-              ("causal", ("no query sees", "a later key"), lambda i, j: j <= i),
-              ("padding", ("no query sees", "the padding"), lambda i, j: j < 3),
-              ("both", ("neither a later key", "nor the padding"), lambda i, j: j <= i and j < 3))
-    for number, (name, means, attends) in enumerate(panels):
+    earlier, real = causal(), padding(torch.tensor([3]))
+    panels = (("nothing hidden", ("each query sees", "every key"), earlier | ~earlier),
+              ("causal", ("no query sees", "a later key"), earlier),
+              ("padding", ("no query sees", "the padding"), real),
+              ("both", ("neither a later key", "nor the padding"), earlier & real))
+    for number, (name, means, mask) in enumerate(panels):
         x = left + number * pitch
         s.head(x + 2 * cell, 30, name)
         s.lines(x + 2 * cell, 54, *means)
-        s.weights(x, top, [[attends(i, j) for j in range(4)] for i in range(4)], cell, cell)
+        s.weights(x, top, mask.tensor(4, 4).reshape(4, 4).tolist(), cell, cell)
         for j, word in enumerate(words):
             s.text(x + (j + 0.5) * cell, top - 14, word)
     for i, word in enumerate(words):
@@ -527,9 +531,9 @@ def encoder_decoder(s):
 
     s.arrow([(x_self + wide, top), (x_feed, top)])
     step(x_feed, top, "feed-", "forward")
-    for side, colour, label, anchor in ((-1, KEY, "keys", "end"), (1, VALUE, "values", "start")):
+    for side, label, anchor in ((-1, "keys", "end"), (1, "values", "start")):
         x = (513 + side * 18, 345 + side * 8)[u]
-        s.arrow([(x, top + 27), (x, last - tall / 2)], colour)
+        s.arrow([(x, top + 27), (x, last - tall / 2)], ROLES[label[0]])
         s.text(x + side * 10, 210, label, anchor)
     asks, ahead, said, (x, y) = (
         ([(380, 326), (448, 326)], (578, 598), (682, 706), (414, 311)),
