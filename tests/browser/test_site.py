@@ -209,8 +209,10 @@ def test_the_contents_say_where_one_is(visit):
 
 
 def test_a_phone_shows_cards_one_by_one_and_pictures_as_large_as_can_be_read(visit):
-    for width, columns in ((390, 1), (1280, 3)):
-        cards = visit("index.html", width).locator(".cards li")
+    for width, columns in ((320, 1), (390, 1), (1280, 3)):
+        page = visit("index.html", width)
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        cards = page.locator(".cards li")
         assert len({card.bounding_box()["x"] for card in cards.all()}) == columns
     page = visit(HEADS, 390)
     unfold(page)
