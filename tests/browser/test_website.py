@@ -1,6 +1,7 @@
 """The website: its pages, links, symbols and references, without a browser."""
 import copy
 import functools
+import importlib
 import re
 from urllib.parse import unquote, urldefrag
 
@@ -9,6 +10,7 @@ import nbformat
 import pytest
 
 from tools.notebooks import nbtext
+from tools.publish import __main__ as publish
 from tools.publish import site as website
 from tools.publish.pages import html
 
@@ -166,3 +168,15 @@ def test_sentences_are_set_with_their_spaces(site):
     assert re.search(r"\(2023\)\.\s\S.+\.\sEMNLP\.\sIn 10\.$", cited)
     signs = made["symbols"]
     assert signs.text.count("One sign, several meanings") == 1 and len(signs("table")) == 2
+
+
+@pytest.mark.parametrize("kind", publish.MODULES)
+def test_what_cannot_be_published_is_named_and_is_an_error(kind, monkeypatch):
+    def refuse(*_):
+        raise ValueError("no such formula")
+
+    module = importlib.import_module(f"tools.{publish.MODULES[kind]}")
+    for name in {"write", "write_all"} & {*vars(module)}:
+        monkeypatch.setattr(module, name, refuse)
+    with pytest.raises((SystemExit, ValueError), match="no such formula"):
+        publish.main(kind, "02")

@@ -1,6 +1,5 @@
 """Tools for notebooks: as text, run and stored, what stands in two places, what nbval overlooks."""
 import asyncio
-import importlib
 import os
 import platform
 import re
@@ -15,7 +14,6 @@ import tiny
 
 from tools import ROOT, address, environments, lab, setup
 from tools.notebooks import execute, nbtext, readme
-from tools.publish import __main__ as publish
 
 TINY = """%% md title
 # 02 Tiny
@@ -298,17 +296,3 @@ def test_make_lab_serves_the_first_lesson_to_whoever_asks(home, tmp_path):
         finally:
             server.terminate()
     assert said.split("?")[0].endswith("notebooks/00_start_here.ipynb")
-
-
-# ---- publishing -------------------------------------------------------------------------------
-
-@pytest.mark.parametrize("kind", publish.MODULES)
-def test_what_cannot_be_published_is_named_and_is_an_error(kind, monkeypatch):
-    def refuse(*_):
-        raise ValueError("no such formula")
-
-    module = importlib.import_module(f"tools.{publish.MODULES[kind]}")
-    for name in {"write", "write_all"} & {*vars(module)}:
-        monkeypatch.setattr(module, name, refuse)
-    with pytest.raises((SystemExit, ValueError), match="no such formula"):
-        publish.main(kind, "02")
