@@ -16,7 +16,7 @@ from tools.draw._style import (AMBER, BODY, FAINT, HEAD, KEY, LINE, OUTPUT, QUER
                                STROKE, STRONG, VALUE, WORDS, Sheet, tint, toward)
 
 from attention_lessons.languages import language, languages, t
-from d2l_ext import causal, padding
+from d2l_ext import causal, padding, window
 
 TOKENS = "dog", "bites", "man"
 VECTORS = (1, 0, 0, 1), (0, 0, 1, 0), (0, 1, 0, 3)  # animal, person, action, height
@@ -242,7 +242,7 @@ def self_attention(s):
 def masks(s):
     words, cell, top, left, pitch = (*TOKENS, "pad"), 40, 122, 92, 176
     earlier, real = causal(), padding(torch.tensor([3]))
-    panels = (("nothing hidden", ("each query sees", "every key"), earlier | ~earlier),
+    panels = (("nothing hidden", ("each query sees", "every key"), window(4)),
               ("causal", ("no query sees", "a later key"), earlier),
               ("padding", ("no query sees", "the padding"), real),
               ("both", ("neither a later key", "nor the padding"), earlier & real))

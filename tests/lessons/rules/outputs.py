@@ -85,7 +85,7 @@ def label(text):
         return str(text)
 
 
-def numbers(words):
+def floats(words):
     return [each for each in map(label, words) if isinstance(each, float)]
 
 
@@ -98,14 +98,15 @@ def panels(data):
         if is_map:
             found.append([title, [*map(label, columns.split(", "))], [], []])
         elif sampled:
-            ends = [numbers(part.split()) for part in sampled.groups()[1:]]
-            found.append([sampled[1], [*map(float, range(8))], ["first row", "first column"], ends])
+            ends = [floats(part.split()) for part in sampled.groups()[1:]]
+            found.append([sampled[1], [*map(float, range(len(ends[0])))],
+                          ["first row", "first column"], ends])
         elif found:
             words, count = line.split(), len(found[-1][1])
-            if len(row := numbers(words[-count:])) == count:
+            if len(row := floats(words[-count:])) == count:
                 found[-1][2].append(label(" ".join(words[:-count]).rstrip(":")))
                 found[-1][3].append(row)
-        elif across := numbers(line.partition(": ")[2].split()):
+        elif across := floats(line.partition(": ")[2].split()):
             found.append(["", across, [], []])
     return [each for each in found if each[-1]]
 
