@@ -7,6 +7,8 @@ import ast
 import copy
 import math
 import re
+from itertools import zip_longest
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -80,6 +82,25 @@ def test_every_mistake_hears_its_own_words(name):
     for answer, words in misconceptions(EXERCISES[name]):
         result = check(name, answer)
         assert (result.state, result.message) == ("wrong", words)
+
+
+KEYS = dict(line.split(": ", 1)
+            for line in Path(__file__).with_name("words.txt").read_text("utf-8").splitlines())
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+def test_messages_stand_where_they_belong(name):
+    """words.txt has, for each message in order, what it must contain: another's doesn't."""
+    exercise = EXERCISES[name]
+    slips = dict.fromkeys(slip.words for slip in getattr(exercise, "slips", ()))
+    lines = [why for _, *wrong in getattr(exercise, "lines", ()) for _, why in wrong]
+    messages = [exercise.praise, *exercise.hints,
+                *(why for _, why in sorted(getattr(exercise, "reasons", {}).items())),
+                *slips, *lines]
+    keys = KEYS.get(name, "").split(" | ")
+    for message, key in zip_longest(filter(None, messages), keys, fillvalue=""):
+        assert key and message, f"words.txt, {name}: {key!r} for {message!r}"
+        assert all(part in message for part in key.split(" & ")), f"{key!r} isn't in {message!r}"
 
 
 @pytest.mark.parametrize("name, answer, words", [

@@ -127,6 +127,8 @@ BAD = [  # rule, what is changed, words of the complaint: cell, what is wrong
     ("links_lead_somewhere", words("[masks](../d2l_ext/masks.py)"), "new: ../d2l_ext"),
     ("links_lead_somewhere", words("[so](deeper/02_tiny_deeper.ipynb#cell-id=no)"), "id=no leads"),
     ("links_lead_somewhere", deeper(f"({BELOW}#", "(02_tiny.ipynb#"), "so: 02_tiny.ipynb#cell-id"),
+    ("links_lead_where_they_say", deeper("(#cell-id=so)", "(#cell-id=why)"),
+     "contents: [Is it so?]"),
     # code
     ("plain_python", code("%matplotlib inline"), "new: not Python"),
     ("fits_the_screen", code("\n".join(["x = 1"] * 16)), "new: 16 lines"),
@@ -147,6 +149,8 @@ BAD = [  # rule, what is changed, words of the complaint: cell, what is wrong
     ("alt_text", stored("weights", outputs=shows('<img alt="A map">')), "weights: words of at lea"),
     ("figures_are_named", swap('"02-weights"', '"02-x"'), "weights: a figure is named `02-x`"),
     ("words_have_figures", swap('"02-weights"', '"02-x"'), "weights: nothing draws this entry"),
+    ("axes_are_what_they_are_called", code('heatmaps(X, row_label="key", column_label="query", '
+                                           'name="02-new")'), "new: axes ['key', 'query'], not"),
     ("figures_show_what_they_say", stored("weights", outputs=shows(SHIFTED, "text/plain")),
      "weights: the figure 02-weights doesn't show ['a', 'b', 0.25]"),
     ("figures_show_what_they_say", stored("weights", outputs=shows(LEVEL, "text/plain")),

@@ -176,7 +176,7 @@ More of [lesson 02](../02_tiny.ipynb).
 %% md so
 ## Is it so? · 1 minute
 
-[Lesson 02](../02_tiny.ipynb#cell-id=idea) asks.
+[Lesson 02](../02_tiny.ipynb#cell-id=idea) asks for an idea.
 
 %% code so-recap folded
 # @title Recap: what this section uses

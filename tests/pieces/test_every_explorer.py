@@ -1,6 +1,7 @@
 """What holds for each explorer: its page, still picture, source, and what keys do; hostile text."""
 import html
 import json
+import re
 
 import pytest
 import torch
@@ -84,6 +85,16 @@ def test_what_keys_do(piece):
         found = now["ui"] | now["state"]
         assert {name: found[name] for name in wanted} == wanted, (control, keys)
         assert held["state"] == scenes[0]["state"] and held["ui"] == {}
+
+
+@pytest.mark.parametrize("piece", MOVED)
+def test_a_screen_reader_hears_places_as_people_count(piece):
+    """The last place is "4 of 4", wherever the code begins to count."""
+    shown, = in_node(source(piece), [scene(PIECES[piece]())])
+    for control in shown["elements"]:
+        if heard := re.search(r"(\d+) of (\d+)", control.get("aria-valuetext", "")):
+            place, last = map(int, heard.groups())
+            assert last - place == control["aria-valuemax"] - control["aria-valuenow"], heard[0]
 
 
 def test_a_pointer_is_where_it_is_on_a_slide_that_is_twice_as_large():

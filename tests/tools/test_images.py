@@ -64,3 +64,18 @@ def test_a_picture_in_chinese_says_the_same(path):
     numbers, others = (Counter(re.findall(r"\d[\d,.]*\d|\d", described(each)))
                        for each in (path, twin))
     assert numbers == others
+
+
+LAYOUT = (ROOT / "tests/tools/drawings.txt").read_text("utf-8").splitlines()
+
+
+@pytest.mark.parametrize("line", LAYOUT)
+def test_labels_stand_where_the_words_say(line):
+    """Across, each label begins further right than the one before; down, lower."""
+    where, _, names = line.partition(": ")
+    name, way = where.split()
+    axis, places = {"across": "x", "down": "y"}[way], {}
+    for part in ElementTree.parse(ROOT / f"images/{name}.svg").iter(f"{SVG}text"):
+        places.setdefault("".join(part.itertext()), []).append(float(part.get(axis)))
+    found = [min(places[label]) for label in re.split(r" \| ", names)]
+    assert all(first < second for first, second in zip(found, found[1:])), found

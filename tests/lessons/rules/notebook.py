@@ -139,13 +139,18 @@ def fences(cell):
     return re.findall(r"^```python\n(.*?)^```", cell.text, re.S | re.M)
 
 
-def figure_names(cell):
-    """The names of the figures that a cell draws."""
+def figure_calls(cell):
+    """The named arguments of each figure that a cell draws."""
     for node in cell.nodes:
         if isinstance(node, ast.Call) and re.search(
                 r"\b(heatmaps|curves|bars)$", ast.unparse(node.func)):
-            given = {word.arg: word.value for word in node.keywords}
-            yield ast.literal_eval(given["name"]) if "name" in given else ""
+            yield {word.arg: word.value for word in node.keywords}
+
+
+def figure_names(cell):
+    """The names of the figures that a cell draws."""
+    for given in figure_calls(cell):
+        yield ast.literal_eval(given["name"]) if "name" in given else ""
 
 
 def trios(cells):

@@ -7,9 +7,10 @@ import numpy as np
 
 from tools import ROOT
 
-from .notebook import alt_of, figure_names, rule, rule_for_all
+from .notebook import alt_of, figure_calls, figure_names, rule, rule_for_all
 
 CLAIMS = tomllib.loads((ROOT / "tests/lessons/figures.toml").read_text("utf-8"))
+AXES = CLAIMS.pop("axes")
 TURNS = {"transposed": lambda maps: [each.T if len(each) == len(each.T) else each
                                      for each in maps],
          "upside down": lambda maps: [each[::-1] for each in maps],
@@ -145,6 +146,18 @@ def figures_show_what_they_say(notebook):
                        for one, other in zip(values, others)) and all(
                         holds(claim, parts, others) for claim in claims):
                     yield cell.id, f"{name} would show its claims {turn}, too"
+
+
+@rule()
+def axes_are_what_they_are_called(notebook):
+    """Write into `axes` of tests/lessons/figures.toml what stands at the axes, from the text."""
+    for cell in notebook.code:
+        for given in figure_calls(cell):
+            found = [ast.unparse(given[axis]).strip("'") for axis in (
+                "ylabel", "xlabel", "row_label", "column_label") if axis in given]
+            wanted = AXES.get(f"{notebook.place}:{cell.id}", [])
+            if len(found) == 2 and all(found) and found != wanted:
+                yield cell.id, f"axes {found}, not {wanted}"
 
 
 @rule()
