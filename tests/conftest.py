@@ -29,6 +29,12 @@ if sys.platform == "linux" and os.geteuid() == 0:
     OPTIONS.append("--no-sandbox")  # Chromium refuses to run as root otherwise
 
 
+if not (shutil.which("node") or os.environ.get("CI")):  # in CI they fail
+    from tools.draw import pieces_in_node
+    pieces_in_node.node = lambda: pytest.skip(
+        "node is missing, which runs the interactive pieces: apt install nodejs, or nodejs.org")
+
+
 @pytest.fixture(autouse=True)
 def seed():
     torch.manual_seed(0)

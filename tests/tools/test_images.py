@@ -9,6 +9,7 @@ from collections import Counter
 import pytest
 
 from tools import ROOT
+from tools.draw import pieces_in_node
 
 SVG = "{http://www.w3.org/2000/svg}"
 PICTURES = sorted((ROOT / "images").glob("*.svg"))
@@ -22,6 +23,7 @@ each = pytest.mark.parametrize("path", PICTURES, ids=lambda path: path.stem)
 @pytest.mark.slow
 def test_pictures_are_drawn_the_same_again(tmp_path):
     """In another process, folder and hash seed."""
+    pieces_in_node.node()  # skips where there is none
     subprocess.run([sys.executable, "-c", DRAW, str(ROOT)], check=True, cwd=tmp_path,
                    capture_output=True, env=os.environ | {"PYTHONHASHSEED": "7"})
     drawn, kept = ({path.relative_to(folder).as_posix(): path.read_bytes()

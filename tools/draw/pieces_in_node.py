@@ -23,13 +23,21 @@ from d2l_ext import MultiHeadAttention
 HERE = Path(__file__).parent
 
 
+def node() -> str:
+    """Where node is. Raises RuntimeError if it is nowhere."""
+    if found := shutil.which("node"):
+        return found
+    raise RuntimeError("node is missing, which runs the interactive pieces outside of a page: "
+                       "apt install nodejs, or https://nodejs.org")
+
+
 def in_node(source: str, scenes, expression: str = ""):
     """What describe.mjs says of scenes, or the value of an expression over ``given`` scenes."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "piece.mjs")
         path.write_text(source, encoding="utf-8")
         given = json.dumps({"scenes": scenes, "expression": expression})
-        done = subprocess.run([shutil.which("node") or "node", HERE / "describe.mjs", path],
+        done = subprocess.run([node(), HERE / "describe.mjs", path],
                               input=given, capture_output=True, encoding="utf-8")
     if done.returncode:
         raise RuntimeError(done.stderr)
