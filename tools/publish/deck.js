@@ -51,6 +51,14 @@ const mustTurn = (before, after) =>
 const belong = (before, after) => leads(before) ||
   (after.tagName === "P" && before.matches(".jp-OutputArea-child"));
 
+/** The lesson's picture stands below its question, as large as there is room. */
+function fitPicture(slide) {
+  const picture = slide.querySelector("img");
+  if (!picture) return;
+  const room = BOTTOM - 24 - (picture.getBoundingClientRect().top - slide.getBoundingClientRect().top);
+  picture.style.maxHeight = `${room / picture.currentCSSZoom}px`;
+}
+
 /** The index of the part with which the next slide has to begin, or -1. Of all ways to cut the
  * parts into slides this is the one that leaves the least room empty, in squares: so two slides
  * that are half full come before a full one and one that is nearly empty. */
@@ -112,6 +120,7 @@ function takeNotes(slide) {
 function layOut() {
   document.querySelector(".reveal").classList.add("measuring");
   prepare();
+  fitPicture(slides()[0]);
   let title = "";
   for (let i = 0; i < slides().length; i += 1) {
     const slide = slides()[i];
