@@ -34,7 +34,7 @@ def test_characters_are_words_for_the_search():
 
 
 def test_no_line_of_chinese_begins_with_a_sign_after_a_formula():
-    for given, whole in (("比$n^2$。", True), ("（$n$），", True), ("$n^2$. So", False),
+    for given, whole in (("比$n^2$。", True), ("（$n$），", True), ("$n^2$. So", True),
                          ("$$n^2$$\n。", False), ("比$n^2$多。", False)):
         assert ('<span class="whole"><math' in html(given, "zh")) == whole, given
 

@@ -34,8 +34,8 @@ HERE = pathlib.Path(__file__).parent
 FONT = pathlib.Path(ziamath.__file__).parent / "fonts" / "STIXTwoMath-Regular.ttf"
 PARTS = {"mfrac": 2, "mroot": 2, "msub": 2, "msup": 2, "munder": 2, "mover": 2,
          "msubsup": 3, "munderover": 3}
-# Browsers begin a line with a full-width sign after a formula, though not after a word.
-BEFORE_A_SIGN = r"(<math(?![^>]*block)(?:(?!</math>).)*</math>)([，。：；、？！）”]+)"
+# Browsers begin a line with a sign after a formula, though not after a word.
+BEFORE_A_SIGN = r"(<math(?![^>]*block)(?:(?!</math>).)*</math>)([，。：；、？！）”.,:;?!)]+)"
 TEMPLATES = FileSystemLoader(HERE)
 COLOURS = ":root {%s}\n" % "".join(f"--{name}: light-dark({of['light']}, {of['dark']});"
                                   for name, of in PALETTE.items())
