@@ -6,6 +6,9 @@ ONE := OMP_NUM_THREADS=1
 PYTEST = $(ONE) $(RUN) -m pytest -n 2
 QUICK = -p no:logging -p no:anyio --doctest-modules --dist=loadscope
 NEEDS = $(RUN) tools/setup.py
+ifeq ($(HOME)$(OS),)  # a user without a home, as in a container: Jupyter needs one
+export HOME := $(CURDIR)/dist/home
+endif
 NOTEBOOKS = $(foreach name,$(NB),$(or $(wildcard $(foreach folder,notebooks notebooks/deeper,\
 	$(folder)/$(name)*.ipynb)),\
 	$(error No notebook is called $(name))))

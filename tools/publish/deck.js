@@ -55,7 +55,8 @@ const belong = (before, after) => leads(before) ||
 function fitPicture(slide) {
   const picture = slide.querySelector("img");
   if (!picture) return;
-  const room = BOTTOM - 24 - (picture.getBoundingClientRect().top - slide.getBoundingClientRect().top);
+  const [above, top] = [picture, slide].map((part) => part.getBoundingClientRect().top);
+  const room = BOTTOM - 24 - (above - top);
   picture.style.maxHeight = `${room / picture.currentCSSZoom}px`;
 }
 
