@@ -8,6 +8,7 @@ from collections import Counter
 
 import pytest
 
+from attention_lessons.palette import PALETTE
 from tools import ROOT
 from tools.draw import pieces_in_node
 
@@ -81,3 +82,20 @@ def test_labels_stand_where_the_words_say(line):
         places.setdefault("".join(part.itertext()), []).append(float(part.get(axis)))
     found = [min(places[label]) for label in re.split(r" \| ", names)]
     assert all(first < second for first, second in zip(found, found[1:])), found
+
+
+ROLES = {"q": "query", "k": "key", "v": "value"}
+
+
+@each
+def test_a_box_has_the_colour_of_what_is_written_in_it(path):
+    """q, k or v with a number or none; a rectangle without an edge is a background."""
+    drawn = ElementTree.parse(path)
+    boxes = [(box, *(float(box.get(side)) for side in ("x", "y", "width", "height")))
+             for box in drawn.iter(f"{SVG}rect") if box.get("stroke") and box.get("x")]
+    for part in drawn.iter(f"{SVG}text"):
+        written, x, y = "".join(part.itertext()), float(part.get("x")), float(part.get("y"))
+        for box, left, top, wide, high in boxes:
+            if left <= x <= left + wide and top <= y <= top + high and (
+                    found := re.fullmatch(r"([qkv])\d?", written)):
+                assert box.get("stroke") == PALETTE[ROLES[found[1]]]["light"], written
