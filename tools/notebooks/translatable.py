@@ -29,6 +29,11 @@ TEACHING = ROOT / "teaching"
 GUIDES = TEACHING / "README.md", TEACHING / "homework.md"
 # What a notebook in another language, and README in it, say of cells that lag behind.
 BEHIND = "*Cells of this notebook that are not translated yet, and are shown in English: {0}.*"
+NOT_SET_UP = (  # what a lesson's first cell says where the packages can't be had
+    "d2l_ext and attention_lessons are not in {here.parent} or the folders above it: put them "
+    "beside this lesson, or take its standalone edition.",
+    "pip could not fetch {source}: is the tag pushed? The standalone edition of this lesson needs "
+    "nothing.")
 ALL_BEHIND = "Cells that are not translated yet, and are shown in English: {0}."
 EXTRACTORS = {".py": "python", ".js": "javascript", ".j2": "jinja2.ext:babel_extract"}
 CALLS = {"_": None, "t": None, "plural": (2, 3)}  # which arguments are texts; None: the first
@@ -304,7 +309,7 @@ def everything():
         here = found.setdefault(path.name[:2], {})
         here |= {key(path, cell): 0 for cell in cells(path) if translates(cell)}
     found["pages"] = {("README", text): 0 for text in paragraphs(ROOT / "README.md")}
-    found["pages"] |= {("page", text): 0 for text in (*WRITTEN, BEHIND, ALL_BEHIND)}
+    found["pages"] |= {("page", text): 0 for text in (*WRITTEN, *NOT_SET_UP, BEHIND, ALL_BEHIND)}
     found["teaching"] = {("teaching", text): 0 for text in taught()}
     for pattern, context, say in SOURCES:
         for path in sorted(ROOT.glob(pattern)):

@@ -139,6 +139,8 @@ def translated(path, language, catalogue):
             cell["source"] = relabelled(cell, twins, own)
             if cell["id"] == "setup":
                 start, _, imports = cell["source"].partition("\n\n")
+                start = re.sub(r"raise SystemExit\(((?:.|\n)*?\")\)",
+                               lambda found: refusal(found[1], say), start)
                 cell["source"] = f"{start}\n{SET_UP.format(language)}\n\n{imports}".strip()
             kept = before.get(cell["id"], {})
             kept = kept if kept and instructions(kept) == instructions(cell) else {}
@@ -148,6 +150,17 @@ def translated(path, language, catalogue):
     if behind := lagging(path, catalogue):
         cell_named(made, "title")["source"] += f"\n\n{say(BEHIND).format(len(behind))}"
     return made
+
+
+def refusal(source, say):
+    """What a set-up cell raises, in another language: no line is longer than a projector shows."""
+    text = say("".join(re.findall(r'f?"([^"]*)"', source)))
+    lines = [""]
+    for part in re.findall(r"\{[^}]*\}|[\w ]+?\b|.", text, re.ASCII):  # a word, a sign, a letter
+        lines += [""] * (len(lines[-1] + part) > 32)
+        lines[-1] += part
+    quoted = [f'{"f" * ("{" in line)}"{line}"' for line in lines]
+    return f"raise SystemExit({f'{chr(10)}{chr(32) * 21}'.join(quoted)})"
 
 
 def instructions(cell):
