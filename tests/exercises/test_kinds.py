@@ -24,6 +24,7 @@ OWN = [
            reasons={"a": "Not a.", "c": "Not c."}),
     Choice("three", **HINTED, praise="All three.", right="ace",
            reasons={"b": "is false: it leaks.", "d": "is false: it drips."}),
+    Choice("two", **HINTED, praise="Both.", right="ac", reasons={"b": "is false: it leaks."}),
     Build("times", times, lambda: [*inputs(), (torch.ones(2, 5), 1000)],
           [[["X + n"], ["X + 2 * n"], "It adds."]], praise="Well built."),
     Build("count", lambda row, n: int(row.sum()) * n,
@@ -51,6 +52,9 @@ SAID = [  # the exercise, an answer, and what is said; a mark tells the state
     ("three", "a", "✗ True so far, but 2 more of the statements hold."),
     ("three", frozenset("ae"), "✗ True so far, but 1 more of the statements holds."),
     ("three", list("eca"), "✓ All three."),
+    ("two", "ab", "✗ Answer with letters from a, b, c; got 'ab'. "
+                  'Give a set such as {"a", "b"}.'),
+    ("two", {"a", "b"}, "✗ Statement b is false: it leaks."), ("two", {"c", "a"}, "✓ Both."),
     ("times", torch.mul, "✓ Well built."),
     ("times", lambda X, n: X.mul_(n), "✓ Well built."),  # arguments are its own
     ("times", lambda X, n: X + 2 * n, "✗ It adds."),  # in another way
