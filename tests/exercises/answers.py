@@ -49,7 +49,7 @@ RIGHT = {
     "pooling": [lambda queries, keys, values, keep: tuple(
         F.scaled_dot_product_attention(queries, keys, X, keep) for X in (
             values, torch.eye(len(keys))))],
-    "defend-cache": [(8, 820, "b"), [8, 13_107, "B"], (32, 3276, "b")],
+    "defend-cache": [(8, 820, "b"), [8, 13_107, "B"], (32, 3276, "b"), (4, 26_214, "b")],
     "decoder-lines": [list("CFEAB"), "c, f, e, a, b"],
     "line-up": ["adbfcg", ["D", "b", "a", "f", "c", "g"], "d, b, f, a, c, g"],
     "draw-mask": ["""x . . . .
