@@ -10,8 +10,8 @@ import torch
 from d2l_ext import (GRU, LSTM, AdditiveAttention, ALiBi, Convolution, DeltaRule,
                      LearnedPositionalEncoding, LinearAttention, MultiHeadAttention,
                      PositionalEncoding, Recurrence, RotaryEmbedding, SelfAttention,
-                     ShawRelativeKeys, T5RelativeBias, tiled_attention)
-from d2l_ext.heads import gradient
+                     ShawRelativeKeys, T5RelativeBias, from_torch, tiled_attention, to_torch)
+from d2l_ext.heads import gradient, patched, prune_heads
 from d2l_ext.transformer import DecoderBlock, EncoderBlock, EncoderDecoder
 
 X = torch.randn(2, 12, 8, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
@@ -170,3 +170,47 @@ def test_a_recurrences_docstring_is_what_it_computes(kind):
             values[name] = eval(code, values)
         torch.testing.assert_close(values["y_i"], wanted)
         values |= {"y_before": values["y_i"], "c_before": values.get("c_i")}
+
+
+@pytest.mark.parametrize("kind, count", [(EncoderBlock, 1), (DecoderBlock, 2)])
+def test_with_all_of_a_part_dropped_a_block_returns_its_input(kind, count):
+    """Dropout acts on each part that is added, in training alone."""
+    block = kind(8, 2, dropout=1.0).double()
+    assert torch.equal(block.train()(*[X] * count), X)
+    assert not torch.allclose(block.eval()(*[X] * count), X)
+
+
+def frozen_one_at_a_time(layer):
+    """The names of a layer's parameters, each frozen alone while it is yielded."""
+    for name, parameter in layer.named_parameters():
+        parameter.requires_grad_(False)
+        yield name
+        parameter.requires_grad_(True)
+
+
+def learns(layer):
+    return {name: parameter.requires_grad for name, parameter in layer.named_parameters()}
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_what_is_made_of_a_layer_learns_and_drops_as_the_layer_does(training):
+    ours = MultiHeadAttention(8, 2, dropout=0.5, bias=True).train(training)
+    for name in frozen_one_at_a_time(ours):
+        small = prune_heads(ours, [1])
+        assert learns(small) == learns(ours), name
+        assert small.training == training
+    theirs = torch.nn.MultiheadAttention(8, 2, dropout=0.5, batch_first=True).train(training)
+    for _ in frozen_one_at_a_time(theirs):
+        made = from_torch(theirs)
+        assert learns(to_torch(made)) == learns(theirs)
+        assert made.training == to_torch(made).training == training and made.dropout.p == 0.5
+
+
+def test_a_patch_is_of_the_projections_last_call():
+    ours, Y = MultiHeadAttention(8, 2).double(), X.flip(1)
+    first, last = lambda: ours(X, X, X), lambda: ours(Y, Y, Y)
+    found = []
+    for run in (last, lambda: (first(), last())):
+        with patched(ours.W_o, 0, 2, run):
+            found.append(ours(X, X, X))
+    assert torch.equal(*found) and not torch.allclose(found[0], first())
