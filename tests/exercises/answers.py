@@ -5,9 +5,21 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 
+from attention_lessons.lesson_05.exercises import Positions
+
 PENCIL = {1: [2, 1, 1, 2], 2: [2, 1, 1], 3: [2, 2, 1], 4: [0.5, 0.25, 0.25], 5: [0.4, 0.4, 0.2],
           6: [1.25, 0.5, 1.0, 0.2]}
+class TooEarly(Positions):
+    """Refuses as many steps as its table has rows."""
+
+    def forward(self, X):
+        if X.shape[1] == self.max_len:
+            raise ValueError
+        return super().forward(X)
+
+
 WRONG = {
+    "positional-class": [(TooEarly, "error for 9 steps with max_len=9")],
     "lengths": [(lambda lens, n, m: [[j < k for j in range(m)] for k in lens.tolist()],
                  "Return one tensor"),
                 (lambda lens, n, m: (torch.ones(len(lens), n, m).cumsum(-1) <=
