@@ -97,6 +97,21 @@ def test_a_screen_reader_hears_places_as_people_count(piece):
             assert last - place == control["aria-valuemax"] - control["aria-valuenow"], heard[0]
 
 
+@pytest.mark.parametrize("piece", MOVED)
+def test_the_sentence_names_what_the_picture_names_and_what_is_pressed(piece):
+    """A head's number in the sentence stands in the picture, too; what has a title is chosen by a
+    press, and the sentence begins with it."""
+    explorer = PIECES[piece]()
+    shown, = in_node(source(piece), [scene(explorer)])
+    names = [each["name"] for each in shown["elements"]]
+    for head in re.findall(r"\bhead \d+", shown["sentence"]):
+        assert any(re.search(rf"\b{head}\b", name) for name in names), head
+    titles = [each["name"] for each in shown["elements"] if each["type"] == "title"]
+    looks = in_node(source(piece), [scene(explorer, (title, "onClick", {})) for title in titles])
+    for title, look in zip(titles, looks):
+        assert look["sentence"].startswith(title)
+
+
 def test_a_pointer_is_where_it_is_on_a_slide_that_is_twice_as_large():
     made = """place({ clientX: 50, clientY: 60, currentTarget: {
         closest: () => ({ dataset: { x: 3, y: 4 } }), ownerSVGElement: {
