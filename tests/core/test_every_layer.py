@@ -10,7 +10,8 @@ import torch
 from d2l_ext import (GRU, LSTM, AdditiveAttention, ALiBi, Convolution, DeltaRule,
                      LearnedPositionalEncoding, LinearAttention, MultiHeadAttention,
                      PositionalEncoding, Recurrence, RotaryEmbedding, SelfAttention,
-                     ShawRelativeKeys, T5RelativeBias, from_torch, tiled_attention, to_torch)
+                     ShawRelativeKeys, T5RelativeBias, from_torch, record_attention, tiled_attention,
+                     to_torch)
 from d2l_ext.heads import gradient, patched, prune_heads
 from d2l_ext.transformer import DecoderBlock, EncoderBlock, EncoderDecoder
 
@@ -214,3 +215,20 @@ def test_a_patch_is_of_the_projections_last_call():
         with patched(ours.W_o, 0, 2, run):
             found.append(ours(X, X, X))
     assert torch.equal(*found) and not torch.allclose(found[0], first())
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_recorded_weights_are_not_rounded_to_the_precision_of_the_model(dtype):
+    """As ``fused_weights`` promises: in single precision at least, under autocast as well."""
+    class Attends(torch.nn.Module):
+        def forward(self, q):
+            return torch.nn.functional.scaled_dot_product_attention(q, q, q)
+
+    q = X.reshape(2, 2, 6, 8).to(dtype)
+    model = Attends()
+    with record_attention(model) as weights, torch.autocast("cpu", dtype=torch.bfloat16):
+        model(q)
+    found, = weights["attention"]
+    q = q.double()
+    torch.testing.assert_close(found.double(), (q @ q.mT / 8 ** 0.5).softmax(-1), rtol=1e-4,
+                               atol=1e-6)
