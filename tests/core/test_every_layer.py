@@ -10,8 +10,8 @@ import torch
 from d2l_ext import (GRU, LSTM, AdditiveAttention, ALiBi, Convolution, DeltaRule,
                      LearnedPositionalEncoding, LinearAttention, MultiHeadAttention,
                      PositionalEncoding, Recurrence, RotaryEmbedding, SelfAttention,
-                     ShawRelativeKeys, T5RelativeBias, from_torch, record_attention, tiled_attention,
-                     to_torch)
+                     ShawRelativeKeys, T5RelativeBias, from_torch, record_attention,
+                     tiled_attention, to_torch)
 from d2l_ext.heads import gradient, patched, prune_heads
 from d2l_ext.transformer import DecoderBlock, EncoderBlock, EncoderDecoder
 
