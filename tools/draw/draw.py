@@ -526,7 +526,7 @@ def encoder_decoder(s):
     words(x_in, bottom, "said so far", (t("start"), "man", "bites"))
     words(x_out, last, "say next", ("man", "bites", "dog"))
     attention(x_self, top, ("encoder", "self-attention"), lambda i, j: True)
-    attention(x_self, bottom, ("causal", "self-attention"), lambda i, j: j <= i)
+    attention(x_self, bottom, ("causal", "self-attention"), causal().predicate)
     attention(x_cross, last, ("cross-", "attention"), lambda i, j: True)
 
     s.arrow([(x_self + wide, top), (x_feed, top)])
@@ -603,7 +603,8 @@ def two_brackets(s):
         s.arrow([(end + 6, y), (end + 28, y)])
         vector(s, end + 34, y - 8, 16, OUTPUT)
         s.text(end + 106, y, f"*y*_{i + 1}", "start", BODY)
-    s.weights(left, top, [[1 * (j <= i) * 0.45 for j in range(3)] for i in range(3)], cell, cell)
+    earlier = 0.45 * causal().tensor(3, 3).reshape(3, 3).double()
+    s.weights(left, top, earlier.tolist(), cell, cell)
     for x, y, wide, tall in ((left, top + 3 * cell, 4 * cell, cell), (left + 3 * cell, top, cell,
                                                                     4 * cell)):
         s.line([(x, y), (x + wide, y), (x + wide, y + tall), (x, y + tall), (x, y)], LINE, 1.5,
