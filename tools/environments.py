@@ -37,7 +37,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 from tools import lab, offline, setup
-from tools.notebooks import readme
+from tools.notebooks import catalogue, readme, translation
 from tools.notebooks.nbtext import cells_of, chosen, deeper, inner, read, write
 
 ROOT = setup.ROOT
@@ -308,10 +308,13 @@ def attempt(notebook, folder, base, repository):
     """Run a notebook on a fresh machine and compare it strictly; counts, and complaints."""
     content = folder / "content"
     content.mkdir(parents=True)
-    lesson = read(notebook)
+    lesson, language = read(notebook), inner(notebook).parts[0]
     for cell in lesson["cells"]:
         if cell["id"] == "setup":  # as `make address` would make it
             ours, other = (readme.setup_source(each).partition("\n")[2] for each in ("", ADDRESS))
+            if (catalogue.FOLDER / language).is_dir():
+                ours, other = (translation.with_refusals(each, catalogue.load(language))
+                               for each in (ours, other))
             cell["source"] = "".join(cell["source"]).replace(ours, other)
         if any(tag.startswith("needs-") for tag in cell["metadata"]["tags"]):  # frameworks
             cell["metadata"]["tags"].append("nbval-skip")

@@ -139,8 +139,7 @@ def translated(path, language, catalogue):
             cell["source"] = relabelled(cell, twins, own)
             if cell["id"] == "setup":
                 start, _, imports = cell["source"].partition("\n\n")
-                start = re.sub(r"raise SystemExit\(((?:.|\n)*?\")\)",
-                               lambda found: refusal(found[1], say), start)
+                start = with_refusals(start, catalogue)
                 cell["source"] = f"{start}\n{SET_UP.format(language)}\n\n{imports}".strip()
             kept = before.get(cell["id"], {})
             kept = kept if kept and instructions(kept) == instructions(cell) else {}
@@ -152,15 +151,19 @@ def translated(path, language, catalogue):
     return made
 
 
-def refusal(source, say):
+def with_refusals(source, catalogue):
     """What a set-up cell raises, in another language: no line is longer than a projector shows."""
-    text = say("".join(re.findall(r'f?"([^"]*)"', source)))
-    lines = [""]
-    for part in re.findall(r"\{[^}]*\}|[\w ]+?\b|.", text, re.ASCII):  # a word, a sign, a letter
-        lines += [""] * (len(lines[-1] + part) > 32)
-        lines[-1] += part
-    quoted = [f'{"f" * ("{" in line)}"{line}"' for line in lines]
-    return f"raise SystemExit({f'{chr(10)}{chr(32) * 21}'.join(quoted)})"
+    def refusal(found):
+        text = "".join(re.findall(r'f?"([^"]*)"', found[1]))
+        lines = [""]
+        for part in re.findall(r"\{[^}]*\}|[\w ]+?\b|.",  # a word, a sign, a letter
+                               twin(catalogue, "pages", "page", text), re.ASCII):
+            lines += [""] * (len(lines[-1] + part) > 32)
+            lines[-1] += part
+        quoted = [f'{"f" * ("{" in line)}"{line}"' for line in lines]
+        return f"raise SystemExit({f'{chr(10)}{chr(32) * 21}'.join(quoted)})"
+
+    return re.sub(r"raise SystemExit\(((?:.|\n)*?\")\)", refusal, source)
 
 
 def instructions(cell):
