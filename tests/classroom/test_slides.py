@@ -171,6 +171,13 @@ def test_two_half_full_slides_come_before_a_full_one_and_a_nearly_empty_one(deck
     assert [page.evaluate(count, number) for number in (1, 2)] == [7, 7]
 
 
+def test_a_title_slide_has_its_lessons_picture_whole(deck):
+    page = deck(read(LESSONS[2]))
+    assert page.locator(".present h1").count() == 1
+    assert page.locator(".present img").bounding_box()["height"] > 200
+    assert page.evaluate(FAULTS) == []
+
+
 def test_answers_wait_for_a_key(deck):
     page = deck(made_up(cell(
         "md", "Ask?\n\n<details><summary>Answer</summary>\n\nSo.\n\n</details>", "slide")))

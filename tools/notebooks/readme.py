@@ -45,6 +45,18 @@ def setup_source(address=""):
     return text.replace("FETCH", fetch)
 
 
+RAISED = re.compile(r'raise SystemExit\(((?:.|\n)*?")\)')
+
+
+def message(found):
+    """What a set-up cell raises, from a match of RAISED, with places such as {source}."""
+    return "".join(re.findall(r'f?"([^"]*)"', found[1]))
+
+
+NOT_SET_UP = [message(RAISED.search(setup_source(address)))
+              for address in ("https://a.invalid/b", "https://a.b/c")]
+
+
 # ---- minutes ----------------------------------------------------------------------------------
 
 UNCOUNTED = {"setup", "picture", "proof", "references", "solution", "homework"}

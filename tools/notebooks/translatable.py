@@ -18,7 +18,7 @@ from babel.messages.extract import extract
 from tools import ROOT
 from tools.notebooks.catalogue import FOLDER, load
 from tools.notebooks.nbtext import cells_of, is_deeper, notebooks, place
-from tools.notebooks.readme import MADE, TABLES, WRITTEN, read, uncounted
+from tools.notebooks.readme import MADE, NOT_SET_UP, TABLES, WRITTEN, read, uncounted
 
 from d2l_ext.costs import FORMULAS, LINEAR_FORMULAS, STATES
 from attention_lessons.laboratory import MAKERS, RECALLERS, TRIALS, results
@@ -29,11 +29,6 @@ TEACHING = ROOT / "teaching"
 GUIDES = TEACHING / "README.md", TEACHING / "homework.md"
 # What a notebook in another language, and README in it, say of cells that lag behind.
 BEHIND = "*Cells of this notebook that are not translated yet, and are shown in English: {0}.*"
-NOT_SET_UP = (  # what a lesson's first cell says where the packages can't be had
-    "d2l_ext and attention_lessons are not in {here.parent} or the folders above it: put them "
-    "beside this lesson, or take its standalone edition.",
-    "pip could not fetch {source}: is the tag pushed? The standalone edition of this lesson needs "
-    "nothing.")
 ALL_BEHIND = "Cells that are not translated yet, and are shown in English: {0}."
 EXTRACTORS = {".py": "python", ".js": "javascript", ".j2": "jinja2.ext:babel_extract"}
 CALLS = {"_": None, "t": None, "plural": (2, 3)}  # which arguments are texts; None: the first

@@ -30,7 +30,8 @@ from tools import ROOT, address, setup
 from tools.notebooks.catalogue import FOLDER, load, merged, po
 from tools.notebooks.check_translation import faults, lags, links
 from tools.notebooks.nbtext import KERNEL, dumps, in_language, inner, place
-from tools.notebooks.readme import cell_named, read, renew, tables, with_counts
+from tools.notebooks.readme import (
+    RAISED, cell_named, message, read, renew, tables, with_counts)
 from tools.notebooks.translatable import (
     ALL_BEHIND, BEHIND, CELL_TITLE, NOTEBOOKS, PACKAGE, RUNS, blocks, cells, comments, everything,
     key, keys_of, labels, parsed, strings, tokens, translates)
@@ -154,16 +155,14 @@ def translated(path, language, catalogue):
 def with_refusals(source, catalogue):
     """What a set-up cell raises, in another language: no line is longer than a projector shows."""
     def refusal(found):
-        text = "".join(re.findall(r'f?"([^"]*)"', found[1]))
-        lines = [""]
-        for part in re.findall(r"\{[^}]*\}|[\w ]+?\b|.",  # a word, a sign, a letter
-                               twin(catalogue, "pages", "page", text), re.ASCII):
+        text, lines = twin(catalogue, "pages", "page", message(found)), [""]
+        for part in re.findall(r"\{[^}]*\}|[\w ]+?\b|.", text, re.ASCII):  # a word or a sign
             lines += [""] * (len(lines[-1] + part) > 32)
             lines[-1] += part
         quoted = [f'{"f" * ("{" in line)}"{line}"' for line in lines]
         return f"raise SystemExit({f'{chr(10)}{chr(32) * 21}'.join(quoted)})"
 
-    return re.sub(r"raise SystemExit\(((?:.|\n)*?\")\)", refusal, source)
+    return RAISED.sub(refusal, source)
 
 
 def instructions(cell):
